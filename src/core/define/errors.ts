@@ -37,12 +37,12 @@ export class IncludeError extends ShowrunnerError {
   readonly code = "INCLUDE";
 }
 
-/** The folder of this library: what stands there is not what a person wrote. */
+/** The folder of this library; stack frames in it are not the user's code. */
 const LIBRARY = new URL("../..", import.meta.url).href.replace(/^file:\/\//, "");
 
 /**
- * Where in a person's own code an error came from, as `file:line:column`: the first place on its stack that belongs neither
- * to this library nor to Node nor to a package. Null when there is none.
+ * Finds the place in the user's code that an error came from, as `file:line:column`: the first stack frame that belongs
+ * neither to this library, nor to Node, nor to a package. Null when there is none.
  */
 export function callSite(stack: string | undefined): string | null {
   for (const line of (stack ?? "").split("\n")) {
@@ -55,19 +55,22 @@ export function callSite(stack: string | undefined): string | null {
   return null;
 }
 
-/** The message of whatever was thrown, with the place in a person's own code where that is known. */
+/** Returns the message of a thrown value, with the place in the user's code where that is known. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return thrownText(error);
   const site = callSite(error.stack);
   return site === null ? error.message : `${error.message} (at ${site})`;
 }
 
-/** The problem that the pipeline's own code threw; one that it means for callers has its words alone. */
+/**
+ * Turns an error that the pipeline's own code threw into a problem. A {@link CallerError} keeps only its message,
+ * because callers read it.
+ */
 export function thrownProblem(error: unknown, otherwise: Problem): Problem {
   return isCallerError(error) ? { ...otherwise, code: FOR_CALLERS, message: error.message } : otherwise;
 }
 
-/** Letters and digits of any language, then also `.`, `_` and `-`. One segment of a path, safe as a file name. */
+/** A letter or digit of any language, then also `.`, `_` and `-`: one segment of a path that is safe as a file name. */
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N}\p{M}._-]{0,99}$/u;
 
 export function isStepName(name: unknown): name is string {

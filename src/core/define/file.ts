@@ -4,23 +4,26 @@ import type { MediaKind } from "../plan/plan.ts";
 
 /** A local media file that a pipeline takes as input. */
 export interface FileInput<K extends MediaKind = MediaKind> {
-  /** As it was given; relative to the working directory of the run. */
+  /** The path as given; relative to the working directory of the run. */
   readonly path: string;
   readonly kind: K;
 }
 
-/** How a file is given: its path, alone or as `path`. */
+/** The ways to give a file: its path, or an object with its path. */
 export type FilePath = string | { readonly path: string };
 
 /** Schema of a {@link FileInput}. */
 export interface FileSchema<K extends MediaKind> extends z.ZodType<FileInput<K>, FilePath> {
-  /** A path to take when none is given. It is parsed like any other, so that it becomes a {@link FileInput}. */
+  /** Sets a default path. It is parsed like any other path, so it becomes a {@link FileInput}. */
   default(path: FilePath | (() => FilePath)): z.ZodDefault<this>;
 }
 
 const path = z.string().min(1);
 
-/** A field of a pipeline's input that takes a local file of a kind: a path, or `{ path }`. Becomes a {@link FileInput}. */
+/**
+ * Declares a field of a pipeline's input that accepts a local file of this kind, given as a path or as `{ path }`. The
+ * parsed value is a {@link FileInput}.
+ */
 export function file<K extends MediaKind>(kind: K): FileSchema<K> {
   const error = `give the path of ${kind === "video" ? "a" : "an"} ${kind} file`;
   const schema = z
@@ -51,7 +54,7 @@ const kindOfExtension: Readonly<Record<string, MediaKind>> = {
   opus: "audio",
 };
 
-/** Kind of media that a path's ending promises; null when it promises none. */
+/** Returns the kind of media that a path's extension implies; null when it implies none. */
 export function kindOfPath(path: string): MediaKind | null {
   const extension = /\.([^./\\]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
   return own(kindOfExtension, extension) ?? null;

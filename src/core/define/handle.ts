@@ -8,14 +8,14 @@ declare const VALUE: unique symbol;
 export type Yields = Yield | "unknown";
 
 /**
- * Stands for a result that does not exist yet. Using one inside another step's input is the edge between the two steps.
- * It has no value while the plan is made: text built from one throws.
+ * Stands for a result that does not exist yet. Passing a handle to another step makes that step depend on this one. A
+ * handle has no value while the plan is made: putting it into a template string throws.
  */
 export interface Handle<Y extends Yields = Yields, F extends "single" | "list" = "single" | "list"> {
   /** Path of the step whose result this is. */
   readonly step: string;
   readonly yields: Y;
-  /** `single` is one output; `list` is all of them, and goes where a list goes. */
+  /** `single`: one output. `list`: all outputs; fits wherever an input accepts a list. */
   readonly form: F;
 }
 
@@ -24,12 +24,12 @@ export interface OutputHandle<Y extends Yields = Yields> extends Handle<Y, "sing
   readonly index: number;
 }
 
-/** All outputs of a step, in order. Within a list of an input it spreads. */
+/** All outputs of a step, in order. Inside a list of an input, the outputs are spread. */
 export interface OutputsHandle<Y extends Yields = Yields> extends Handle<Y, "list"> {}
 
 /**
- * A paid job. Stands for its output where it makes just one. `N` is the most outputs that its model makes, `I` the input of
- * its model.
+ * The handle of a paid job. If the model makes one output, the handle stands for it. `N` is the largest number of
+ * outputs of the model, `I` its input.
  */
 export interface JobHandle<Y extends Yields = Yields, N extends number = number, I = unknown>
   extends Handle<Y, "single"> {
@@ -38,8 +38,8 @@ export interface JobHandle<Y extends Yields = Yields, N extends number = number,
   /** All outputs, as a list. */
   outputs(): OutputsHandle<Y>;
   /**
-   * A field that the job is asked with, for the input of another step: captions that take the `text` of what is spoken say
-   * what is said, also once somebody edited it for a run.
+   * Refers to a field of this job's input, for use in another step. Captions that take the `text` of a speech step this
+   * way stay correct when somebody edits that text in a run.
    */
   input<K extends keyof I & string>(field: K): Value<Exclude<I[K], undefined>>;
 }
@@ -54,31 +54,31 @@ export interface AssetHandle<K extends MediaKind = MediaKind> extends Handle<K, 
   readonly assetId: string;
 }
 
-/** Where an input takes a JSON value that a step yields: the handle of one. */
+/** A JSON value that another step produces: what an input accepts in place of a value. */
 export interface Value<T = unknown> {
   readonly step: string;
   readonly yields: "value";
   readonly form: "single";
-  /** Carries the type only; there is no such property. */
+  /** Carries the type only; the property never exists. */
   readonly [VALUE]?: T | undefined;
 }
 
-/** Where an input takes a value, written down or yielded by a step. */
+/** A value, or the handle of a step that produces one. */
 export type OrValue<T> = T | Value<T>;
 
-/** A JSON value that a chat or a task yields. It exists once the step has finished: `` text`A ${value}` `` puts it into text. */
+/** The handle of a JSON value that a chat or a task produces. Use `` text`A ${value}` `` to insert it into text. */
 export interface ValueHandle<T = unknown> extends Handle<"value", "single"> {
   readonly [VALUE]?: T | undefined;
-  /** A place inside the value: a field by its name, an item of a list by its number. */
+  /** Selects a part of the value: a field by its name, or an item of a list by its position. */
   at<K extends KeyIn<T>>(key: K): ValueHandle<PartOf<T, K>>;
 }
 
-/** Several values, in order; goes where a list goes. */
+/** Several values, in order. Fits wherever an input accepts a list. */
 export interface ValuesHandle<T = unknown> extends Handle<"value", "list"> {
   readonly [VALUE]?: T | undefined;
 }
 
-/** Names and positions that {@link ValueHandle.at} takes for a value of this type. */
+/** The names and positions that {@link ValueHandle.at} accepts for a value of this type. */
 export type KeyIn<T> = unknown extends T
   ? string | number
   : T extends readonly unknown[]
@@ -98,15 +98,15 @@ export type PartOf<T, K> = unknown extends T
         : never
       : never;
 
-/** A local function with one declared file; the handle resolves to it. */
+/** The handle of a local function with one declared file; it stands for that file. */
 export interface FileTaskHandle<T, F extends TaskFiles> extends Handle<F[keyof F], "single">, TaskParts<T, F> {}
 
-/** A local function with several declared files; the handle resolves to the list of them. */
+/** The handle of a local function with several declared files; it stands for the list of them. */
 export interface FilesTaskHandle<T, F extends TaskFiles> extends Handle<F[keyof F], "list">, TaskParts<T, F> {}
 
-/** A local function that yields a value only. */
+/** The handle of a local function that declares no files; it stands for the returned value. */
 export interface ValueTaskHandle<T> extends ValueHandle<T> {
-  /** The same; every task has it. */
+  /** The returned value. Every task handle has this property. */
   readonly value: ValueHandle<T>;
 }
 
@@ -128,35 +128,41 @@ export type TaskHandle<T, F extends TaskFiles> = keyof F extends never
 
 type IsUnion<T, All = T> = T extends unknown ? ([All] extends [T] ? false : true) : never;
 
-/** Several takes of one job: the chosen one, and all. `I`: the input of its model. */
+/** The handle of several takes of one job; it stands for the chosen take. `I` is the input of the model. */
 export interface TakesHandle<Y extends Yields = Yields, I = unknown> extends Handle<Y, "single"> {
   /** Every take, as a list. */
   outputs(): OutputsHandle<Y>;
-  /** A field that every take is asked with, as {@link JobHandle.input}; each has a `seed` of its own. */
+  /**
+   * Refers to a field of the takes' input, like {@link JobHandle.input}. There is no `seed`, because each take has its
+   * own.
+   */
   input<K extends Exclude<keyof I & string, "seed">>(field: K): Value<Exclude<I[K], undefined>>;
 }
 
 /** The result of an expansion: the list of what its function returned. */
 export interface ExpandHandle<Y extends Yields = Yields> extends Handle<Y, "list"> {
-  /** One of them, counted from 0. */
+  /** One of the returned results, counted from 0. */
   output(index: number): OutputHandle<Y>;
 }
 
-/** Where an input takes media of a kind: any handle of one such output; of a file on this machine, that of `upload`. */
+/**
+ * A medium of this kind, as an input accepts it: the handle of one output of any step, or of `upload` for a file on
+ * this machine.
+ */
 export interface Media<K extends MediaKind> {
   readonly step: string;
   readonly yields: K | "unknown";
   readonly form: "single";
 }
 
-/** All outputs of a step, where an input takes a list of media. */
+/** All outputs of a step, as an input that takes a list of media accepts them. */
 export interface AllMedia<K extends MediaKind> {
   readonly step: string;
   readonly yields: K | "unknown";
   readonly form: "list";
 }
 
-/** Where an input takes a list of media: handles, `.outputs()`, or both. */
+/** A list of media, as an input accepts it: handles, `.outputs()`, or both. */
 export type MediaList<K extends MediaKind> = AllMedia<K> | readonly (Media<K> | AllMedia<K>)[];
 
 /** A voice that a step makes. */
@@ -166,7 +172,7 @@ export interface VoiceOutput {
   readonly form: "single";
 }
 
-/** Where an input takes a voice: the id of one, written down or as a value, or the handle of a step that makes one. */
+/** A voice, as an input accepts it: a voice's id, a value that is one, or the handle of a step that creates one. */
 export type Voice = string | VoiceOutput | Value<string>;
 
 type Count<N extends number, Indexes extends readonly number[] = []> = Indexes["length"] extends N
@@ -175,20 +181,23 @@ type Count<N extends number, Indexes extends readonly number[] = []> = Indexes["
     ? number
     : Count<N, readonly [...Indexes, Indexes["length"]]>;
 
-/** 0 | 1 | … | N-1; any number when N is not a known small number. */
+/** `0 | 1 | … | N-1`; `number` when N is not a known small number. */
 export type IndexBelow<N extends number> = number extends N ? number : Count<N>;
 
-/** Shared by all copies of this module in a process, so that a handle is known wherever it comes from. */
+/** Shared by all copies of this module in a process, so that each copy recognizes the handles of the others. */
 const POINTER = Symbol.for("showrunner.handle");
 
-/** Identity of a build; that of an expansion has the one around it as `within`, whose handles it may use. */
+/**
+ * The identity of one call of `build`. The build of an expansion names the build around it in `within`; it may use
+ * handles of that build.
+ */
 export interface Build {
   readonly within: Build | null;
 }
 
 type Key = string | number;
 
-/** A pointer at a result of a step. `single` is the one output of a step that makes one. */
+/** Points at a result of a step. `single`: the only output of a step with one output. */
 export interface StepPointer {
   readonly to: "step";
   readonly step: string;
@@ -198,12 +207,12 @@ export interface StepPointer {
   readonly build: Build;
 }
 
-/** What a handle points at. */
+/** The target of a handle. */
 export type Pointer =
   | StepPointer
   | { readonly to: "several"; readonly pointers: readonly StepPointer[]; readonly step: string }
   | { readonly to: "text"; readonly pieces: readonly unknown[] }
-  /** A field of what a step is asked with. `value`: as the build wrote it; undefined: there is no such field. */
+  /** A field of a step's input. `value` is what the build wrote; undefined when there is no such field. */
   | {
       readonly to: "input";
       readonly step: string;
@@ -217,7 +226,7 @@ interface Marked {
   readonly [POINTER]: Pointer;
 }
 
-/** The pointer of a handle; null for every other value. */
+/** Returns the pointer of a handle; null for every other value. */
 export function pointerOf(value: unknown): Pointer | null {
   const mayBe = (typeof value === "object" && value !== null) || typeof value === "function";
   return mayBe && POINTER in value ? (value as Marked)[POINTER] : null;
@@ -228,7 +237,7 @@ export function isListPointer(pointer: Pointer | null): boolean {
   return pointer?.to === "several" || (pointer?.to === "step" && pointer.output === "all");
 }
 
-/** What all handles have in common: none becomes text. */
+/** The base of all handles: converting one to text throws. */
 class Unresolved {
   declare readonly step: string;
 
@@ -245,14 +254,14 @@ class Unresolved {
   }
 }
 
-/** A handle of these facts that points there, and refuses to become text. */
+/** Makes a handle with these properties that points at this target. */
 export function mark<H extends Handle>(facts: Omit<H, "toString">, pointer: Pointer): H {
   const handle = Object.assign(new Unresolved(), facts);
   pointAt(handle, pointer);
   return Object.freeze(handle) as unknown as H;
 }
 
-/** Makes an object known as a handle. */
+/** Marks an object as a handle. */
 function pointAt(handle: object, pointer: Pointer): void {
   Object.defineProperty(handle, POINTER, { value: pointer, enumerable: false });
 }
@@ -275,7 +284,7 @@ export function jobHandle<Y extends Yields, N extends number, I = unknown>(
   );
 }
 
-/** Handles of the fields that a step is asked with. */
+/** Returns the function behind `handle.input(field)`: it makes handles of the fields of a step's input. */
 export function fieldsOf(step: string, { build, input }: { readonly build: Build; readonly input: DraftJson }) {
   return (field: string) => {
     const isThere = typeof input === "object" && input !== null && Object.hasOwn(input, field);
@@ -303,14 +312,14 @@ export function uploadHandle<K extends MediaKind | "unknown">(
   return mark<UploadHandle<K>>({ step, yields, form: "single", file: from.file }, pointer);
 }
 
-/** The value of a step, or a place in it. */
+/** Makes the handle of a step's value, or of a part of it. */
 export function valueHandle<T>(step: string, build: Build, at: readonly Key[] = []): ValueHandle<T> {
   const pointer: Pointer = { to: "step", step, output: "value", build, ...(at.length > 0 && { at }) };
   const further = (key: Key) => valueHandle(step, build, [...at, key]);
   return mark<ValueHandle<T>>({ step, yields: "value", form: "single", at: further } as ValueHandle<T>, pointer);
 }
 
-/** One of several results, which a step chooses or lets pass. */
+/** Makes the handle of a step that chooses one of several results or lets one pass. */
 export function chosenHandle<Y extends Yields>(step: string, yields: Y, build: Build): Handle<Y, "single"> {
   return mark<Handle<Y, "single">>({ step, yields, form: "single" }, { to: "step", step, output: "single", build });
 }
@@ -333,21 +342,24 @@ export function expandHandle<Y extends Yields>(step: string, yields: Y, build: B
   return mark<ExpandHandle<Y>>({ step, yields, form: "list", output }, { to: "step", step, output: "all", build });
 }
 
-/** A text as far as it is known while a pipeline is built: written down, or a field that another step is asked with. */
+/**
+ * Returns a text if it is known while the pipeline is built: a literal, or a literal field of another step's input.
+ * Null otherwise.
+ */
 export function knownText(value: unknown): string | null {
   const pointer = pointerOf(value);
   const known = pointer?.to === "input" ? pointer.value : value;
   return typeof known === "string" ? known : null;
 }
 
-/** Text with values in it. */
+/** Makes the handle of a text that contains values of steps. */
 export function textHandle(pieces: readonly unknown[]): Value<string> {
   return mark<Value<string>>({ step: "text", yields: "value", form: "single" }, { to: "text", pieces });
 }
 
 /**
- * An asset that the account owns already, such as an output of an earlier run, as media of a step's input.
- * `assetId` is an `asset_…` of `outputs[]`, not a job id.
+ * Uses an asset that the account already owns, such as an output of an earlier run, in a step's input. `assetId` is an
+ * `asset_…` from `outputs[]`, not a job id.
  */
 export function asset<K extends MediaKind>(kind: K, assetId: string): AssetHandle<K> {
   const facts = { step: `asset ${assetId}`, yields: kind, form: "single", assetId } as const;
@@ -355,8 +367,8 @@ export function asset<K extends MediaKind>(kind: K, assetId: string): AssetHandl
 }
 
 /**
- * Stands for results of a part that could not be said because its input is wrong: whatever is taken from it is a handle
- * that nothing is known of, so that the rest of the build continues and its mistakes are found too.
+ * Stands for the results of an included pipeline whose input is wrong. Everything taken from it is an unknown handle,
+ * so that the rest of the build continues and its mistakes are found too.
  */
 export function recoveryHandle(step: string, build: Build): unknown {
   const target = () => undefined;

@@ -15,20 +15,20 @@ import { FAILURE_POLICIES, failurePolicy } from "./steps/options.ts";
 /** Shared by all copies of this module in a process. */
 const PIPELINE = Symbol.for("showrunner.pipeline");
 
-/** A pipeline: a name, the schema of its input, and the steps that an input leads to. */
+/** A pipeline: a name, the schema of its input, and the function that adds its steps. */
 export interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = Returns> {
   readonly name: string;
   readonly input: S;
-  /** What becomes of the rest when a step fails, where the step does not say. Null: the default, `continue`. */
+  /** What a failed step does to the others, unless the step has its own policy. Null: the default, `continue`. */
   readonly onFailure: FailurePolicy | null;
-  /** False: steps are made although nothing that they lead to can be made any more, where they do not say. */
+  /** False: steps run even if no requested result can use them any more, unless a step has its own setting. */
   readonly prune: boolean;
   readonly profiles: Profiles;
-  /** Said of the people whose voices it clones; null when nothing was said. */
+  /** The consent of the people whose voices are cloned; null when none is stated. */
   readonly consent: string | null;
-  /** What a run of a parsed input is called. Absent: by its id. */
+  /** Returns the title of a run with this input. Absent: runs are listed by their id. */
   title?(input: z.output<S>): string;
-  /** Writes down the steps for a parsed input. Runs once, at plan time. */
+  /** Adds the steps for a parsed input. Called once, when the plan is made. */
   build(builder: Builder<z.output<S>>): R;
 }
 
@@ -36,34 +36,36 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
   /** zod schema of the input. */
   readonly input: S;
   /**
-   * What becomes of the rest when a step fails. `continue` skips what uses it; `failFast` stops the run; `quorum(n)`: the
-   * run has succeeded once n of the returned results are there. Default `continue`.
+   * What a failed step does to the others. `continue` skips the steps that use it. `failFast` starts nothing new.
+   * `quorum(n)`: the run succeeds once n of the returned results exist. Default `continue`.
    */
   readonly onFailure?: FailurePolicy | undefined;
   /**
-   * `false`: makes steps although nothing that they lead to can be made any more, where a step does not say otherwise.
-   * Default `true`: once a failure leaves nothing that a step could be for, the step is skipped and not paid for.
+   * `false` runs steps even if no requested result can use them any more, unless a step has its own setting. Default
+   * `true`: such steps are skipped and not paid for.
    */
   readonly prune?: boolean | undefined;
-  /** Other ways to run it, by name: `draft` with cheaper models or shorter films. See {@link Profile}. */
+  /**
+   * Variants of the pipeline by name, for example `draft` with cheaper models or shorter films. See {@link Profile}.
+   */
   readonly profiles?: Profiles | undefined;
   /**
-   * That the people whose voices it clones agreed, and how that is known: goes into the manifest of every file that such
-   * a voice speaks in. A step's own `consent` counts more.
+   * A statement that the people whose voices are cloned agreed, and how that is known. It goes into the manifest of
+   * every file in which such a voice speaks. A step's own `consent` takes precedence.
    */
   readonly consent?: string | undefined;
   /**
-   * What people call a run of this input, such as the product it is for: shown wherever runs are listed, and searched. One
-   * line; what is longer than 120 characters is cut.
+   * Returns the title of a run, for example the product that it is for. Lists show it and searches find it. One line of
+   * at most 120 characters; longer titles are cut.
    */
   readonly title?: ((input: z.output<S>) => string) | undefined;
-  /** Says the steps, and returns the handles whose results the run is for. Not async; loops and ifs are plain code. */
+  /** Adds the steps and returns the handles of the requested results. Not async; use ordinary loops and conditions. */
   build(builder: Builder<z.output<S>>): R;
 }
 
 /**
- * Defines a pipeline. Throws {@link PipelineDefinitionError} when the name is no path segment, the input no zod schema
- * or `build` no function; everything else that is wrong is found by the plan.
+ * Defines a pipeline. Throws {@link PipelineDefinitionError} if the name is not a valid path segment, `input` is not a
+ * zod schema, or `build` is not a function. The plan reports all other mistakes.
  */
 export function pipeline<S extends z.ZodType, R extends Returns>(
   name: string,
@@ -92,12 +94,15 @@ export function pipeline<S extends z.ZodType, R extends Returns>(
   return Object.freeze(created);
 }
 
-/** True for a return value of {@link pipeline}, also of another copy of this library. */
+/** Returns true for a return value of {@link pipeline}, including one of another copy of this library. */
 export function isPipeline(value: unknown): value is Pipeline {
   return typeof value === "object" && value !== null && PIPELINE in value;
 }
 
-/** Runs `build` once on a parsed input and returns all that it said. Errors thrown by `build` are problems. */
+/**
+ * Calls `build` once with a parsed input and returns the steps that it added. An error thrown by `build` becomes a
+ * problem.
+ */
 export function record(pipeline: Pipeline, input: unknown): Recorded {
   const recording = startRecording({ prune: pipeline.prune });
   let returns: DraftJson = {};
@@ -141,7 +146,7 @@ function readReturns(returned: unknown, recorder: Recorder): DraftJson {
   return recorder.json(returned, { step: null, field: "returns" });
 }
 
-/** Only handles, and lists and records of them; names become file names. */
+/** Reports what is not a handle, or a list or record of handles, and names that cannot be file names. */
 function checkReturned(value: unknown, field: string, bad: (message: string, field: string) => void): void {
   const pointer = pointerOf(value);
   if (pointer?.to === "step" || pointer?.to === "several") return;

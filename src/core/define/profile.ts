@@ -24,9 +24,9 @@ export interface Profile {
   readonly models?: { readonly [id: string]: ModelOrId } | undefined;
   /** Fields by the id of the model that the step then runs, as {@link fieldsOf} gives them. */
   readonly fields?: { readonly [model: string]: ProfileFields } | undefined;
-  /** By step path; `*` matches any characters: `scene-*`. */
+  /** Changes of single steps by path; `*` matches any characters: `scene-*`. */
   readonly steps?: { readonly [path: string]: ProfileStep } | undefined;
-  /** `local`: runs only on the local service; the command line then embeds it by itself. */
+  /** `local`: the profile runs only on the local service; the command line then starts it by itself. */
   readonly service?: "local" | undefined;
 }
 
@@ -34,14 +34,16 @@ export interface Profiles {
   readonly [name: string]: Profile;
 }
 
-/** One model in place of another that makes the same: `models: { ...swap(models.filmHd, models.filmFast) }`. */
+/**
+ * Replaces one model by another with the same kind of output: `models: { ...swap(models.filmHd, models.filmFast) }`.
+ */
 export function swap<M extends Model>(model: M, by: Model<unknown, YieldOf<M>>): { readonly [id: string]: string } {
   return { [model.id]: by.id };
 }
 
 type PlainFields<I> = I extends unknown ? { readonly [K in keyof I]?: Extract<I[K], Json> | undefined } : never;
 
-/** Fields of a model's input, typed: `fields: { ...fieldsOf(models.film, { duration_ms: 3000 }) }`. */
+/** Sets fields of a model's input, typed: `fields: { ...fieldsOf(models.film, { duration_ms: 3000 }) }`. */
 export function fieldsOf<M extends Model>(
   model: M,
   fields: PlainFields<InputOf<M>>,
@@ -51,7 +53,7 @@ export function fieldsOf<M extends Model>(
 
 type Found = { readonly profile: AppliedProfile } | { readonly problem: Problem };
 
-/** A pipeline's profile by name. */
+/** Returns a pipeline's profile by name. */
 export function profileNamed(profiles: Profiles | undefined, name: string): Found {
   const known = Object.keys(profiles ?? {});
   const profile = known.includes(name) ? profiles?.[name] : undefined;
@@ -76,7 +78,7 @@ function idOf(model: string | { readonly id: string }): string {
   return typeof model === "string" ? model : model.id;
 }
 
-/** As a run keeps it. */
+/** Returns the changes of a profile in the form that the journal keeps. */
 export function changeOf(fields: ProfileFields): ProfileChange {
   const entries = Object.entries(fields);
   const set = entries.filter(([, value]) => value !== undefined).map(([name, value]) => [name, plainJson(value)]);

@@ -3,31 +3,36 @@ import type { FailurePolicy, Plan, Problem } from "../plan/plan.ts";
 import { BuilderClosedError, stepNameProblem } from "./errors.ts";
 import { type Build, isListPointer, type Pointer, pointerOf, type StepPointer } from "./handle.ts";
 
-/** Writes down what a build says. Mistakes are written down too, so that all of them are found in one go. */
+/** Collects the steps of a build. Mistakes are collected too, so that all of them are reported at once. */
 export interface Recorder {
-  /** Identity of this build; its handles carry it. */
+  /** The identity of this build; its handles carry it. */
   readonly build: Build;
-  /** What the steps of this part do when one fails, where they do not say. */
+  /** The failure policy of the steps of this part that have none of their own. */
   readonly onFailure: FailurePolicy | null;
-  /** Whether steps of this part that lead to nothing any more are left out, where they do not say. */
+  /**
+   * Whether steps of this part are skipped once no requested result can use them, unless a step has its own setting.
+   */
   readonly prune: boolean;
-  /** How many parts are around this one. */
+  /** The number of parts around this one. */
   readonly depth: number;
-  /** Path of a step of this name. */
+  /** Returns the path of a step with this name. */
   path(name: unknown): string;
   add(step: DraftStep): void;
   report(problem: Problem): void;
-  /** A value as JSON with references; `field` is its dotted path. */
+  /** Converts a value to JSON with references. `field` is its dotted path. */
   json(value: unknown, at: { readonly step: string | null; readonly field: string }): DraftJson;
-  /** True for handles of this build, and of the builds around it. */
+  /** Returns true for handles of this build and of the builds around it. */
   knows(build: Build): boolean;
-  /** Keeps code for a step. */
+  /** Keeps the function of a step. */
   bind(path: string, code: LocalFunction): void;
-  /** Bounds what the steps under a path may cost together. */
+  /** Limits what the steps under a path may cost together. */
   group(path: string, maxCostMicros: number): void;
-  /** The same recording, with all names under `<name>/`. Takes the name itself, so that no other step has it. */
+  /**
+   * Returns a recorder that puts all names under `<name>/`. It reserves the name itself, so that no other step can have
+   * it.
+   */
   part(name: unknown, options?: Partial<PartDefaults>): Recorder & { readonly prefix: string };
-  /** Paths of the steps under a prefix so far. */
+  /** Returns the paths of the steps that were added under a prefix so far. */
   under(prefix: string): readonly string[];
 }
 
@@ -40,18 +45,18 @@ export interface Recording extends Recorder {
   close(): void;
 }
 
-/** What the steps of a part do where they do not say otherwise. */
+/** The settings of a part's steps that have none of their own. */
 interface PartDefaults extends Pick<Recorder, "onFailure" | "prune"> {
-  /** Steps that must be over before any of it begins. */
+  /** Steps that must have ended before any step of the part begins. */
   readonly after: readonly string[];
-  /** Whether nothing outside may use its handles. */
+  /** Whether only the part itself may use its handles. */
   readonly isClosed: boolean;
 }
 
 export interface RecordingOptions extends Partial<Pick<PartDefaults, "onFailure" | "prune">> {
-  /** All names are under it: `shots/`. Default none. */
+  /** The prefix of all names, such as `shots/`. Default: none. */
   readonly prefix?: string;
-  /** The build whose handles may be used too. Default none. */
+  /** The enclosing build whose handles may be used too. Default: none. */
   readonly within?: Build | null;
 }
 
@@ -150,12 +155,12 @@ interface Context {
 /** Inputs nest a handful of levels; this bound only guards against values that never end. */
 const MAX_DEPTH = 100;
 
-/** Names that mean something in a planned or a resolved input. */
+/** Keys with a special meaning in a planned or resolved input. */
 const RESERVED = ["$ref", "$asset", "$text", "$file", "$input"];
 
 /**
- * A value as plain JSON that later changes of the value cannot reach, with handles as references. What JSON cannot hold
- * is reported with its field and left out.
+ * Copies a value to plain JSON, with handles as references. What JSON cannot hold is reported with its field and
+ * omitted.
  */
 export function draftJson(value: unknown, context: Context & { readonly field: string }): DraftJson {
   return convert(value, context.field, context, 0) ?? null;

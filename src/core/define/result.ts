@@ -1,12 +1,12 @@
 import type { Handle, UploadHandle, Value, ValuesHandle } from "./handle.ts";
 import { textHandle } from "./handle.ts";
 
-/** What may stand in {@link text}: plain values, and values of steps. */
+/** What {@link text} accepts: plain values, and handles of values. */
 export type TextPiece = string | number | boolean | Value<string | number | boolean | null>;
 
 /**
- * Text with values of steps in it, which are put in once they exist: `` text`A picture of ${story.at("title")}` `` goes
- * wherever an input takes text.
+ * Makes a text with values of steps in it; the values are inserted once they exist. `` text`A picture of
+ * ${story.at("title")}` `` fits wherever an input accepts text.
  */
 export function text(literals: TemplateStringsArray, ...pieces: readonly TextPiece[]): Value<string> {
   return textHandle(
@@ -17,7 +17,7 @@ export function text(literals: TemplateStringsArray, ...pieces: readonly TextPie
 interface MediaResult {
   /** The downloaded file. */
   readonly path: string;
-  /** Null once the asset expired at the service. */
+  /** The id of the asset at the service; null after it expired. */
   readonly assetId: string | null;
   readonly sha256: string;
   readonly contentType: string;
@@ -53,7 +53,7 @@ export interface UploadResult {
   readonly contentType: string;
 }
 
-/** Result of a step whose model is an untyped id: fields that its kind does not have are null or absent. */
+/** The result of a step whose model is given as a plain id: fields that do not apply to its kind are null or absent. */
 export interface UntypedResult {
   readonly path?: string;
   readonly assetId?: string | null;
@@ -76,14 +76,14 @@ interface ResultByYield {
   readonly unknown: UntypedResult;
 }
 
-/** What a pipeline may return: handles, and lists and records of them. */
+/** The values that a pipeline may return: handles, and lists and records of them. */
 export interface Returns {
   readonly [name: string]: Returnable;
 }
 
 export type Returnable = Handle | readonly Returnable[] | { readonly [name: string]: Returnable };
 
-/** What a returned value becomes once the run succeeded. */
+/** The type of a returned value in the result of a run that succeeded. */
 export type ResultOf<R> = R extends UploadHandle
   ? UploadResult
   : R extends Value<infer T>
@@ -96,7 +96,7 @@ export type ResultOf<R> = R extends UploadHandle
           : ResultByYield[Y]
         : { readonly [K in keyof R]: ResultOf<R[K]> };
 
-/** {@link ResultOf} of a run that has not succeeded, or not yet: a part that does not exist is null. */
+/** The type of a returned value in the result of any other run: parts that do not exist are null. */
 export type PartialResultOf<R> = R extends UploadHandle
   ? UploadResult | null
   : R extends Value<infer T>

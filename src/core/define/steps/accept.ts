@@ -12,25 +12,25 @@ import { type TaskMethod, taskMethod } from "./task.ts";
 
 declare const KINDS: unique symbol;
 
-/** Of whatever kinds. */
+/** An inspector of any kinds of media. */
 export type AnyInspector = Inspector<never>;
 
-/** What can look at what a model makes. */
+/** An inspector that can inspect the output of this model. */
 export type InspectorOf<M extends ModelOrId> = Inspector<Extract<YieldOf<M>, MediaKind>>;
 
 /**
- * Looks at what a job made, as a file: what is wrong with it, in words for people, or null. `showrunner/film` makes some;
- * any function will do.
+ * Inspects the output of a job, given as a file: returns what is wrong with it, as a sentence for people, or null.
+ * `showrunner/film` has inspectors; any function will do.
  */
 export interface Inspector<K extends MediaKind = MediaKind> {
   (made: Candidate): Inspected | Promise<Inspected>;
-  /** Carries the kinds of media that it can look at; there is no such value. */
+  /** Carries the kinds of media that it can inspect, as a type only. */
   readonly [KINDS]?: (kind: K) => void;
-  /** Change it when something else is looked for. Default `"1"`. */
+  /** Change it when the inspection changes. Default `"1"`. */
   readonly version?: string | undefined;
-  /** Looks whether the machine has what it needs, before anything is paid. */
+  /** Checks before anything is paid whether this machine has what the inspector needs. */
   readonly requires?: Requirement | undefined;
-  /** Adds steps that look, in place of the function: where looking costs money. */
+  /** Adds steps that inspect, instead of the function: for inspections that cost money. */
   readonly addSteps?: ((steps: InspectingSteps, name: string, made: Handle) => InspectionSteps) | undefined;
 }
 
@@ -41,7 +41,10 @@ export interface InspectingSteps {
   readonly choose: ChooseMethod;
 }
 
-/** An inspection as steps: the one that fails with {@link NotAcceptedError}, and the one that stands for what passed. */
+/**
+ * The steps of an inspection: the one that fails with {@link NotAcceptedError}, and the one that stands for the
+ * accepted output.
+ */
 export interface InspectionSteps {
   readonly check: Handle;
   readonly passed: Handle;
@@ -49,25 +52,33 @@ export interface InspectionSteps {
 
 export type Inspected = string | readonly string[] | null | undefined;
 
-/** `I`: what can look at what the model makes. */
+/** `I`: an inspector of what the model makes. */
 export interface AcceptOptions<I extends AnyInspector> {
-  /** Looks at what was made, before anything that uses it begins; beside it, there is no `revise`. Default: nothing does. */
+  /**
+   * Inspects the output before any step that uses it begins. Cannot be combined with `revise`. Default: no inspection.
+   */
   readonly accept?: I | undefined;
-  /** Jobs at most, each paid: another one is made, with another seed, where the one before was not accepted. Default 1. */
+  /**
+   * The largest number of jobs, each of which is paid: if an output is not accepted, another job is made with another
+   * seed. Default 1.
+   */
   readonly acceptAttempts?: number | undefined;
 }
 
-/** The output that was accepted, and the fields that every attempt is asked with. */
+/** The handle of the accepted output, with the fields of the input that all attempts share. */
 export type AcceptedHandle<Y extends Yields, I = unknown> = Omit<TakesHandle<Y, I>, "outputs">;
 
 export const ACCEPT_OPTIONS: readonly string[] = ["accept", "acceptAttempts"];
 
-/** What an inspector found; its message lists it. One that throws anything else has not looked. */
+/**
+ * Thrown when an inspector rejects an output; the message lists what it found. Any other error means that the
+ * inspection itself failed.
+ */
 export class NotAcceptedError extends Error {
   readonly code = NOT_ACCEPTED;
 }
 
-/** The function that lets the one candidate of a choice pass, or says why not. */
+/** Makes a scorer that accepts the only candidate of a choice, or throws what is wrong with it. */
 export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<number> {
   return async (candidate) => {
     const found = await inspect(candidate);
@@ -78,8 +89,8 @@ export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<
 }
 
 /**
- * A job as steps: `<name>/1` and the check of it, `<name>/1-ok`; a further pair for each further attempt, which begins once the check
- * before has failed; and `<name>/pick`, which stands for what was accepted.
+ * Adds a job with its inspection: `<name>/1` and the check `<name>/1-ok`, a further pair for each further attempt,
+ * which begins once the check before has failed, and `<name>/pick`, which stands for the accepted output.
  */
 export function addAccepted<M extends ModelOrId>(
   recorder: Recorder,
@@ -133,7 +144,10 @@ function inspectorOf(read: OptionReader): Inspector {
   return () => null;
 }
 
-/** The first attempt asks for what it would without a check, so that a result of it can be reused; others have seeds of their own. */
+/**
+ * Sets the seed of an attempt. The first attempt makes the same request as without an inspection, so that its result
+ * can be reused; further attempts have seeds of their own.
+ */
 function seeded(input: DraftJson, attempt: number): { readonly input: DraftJson; readonly seed: number | null } {
   if (attempt === 1 || typeof input !== "object" || input === null || Array.isArray(input))
     return { input, seed: null };

@@ -18,11 +18,11 @@ import type { Recorder } from "../recorder.ts";
 import { OptionReader, readAmong, type StepOptions } from "./options.ts";
 
 export interface ApproveOptions extends StepOptions {
-  /** The question to the person. Default: none beside the shown results. */
+  /** The question that the person is asked. Default: none. */
   readonly message?: string | undefined;
 }
 
-/** The same kind of handle as the one that is shown. */
+/** The same kind of handle as the shown one. */
 export type Approved<H> =
   H extends Value<infer T>
     ? ValueHandle<T>
@@ -36,8 +36,9 @@ export type Approved<H> =
 
 export interface ApproveMethod {
   /**
-   * A gate: shows a result to a person and lets the run continue once it is approved. Stands for what it shows, so that what
-   * uses it waits. `showrunner approve` and `reject` decide; nothing is paid meanwhile that depends on it.
+   * Adds a gate: shows a result to a person and continues once it is approved. The handle stands for the shown result,
+   * so steps that use it wait. Nothing that depends on it is paid for meanwhile. `showrunner approve` and `reject`
+   * decide.
    */
   <H extends Handle>(name: string, shown: H, options?: ApproveOptions): Approved<H>;
 }

@@ -7,7 +7,7 @@ import type { Recorder } from "../recorder.ts";
 import { bindRevise, type ReviseOption } from "./approve.ts";
 import { OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
 
-/** A question to a chat model: a prompt, or a whole conversation. Other fields are sent as they are. */
+/** A request to a chat model: a prompt, or a whole conversation. Other fields are sent unchanged. */
 export type ChatInput = ChatPrompt | ChatMessages;
 
 interface ChatPrompt extends ChatSettings {
@@ -29,7 +29,7 @@ export interface ChatMessage {
 }
 
 interface ChatSettings {
-  /** Pictures that the model looks at with the first message of the user, each of at most 4 MiB. */
+  /** Pictures for the model, sent with the user's first message. Each may have up to 4 MiB. */
   readonly images?: Media<"image"> | MediaList<"image"> | undefined;
   readonly temperature?: OrValue<number> | undefined;
   readonly max_tokens?: OrValue<number> | undefined;
@@ -39,19 +39,24 @@ interface ChatSettings {
 export interface ChatOptions<S extends z.ZodType | undefined = z.ZodType | undefined>
   extends PaidOptions,
     ReviseOption<ChatBody> {
-  /** zod schema of the answer, which is then JSON; sent to the model as JSON Schema. Default: the answer is its text. */
+  /**
+   * The zod schema of the answer, which is then JSON; it is sent to the model as JSON Schema. Default: the answer is
+   * text.
+   */
   readonly schema?: S;
-  /** How often an answer that does not meet the schema is sent back to be repaired, each at a price. Default 1. */
+  /**
+   * How often an answer that does not fit the schema is sent back to be corrected; each time costs money. Default 1.
+   */
   readonly repairs?: number | undefined;
 }
 
-/** What a chat answers: its text, or what its schema yields. */
+/** The type of a chat's answer: text, or what its schema parses to. */
 export type AnswerOf<S> = S extends z.ZodType ? z.output<S> : string;
 
 export interface ChatMethod {
   /**
-   * Asks a chat model. At least once: the service keeps no key of a chat, so that a crash at the wrong moment may cost a
-   * second answer. Needs a `maxCost`, here or for the run.
+   * Adds a request to a chat model. It runs at least once: chats have no idempotency key, so a crash at the wrong
+   * moment can cost a second answer. Needs a `maxCost`, here or for the run.
    */
   <S extends z.ZodType | undefined = undefined>(
     name: string,
@@ -61,7 +66,7 @@ export interface ChatMethod {
   ): ValueHandle<AnswerOf<S>>;
 }
 
-/** The conversation as it is sent, settings beside it. */
+/** The conversation as it is sent, with its settings. */
 interface ChatBody {
   readonly messages: readonly { readonly role: ChatMessage["role"]; readonly content: string }[];
   readonly [setting: string]: unknown;
@@ -100,7 +105,7 @@ export function chatMethod(recorder: Recorder): ChatMethod {
 
 type Report = (code: string, field: string, message: string) => void;
 
-/** The request's body without its model. */
+/** Builds the request's body without the model. */
 function bodyOf(input: ChatInput, report: Report, hasSchema: boolean): object {
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
     report("type", "input", 'a chat takes { prompt: "…" } or { messages: […] }');
@@ -137,7 +142,7 @@ function checkMessages(messages: unknown, hasImages: boolean, report: Report): v
     report("required", "input.messages", "images are shown with a message of the user; add one");
 }
 
-/** The schema of the answer as JSON Schema; null when there is none, or none that JSON Schema can say. */
+/** Converts the schema of the answer to JSON Schema; null when there is none, or when JSON Schema cannot express it. */
 function jsonSchema(read: OptionReader): Json | null {
   const schema = read.get("schema");
   if (schema === undefined) return null;

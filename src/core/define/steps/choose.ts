@@ -14,17 +14,17 @@ import {
 import type { Recorder } from "../recorder.ts";
 import { OptionReader, readAmong, type StepOptions } from "./options.ts";
 
-/** Gives a result a number; the highest is chosen. */
+/** Scores a result; the highest score is chosen. */
 export type Scorer = (candidate: Candidate) => number | Promise<number>;
 
-/** Who chooses: a person, the order (the first that succeeded), or a function that scores each one. */
+/** How a result is chosen: by a person, in order (the first that succeeded), or by a function that scores each. */
 export type ChosenBy = "person" | "first" | Scorer;
 
 export interface ChooseOptions extends StepOptions {
   readonly by: ChosenBy;
-  /** Of a scoring function: change it when it is to choose by something else. Default `"1"`. */
+  /** Change it when the scoring function changes. Default `"1"`. */
   readonly version?: string | undefined;
-  /** Looks whether the machine has what the function needs, as that of a task does. */
+  /** Checks whether this machine has what the function needs, like `requires` of a task. */
   readonly requires?: Requirement | undefined;
   /** The question to the person. */
   readonly message?: string | undefined;
@@ -39,8 +39,8 @@ export type ValueIn<H> = H extends Value<infer T> ? T : H extends ValuesHandle<i
 
 export interface ChooseMethod {
   /**
-   * Chooses one of several results of one kind, given as handles or as a list handle; the others stay in the run and cost
-   * what they cost.
+   * Adds a choice of one among several results of one kind, given as handles or as a list handle. The others stay in
+   * the run and cost what they cost.
    */
   <H extends Handle>(name: string, among: H | readonly H[], options: ChooseOptions): Chosen<H>;
 }
@@ -75,7 +75,7 @@ export function choiceFailure(policy: FailurePolicy | null | undefined): Pick<Pi
   return typeof policy === "string" ? { onFailure: policy } : {};
 }
 
-/** Adds the step that chooses, by whoever does. */
+/** Adds the step that chooses. */
 export function addChoice(
   recorder: Recorder,
   path: string,
@@ -99,11 +99,11 @@ export function addChoice(
 
 export type One = Handle<Yields, "single">;
 
-/** Adds the steps of one part with the methods it gets, and returns its result. `M`: those methods. */
+/** Adds the steps of one part and returns its result. `M`: the builder's methods. */
 export type PartOf<M, H extends One = One> = (methods: M) => H;
 
 interface AddedPart {
-  /** Its steps are under it. */
+  /** The path above the part's steps. */
   readonly path: string;
   readonly reference: DraftReference;
   readonly yields: Yields;
@@ -111,17 +111,17 @@ interface AddedPart {
 
 interface Within<M> {
   readonly name: string | number;
-  /** What its author calls it, and the field that it was given in. */
+  /** The author's name for it, and the field it was given in. */
   readonly word: string;
   readonly field: string;
-  /** The part of all of them, and the one around it. */
+  /** The part that contains all alternatives, and the one around it. */
   readonly part: Recorder & { readonly prefix: string };
   readonly recorder: Recorder;
   readonly stepMethods: (recorder: Recorder) => M;
   readonly defaults: Parameters<Recorder["part"]>[1];
 }
 
-/** Adds one of several parts that stand for each other: nothing outside uses what is inside of it but its one result. */
+/** Adds one of several alternative parts. Steps outside can use only its result. */
 export function addPart<M>(build: PartOf<M>, within: Within<M>): AddedPart {
   const { name, word, field, part, recorder, stepMethods, defaults } = within;
   const before = recorder.under("").length;
@@ -140,7 +140,7 @@ export function addPart<M>(build: PartOf<M>, within: Within<M>): AddedPart {
   return { path, reference, yields: handle?.yields ?? "unknown" };
 }
 
-/** The handle of the step that one of several parts is taken by. */
+/** Returns the handle of the step that chooses one of several parts. */
 export function chosenOf(parts: readonly AddedPart[], step: string, { build }: Recorder): Handle {
   const yields = parts.find((entry) => entry.yields !== "unknown")?.yields ?? "unknown";
   return yields === "value" ? valueHandle(step, build) : chosenHandle(step, yields, build);
@@ -153,10 +153,10 @@ interface CompareOptions extends Pick<StepOptions, "after"> {
   readonly maxCost?: string | undefined;
 }
 
-/** What is compared has one kind; a model that is only an id is of any. */
+/** The single kind of the compared results; a model that is given as a plain id fits any kind. */
 type Known<Y extends Yields> = [Exclude<Y, "unknown">] extends [never] ? "unknown" : Exclude<Y, "unknown">;
 
-/** Of parts that make several kinds it is what is wrong with them, and no handle. */
+/** The chosen handle; for parts of several kinds, an error type that says so. */
 type Compared<H extends One> =
   true extends Several<Known<H["yields"]>>
     ? "the parts of a comparison make one kind of result"
@@ -171,13 +171,14 @@ type MadeBy<P extends Parts<never>> = ReturnType<P[keyof P]>;
 
 export interface CompareMethod<M> {
   /**
-   * The same brief by several models, side by side: all parts are made, and a person chooses the one that the handle stands
-   * for. Steps `<name>/<part>/…` and `<name>/pick`. A part that fails is left out as long as another one made something.
+   * Adds the same brief by several models, side by side. All parts are made, and a person chooses the one that the
+   * handle stands for. The steps are `<name>/<part>/…` and `<name>/pick`. A part that fails is left out as long as
+   * another part has a result.
    */
   <P extends Parts<M>>(name: string, parts: P, options?: CompareOptions): Compared<MadeBy<P>>;
 }
 
-/** More than a person can hold side by side. */
+/** More than a person can compare side by side. */
 const MOST_PARTS = 20;
 
 export function compareMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): CompareMethod<M> {
@@ -223,26 +224,27 @@ function readParts<M>(given: unknown, read: OptionReader): readonly (readonly [s
 }
 
 interface FirstOfOptions extends Pick<StepOptions, "after"> {
-  /** `"next"`: an option that moderation refused lets the next one begin. Default `"stop"`: nothing follows it by itself. */
+  /** `"next"`: after a refusal by moderation, the next option begins. Default `"stop"`: it does not. */
   readonly onModerated?: "stop" | "next" | undefined;
   /**
-   * How long the service may be away, milliseconds, before a job that was never sent gives way to the next option.
-   * Default: the run waits for the service.
+   * How long, in milliseconds, the service may be away before a job that was never sent is given up for the next
+   * option. Default: the run waits for the service.
    */
   readonly awayMs?: number | undefined;
   /** The most that all options may cost together, a decimal of US dollars. Default: what is left of the run's budget. */
   readonly maxCost?: string | undefined;
 }
 
-/** A result of the same kind. One of a model that is only an id is of any kind. */
+/** A result of the same kind. A model that is given as a plain id fits any kind. */
 type Agreeing<H extends One> =
   H extends Value<infer T> ? Value<T> : "unknown" extends H["yields"] ? One : Handle<H["yields"] | "unknown", "single">;
 
 export interface FirstOfMethod<M> {
   /**
-   * The first of several options that can be made: steps `<name>/1/…`, `<name>/2/…` and `<name>/pick`. A later one begins
-   * only once the one before ended and certainly nothing was paid for what failed, never while an answer is unknown; or
-   * beside it, where a step of it is not there `within` its time: then both may be paid for.
+   * Adds options in order, of which the first that can be made is used. The steps are `<name>/1/…`, `<name>/2/…` and
+   * `<name>/pick`. An option begins only after the one before has ended and certainly cost nothing, never while an
+   * answer is unknown. If a step of the option before exceeds its `within`, the option begins beside it, and both may
+   * be paid for.
    */
   <H extends One>(
     name: string,
@@ -252,7 +254,7 @@ export interface FirstOfMethod<M> {
   <H extends One>(name: string, options: readonly PartOf<M, H>[], settings?: FirstOfOptions): Chosen<H>;
 }
 
-/** More than enough; each waits for all before it. */
+/** The largest number of options; each waits for all before it. */
 const MOST_OPTIONS = 20;
 
 export function firstOfMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): FirstOfMethod<M> {

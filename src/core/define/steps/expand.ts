@@ -8,39 +8,45 @@ import { OptionReader, readAmong, type StepOptions } from "./options.ts";
 import { checkFunction, type LocalInput } from "./task.ts";
 
 export interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
-  /** The most steps that a value may lead to. One that leads to more fails the step. */
+  /** The largest number of steps that a value may add. More fail the step. */
   readonly maxSteps: number;
   /** The most that those steps may cost together, a decimal of US dollars. Default: what is left of the run's budget. */
   readonly maxCost?: string | undefined;
-  /** Change it when the same value is to lead to other steps. Default `"1"`. */
+  /** Change it when the same value should add other steps. Default `"1"`. */
   readonly version?: string | undefined;
-  /** What the list holds. Said beforehand, later steps are checked and priced against it; needed for values. */
+  /**
+   * The kind of the returned list's items. If it is given, later steps are checked and priced against it. Required for
+   * values.
+   */
   readonly yields?: Sayable<Y> | undefined;
 }
 
-/** Of steps with untyped models, only the writer knows. */
+/** For steps with untyped models, any kind can be declared. */
 type Sayable<Y extends Yields> = "unknown" extends Y ? Yield : Y & Yield;
 
 type One<R> = R extends readonly (infer E)[] ? E : R;
 type YieldsIn<R> = [One<R>] extends [never] ? "unknown" : One<R> extends Handle<infer Y> ? Y : "unknown";
 
-/** The result list of an expansion. */
+/** The handle of an expansion's results. */
 export type Expanded<R> = [One<R>] extends [never]
   ? ExpandHandle<"unknown">
   : One<R> extends Value<infer T>
     ? ValuesHandle<T>
     : ExpandHandle<YieldsIn<R>>;
 
-/** A list of values says so beforehand: nothing else tells values from media before the function has run. */
+/**
+ * The options; `yields` is required for values, because nothing else distinguishes values from media before the
+ * function has run.
+ */
 export type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"]
   ? ExpandOptions<"value"> & { readonly yields: "value" }
   : ExpandOptions<YieldsIn<R>>;
 
-/** `M`: the methods that add steps, of which this is one. */
+/** `M`: the builder's methods. */
 export interface ExpandMethod<M> {
   /**
-   * Steps that depend on a value: once it exists, the function says them, named `<name>/…`, and they are planned, priced
-   * and written down before the first begins. Stands for the list of what the function returns.
+   * Adds steps that depend on a value. Once the value exists, the function adds the steps `<name>/…`; they are planned,
+   * priced and journaled before the first begins. The handle stands for the list that the function returns.
    */
   <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(
     name: string,
@@ -104,7 +110,7 @@ function yieldsOf(read: OptionReader): Yield | null {
   return known ?? null;
 }
 
-/** The steps that a value leads to. What the function throws is a problem. */
+/** Drafts the steps that a value adds. An error that the function throws becomes a problem. */
 function draftOf<T, M>(
   path: string,
   value: T,

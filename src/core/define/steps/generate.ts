@@ -10,7 +10,7 @@ import type { Settled } from "./approve.ts";
 import { type MediaOptions, OptionReader, PAID_OPTIONS, type WithinOption, type WorkOptions } from "./options.ts";
 import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } from "./rewrite.ts";
 
-/** Options of providers, by their names; see each provider's page. */
+/** Options of single providers, by the provider's name; each provider's documentation lists its own. */
 interface ProviderOptions {
   readonly providerOptions?: { readonly [provider: string]: { readonly [option: string]: unknown } } | undefined;
 }
@@ -59,12 +59,18 @@ export interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpe
   extends WorkOptions,
     MediaOptions,
     WithinOption {
-  /** The most that one attempt may cost, a decimal of US dollars: providers quote nothing, so that it is held. */
+  /**
+   * The most that one attempt may cost, in US dollars as a decimal string. Providers quote no prices, so this amount is
+   * held.
+   */
   readonly maxCost: string;
-  /** What this input costs, where that is less: asked once, when the plan is made. Default: `maxCost`. */
+  /**
+   * Returns the cost of this input if it is less than `maxCost`. Called once, when the plan is made. Default:
+   * `maxCost`.
+   */
   readonly price?: ((input: I) => string) | undefined;
   /**
-   * Whether it may be sent again where an answer was lost, although the first may have been paid for, which then counts as
+   * Whether the request may be sent again after its answer was lost. The first may have been charged and then counts as
    * spent. Default false: a person decides.
    */
   readonly repeatable?: boolean | undefined;
@@ -77,8 +83,9 @@ type Generated<K extends MediaKind, R, I> = R extends "rewrite"
 
 export interface GenerateMethod {
   /**
-   * Asks a model of another provider: any of AI SDK's specification v4, such as `fal.image("…")` of `@ai-sdk/fal`, with the
-   * call options of that specification. Sent once; what is promised beyond that is said in the plan.
+   * Adds a request to a model of another provider: any model of the AI SDK's specification v4, such as `fal.image("…")`
+   * of `@ai-sdk/fal`, with the call options of that specification. It is sent once; the plan says what else is
+   * promised.
    */
   <R extends Moderated = undefined>(
     name: string,
@@ -134,7 +141,7 @@ export function generateMethod(recorder: Recorder): GenerateMethod {
   };
 }
 
-/** Of a value that is no model, what lets the rest of the build be looked at. */
+/** Stands in for a value that is not a model, so that the rest of the build is checked too. */
 const NO_MODEL = { model: "none", provider: "none", yields: "image", isFindable: false, mostOutputs: null } as const;
 
 function factsOf(model: GenerateModel, step: string, { report }: Recorder) {
@@ -153,7 +160,7 @@ function factsOf(model: GenerateModel, step: string, { report }: Recorder) {
   };
 }
 
-/** The specification names no kind: each kind is known by what it alone has. */
+/** Finds a model's kind by the method that only this kind has, because the specification does not name it. */
 function kindOf(model: unknown): MediaKind | null {
   if (typeof model !== "object" || model === null) return null;
   const is = (name: string) => name in model;
@@ -200,7 +207,7 @@ const GIVE_A_MODEL =
 const NEWER =
   "install its provider's newest release by name, such as npm i @ai-sdk/fal@latest (without @latest, npm under Node 20 takes an older one)";
 
-/** What the author's function says; null where there is none, or where it looked at what does not exist yet. */
+/** Calls the author's price function; null when there is none, or when it needs a result that does not exist yet. */
 function priceOf(
   read: OptionReader,
   { given, input }: { readonly given: object; readonly input: DraftJson },

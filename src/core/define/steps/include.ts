@@ -14,7 +14,9 @@ export function fieldPath(root: string, keys: readonly PropertyKey[]): string {
   );
 }
 
-/** What a schema says of an input, with the field as it is written in code. Messages of the schema's own stay as they are. */
+/**
+ * Formats a schema's message about an input, with the field as it is written in code. Custom messages stay unchanged.
+ */
 export function inputMistake({ path, message }: { readonly path: readonly PropertyKey[]; readonly message: string }) {
   const [, expected] = /^Invalid input: expected (\w+), received undefined$/.exec(message) ?? [];
   const missing = `is not given; it is needed, of type ${expected}`;
@@ -26,7 +28,7 @@ export interface IncludeOptions {
   readonly maxCost?: string | undefined;
 }
 
-/** What can be included: every pipeline. `M`: the methods that add steps. */
+/** A pipeline as `include` accepts it. `M`: the builder's methods. */
 interface Includable<S extends z.ZodType, R, M> {
   readonly input: S;
   readonly onFailure: FailurePolicy | null;
@@ -35,7 +37,7 @@ interface Includable<S extends z.ZodType, R, M> {
 }
 
 export interface IncludeMethod<M> {
-  /** Takes in another pipeline: its steps are named `<name>/…`, and it returns what that pipeline returns. */
+  /** Adds the steps of another pipeline, named `<name>/…`, and returns what that pipeline returns. */
   <S extends z.ZodType, R extends Returns>(
     name: string,
     pipeline: Includable<S, R, M>,
@@ -44,7 +46,7 @@ export interface IncludeMethod<M> {
   ): R;
 }
 
-/** Deeper than this, a pipeline surely includes itself. */
+/** Beyond this depth, a pipeline certainly includes itself. */
 const MAX_DEPTH = 20;
 
 export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): IncludeMethod<M> {
@@ -76,7 +78,10 @@ export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
   };
 }
 
-/** A quorum is of what a whole run returns, so that it means nothing for a part. */
+/**
+ * The failure policy that a part inherits. A pipeline's quorum counts the results of a whole run, so a part does not
+ * inherit it.
+ */
 function inherited(
   { onFailure }: { readonly onFailure: FailurePolicy | null },
   recorder: Recorder,

@@ -13,11 +13,11 @@ export interface JobOptions<M extends ModelOrId = never>
   extends PaidOptions,
     MediaOptions,
     ReviseOption<SettledInput<M>> {
-  /** Copy all outputs to disk as soon as they exist. Default true. */
+  /** Copies all outputs to disk as soon as they exist. Default true. */
   readonly keep?: boolean | undefined;
   /**
-   * Of a step that clones a voice: that the speaker agreed, and how that is known. Goes into the manifest of every file
-   * that the voice speaks in. Default: what the pipeline says.
+   * For a step that clones a voice: a statement that the speaker agreed, and how that is known. It goes into the
+   * manifest of every file in which the voice speaks. Default: the pipeline's `consent`.
    */
   readonly consent?: string | undefined;
 }
@@ -25,17 +25,17 @@ export interface JobOptions<M extends ModelOrId = never>
 type Option = keyof JobOptions | keyof AcceptOptions<never> | keyof ModeratedOptions<undefined>;
 
 /**
- * The options that are given. Their names say whether `accept` is one: its own type cannot, as that of a function is only
- * known once all types are.
+ * The names of the given options. They show whether `accept` is given; its own type cannot, because the type of a
+ * function is known only after all others.
  */
 type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "there is no such option" };
 
 export interface JobMethod {
   /**
-   * Adds a paid job: a model of the catalog, or its id, with its input. The handle stands for the job's output, and goes
-   * where another step's input takes one of its kind: that is the dependency. `.output(i)` and `.outputs()` say more.
-   * With `accept`, the output is looked at before anything that uses it begins: steps `<name>/1`, `<name>/1-ok` … and
-   * `<name>/pick`, and the handle stands for the output that was accepted.
+   * Adds a paid job: a model of the catalog, or its id, and its input. The handle stands for the job's output; pass it
+   * to another step that accepts its kind. `.output(i)` and `.outputs()` select outputs. With `accept`, the output is
+   * inspected before any step that uses it begins: the steps are `<name>/1`, `<name>/1-ok` … and `<name>/pick`, and the
+   * handle stands for the accepted output.
    */
   <M extends ModelOrId, K extends PropertyKey = never, R extends "fail" | "rewrite" | undefined = undefined>(
     name: string,

@@ -8,24 +8,30 @@ import type { Recorder } from "../recorder.ts";
 
 /** Options of every step. */
 export interface StepOptions {
-  /** Steps that must be over before this one begins although it uses none of their results. */
+  /** Steps that must have ended before this one begins, in addition to those whose results it uses. */
   readonly after?: Handle | readonly Handle[] | undefined;
   /**
-   * Runs the step only if this holds; else it is skipped, and what uses it, and a run that returns it has null there.
-   * Default: it always runs.
+   * Runs the step only if this condition holds. Otherwise the step and the steps that use it are skipped, and results
+   * that depend on it are null. Default: the step always runs.
    */
   readonly when?: When | undefined;
 }
 
 /** Options of a step that can fail. */
 export interface WorkOptions extends StepOptions {
-  /** Tries at most. Default 1; of a paid step, more only repeats what cost nothing, or what is worth paying for again. */
+  /**
+   * The largest number of attempts. Default 1. A paid step is only repeated if the failure cost nothing, or if more
+   * attempts are allowed here.
+   */
   readonly attempts?: number | undefined;
-  /** The policy for the other steps when it fails: `continue`, `failFast`, or `quorum(n)` of what it uses. Default: the pipeline's. */
+  /**
+   * What its failure does to other steps: `continue`, `failFast`, or `quorum(n)` of the results that it uses. Default:
+   * the pipeline's policy.
+   */
   readonly onFailure?: FailurePolicy | undefined;
   /**
-   * `false`: makes the step, and what it needs, although nothing that it leads to can be made any more. Default: the
-   * pipeline's, which leaves it out then.
+   * `false` runs the step, and what it needs, even if no requested result can use it any more. Default: the pipeline's
+   * setting, which skips it.
    */
   readonly prune?: boolean | undefined;
 }
@@ -33,35 +39,39 @@ export interface WorkOptions extends StepOptions {
 /** Options of a step that makes media. */
 export interface MediaOptions {
   /**
-   * What the plan cannot know of the media that the step makes, in milliseconds. It is held against what the models that
-   * take them accept, and a price is asked with it. Default: what the input says, or a guess by the length of the text.
+   * What the plan cannot know about the step's output: its expected duration, in milliseconds. The plan checks it
+   * against the models that use the output, and prices with it. Default: taken from the input, or estimated from the
+   * length of the text.
    */
   readonly expect?: { readonly durationMs: number } | undefined;
 }
 
-/** How long a paid step is waited for. */
+/** The time limit of a paid step. */
 export interface WithinOption {
   /**
-   * How long its job is waited for from when it was accepted, such as `"10m"`. After that the next option of a `firstOf`
-   * begins, at its own price; elsewhere the run pauses once nothing else is left to do. The job itself continues: it is still
-   * asked for, paid for and collected. Default: for as long as it takes.
+   * How long the job is waited for after it was accepted, such as `"10m"`. Then the next option of a `firstOf` begins,
+   * at its own price; elsewhere the run pauses once nothing else is left to do. The job itself continues, and it is
+   * still paid for and collected. Default: no limit.
    */
   readonly within?: Duration | undefined;
 }
 
 /** Options of a paid step. */
 export interface PaidOptions extends WorkOptions, WithinOption {
-  /** The most that one attempt may cost, a decimal of US dollars such as `"1.50"`. Needed when the model has no quote. */
+  /**
+   * The most that one attempt may cost, in US dollars as a decimal string such as `"1.50"`. Required if the model has
+   * no quote.
+   */
   readonly maxCost?: string | undefined;
 }
 
 const STEP_OPTIONS = ["after", "when"];
 export const WORK_OPTIONS: readonly string[] = [...STEP_OPTIONS, "attempts", "onFailure", "prune"];
 export const PAID_OPTIONS: readonly string[] = [...WORK_OPTIONS, "maxCost", "within"];
-/** Shorter would only say that nothing is ready at once. */
+/** The shortest time limit: within less than this, nothing is ready. */
 const LEAST_WITHIN_MS = 1_000;
 
-/** Reads the options of one step and reports all that is wrong with them. */
+/** Reads the options of one step and reports everything that is wrong with them. */
 export class OptionReader {
   readonly #options: Readonly<Record<string, unknown>>;
   readonly #step: string;
@@ -79,7 +89,7 @@ export class OptionReader {
     this.#recorder.report({ code: "bad-option", step: this.#step, field, message });
   }
 
-  /** Reports options that this kind of step does not have. `every`: those that every step has. */
+  /** Reports options that this kind of step does not have. `every`: the options that every step has. */
   only(word: string, names: readonly string[], every: readonly string[] = STEP_OPTIONS): void {
     for (const key of Object.keys(this.#options)) {
       if (every.includes(key) || names.includes(key)) continue;
@@ -92,7 +102,7 @@ export class OptionReader {
     return this.#options[field];
   }
 
-  /** A whole number between two bounds. */
+  /** Reads a whole number between two bounds. */
   count(field: string, bounds: { readonly least: number; readonly most: number; readonly preset: number }): number {
     const value = this.#options[field] ?? bounds.preset;
     const { least, most } = bounds;
@@ -184,7 +194,7 @@ export class OptionReader {
     return policy;
   }
 
-  /** Paths of the steps that `after` names. */
+  /** Returns the paths of the steps that `after` names. */
   after(): readonly string[] {
     const { after } = this.#options;
     const handles: readonly unknown[] = after === undefined ? [] : Array.isArray(after) ? after : [after];
@@ -235,7 +245,7 @@ export class OptionReader {
 
 export const FAILURE_POLICIES = 'give "continue", "failFast" or quorum(n) with n of at least 1';
 
-/** A failure policy as it was meant; null when it is none. */
+/** Reads a failure policy; null when the value is none. */
 export function failurePolicy(given: unknown): FailurePolicy | null {
   if (given === "continue" || given === "failFast") return given;
   const count = typeof given === "object" && given !== null && "quorum" in given ? given.quorum : null;
@@ -246,7 +256,7 @@ function say(value: unknown): string {
   return pointerOf(value) !== null ? "a handle" : (JSON.stringify(value) ?? String(value));
 }
 
-/** References to what an approval shows or a choice is made from: one handle, a list handle, or a list of handles. */
+/** Returns references to the results of an approval or a choice: one handle, a list handle, or a list of handles. */
 export function readAmong(
   given: unknown,
   at: { readonly step: string; readonly field: string },
@@ -269,14 +279,17 @@ export function readAmong(
 
 const CONDITION = Symbol.for("showrunner.condition");
 
-/** When a step runs: a value that must be there (not null, false, 0, "" or an empty list), or one of these. */
+/**
+ * The condition of a step: a value that must exist (not null, false, 0, "" or an empty list), or one of {@link not},
+ * {@link equals} and {@link failed}.
+ */
 export type When = Value | WhenCondition;
 
-/** What {@link not}, {@link equals} and {@link failed} make. */
+/** A condition made by {@link not}, {@link equals} or {@link failed}. */
 export interface WhenCondition {
   readonly test: "not" | "equals" | "failed";
   readonly of: Handle;
-  /** What it must equal. */
+  /** The value that it must equal. */
   readonly value?: unknown;
 }
 
@@ -285,17 +298,17 @@ export function not(value: Value): WhenCondition {
   return condition({ test: "not", of: value });
 }
 
-/** Runs the step when the value is just this one. */
+/** Runs the step when the value equals this one. */
 export function equals<T>(value: Value<T>, requested: NoInfer<T>): WhenCondition {
   return condition({ test: "equals", of: value, value: requested });
 }
 
-/** Runs the step when another one failed: a second way to the same end, for {@link Words.choose}. */
+/** Runs the step when another step failed: a fallback, to be combined with `choose`. */
 export function failed(step: Handle): WhenCondition {
   return condition({ test: "failed", of: step });
 }
 
-/** A step begins once all it needs is through and at least so many of the results that it uses are there. */
+/** Lets a step begin once all its inputs have ended and at least this many of their results exist. */
 export function quorum(count: number): FailurePolicy & { readonly quorum: number } {
   return { quorum: count };
 }

@@ -6,11 +6,11 @@ import type { Recorder } from "../recorder.ts";
 import { choiceFailure } from "./choose.ts";
 import { OptionReader } from "./options.ts";
 
-/** Who rewrites a prompt that moderation refused. */
+/** The chat model that rewrites a prompt after a refusal by moderation. */
 export interface Rewriting {
-  /** Id of a chat model of the service. */
+  /** The id of a chat model of the service. */
   readonly model: string;
-  /** Its instruction. Default: to say the same in a milder way, in the same language. */
+  /** The instruction. Default: to express the same in a milder way, in the same language. */
   readonly instruction?: string | undefined;
   /** The most that it may cost, a decimal of US dollars. Default `"0.01"`. */
   readonly maxCost?: string | undefined;
@@ -18,11 +18,12 @@ export interface Rewriting {
 
 export interface ModeratedOptions<R extends "fail" | "rewrite" | undefined> {
   /**
-   * `"rewrite"`: where moderation refuses the prompt, a chat model is asked once for a milder one: steps `<name>/1/first`,
-   * `<name>/2/prompt`, `<name>/2/again` and `<name>/pick`, which the handle stands for. Default `"fail"`.
+   * `"rewrite"`: if moderation refuses the prompt, a chat model is asked once for a milder one. The steps are
+   * `<name>/1/first`, `<name>/2/prompt`, `<name>/2/again` and `<name>/pick`, which the handle stands for. Default
+   * `"fail"`.
    */
   readonly onModerated?: R;
-  /** Beside `onModerated: "rewrite"`, which needs it. */
+  /** Required with `onModerated: "rewrite"`. */
   readonly rewrite?: Rewriting | undefined;
 }
 
@@ -31,10 +32,10 @@ export const MODERATED_OPTIONS: readonly string[] = ["onModerated", "rewrite"];
 const INSTRUCTION =
   "The prompt below was refused by the moderation of a media model. Write it again so that it keeps its subject, style and language, and has nothing that moderation may object to. Answer with the prompt alone.";
 const MAX_COST = "0.01";
-/** Fields that are rewritten, the first of them that the input has. */
+/** The fields that can be rewritten; the first that the input has is used. */
 const WORDS = ["prompt", "text"];
 
-/** Whether the options ask for a rewritten prompt; reports what is wrong with them. */
+/** Returns whether the options request a rewritten prompt, and reports what is wrong with them. */
 export function isRewriting(read: OptionReader): boolean {
   const choice = read.get("onModerated") ?? "fail";
   if (choice !== "fail" && choice !== "rewrite") read.bad("onModerated", 'onModerated is neither "fail" nor "rewrite"');
@@ -44,16 +45,19 @@ export function isRewriting(read: OptionReader): boolean {
   return choice === "rewrite";
 }
 
-/** A step that is added twice: as it is written, and with the rewritten prompt. */
+/** A step that is added twice: as written, and with the rewritten prompt. */
 interface Rewritten {
   readonly input: DraftJson;
   readonly policy: StepPolicy;
   readonly yields: Yields;
-  /** Adds it to a part. */
+  /** Adds the step to a part. */
   add(part: Recorder, step: { readonly path: string; readonly input: DraftJson; readonly policy: StepPolicy }): void;
 }
 
-/** A choice whose second option is the first one with a milder prompt, which only moderation lets begin. */
+/**
+ * Adds a choice whose second option is the first one with a milder prompt. The second option begins only after a
+ * refusal by moderation.
+ */
 export function addRewriting(recorder: Recorder, name: string, step: Rewritten, read: OptionReader): Handle {
   const { input, policy, yields } = step;
   const part = recorder.part(name);

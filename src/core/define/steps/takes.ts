@@ -12,16 +12,19 @@ import { OptionReader } from "./options.ts";
 export interface TakesOptions<M extends ModelOrId = never>
   extends JobOptions<M>,
     Pick<ChooseOptions, "version" | "message"> {
-  /** How many. With `choose: "first"`, how many at most: a further one is made only when all before it failed. */
+  /**
+   * The number of takes. With `choose: "first"`, the largest number: another take is made only when all before it
+   * failed.
+   */
   readonly count: number;
-  /** Who chooses: a person, the first good one, or a function that gives each one a score. */
+  /** How a take is chosen: by a person, the first that succeeds, or a function that scores each. */
   readonly choose: ChooseOptions["by"];
 }
 
 export interface TakesMethod {
   /**
-   * Several takes of one job, of which one is chosen: steps `<name>/1`, `<name>/2` … and `<name>/pick`. Each has a seed of
-   * its own where the model takes one.
+   * Adds several takes of one job and chooses one: the steps are `<name>/1`, `<name>/2` … and `<name>/pick`. Each take
+   * has its own seed if the model accepts one.
    */
   <M extends ModelOrId>(
     name: string,
@@ -31,7 +34,7 @@ export interface TakesMethod {
   ): TakesHandle<YieldOf<M>, SettledInput<M>>;
 }
 
-/** Seeds fit any model that takes one. */
+/** The range of seeds; it fits every model that accepts one. */
 const SEEDS = 2 ** 31;
 
 export function takesMethod(recorder: Recorder): TakesMethod {
@@ -73,7 +76,7 @@ function seedOf(input: unknown): number | null {
   return typeof seed === "number" && Number.isSafeInteger(seed) && seed >= 0 ? seed : null;
 }
 
-/** A number of a text, the same on every machine (FNV-1a). */
+/** Hashes a text to a number that is the same on every machine (FNV-1a). */
 function hash(text: string): number {
   let found = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) found = Math.imul(found ^ text.charCodeAt(at), 0x01000193);

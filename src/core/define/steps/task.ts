@@ -7,22 +7,25 @@ import type { Recorder } from "../recorder.ts";
 import { type MediaOptions, OptionReader, WORK_OPTIONS, type WorkOptions } from "./options.ts";
 
 export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOptions, MediaOptions {
-  /** Files that the function writes, names to kinds: `{ film: "video", "lines.srt": "text" }`. Default none. */
+  /**
+   * The files that the function writes, by name, with their kinds: `{ film: "video", "lines.srt": "text" }`. Default:
+   * none.
+   */
   readonly files?: F;
   /** Change it when the function does something else, so that the step runs again. Default `"1"`. */
   readonly version?: string | undefined;
   /**
-   * Looks whether the machine has what the function needs, such as a program: asked while the pipeline is planned, before
-   * anything is paid. Default: it needs nothing.
+   * Checks whether this machine has what the function needs, such as a program. Called while planning, before anything
+   * is paid. Default: it needs nothing.
    */
   readonly requires?: Requirement | undefined;
-  /** Says while it is planned how long what it makes will be, and what is to be known of that. Default: nothing is known. */
+  /** Returns, while planning, the expected duration of its output and warnings about it. Default: unknown. */
   readonly foresee?: Foresee | undefined;
 }
 
 /**
- * What a local function gets for an input: files for media, ids for voices, values for values, lists for lists, and all
- * else as it was given.
+ * The input of a local function: files in place of media, ids in place of voices, values in place of value handles,
+ * lists in place of list handles; everything else unchanged.
  */
 export type LocalInput<T> =
   T extends Value<infer V>
@@ -45,8 +48,8 @@ type LocalResult<Y extends Yields> = Y extends "voice" ? string : Y extends "val
 
 export interface TaskMethod {
   /**
-   * Adds a local function. At least once: a crash runs it again, so that it must not mind. Its result is JSON, or nothing;
-   * files go where `context.file(name)` says.
+   * Adds a local function. It runs at least once: a crash repeats it, so repeating it must do no harm. Its result is
+   * JSON, or nothing; it writes files to the paths that `context.file(name)` returns.
    */
   <I, R, F extends TaskFiles = Readonly<Record<never, never>>>(
     name: string,
@@ -56,7 +59,7 @@ export interface TaskMethod {
   ): TaskHandle<ValueOf<R>, F>;
 }
 
-/** What a function's result is once it is JSON: nothing becomes null. */
+/** The type of a function's result as JSON: no result becomes null. */
 export type ValueOf<R> = Awaited<R> extends infer V ? (V extends void ? null : V) : never;
 
 const KINDS: readonly FileKind[] = ["image", "video", "audio", "text"];
@@ -94,7 +97,7 @@ export function taskMethod(recorder: Recorder): TaskMethod {
   };
 }
 
-/** Reports what should be a function and is none. */
+/** Reports a value that should be a function and is not. */
 export function checkFunction(given: unknown, field: string, step: string, recorder: Recorder): void {
   if (typeof given === "function") return;
   recorder.report({ code: "bad-option", step, field, message: `${field} is no function` });

@@ -7,15 +7,15 @@ import { uploadHandle } from "../handle.ts";
 import type { Recorder } from "../recorder.ts";
 import { OptionReader, type StepOptions } from "./options.ts";
 
-/** Bytes in memory, such as a picture that was drawn just now. */
+/** Bytes in memory, such as a picture that the program has just drawn. */
 export interface BytesInput<K extends MediaKind = MediaKind> {
   readonly bytes: Uint8Array;
   readonly kind: K;
 }
 
 /**
- * What can be uploaded: a path whose ending says its kind, a {@link FileInput} (`{ path, kind }`), bytes, or an `http` or
- * `https` URL, which this machine fetches when the plan is made.
+ * The values that can be uploaded: a path whose extension shows its kind, a {@link FileInput} (`{ path, kind }`),
+ * bytes, or an `http` or `https` URL, which this machine fetches when the plan is made.
  */
 export type Uploadable = FileInput | BytesInput | Uint8Array | URL | string;
 
@@ -27,16 +27,16 @@ export type KindOfUpload<F extends Uploadable> = F extends { readonly kind: infe
 
 export interface UploadOptions extends StepOptions {
   /**
-   * An origin such as `http://assets.corp:8080` that lies within your own network, or on this machine, and that the URL may be
-   * of. Default: none; a URL then has to lead to the open internet.
+   * An origin in your own network or on this machine, such as `http://assets.corp:8080`, that the URL may have.
+   * Default: none; a URL must lead to the public internet.
    */
   readonly inside?: string | undefined;
 }
 
 export interface UploadMethod {
   /**
-   * Adds a file that is sent to the service, free of charge: a path, `{ path, kind }` as a `file()` field of the input gives
-   * it, bytes, or a URL that this machine fetches. The handle goes wherever an input takes media of its kind.
+   * Adds a file that is sent to the service, free of charge: a path, `{ path, kind }` as a `file()` field of the input
+   * gives it, bytes, or a URL that this machine fetches. The handle fits wherever an input accepts media of its kind.
    */
   <const F extends Uploadable>(name: string, file: F, options?: UploadOptions): UploadHandle<KindOfUpload<F>>;
 }
@@ -64,7 +64,7 @@ export function uploadMethod(recorder: Recorder): UploadMethod {
 }
 
 interface Read {
-  /** Path, URL or, for bytes, a name by their content; empty when there is nothing to upload. */
+  /** The path, the URL or, for bytes, a name made from their content; empty when there is nothing to upload. */
   readonly file: string;
   readonly bytes: Uint8Array | null;
   readonly media: MediaKind | null;
@@ -86,7 +86,7 @@ function ofPath(file: string, media: MediaKind | null): Read {
   return { file, bytes: null, media: media ?? kindOfPath(withoutQuery(file)) };
 }
 
-/** A copy: what happens to the caller's bytes later is no part of the plan. */
+/** Copies the bytes, so that later changes of the caller's buffer do not change the plan. */
 function ofBytes(given: Uint8Array, media: MediaKind | null): Read {
   const bytes = given.slice();
   return { file: `bytes:${hash("sha256", bytes)}`, bytes, media };
