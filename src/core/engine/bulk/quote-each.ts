@@ -12,7 +12,7 @@ import type { Showrunner } from "../showrunner/showrunner.ts";
 
 /** One run of a bulk start. */
 export interface BulkRow {
-  /** Of its run: the same row has the same one, so that a repeated start continues with it. */
+  /** The id of its run: the same row has the same id, so a repeated start continues the run. */
   readonly id: string;
   readonly input: unknown;
   readonly title?: string | undefined;
@@ -21,21 +21,21 @@ export interface BulkRow {
 
 export interface QuotedRow {
   readonly row: BulkRow;
-  /** What its run is expected to cost, micro-dollars; of a run that is there, what it comes to. */
+  /** The expected cost of its run, in micro-dollars; for an existing run, its projected cost. */
   readonly expectedMicros: number;
-  /** What it costs at most; null where one of `openSteps` is open-ended. */
+  /** The maximum cost; null if one of `openSteps` is open-ended. */
   readonly maxMicros: number | null;
   readonly openSteps: readonly string[];
-  /** What its run was quoted at most when it was made, or is quoted now, micro-dollars. */
+  /** The maximum of the run's quote, in micro-dollars: when it was made, or now. */
   readonly quotedMicros: number;
-  /** Status of the run that is there already; null for a new one. */
+  /** The status of the existing run; null for a new one. */
   readonly known: RunReport["status"] | null;
-  /** Marks the runs that share a budget; of a run that is there, null where it was not started with others. */
+  /** The name of the batch whose runs share a budget; null for an existing run that was started alone. */
   readonly batch: string | null;
 }
 
 export interface BulkProblem extends Problem {
-  /** Position of the row, from 0. */
+  /** The position of the row, from 0. */
   readonly index: number;
 }
 
@@ -43,11 +43,11 @@ export type BulkQuote =
   | {
       readonly ok: true;
       readonly rows: readonly QuotedRow[];
-      /** What all rows together are expected to cost, micro-dollars. */
+      /** The expected cost of all rows together, in micro-dollars. */
       readonly expectedMicros: number;
-      /** What the runs of rows of this source are marked with; null where none was given. */
+      /** The mark of the runs of this source; null if none was given. */
       readonly source: string | null;
-      /** Unfinished runs of rows that the source had and has no more: changed, or removed. `runEach` stops them. */
+      /** Unfinished runs of rows that were changed in, or removed from, the source. `runEach` stops them. */
       readonly replaced: readonly RunReport[];
     }
   /** Every problem of every row. */
@@ -56,16 +56,16 @@ export type BulkQuote =
 export interface BulkQuoteOptions
   extends Pick<RunOptions, "maxUnquoted" | "profile" | "reuse" | "concurrency" | "signal"> {
   /**
-   * Where the rows come from, such as the path of a file, of which they are all rows. Unfinished runs of rows that it had before
-   * are then replaced. Default: rows replace none.
+   * Where the rows come from, such as the path of a file that contains all of them. Unfinished runs of rows that it
+   * contained before are then replaced. Default: no run is replaced.
    */
   readonly source?: string | undefined;
 }
 
-/** Rows planned or priced at a time: prices are requests, which the pace of the key spreads. */
+/** The number of rows planned or priced at a time; prices are requests, which the key's rate limit spreads. */
 const AT_ONCE = 8;
 
-/** Checks all rows before any is priced, and prices all before any is started. Spends nothing. */
+/** Checks all rows, then prices all rows, before any run is started. Spends nothing. */
 export async function quoteEach(
   show: Showrunner,
   pipeline: Pipeline,
@@ -151,7 +151,7 @@ async function knownRuns(show: Showrunner, rows: readonly BulkRow[]): Promise<Re
   return new Map(reports.map((report) => [report.id, report]));
 }
 
-/** The same for whoever starts the same rows at the same time. */
+/** Names a batch: the same name for everyone who starts the same rows at the same time. */
 function batchName({ name }: Pipeline, rows: readonly BulkRow[]): string {
   const ids = rows.map(({ id }) => id).toSorted();
   return `${name.slice(0, 60)}-${hash("sha256", ids.join("\n")).slice(0, 8)}`;
@@ -175,7 +175,7 @@ function batchOf({ tags }: RunReport): string | null {
   return tags[BATCH_TAG] ?? null;
 }
 
-/** What counts of a run for the budget of all. */
+/** Returns what a run counts in the budget of all rows. */
 export function mostOf({ projected }: Pick<RunReport, "projected">): number {
   return parseUsd(projected)!;
 }

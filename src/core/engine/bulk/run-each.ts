@@ -10,13 +10,13 @@ import type { Showrunner } from "../showrunner/showrunner.ts";
 import { type BulkQuote, mostOf, type QuotedRow } from "./quote-each.ts";
 
 export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" | "onExisting"> {
-  /** The most that all rows may cost together, a decimal of US dollars. Default: no limit. */
+  /** The most that all rows may cost together, in US dollars as a decimal string. Default: no limit. */
   readonly budget?: string | undefined;
-  /** Runs at a time. Default 4. */
+  /** The number of runs at a time. Default 4. */
   readonly atOnce?: number | undefined;
-  /** Folder of the runs' folders, each named after its run. Default `out`. */
+  /** The folder that gets a folder for each run, named after the run. Default `out`. */
   readonly outDir?: string | undefined;
-  /** Hands each run to an engine, whose workers drive it, in place of driving it here; `atOnce` does not count then. */
+  /** Hands each run to an engine, whose workers drive it, instead of driving it here; `atOnce` then has no effect. */
   readonly wake?: ((runId: string) => Promise<void>) | undefined;
   readonly onRow?: ((outcome: RowOutcome) => void) | undefined;
 }
@@ -28,21 +28,21 @@ export interface RowOutcome {
   /** `refused`: its run could not be driven. `waiting`: not started, see `message`. `handed`: an engine has it. */
   readonly status: RunResult["status"] | "refused" | "waiting" | "handed";
   readonly costMicros: number;
-  /** What it comes to once it is through, by the latest prices. */
+  /** The projected cost of the run when it has ended, by the latest prices, in micro-dollars. */
   readonly projectedMicros: number;
-  /** Why it is paused, failed, was refused, or waits; null where it succeeded. */
+  /** Why it paused, failed, was refused, or waits; null if it succeeded. */
   readonly message: string | null;
 }
 
-/** A pause that the next row would meet as well, whatever its price. */
+/** Pauses that the next row would meet too, whatever its price. */
 const FOR_ALL: ReadonlySet<string> = new Set(["funds", "cap", "unreachable", "misdirected", "credentials", "stopped"]);
-/** Failures of one row alone. */
+/** Errors that concern only one row. */
 const OF_ONE: ReadonlySet<string> = new Set(["RUN_DIFFERS", "RUN_BUSY", "RUN_TAKEN_OVER", "PLAN_PROBLEMS"]);
 
 /**
- * One run a row, in order, so many at a time. All draw on one budget. A row is started only while what was started, at its
- * highest price, leaves enough for it. Rows whose runs are there already continue, under the new budget. Runs that the rows
- * replace are stopped first: nothing but `resume` continues them. Answers in the order of the rows.
+ * Starts one run per row, in order, several at a time. All rows draw on one budget: a row starts only while the budget
+ * still covers it after the maximum price of every started row. Existing runs continue, under the new budget. Runs that
+ * the rows replace are stopped first; only `resume` continues those. Returns the outcomes in the order of the rows.
  */
 export async function runEach(
   show: Showrunner,
@@ -73,19 +73,19 @@ class Bulk {
   readonly #settings: Settings;
   readonly #outcomes: (RowOutcome | undefined)[];
   readonly #running = new Set<Promise<void>>();
-  /** What the runs that are there, and those that were started, have spent or may still spend. */
+  /** What the existing runs and the started runs have spent or may still spend, in micro-dollars. */
   #committedMicros: number;
-  /** The most that the rows of each batch, and of none, may come to, as far as is known. */
+  /** The projected maximum of the rows of each batch, and of the rows without one. */
   readonly #mostOf = new Map<string | null, number>();
-  /** The batch that may have what others do not need: that of new rows. Null where there is none. */
+  /** The batch of new rows, which gets what the others do not need; null if there is none. */
   readonly #main: string | null;
-  /** What runs of other batches that are no rows here have spent and hold, by batch. */
+  /** What runs of other batches that are not among these rows have spent and hold, by batch. */
   readonly #elsewhere = new Map<string, number>();
-  /** Positions of rows that paused because the budget of all was short. */
+  /** The positions of rows that paused because the shared budget was short. */
   readonly #short: number[] = [];
-  /** The most that a row came to, as a multiple of its quote. */
+  /** The highest ratio of a row's cost to its quote. */
   #worst = 1;
-  /** Why no further row is started; null while rows are. */
+  /** Why no further row is started; null while rows are started. */
   #stopped: string | null = null;
   #failure: unknown = null;
 
@@ -127,7 +127,7 @@ class Bulk {
     return this.#outcomes as readonly RowOutcome[];
   }
 
-  /** Waits until the row may start; where it never may, says why. */
+  /** Waits until the row may start; if it never may, returns why. */
   async #waitForHeadroom(quoted: QuotedRow): Promise<void> {
     const { atOnce, budgetMicros, signal } = this.#settings;
     for (;;) {
@@ -164,8 +164,8 @@ class Bulk {
   }
 
   /**
-   * What the run of a row is given: alone, what it may come to; in a batch, what that may, all over. So the rows of every batch
-   * and of none keep to the one budget together.
+   * Returns the budget of a row's run: its own projection if it is alone, or what its whole batch may cost. So the rows
+   * of all batches keep to one budget together.
    */
   #budgetOf({ batch, expectedMicros }: QuotedRow): number {
     if (batch === null) return expectedMicros;
@@ -178,7 +178,7 @@ class Bulk {
     this.#mostOf.set(batch, (this.#mostOf.get(batch) ?? 0) + micros);
   }
 
-  /** Rows that paused while others held more than they were charged: what those left may do. */
+  /** Resumes rows that paused while others held more than they were charged in the end. */
   async #again(): Promise<void> {
     for (const index of this.#short.splice(0)) {
       if (this.#stopped !== null || this.#committedMicros > this.#settings.budgetMicros) return;
@@ -190,7 +190,7 @@ class Bulk {
     }
   }
 
-  /** What a row came to beside its quote: the others may come to as much more. */
+  /** Compares a row's cost with its quote: the other rows may exceed theirs as much. */
   #learn({ quotedMicros }: QuotedRow, projectedMicros: number): void {
     if (quotedMicros > 0) this.#worst = Math.max(this.#worst, projectedMicros / quotedMicros);
   }

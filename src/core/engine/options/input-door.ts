@@ -3,11 +3,11 @@ import { webOrigin } from "../../kit/web-origin.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { OpenOptions } from "./options.ts";
 
-/** What inputs may name to be read by this machine. */
+/** What this machine reads on behalf of inputs. */
 export interface InputDoor {
-  /** Files, and folders that files must lie in, links resolved; null: anywhere. */
+  /** Files, and folders that contain the files, that may be read, links resolved; null: any file. */
   readonly filesFrom: readonly string[] | null;
-  /** Origins inside a network that URLs may be of. */
+  /** Origins inside a network that URLs may have. */
   readonly inside: readonly string[];
 }
 

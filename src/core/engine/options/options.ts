@@ -15,255 +15,286 @@ import type { ServiceOptions } from "../service/embedded-service.ts";
 import type { Substitute } from "../service/rehearsal.ts";
 import type { TurnsOption } from "./tags.ts";
 
-/** How long a frozen holder keeps a run, milliseconds. */
+/** How long a suspended process keeps its run, in milliseconds. */
 export const DEFAULT_LEASE_MS = 30_000;
-/** How long an unanswered submit is sent again under its key, milliseconds. */
+/** How long an unanswered submit is repeated under its key, in milliseconds. */
 export const DEFAULT_IDEMPOTENCY_WINDOW_MS = DAY_MS;
 
-/** A cap over runs of the account on one journal. */
+/** A cap over the account's runs in one journal. */
 export interface CapOption {
-  /** A decimal of US dollars. */
+  /** US dollars, as a decimal string. */
   readonly usd: string;
-  /** `day`: anew with each day of {@link OpenOptions.capTimeZone}. Default: over all time. */
+  /** `day`: the cap applies to each day of {@link OpenOptions.capTimeZone}. Default: over all time. */
   readonly per?: "day" | undefined;
-  /** Counts the runs that carry it, such as `team=video`; `team=*`: those of each team by themselves. Default: every run. */
+  /**
+   * Counts only runs with this tag, such as `team=video`; `team=*` counts the runs of each team separately. Default:
+   * every run.
+   */
   readonly tag?: string | undefined;
 }
 
 export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /**
-   * Origins in your own network or on this machine, such as `http://assets.corp:8080`, that inputs may name URLs of.
-   * Default: none; URLs in inputs must lead to the public internet or to the service itself.
+   * Origins in your own network or on this machine, such as `http://assets.corp:8080`, that URLs in inputs may have.
+   * Default: none; such URLs must lead to the public internet or to the service itself.
    */
   readonly inside?: readonly string[] | undefined;
-  /** Folder that uploaded files must be in, links resolved. Default: any folder. */
+  /** The folder that must contain uploaded files, links resolved. Default: any folder. */
   readonly filesDir?: string | undefined;
-  /** Journal file, `postgres://` URL, or a store. Default: environment SHOWRUNNER_JOURNAL, else `.showrunner/journal.db`. */
+  /**
+   * The journal: a file, a `postgres://` URL, or a store. Default: environment SHOWRUNNER_JOURNAL, else
+   * `.showrunner/journal.db`.
+   */
   readonly journal?: string | JournalStore | undefined;
   /**
-   * Where media are stored: a shared folder or a bucket, `s3://bucket/prefix`; see docs/shared-media.md. Default:
+   * Where media are stored: a shared folder, or a bucket as `s3://bucket/prefix`; see docs/shared-media.md. Default:
    * environment SHOWRUNNER_MEDIA, else `mediaDir`.
    */
   readonly media?: string | undefined;
   /**
-   * Folder of downloaded bytes on this machine, by content hash; with a bucket, of copies. Default: `media` beside the
-   * journal, or in `.showrunner`.
+   * The folder of downloaded files on this machine, named by content hash; with a bucket, of cached copies. Default:
+   * `media` beside the journal, or in `.showrunner`.
    */
   readonly mediaDir?: string | undefined;
   /**
-   * What `generate` steps ask: `call`, the models that they name; or a function that says what to ask in place of each.
-   * Default: with the embedded local service nobody is called, and that service draws, films and speaks instead; else `call`.
+   * What `generate` steps call: `call`, the models that they name, or a function that returns a substitute for each.
+   * Default: with the embedded local service no provider is called, and that service makes the media instead; otherwise
+   * `call`.
    */
   readonly providers?: "call" | Substitute | undefined;
-  /** How jobs are followed. Default `auto`. */
+  /** How jobs are followed until they end. Default `auto`. */
   readonly follow?: "auto" | "stream" | "poll" | undefined;
-  /** Source of time. Default: the machine's clock. */
+  /** The source of time. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
   /**
-   * How long a suspended process keeps its run, milliseconds. Default 30 000, at most an hour. A dead process is replaced
-   * at once.
+   * How long a suspended process keeps its run, in milliseconds. A dead process is replaced at once. Default 30 000, at
+   * most an hour.
    */
   readonly leaseMs?: number | undefined;
   /**
-   * Between whom API requests take turns in this process, so that a large run does not block small ones. Default: between
-   * runs.
+   * How API requests of this process take turns, so that a large run does not block small ones. Default: alternating
+   * between runs.
    */
   readonly turns?: TurnsOption | undefined;
-  /** An unanswered submit older than this is not sent again, milliseconds. Default 24 h. */
+  /** The age, in milliseconds, from which an unanswered submit is not sent again. Default 24 h. */
   readonly idempotencyWindowMs?: number | undefined;
   /**
-   * The most that all runs of this account on this journal may have spent and reserved together, a decimal of US dollars.
-   * It holds across processes. A submit that would exceed it is not sent: its run pauses (`budget`). Runs that `gc`
-   * removed no longer count. Default: environment SHOWRUNNER_SPENDING_CAP, else none.
+   * The most that all runs of this account in this journal may have spent and reserved together, in US dollars as a
+   * decimal string. It holds across processes. A submit that would exceed it is not sent, and its run pauses
+   * (`budget`). Runs that `gc` removed no longer count. Default: environment SHOWRUNNER_SPENDING_CAP, else none.
    */
   readonly spendingCap?: string | undefined;
   /**
-   * Further caps, each over the runs of a tag, a day, or both. A hold counts for the day on which it is made. A run that
-   * reaches a daily cap pauses (`cap`); see `waitForCapMs`. As text: `team=video:10/day`. Caps in SHOWRUNNER_CAPS apply
-   * too, unless one given here is for the same runs and period.
+   * Further caps, each over the runs with a tag, over a day, or both; also as text: `team=video:10/day`. A hold counts
+   * for the day on which it is made. A run that reaches a daily cap pauses (`cap`); see `waitForCapMs`. Caps in
+   * SHOWRUNNER_CAPS apply too, unless a cap given here is for the same runs and period.
    */
   readonly caps?: readonly (CapOption | string)[] | undefined;
-  /** Time zone of the caps' days, an IANA name. Default: environment SHOWRUNNER_CAP_TIME_ZONE, else UTC. */
+  /** The time zone of the caps' days, an IANA name. Default: environment SHOWRUNNER_CAP_TIME_ZONE, else UTC. */
   readonly capTimeZone?: string | undefined;
   /**
-   * What the wallet must keep, a decimal of US dollars. A submit that could bring it below is not sent: its run pauses
-   * (`funds`). Needs a key that may read the balance. Default: environment SHOWRUNNER_WALLET_FLOOR, else none.
+   * The amount that must stay in the wallet, in US dollars as a decimal string. A submit that could bring the wallet
+   * below it is not sent, and its run pauses (`funds`). Needs a key that may read the balance. Default: environment
+   * SHOWRUNNER_WALLET_FLOOR, else none.
    */
   readonly walletFloor?: string | undefined;
 }
 
-/** Options of whatever drives a run. */
+/** The options of every call that drives a run. */
 interface DriveOptions {
-  /** Aborting stops gracefully: no new submits, those in flight are settled. */
+  /** Aborting it stops the run gracefully: nothing new is submitted, and requests in flight are completed. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * The file that the pipeline comes from, to load its code again. Without it workers cannot run the functions of a run
-   * that `start` hands to an engine.
+   * The file that the pipeline comes from, so that its code can be loaded again. Without it, workers cannot run the
+   * functions of a run that `start` hands to an engine.
    */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /**
-   * How long an unavailable service is waited for, milliseconds; then the run pauses (`unreachable`, `misdirected`).
+   * How long an unavailable service is waited for, in milliseconds; then the run pauses (`unreachable`, `misdirected`).
    * Infinity: forever. Default 300 000.
    */
   readonly giveUpAfterMs?: number | undefined;
   /**
-   * How long to wait in total when a daily cap is reached, milliseconds. Default 0: the run pauses (`cap`) and continues
-   * when it is resumed, for example by a worker.
+   * How long to wait in total when a daily cap is reached, in milliseconds. Default 0: the run pauses (`cap`) and
+   * continues when it is resumed, for example by a worker.
    */
   readonly waitForCapMs?: number | undefined;
 }
 
 export interface RunOptions extends DriveOptions {
   /**
-   * What to do when a run of this `id` exists. `resume`: continue it if plan and input are identical (if another process
-   * drives it, follow it), else throw {@link RunDiffersError}. `fail`: throw {@link RunExistsError}. Default `resume`.
+   * What to do when a run with this `id` exists. `resume`: continue it if plan and input are identical (if another
+   * process drives it, follow it), otherwise throw {@link RunDiffersError}. `fail`: throw {@link RunExistsError}.
+   * Default `resume`.
    */
   readonly onExisting?: "resume" | "fail" | undefined;
-  /** Names the run; letters, digits, `.`, `_` and `-`. Default: generated. */
+  /** The id of the run: letters, digits, `.`, `_` and `-`. Default: generated. */
   readonly id?: string | undefined;
-  /** What people call the run, one line of up to 120 characters. Default: what its pipeline's `title` makes of the input, else its id. */
+  /**
+   * The title of the run, one line of up to 120 characters. Default: the title that its pipeline makes from the input,
+   * else its id.
+   */
   readonly title?: string | undefined;
   /**
-   * Labels such as `{ team: "video" }`, by which runs are listed and capped. Up to 8; keys of letters, digits, `.`, `_`
-   * and `-`, values of up to 80 printable characters.
+   * Tags such as `{ team: "video" }`, by which runs are listed and capped. Up to 8; keys consist of letters, digits,
+   * `.`, `_` and `-`, values of up to 80 printable characters.
    */
   readonly tags?: { readonly [key: string]: string } | undefined;
-  /** The most that the run may cost, a decimal of US dollars. Default: no cap. */
+  /** The most that the run may cost, in US dollars as a decimal string. Default: no limit. */
   readonly budget?: string | undefined;
   /**
-   * The quote that somebody agreed to, by its id: the run starts only if it is still that plan at no more than its maximum, which is
-   * then the most that the run may cost. Throws {@link QuoteRefusedError} otherwise. Default: none.
+   * The id of an accepted quote: the run starts only if its plan is still the quoted one and costs no more than the
+   * quote's maximum, which then limits the run. Otherwise throws {@link QuoteRefusedError}. Default: none.
    */
   readonly quote?: string | undefined;
-  /** For a run that is there: see {@link ResumeOptions.agree}. */
+  /** For an existing run: see {@link ResumeOptions.agree}. */
   readonly agree?: string | undefined;
-  /** A tag of the run, as `key=value`: its budget is the most that all runs with that tag may cost together. Default: none. */
+  /** A tag of the run, as `key=value`: `budget` then limits all runs with that tag together. Default: none. */
   readonly budgetTag?: string | undefined;
-  /** Jobs at once: in all (default 8), or by `total`, model id, provider (`fal`) and modality. */
+  /** The number of concurrent jobs: in total (default 8), or by `total`, model id, provider (`fal`) and modality. */
   readonly concurrency?: number | { readonly [name: string]: number | undefined } | undefined;
-  /** Starts even if the wallet holds less than the least that the plan costs. Default false. */
+  /** Starts even if the wallet holds less than the plan's minimum price. Default false. */
   readonly startAnyway?: boolean | undefined;
   /** The most that one job without a quote may cost, a decimal of US dollars. */
   readonly maxUnquoted?: string | undefined;
-  /** What uploads of this run may read, now and whenever it is planned again; see {@link PlanOptions.filesFrom}. */
+  /**
+   * The files that uploads of this run may read, now and whenever it is planned again; see {@link
+   * PlanOptions.filesFrom}.
+   */
   readonly filesFrom?: PlanOptions["filesFrom"];
-  /** Folder of the named files. Default `out/<run id>`. */
+  /** The folder of the result files. Default `out/<run id>`. */
   readonly outDir?: string | undefined;
-  /** Name of one of the pipeline's profiles, such as `draft`. Default: none, the pipeline as it is written. */
+  /** The name of one of the pipeline's profiles, such as `draft`. Default: none; the pipeline runs as written. */
   readonly profile?: string | undefined;
-  /** Reuses results of earlier runs of this account in this journal with identical requests, at no cost. Default false. */
+  /**
+   * Reuses results of identical requests in earlier runs of this account in this journal, at no cost. Default false.
+   */
   readonly reuse?: boolean | undefined;
-  /** Whether each named file gets a manifest beside it, `<file>.json`. Default true. */
+  /** Whether each result file gets a manifest beside it, `<file>.json`. Default true. */
   readonly manifests?: boolean | undefined;
   /**
-   * Puts IPTC's digital source type into each named file, as XMP; see docs/marks.md. One that has such a mark, or is signed,
-   * stays as it is; the manifest says what was done. Default false: named files are the service's byte for byte.
+   * Writes IPTC's digital source type into each result file, as XMP; see docs/marks.md. A file that is already marked
+   * or signed stays unchanged; the manifest says what was done. Default false: result files are the service's, byte for
+   * byte.
    */
   readonly marks?: boolean | undefined;
 }
 
 export interface PlanOptions {
-  /** Name of one of the pipeline's profiles. Default: none. */
+  /** The name of one of the pipeline's profiles. Default: none. */
   readonly profile?: string | undefined;
   /**
-   * Files and folders that uploads may read, links resolved, in place of `filesDir` of `openShowrunner`. The run keeps it: what is planned
-   * for it later reads nothing else either. Default: `filesDir`.
+   * Files and folders that uploads may read, links resolved, instead of `filesDir` of `openShowrunner`. The run keeps
+   * this list: whatever is planned for it later reads nothing else. Default: `filesDir`.
    */
   readonly filesFrom?: readonly string[] | undefined;
 }
 
 export interface QuoteOptions extends PlanOptions {
-  /** The most that the run may cost, a decimal of US dollars; shown beside price and wallet. Default: none. */
+  /**
+   * The most that the run may cost, in US dollars as a decimal string; shown beside price and wallet. Default: none.
+   */
   readonly budget?: string | undefined;
   /** The most that one job without a quote may cost, a decimal of US dollars. */
   readonly maxUnquoted?: string | undefined;
   /** Prices reusable results of earlier runs at zero; see {@link RunOptions.reuse}. Default false. */
   readonly reuse?: boolean | undefined;
-  /** Whether it is kept, so that a run can be started with it. Default true. */
+  /** Whether the quote is stored, so that a run can be started with it. Default true. */
   readonly keep?: boolean | undefined;
-  /** Jobs at once that the forecast assumes; see {@link RunOptions.concurrency}. Default 8. */
+  /** The number of concurrent jobs that the forecast assumes; see {@link RunOptions.concurrency}. Default 8. */
   readonly concurrency?: RunOptions["concurrency"];
 }
 
 export interface CompareOptions extends QuoteOptions {
-  /** Id of the run to compare with. */
+  /** The id of the run to compare with. */
   readonly against: string;
 }
 
 export interface ResumeOptions extends DriveOptions {
   /**
-   * The quote of `drift` or `rerunQuote` that somebody agreed to, by its id: what is to be made again is made only if it is still
-   * that, at no more than its maximum. Throws {@link QuoteRefusedError} otherwise. Default: none.
+   * The id of an accepted quote of `drift` or `rerunQuote`: steps are made again only if they are still the quoted ones
+   * and cost no more than its maximum. Otherwise throws {@link QuoteRefusedError}. Default: none.
    */
   readonly quote?: string | undefined;
   /**
-   * The most that the run may cost by itself, a decimal of US dollars: agrees to prices that it paused for because they were not
-   * known before. For a run without a shared budget, `budget` does the same.
+   * The most that this run may cost by itself, in US dollars as a decimal string: accepts prices that were unknown
+   * before and for which the run paused. For a run without a shared budget, `budget` does the same.
    */
   readonly agree?: string | undefined;
-  /** A new budget, decimal of US dollars, in place of the run's own. */
+  /** A new budget for the run, in US dollars as a decimal string. */
   readonly budget?: string | undefined;
-  /** Likewise for the most that one job without a quote may cost. */
+  /** A new limit for one job without a quote, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
   /**
-   * The code of the run, needed for its local functions. If it differs from the run's plan, the run stays paused
+   * The pipeline of the run, needed for its local functions. If it differs from the run's plan, the run stays paused
    * (`drift`) unless `acceptChanges` is set.
    */
   readonly pipeline?: Pipeline | undefined;
-  /** False: `pipeline` only supplies functions, and the run continues as planned. Default true. */
+  /** `false`: `pipeline` only supplies functions, and the run continues as it was planned. Default true. */
   readonly compare?: boolean | undefined;
-  /** Applies the changes of `pipeline`: changed and new steps, and all that use them, run again. Default false. */
+  /**
+   * Applies the changes of `pipeline`: changed and new steps, and all steps that use them, run again. Default false.
+   */
   readonly acceptChanges?: boolean | undefined;
   /**
-   * Fields that replace those of the run's input, such as `{ voice: "iris" }`; objects are merged. Needs `pipeline`;
-   * compared, priced and accepted like changed code.
+   * Fields that replace those of the run's input, such as `{ voice: "iris" }`; objects are merged. Needs `pipeline`.
+   * The change is compared, priced and accepted like changed code.
    */
   readonly input?: { readonly [field: string]: unknown } | undefined;
   /**
-   * Fields that replace those of jobs and chats of this run, by step path: `{ still: { prompt: "A red boat" } }`; `undefined`
-   * leaves a field out. They hold from then on, over what the code says. Needs `pipeline`; compared, priced and accepted
-   * like changed code.
+   * Fields that replace those of jobs and chats of this run, by step path: `{ still: { prompt: "A red boat" } }`;
+   * `undefined` omits a field. They stay in force whatever the code says. Needs `pipeline`. The change is compared,
+   * priced and accepted like changed code.
    */
   readonly edit?: { readonly [step: string]: ProfileFields } | undefined;
   /**
-   * Whether a text that `edit` replaces is replaced in all other steps too. Default: undecided; refused where a local function
-   * would keep it.
+   * Whether a text that `edit` replaces is replaced in all other steps too. Default: undecided, which is refused if a
+   * local function would keep the old text.
    */
   readonly everywhere?: boolean | undefined;
-  /** Why, for the journal: stored with `edit` or `rerun`. */
+  /** The reason, stored in the journal with `edit` or `rerun`. */
   readonly note?: string | undefined;
-  /** Reruns the steps that failed, completely or in part, with all that depend on them. Default false. See `rerun`. */
+  /**
+   * Reruns the steps that failed, completely or in part, and all steps that depend on them. Default false. See `rerun`.
+   */
   readonly rerunFailed?: boolean | undefined;
   /**
-   * Paths of steps to rerun, with all that use them; of finished runs too. `*` matches any characters and selects
-   * finished steps: `SKU-*.still`. A step whose rerun is in progress is not rerun once more. See {@link
+   * Paths of steps to rerun, together with all steps that use them; in finished runs too. `*` matches any characters
+   * and selects finished steps: `SKU-*.still`. A step whose rerun is in progress is not rerun again. See {@link
    * Showrunner.rerunQuote}.
    */
   readonly rerun?: readonly string[] | undefined;
-  /** Reruns even what would be asked for exactly as before, as its author gave the seed. Default false: refused. */
+  /**
+   * Reruns a step even if its request is identical because its author fixed the seed. Default false: such a rerun is
+   * refused.
+   */
   readonly sameSeed?: boolean | undefined;
   /**
-   * Idempotency id of this rerun request: a call with the same id never reruns the steps again; another id does, even
-   * while the first is in progress. Default: generated.
+   * The idempotency id of this rerun: a second call with the same id does not rerun the steps again; another id does,
+   * even while the first rerun is in progress. Default: generated.
    */
   readonly requestId?: string | undefined;
   /**
-   * The run's account has another key, or its service another address. Accepted only if a job of the run is found there,
-   * or if nothing of it was ever sent; else throws {@link InvalidOptionError}. Default false: such a run is refused.
+   * States that the run's account has another key, or its service another address. Accepted only if one of the run's
+   * jobs is found there, or if the run never sent anything; otherwise throws {@link InvalidOptionError}. Default false:
+   * such a run is refused.
    */
   readonly accountMoved?: boolean | undefined;
   /**
-   * No person requested it just now, as when a worker resumes a run: a pending stop still applies, unless a decision was
-   * sent after it. Default false: this call supersedes every earlier stop.
+   * States that no person requested this call, as when a worker resumes a run: a pending stop still applies, unless a
+   * decision was sent after it. Default false: the call supersedes every earlier stop.
    */
   readonly unattended?: boolean | undefined;
-  /** How long to wait and retry while the wallet is short, milliseconds. Default 0. */
+  /** How long to wait and retry while the wallet is short, in milliseconds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
 }
 
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
-/** Whether a run can have this id. Files and folders are named after it, on systems that keep `con` for a device and drop dots at the end. */
+/**
+ * Returns whether a run can have this id. Files and folders are named after it, also on systems that reserve `con` for
+ * a device and drop dots at the end.
+ */
 export function isRunId(id: string): boolean {
   return RUN_ID.test(id) && safeFileName(id) === id;
 }
@@ -279,7 +310,7 @@ export function checkRunId(id: string): void {
   throw new InvalidOptionError("id", message, suggestion === "" ? null : `use another id, such as ${suggestion}`);
 }
 
-/** Micro-dollars of a decimal; null when there is none. */
+/** Converts a decimal string to micro-dollars; null when there is none. */
 export function usdOption(option: string, text: string | undefined): number | null {
   if (text === undefined) return null;
   const micros = parseUsd(text);
@@ -294,46 +325,46 @@ export function usdOption(option: string, text: string | undefined): number | nu
 
 export interface ApproveDecision {
   /**
-   * Which one, where the step asks for a choice: its position among those shown, from 0 (people count from 1: the command
-   * line, the dashboard), or the step that produced it, such as `look/2` of the takes `look`.
+   * The chosen result, if the step asks for a choice: its position from 0 (the command line and the dashboard count
+   * from 1), or the step that produced it, such as `look/2` of the takes `look`.
    */
   readonly pick?: number | string | undefined;
-  /** Why, for whoever reads the run later. */
+  /** The reason, for people who read the run later. */
   readonly note?: string | undefined;
   /**
-   * What is approved in place of the value that the step shows, for all that uses it: a text, or JSON that meets the schema of the
-   * chat that made it. What a task made keeps its type. Default: what it shows.
+   * A value that is approved instead of the shown one and that all later steps get: a text, or JSON that fits the
+   * schema of the chat that made it. The value of a task keeps its type. Default: the shown value.
    */
   readonly value?: Json | undefined;
-  /** Who decides, where it is somebody whom your program knows or asked for a name. Default: not said. */
+  /** The person who decides, if your program knows or asked for a name. Default: not stated. */
   readonly by?: Decider | undefined;
 }
 
 export type RejectDecision = Pick<ApproveDecision, "note" | "by">;
 
-/** What somebody says of what waits for a decision. */
+/** A comment on a step that waits for a decision. */
 export interface NewComment {
-  /** At most 2,000 characters are kept. */
+  /** The text; at most 2,000 characters are kept. */
   readonly text: string;
-  /** Of what it is said, as step and number of the output. Default: of all that is shown. */
+  /** The output that it is about, as step and number. Default: everything that is shown. */
   readonly take?: Chosen | null | undefined;
-  /** Where in its video or sound. Default: nowhere in particular. */
+  /** The position in its video or sound, in milliseconds. Default: none. */
   readonly timeMs?: number | null | undefined;
-  /** Default: not said. */
+  /** Who comments. Default: not stated. */
   readonly by?: Decider | undefined;
 }
 
-/** Who decides on a step. */
+/** A person who decides on a step. */
 export interface Decider {
-  /** At most 100 characters are kept. */
+  /** The name; at most 100 characters are kept. */
   readonly name: string;
-  /** Whether your program knows that the name is theirs. Default false. */
+  /** Whether your program has verified the name. Default false. */
   readonly verified?: boolean | undefined;
-  /** Id of the review link that they came by. */
+  /** The id of the review link that the person used. */
   readonly link?: string | undefined;
 }
 
-/** Which runs' decisions are meant. */
+/** Selects the runs whose decisions are listed. */
 export interface WaitingQuery extends RunsQuery {
   readonly pipeline?: string | undefined;
 }
@@ -342,7 +373,7 @@ export interface WaitingQuery extends RunsQuery {
 export interface WaitingDecision extends OpenDecision, Pick<RunRow, "runId" | "title" | "pipeline" | "tags"> {}
 
 const DEFAULT_LIMIT = 8;
-/** What a limit may name beside `total` and model ids; `task` are local functions. */
+/** The names that a limit may have besides `total` and model ids; `task` stands for local functions. */
 const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);
 /** Throws for a limit that no job of the plan could meet, which is a name misspelt. */
 export function checkLimits(limits: JobLimits, { steps }: Plan): void {

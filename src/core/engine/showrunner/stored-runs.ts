@@ -47,14 +47,14 @@ interface StoredRunsParts {
   readonly now: () => number;
 }
 
-/** What is said of the runs of a journal, and what is decided about them, whoever drives them. */
+/** The methods that read the runs of a journal and record decisions, whichever process drives the runs. */
 export abstract class StoredRuns {
   readonly client: Client;
   protected readonly store: JournalStore;
   protected readonly repository: RunRepository;
   protected readonly now: () => number;
   readonly #media: MediaStore;
-  /** Of the service, as the journal names it. */
+  /** The account, as the journal names it. */
   protected readonly account: string;
 
   constructor({ client, store, repository, media, now }: StoredRunsParts) {
@@ -213,8 +213,8 @@ export abstract class StoredRuns {
   }
 
   /**
-   * The run as it will be once what its inbox holds, or that of it which counts, is taken in: both as of one instant, though the
-   * journal is read twice. `seq` is that of the run as it is.
+   * Returns the state of a run once the messages in its inbox are applied (all of them, or those that count). Both are
+   * of one instant, though the journal is read twice. `seq` is that of the run as it is.
    */
   protected async foreseen(
     runId: string,
@@ -235,7 +235,10 @@ export abstract class StoredRuns {
     return state;
   }
 
-  /** Leaves a message in the inbox that counts as far as is known; whoever drives the run judges it again. */
+  /**
+   * Puts a message into the inbox after checking it against what is known; the process that drives the run checks it
+   * again.
+   */
   #say(state: RunState, message: InboxMessage): Promise<unknown> {
     const refusal = refusalOf(state, message);
     if (refusal !== null) throw new InvalidOptionError("step", `${refusal.why}.`, refusal.next);
@@ -247,14 +250,14 @@ export abstract class StoredRuns {
   }
 }
 
-/** The approval that a decision counts for. */
+/** Finds the approval that a decision applies to. */
 function decidable(state: RunState, path: string): Decision {
   const refusal = whyUndecidable(state, path);
   if (refusal !== null) throw new InvalidOptionError("step", `${refusal.why}.`, refusal.next);
   return traitsOf(planStep(state, path)).decision!;
 }
 
-/** What the journal keeps of who decides. */
+/** Returns what the journal stores about the person who decides. */
 function deciderOf(by: Decider | undefined): { readonly by?: DecidedBy } {
   if (by === undefined) return {};
   const { name, verified = false, link } = by;
@@ -263,7 +266,7 @@ function deciderOf(by: Decider | undefined): { readonly by?: DecidedBy } {
 
 const MOST_NAME = 100;
 
-/** The file that a person says a provider made, measured and in the store. @throws InvalidOptionError */
+/** Measures and stores the file that, according to a person, a provider made. @throws InvalidOptionError */
 async function givenFile(path: string, { yields }: GenerateStep, media: MediaStore): Promise<GivenFile> {
   const isFile = await stat(path).then(
     (found) => found.isFile(),
