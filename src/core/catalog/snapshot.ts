@@ -5,7 +5,7 @@ import { ShowrunnerError } from "../kit/errors.ts";
 import type { Catalog, CatalogModel } from "../plan/index.ts";
 import { catalogOf, described } from "./catalog.ts";
 
-/** A catalog snapshot could not be read: not there, no JSON, or no list of models. */
+/** A catalog snapshot could not be read: it is missing, is not JSON, or is not a list of models. */
 export class SnapshotError extends ShowrunnerError {
   readonly code = "CATALOG_SNAPSHOT";
 }

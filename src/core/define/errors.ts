@@ -2,7 +2,7 @@ import { thrownText } from "../kit/clean-text.ts";
 import { isCallerError, ShowrunnerError } from "../kit/errors.ts";
 import { FOR_CALLERS, type Problem } from "../plan/plan.ts";
 
-/** A handle was used as text or as JSON while the plan was made: its result does not exist yet. */
+/** A handle was used as text or as JSON while the plan was made. Its result does not exist yet. */
 export class HandleMisuseError extends ShowrunnerError {
   readonly code = "HANDLE_MISUSE";
 
@@ -15,7 +15,7 @@ export class HandleMisuseError extends ShowrunnerError {
   }
 }
 
-/** `pipeline()` was called with something that is no definition. */
+/** `pipeline()` was called with an invalid definition. */
 export class PipelineDefinitionError extends ShowrunnerError {
   readonly code = "PIPELINE_DEFINITION";
 }
@@ -32,7 +32,7 @@ export class BuilderClosedError extends ShowrunnerError {
   }
 }
 
-/** `include()` was given no pipeline, or one that includes itself without end. The plan reports it. */
+/** `include()` was not given a pipeline, or was given one that includes itself without end. The plan reports it. */
 export class IncludeError extends ShowrunnerError {
   readonly code = "INCLUDE";
 }

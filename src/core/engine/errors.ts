@@ -3,7 +3,7 @@ import { ShowrunnerError } from "../kit/errors.ts";
 import { formatUsd } from "../kit/money.ts";
 import type { Problem } from "../plan/plan.ts";
 
-/** This process has not the code that a step of the run needs: another one of the engine may have it. */
+/** This process does not have the code of a step. Another process of the engine may have it. */
 export class CodeElsewhereError extends ShowrunnerError {
   readonly code = "CODE_ELSEWHERE";
   constructor(runId: string, missing: string) {
@@ -11,7 +11,7 @@ export class CodeElsewhereError extends ShowrunnerError {
   }
 }
 
-/** The plan has problems, all of them listed; nothing was submitted. */
+/** The plan has problems; all of them are listed. Nothing was submitted. */
 export class PlanProblemsError extends ShowrunnerError {
   readonly code = "PLAN_PROBLEMS";
   readonly problems: readonly Problem[];
@@ -27,7 +27,7 @@ function line({ step, field, message }: Problem): string {
   return `\n  ${where}: ${message}`;
 }
 
-/** The quote is above the budget; nothing was submitted. */
+/** The quote exceeds the budget. Nothing was submitted. */
 export class OverBudgetError extends ShowrunnerError {
   readonly code = "OVER_BUDGET";
   readonly quoteMicros: number;
@@ -72,7 +72,7 @@ const REFUSED: Readonly<Record<QuoteRefusal["why"], string>> = {
   price: "is below today's price",
 };
 
-/** What is to be bought is not what the quote was for; nothing was submitted. `offer` is the quote of what it is now. */
+/** The plan is not the quoted one any more. Nothing was submitted. `offer` is a quote of the plan as it is now. */
 export class QuoteRefusedError extends ShowrunnerError {
   readonly code = "QUOTE_REFUSED";
   readonly quoteId: string;
@@ -91,7 +91,7 @@ export class QuoteRefusedError extends ShowrunnerError {
   }
 }
 
-/** The wallet does not hold the least that the plan costs; nothing was submitted. `startAnyway` starts all the same. */
+/** The wallet holds less than the plan's minimum price. Nothing was submitted. `startAnyway` starts anyway. */
 export class WalletShortError extends ShowrunnerError {
   readonly code = "WALLET_SHORT";
   readonly leastMicros: number;
@@ -110,7 +110,7 @@ export class WalletShortError extends ShowrunnerError {
   }
 }
 
-/** A run of that id exists, and it was planned from something else; nothing was submitted. */
+/** A run with this id exists, and it was planned from another pipeline or input. Nothing was submitted. */
 export class RunDiffersError extends ShowrunnerError {
   readonly code = "RUN_DIFFERS";
   readonly runId: string;
@@ -128,7 +128,7 @@ export class RunDiffersError extends ShowrunnerError {
   }
 }
 
-/** Another process is driving the run right now. */
+/** Another process is driving the run. */
 export class RunBusyError extends ShowrunnerError {
   readonly code = "RUN_BUSY";
   readonly runId: string;
@@ -140,7 +140,7 @@ export class RunBusyError extends ShowrunnerError {
   }
 }
 
-/** An option cannot be used as it was given. */
+/** An option has a value that cannot be used. */
 export class InvalidOptionError extends ShowrunnerError {
   readonly code = "INVALID_OPTION";
   readonly option: string;

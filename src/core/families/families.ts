@@ -4,7 +4,10 @@ import { ShowrunnerError } from "../kit/errors.ts";
 import { BUILT_IN, type Family, type FamilyInput, familyList } from "./built-in.ts";
 import { type ModelName, parseModelName, versionSimilarity } from "./model-name.ts";
 
-/** A file of model families could not be read: not there, no JSON, or not in the form of docs/model-families.md. */
+/**
+ * A file of model families could not be read: it is missing, is not JSON, or does not have the form of
+ * docs/model-families.md.
+ */
 export class FamiliesError extends ShowrunnerError {
   readonly code = "FAMILIES_INVALID";
 }

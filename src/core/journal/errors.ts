@@ -10,37 +10,46 @@ abstract class JournalFileError extends ShowrunnerError {
   }
 }
 
-/** The file is no Showrunner journal: not SQLite at all, or another program's database. It was not touched. */
+/**
+ * The file is not a Showrunner journal: it is not a SQLite database, or it belongs to another program. It was not
+ * changed.
+ */
 export class JournalNotDatabaseError extends JournalFileError {
   readonly code = "JOURNAL_NOT_A_JOURNAL";
 }
 
-/** The file is a journal, but truncated or damaged. It was not touched by the check that found it. */
+/** The file is a journal, but it is truncated or damaged. The check that found this did not change it. */
 export class JournalCorruptError extends JournalFileError {
   readonly code = "JOURNAL_CORRUPT";
 }
 
-/** A newer Showrunner wrote the file (or one of its events). It was not touched. */
+/** A newer version of Showrunner wrote the file, or one of its events. It was not changed. */
 export class JournalNewerVersionError extends JournalFileError {
   readonly code = "JOURNAL_NEWER_VERSION";
 }
 
-/** The file, its folder, or the medium that it lies on cannot be written. */
+/** The file, its folder, or its disk cannot be written to. */
 export class JournalReadOnlyError extends JournalFileError {
   readonly code = "JOURNAL_READ_ONLY";
 }
 
-/** The journal's folder is missing and cannot be created, or cannot be written to (SQLite keeps files beside its own). */
+/**
+ * The journal's folder is missing and cannot be created, or it cannot be written to (SQLite keeps more files beside the
+ * journal).
+ */
 export class JournalFolderError extends JournalFileError {
   readonly code = "JOURNAL_FOLDER";
 }
 
-/** The disk of the journal is full. Nothing of the refused transaction was written; the store stays usable. */
+/** The journal's disk is full. The refused transaction wrote nothing, and the store stays usable. */
 export class JournalDiskFullError extends JournalFileError {
   readonly code = "JOURNAL_DISK_FULL";
 }
 
-/** The system could not read or write the file (a failing disk, a lost mount). Nothing was reported as committed. */
+/**
+ * The operating system could not read or write the file, for example because of a failing disk or a lost mount. Nothing
+ * was reported as committed.
+ */
 export class JournalIoError extends JournalFileError {
   readonly code = "JOURNAL_IO";
 }
@@ -50,29 +59,29 @@ export class JournalBusyError extends JournalFileError {
   readonly code = "JOURNAL_BUSY";
 }
 
-/** The database of the journal lets this program not in, or not do what a journal needs: what to change is in the message. */
+/** The journal's database refuses the login, or a permission that a journal needs. The message says what to change. */
 export class JournalAccessError extends JournalFileError {
   readonly code = "JOURNAL_ACCESS";
 }
 
-/** The journal is on PostgreSQL, whose driver is a package of its own and not installed. */
+/** The journal is in PostgreSQL, and the driver, a separate package, is not installed. */
 export class JournalDriverMissingError extends JournalFileError {
   readonly code = "JOURNAL_DRIVER_MISSING";
   /** What to type next. */
   readonly next = "npm install pg";
 }
 
-/** The database of the journal could not be reached for as long as `unreachableTimeoutMs`. */
+/** The journal's database could not be reached within `unreachableTimeoutMs`. */
 export class JournalUnreachableError extends JournalFileError {
   readonly code = "JOURNAL_UNREACHABLE";
 }
 
-/** The store was closed before, or while, the call was made. */
+/** The store was closed before or during the call. */
 export class JournalClosedError extends JournalFileError {
   readonly code = "JOURNAL_CLOSED";
 }
 
-/** What was to be written breaks the journal's own rules: a mistake of the caller, found before anything was written. */
+/** The record to be written violates the journal's own rules. This is a mistake of the caller; nothing was written. */
 export class JournalRecordError extends ShowrunnerError {
   readonly code = "JOURNAL_RECORD_INVALID";
 }
@@ -101,7 +110,10 @@ export class RunUnknownError extends ShowrunnerError {
   }
 }
 
-/** The journal holds an event that its charts do not allow there: it was damaged, or written by something else. */
+/**
+ * The journal contains an event that the lifecycle does not allow at this place: it was damaged, or another program
+ * wrote it.
+ */
 export class IllegalEventError extends ShowrunnerError {
   readonly code = "JOURNAL_ILLEGAL_EVENT";
   constructor(runId: string, seq: number, event: string, from: string) {

@@ -1,6 +1,6 @@
 /**
- * Base of every error that Showrunner throws on purpose. `code` is a literal that programs match on; the message says
- * what was wrong, where, and what to do next.
+ * The base of every error that Showrunner throws on purpose. `code` is a literal for programs to match; the message
+ * says what was wrong, where, and what to do next.
  */
 export abstract class ShowrunnerError extends Error {
   /** Literal, stable name of the condition. */
@@ -16,8 +16,9 @@ export abstract class ShowrunnerError extends Error {
 const FOR_CALLERS = Symbol.for("showrunner.for-callers");
 
 /**
- * Its message is meant for whoever called your pipeline, by handler, browser client or MCP: throw it in `build`, `title`, a schema, a
- * task, a scoring function, `expand` or `authorize`. Of all other errors callers read no word.
+ * An error whose message is meant for the people who call your pipeline through the handler, the browser client or MCP.
+ * Throw it in `build`, `title`, a schema, a task, a scoring function, `expand` or `authorize`. Callers never see the
+ * text of any other error.
  */
 export class CallerError extends ShowrunnerError {
   readonly code = "CALLER_ERROR";

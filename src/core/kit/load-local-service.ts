@@ -3,7 +3,7 @@ import { installCommand } from "./own-version.ts";
 
 const NAME = "showrunner-local";
 
-/** The local service is a package of its own, and it is not installed. */
+/** The local service is a separate package, and it is not installed. */
 export class LocalServiceMissingError extends ShowrunnerError {
   readonly code = "LOCAL_SERVICE_MISSING";
   /** What to type next. */

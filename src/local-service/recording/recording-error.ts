@@ -1,6 +1,6 @@
 import { ShowrunnerError } from "../../core/kit/errors.ts";
 
-/** The folder cannot be recorded to, or compared. */
+/** The folder of a recording cannot be used. */
 export class RecordingError extends ShowrunnerError {
   readonly code = "RECORDING_UNUSABLE";
   /** What to type, where it is known better than by the code. */

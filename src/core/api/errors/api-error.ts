@@ -40,7 +40,7 @@ export interface ApiErrorContext {
 
 /**
  * The service answered with an error. Thrown for every answer outside 2xx once the retries that the request allows are
- * used up. Not thrown when no answer came (`ConnectionError`, `TimeoutError`), nor for a submit that may have been
+ * used up. Not thrown if no answer arrived (`ConnectionError`, `TimeoutError`), or for a submit that may have been
  * accepted (`UnknownOutcomeError`).
  */
 export class ApiError extends ShowrunnerError implements ServiceError {

@@ -1,6 +1,6 @@
 import { ShowrunnerError } from "../../kit/errors.ts";
 
-/** A file was refused before anything was sent, or could not be read. */
+/** A file was refused before anything was sent, or it could not be read. */
 export class UploadError extends ShowrunnerError {
   readonly code = "UPLOAD_REFUSED";
   readonly reason: "missing" | "not-a-file" | "empty" | "too-large" | "wrong-kind" | "changed";
@@ -12,9 +12,9 @@ export class UploadError extends ShowrunnerError {
 }
 
 /**
- * A submit may or may not have created a paid job: some send of it got no answer that proves either. Send the same
- * request with the same key again (`mayExist: true`) until an ack comes, or look the job up; never use a new key.
- * `cause` is the last answer or failure seen.
+ * A submit may or may not have created a paid job, because an answer to one of its sends is missing. Send the same
+ * request with the same key again (`mayExist: true`) until it is acknowledged, or look for the job. Never use a new
+ * key. `cause` is the last answer or failure.
  */
 export class UnknownOutcomeError extends ShowrunnerError {
   readonly code = "UNKNOWN_OUTCOME";
@@ -44,7 +44,10 @@ export class UnknownOutcomeError extends ShowrunnerError {
   }
 }
 
-/** No complete answer within the time allowed. The service may still do the work: a time-out here cancels nothing there. */
+/**
+ * No complete answer arrived within the time limit. The service may still do the work: this timeout cancels nothing
+ * there.
+ */
 export class TimeoutError extends ShowrunnerError {
   readonly code = "CLIENT_TIMEOUT";
   readonly timeoutMs: number;
@@ -61,12 +64,12 @@ export class TimeoutError extends ShowrunnerError {
   }
 }
 
-/** The client was given something it cannot work with; nothing was sent. */
+/** The client was given an option that it cannot use. Nothing was sent. */
 export class OptionError extends ShowrunnerError {
   readonly code = "INVALID_OPTION";
 }
 
-/** The service answered with success, but the body is not what the description promises. Check the base URL first. */
+/** The service reported success, but the body does not have the documented form. Check the base URL first. */
 export class MalformedResponseError extends ShowrunnerError {
   readonly code = "MALFORMED_RESPONSE";
   /** Where in the body, and what was expected there. */
@@ -88,7 +91,7 @@ export class MalformedResponseError extends ShowrunnerError {
   }
 }
 
-/** The bytes of an output could not be fetched whole. `reason` says why; nothing was left at the target path. */
+/** An output could not be downloaded completely. `reason` says why. No file was left at the target path. */
 export class DownloadError extends ShowrunnerError {
   readonly code = "DOWNLOAD_FAILED";
   readonly reason: "expired" | "refused" | "incomplete" | "too-large" | "forbidden-address" | "unsafe-path" | "no-url";
@@ -106,8 +109,8 @@ export class DownloadError extends ShowrunnerError {
 }
 
 /**
- * No answer, because the connection could not be made or broke. `sent: false` means that the request certainly never
- * left this machine; `sent: true` means that the service may have seen it. A submit with `sent: true` is reported as
+ * No answer arrived, because the connection could not be made or broke. `sent: false`: the request certainly did not
+ * leave this machine. `sent: true`: the service may have received it. A submit with `sent: true` is reported as
  * `UnknownOutcomeError` instead.
  */
 export class ConnectionError extends ShowrunnerError {

@@ -23,7 +23,7 @@ import type { SpendingWatch } from "../money/spending.ts";
 import { noticesOf } from "../notify/notifier.ts";
 import type { DriveTools } from "./drive-tools.ts";
 
-/** Another process took the run over: this one stopped and wrote nothing more. */
+/** Another process took over the run. This process stopped and wrote nothing more. */
 export class RunTakenOverError extends ShowrunnerError {
   readonly code = "RUN_TAKEN_OVER";
   constructor(runId: string) {
@@ -50,7 +50,10 @@ export function storedEvent(runId: string, afterSeq: number, at: number, event: 
   return { runId, seq: afterSeq + 1, at, version: EVENT_VERSION, event };
 }
 
-/** Makes every commit of whoever holds a run's lease. Throws {@link RunTakenOverError} once another process holds it. */
+/**
+ * Makes all commits of the process that holds a run's lease. Throws {@link RunTakenOverError} once another process
+ * holds it.
+ */
 export class RunWriter {
   readonly lease: Lease;
   /** What the drive works with; null before it has that. */

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ShowrunnerError } from "../../kit/errors.ts";
 
-/** A file that was only to be read ran a pipeline; nothing of it was submitted. */
+/** A pipeline file that was only loaded tried to start a run. Nothing was submitted. */
 export class RunWhileLoadingError extends ShowrunnerError {
   readonly code = "RUN_WHILE_LOADING";
   constructor(pipeline: string) {

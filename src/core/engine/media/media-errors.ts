@@ -8,7 +8,10 @@ const MEANINGS: Readonly<Record<string, string>> = {
   EIO: "the disk failed",
 };
 
-/** Media could not be written to this machine's disk. The run stopped and is kept; what is paid waits at the service. */
+/**
+ * Media could not be written to this machine's disk. The run stopped and can be resumed; paid results wait at the
+ * service.
+ */
 export class MediaDiskError extends ShowrunnerError {
   readonly code = "MEDIA_DISK";
   readonly next: string;
@@ -33,7 +36,7 @@ export function isStoreError(error: unknown): boolean {
   return isDiskError(error) || error instanceof MediaBucketError;
 }
 
-/** The media store's folder cannot be used as one. */
+/** The folder for media cannot be used. */
 export class MediaFolderError extends ShowrunnerError {
   readonly code = "MEDIA_FOLDER";
 
@@ -45,7 +48,7 @@ export class MediaFolderError extends ShowrunnerError {
   }
 }
 
-/** The bytes that were asked for are not in the store: never were, or were removed by hand. */
+/** The requested file is not in the media store: it never was, or somebody removed it. */
 export class MediaMissingError extends ShowrunnerError {
   readonly code = "MEDIA_MISSING";
   readonly sha256: string;
@@ -59,7 +62,9 @@ export class MediaMissingError extends ShowrunnerError {
   }
 }
 
-/** A copy of a run's media is damaged or gone, and nobody has its bytes any more. The run stopped and is kept. */
+/**
+ * A stored copy of a run's media is damaged or missing, and no other copy exists. The run stopped and can be resumed.
+ */
 export class MediaLostError extends ShowrunnerError {
   readonly code = "MEDIA_LOST";
   /** The step that has to be made again; null: what is missing can be put back only. */
@@ -71,7 +76,10 @@ export class MediaLostError extends ShowrunnerError {
   }
 }
 
-/** A file cannot be put where it was asked for: outside the run's folder, or over something that is no file. */
+/**
+ * A file cannot be written to the requested place: it is outside the run's folder, or something that is not a file is
+ * there.
+ */
 export class MediaPathError extends ShowrunnerError {
   readonly code = "MEDIA_PATH";
 }

@@ -54,7 +54,10 @@ function resolved(place: string): string | null {
   }
 }
 
-/** A file cannot be signed, or what signs it is missing or unfit: package, certificate, key. Nothing was written. */
+/**
+ * A file cannot be signed, or the package, certificate or key that signs it is missing or unusable. Nothing was
+ * written.
+ */
 export class CredentialsError extends ShowrunnerError {
   readonly code = "CREDENTIALS";
   /** A command that mends it, where one does. */

@@ -5,7 +5,7 @@ import type { BucketLocation } from "./bucket.ts";
 /** Optional peers: who keeps media in a folder needs neither. */
 const PACKAGES = ["@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner"] as const;
 
-/** Media are to be kept in a bucket, and the packages for that are not installed. */
+/** Media are kept in a bucket, and the packages for that are not installed. */
 export class MediaPackageMissingError extends ShowrunnerError {
   readonly code = "MEDIA_PACKAGE_MISSING";
   /** What to type next. */
