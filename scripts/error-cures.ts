@@ -15,7 +15,8 @@ export const CURES: Readonly<Record<string, string>> = {
   FAMILIES_INVALID: "Correct the file; [model families](model-families.md) has its form.",
   HANDLE_MISUSE: "Pass the handle itself, `.at(key)` for a part of a value, or `` text`…` `` for a sentence.",
   INCLUDE: "Give the included pipeline an input that its schema accepts.",
-  INVALID_OPTION: "The message names the option and the values it accepts; [configuration](configuration.md) lists all options.",
+  INVALID_OPTION:
+    "The message names the option and the values it accepts; [configuration](configuration.md) lists all options.",
   JOURNAL_ACCESS: "Correct the user, password, database, TLS setting or grant that the message names.",
   JOURNAL_BUSY: "Wait for the process that holds the file, or end it; `runs` says which one it is.",
   JOURNAL_CLOSED: "Keep the store open for as long as runs continue.",
@@ -48,7 +49,8 @@ export const CURES: Readonly<Record<string, string>> = {
   OVER_BUDGET: "Raise the budget, shorten the pipeline, or use a cheaper `--profile`.",
   PIPELINE_DEFINITION: "Correct the line of your pipeline that is named.",
   PLAN_PROBLEMS: "Correct what is listed: each has its step, its field and what is allowed.",
-  QUOTE_REFUSED: "Look at what changed, then start with the new quote that the message names. `showrunner plan` prints it too.",
+  QUOTE_REFUSED:
+    "Look at what changed, then start with the new quote that the message names. `showrunner plan` prints it too.",
   RECORDING_UNUSABLE: "Record to another folder.",
   RUN_BUSY: "Another process drives the run: follow it there, or stop it with `showrunner stop RUN`.",
   RUN_DIFFERS: "Choose another id, or apply the changes: `resume RUN --file FILE --accept-changes`.",
@@ -81,7 +83,10 @@ export const CLI_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
     "The input does not fit the pipeline's schema.",
     "Correct the field that the message names, with `-i name=value` or `--input @file.json`.",
   ],
-  BUDGET_NEEDED: ["A run on a hosted service was started without a terminal and without `--budget`.", "Add `--budget`."],
+  BUDGET_NEEDED: [
+    "A run on a hosted service was started without a terminal and without `--budget`.",
+    "Add `--budget`.",
+  ],
   RUN_INTERRUPTED: ["The run was stopped.", "`showrunner resume RUN`."],
   NOT_CONFIRMED: ["A question was answered with no.", "Nothing was spent."],
 };
