@@ -6,19 +6,19 @@ import { type LimitHeadroom, ownLimitMicros } from "./headroom.ts";
 
 export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
 
-/** What a step would reserve; `reason` explains an amount above its quote, and may be empty. */
+/** The amount that a step would reserve. `reason` explains an amount above its quote; it may be empty. */
 interface Hold {
   readonly path: string;
   readonly holdMicros: number;
   readonly reason: string;
 }
 
-/** A request that has no price, where nothing says how much it may cost. */
+/** The pause for a request without a price, if nothing says how much it may cost. */
 export function unpriced(path: string, model: string, why: string): string {
   return `${path} (${model}) ${why} no maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;
 }
 
-/** The run has spent and reserved so much of its budget that the hold is too much. */
+/** The pause for a hold that exceeds what is left of the run's budget. */
 export function overBudget({ path, holdMicros, reason }: Hold, committedMicros: number, budgetMicros: number): Pause {
   const needs = `${path} needs ${formatUsd(holdMicros)} USD${reason}`;
   const message = `${needs}; ${formatUsd(committedMicros)} of the budget of ${formatUsd(budgetMicros)} USD are spent or reserved.`;
@@ -26,10 +26,10 @@ export function overBudget({ path, holdMicros, reason }: Hold, committedMicros: 
   return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros };
 }
 
-/** Steps that a message names at most. */
+/** The largest number of steps that a message names. */
 const MOST_NAMED = 5;
 
-/** Prices that nobody knew when the run was agreed to are known now. */
+/** The pause for prices that were unknown when the run was accepted and are known now. */
 export function unagreed(state: RunState, asks: readonly AskedPrice[]): Pause {
   const { runId, agreed, planned } = state;
   const limitMicros = ownLimitMicros(state) ?? 0;
@@ -92,16 +92,16 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
   }
 }
 
-/** Shares of a budget or a cap that people are notified of, in percent. */
+/** The shares of a budget or cap, in percent, at which people are notified. */
 const SHARES = [100, 80, 50] as const;
 
-/** A limit on spending, and what counts for it: spent, held and unconfirmed. */
+/** A limit on spending, and the amount that counts towards it: spent, held and unconfirmed. */
 interface SpentOf {
   readonly limitMicros: number;
   readonly committedMicros: number;
 }
 
-/** The highest share of the limit, in percent, that was passed on the way from `beforeMicros`; null: none. */
+/** Returns the highest share of the limit, in percent, that was passed since `beforeMicros`; null if none was. */
 export function shareReached({ limitMicros, committedMicros }: SpentOf, beforeMicros: number): number | null {
   const isReached = (share: number, micros: number) => micros * 100 >= limitMicros * share;
   return SHARES.find((share) => isReached(share, committedMicros) && !isReached(share, beforeMicros)) ?? null;

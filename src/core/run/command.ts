@@ -3,8 +3,8 @@ import { stepKinds } from "../plan/index.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 
 /**
- * What a step of a kind does by itself, apart from paid requests and decisions of people: the effect of that kind performs
- * it. `input`: what it works on, resolved, with media as `{ $file: { sha256, contentType } }`; null where it has none.
+ * Work that a step does itself, apart from paid requests and people's decisions; the effect of its kind performs it.
+ * `input`: its input, resolved, with media as `{ $file: { sha256, contentType } }`; null if it has none.
  */
 type OwnWork = {
   readonly [K in Exclude<PlanStep["kind"], Apart>]: {
@@ -23,7 +23,7 @@ export type Command =
       readonly step: string;
       readonly attempt: number;
       readonly model: string;
-      /** With references to what does not exist yet, where the media that do are to be looked at. */
+      /** The input, with references to outputs that do not exist yet, if the media that do exist are to be checked. */
       readonly input: Json;
     }
   | {
@@ -33,9 +33,9 @@ export type Command =
       readonly key: string;
       readonly model: string;
       readonly input: Json;
-      /** True when an earlier send may already have made the job: then only an acknowledgement settles it. */
+      /** True if an earlier send may already have created the job: then only an acknowledgement settles it. */
       readonly mayExist: boolean;
-      /** Its step has changed: it is sent again only where its job may exist, or cannot be looked for. */
+      /** Set if its step has changed: it is sent again only if its job may exist or cannot be looked for. */
       readonly isReplaced?: true;
     }
   | { readonly type: "follow"; readonly step: string; readonly attempt: number; readonly jobId: string }
@@ -63,7 +63,7 @@ export type Command =
       readonly model: string;
       /** Resolved, with media as `{ $file: { sha256, contentType } }`. */
       readonly input: Json;
-      /** True when an earlier send of the same key may have been taken. */
+      /** True if an earlier send under the same key may have been accepted. */
       readonly mayExist: boolean;
     }
   /** Asks a provider for the outcome of what it accepted. */
@@ -73,7 +73,9 @@ export type Command =
   | { readonly type: "reuse"; readonly step: string; readonly fingerprint: string }
   | { readonly type: "place" };
 
-/** Id of a command within its run; the same work has the same id, so that it is never performed twice at a time. */
+/**
+ * Returns the id of a command within its run. The same work has the same id, so it is never performed twice at a time.
+ */
 export function commandId(command: Command): string {
   if (command.type === "place") return "place";
   const name = `${command.type}:${command.step}`;
@@ -81,7 +83,7 @@ export function commandId(command: Command): string {
   return `${name}#${command.attempt}${command.type === "download" ? `.${command.index}` : ""}`;
 }
 
-/** Ids of the commands that may be active for a step before the service has accepted anything of it. */
+/** Returns the ids of the commands that may be active for a step before the service has accepted anything of it. */
 export function localCommandIds({ path, attempts, chats }: StepState): readonly string[] {
   const local = [...stepKinds, "reuse"].map((type) => `${type}:${path}`);
   const n = attempts.length;

@@ -25,10 +25,10 @@ import type { RunIndex } from "./run-index.ts";
 
 const NO_WAIT: StepWait = { blockedBy: null, wakeAt: null, isWatching: false };
 
-/** Refuses a hold for good: the step fails at the limit of its group, the run pauses at any other. */
+/** Refuses a hold for good: at the limit of a group the step fails, at any other limit the run pauses. */
 type Refusal = { readonly failing: StepState; readonly reason: string } | { readonly pause: Pause };
 
-/** Why a step ended, where nothing went wrong with it. */
+/** Why a step ended although nothing went wrong with it. */
 type EndedWhy = "skippedByCondition" | "pruned" | "isGivenUp";
 
 /** Collects the events and commands of one decision while the kinds of steps are evaluated. */
@@ -49,15 +49,18 @@ export class DecisionBuilder implements Decision {
   #committedMicros: number;
   #reservedMicros = 0;
   readonly #reserved: { readonly path: string; readonly model: string; readonly holdMicros: number }[] = [];
-  /** A step waits for money that may be released: nothing less urgent may use it. */
+  /** Set while a step waits for money that may be released: nothing less urgent may use that money. */
   #isMoneyAwaited = false;
-  /** What that comes to once nothing more can be released; null: it waits for an answer, and is not refused. */
+  /** The refusal that applies once nothing more can be released; null while an answer is awaited. */
   #refusal: Refusal | null = null;
-  /** Prices that somebody has to agree to: asked once all that was agreed to is done, so that more of them are known. */
+  /**
+   * Prices that a person has to accept. They are asked for once everything else is done, so that more of them are
+   * known.
+   */
   readonly #asks: AskedPrice[] = [];
   readonly #groupMicros = new Map<string, number>();
   readonly #slots: Slots;
-  /** What the step that is decided just now waits for, beside events. */
+  /** What the step that is being decided waits for, besides events. */
   waitsFor: StepWait = NO_WAIT;
 
   constructor(state: RunState, context: DecideContext, index: RunIndex) {
@@ -89,7 +92,7 @@ export class DecisionBuilder implements Decision {
     return !isBillAwaited(this, plan, this.#reserved);
   }
 
-  /** Whether the limits let the step start now; it is decided again once they may. */
+  /** Returns whether the concurrency limits let the step start now; it is decided again once they do. */
   hasSlot(plan: PlanStep): boolean {
     if (this.isSlotFree(plan)) return true;
     this.waitsFor = { ...this.waitsFor, blockedBy: "slots" };
@@ -100,7 +103,10 @@ export class DecisionBuilder implements Decision {
     this.#slots.take(plan);
   }
 
-  /** What it waits for is no event of its own or of a step that it uses: it is decided at every turn. */
+  /**
+   * Decides the step at every turn, because it waits for something other than its own events or those of the steps it
+   * uses.
+   */
   watch(): void {
     this.waitsFor = { ...this.waitsFor, isWatching: true };
   }
@@ -130,7 +136,7 @@ export class DecisionBuilder implements Decision {
     this.waitsFor = NO_WAIT;
   }
 
-  /** Skips a step that can never start, even if no slot is free for it; others wait for its end. */
+  /** Skips a step that can never start, even if no slot is free for it, because others wait for its end. */
   skipIfImpossible(plan: PlanStep, step: StepState): void {
     const never = whyNever(this.state, plan);
     if (never !== null) this.skipOrFail(step, never.reason, never.skippedByCondition);
@@ -146,7 +152,7 @@ export class DecisionBuilder implements Decision {
     );
   }
 
-  /** Decides a step that may start no new work: its jobs at the service are completed. */
+  /** Decides a step without starting new work: its jobs at the service are completed. */
   withoutNewWork(decide: () => void): void {
     const { mayStart } = this;
     this.mayStart = false;
@@ -154,7 +160,7 @@ export class DecisionBuilder implements Decision {
     this.mayStart = mayStart;
   }
 
-  /** Unless no new work may start anyway: work in flight is completed first. */
+  /** Pauses the run, unless new work is already barred: then work in flight is completed first. */
   pause(reason: PauseReason, message: string): void {
     if (this.mayStart) this.pauseNow(reason, message);
   }
@@ -165,8 +171,8 @@ export class DecisionBuilder implements Decision {
   }
 
   /**
-   * Whether this amount may be reserved. If not, even if all holds in flight were released: pauses the
-   * run at its own budget, fails the step at that of its group.
+   * Returns whether this amount may be reserved. If it could not be even after all holds in flight were released,
+   * pauses the run at its own budget, or fails the step at that of its group.
    */
   checkBudget(step: StepState, holdMicros: number, reason = "", payer: AskedHold["payer"] = "wallet"): boolean {
     if (isUnagreed(this.state, step.path, holdMicros)) {
@@ -192,7 +198,7 @@ export class DecisionBuilder implements Decision {
     return this.#refuseNowOrLater(this.#committedMicros - this.#inFlight("") + hold.holdMicros <= budget, { pause });
   }
 
-  /** For when nothing is in flight: refuses what waits for money to be released. */
+  /** Refuses what waits for money to be released, once nothing is in flight. */
   refuseWaiting(): void {
     if (this.#refusal !== null) this.#refuse(this.#refusal);
     else if (this.#asks.length > 0) this.#refuse({ pause: unagreed(this.state, this.#asks) });
@@ -218,12 +224,12 @@ export class DecisionBuilder implements Decision {
     return this.context.active.has(id);
   }
 
-  /** Whether a command is active for a step of which the service has accepted nothing. */
+  /** Returns whether a command is active for a step of which the service has accepted nothing. */
   hasActiveCommand(step: StepState): boolean {
     return localCommandIds(step).some((id) => this.isActive(id));
   }
 
-  /** Nothing at the service, and no active command. */
+  /** Returns whether the step has nothing at the service and no active command. */
   isIdle(step: StepState): boolean {
     const phase = lastAttempt(step)?.phase ?? "planned";
     const isUnsent = step.status === "running" && step.expanded === null && (phase === "planned" || phase === "priced");
@@ -240,12 +246,12 @@ export class DecisionBuilder implements Decision {
     this.waitsFor = { ...this.waitsFor, wakeAt: Math.min(this.waitsFor.wakeAt ?? at, at) };
   }
 
-  /** Whatever becomes of single steps. */
+  /** Decides the run again at this instant at the latest, whatever single steps wait for. */
   wakeNoLater(at: number): void {
     this.wakeAt = Math.min(this.wakeAt ?? at, at);
   }
 
-  /** Whether other runs and the wallet leave enough; pauses the run where waiting would not help. */
+  /** Returns whether other runs and the wallet leave enough money; pauses the run if waiting would not help. */
   #checkHeadroom({ path, holdMicros, payer }: AskedHold): boolean {
     for (const known of this.context.headrooms ?? []) {
       const headroom = minusHold(known, this.#reservedMicros);
@@ -266,7 +272,7 @@ export class DecisionBuilder implements Decision {
     return this.#reservedMicros > 0 || isSubmitting(this.state, this.index.holding);
   }
 
-  /** Not enough money: refuses now, or only once waiting has not helped. */
+  /** Handles a hold for which there is not enough money: refuses it now, or once waiting has not helped. */
   #refuseNowOrLater(mayFreeUp: boolean, refusal: Refusal): false {
     if (mayFreeUp) [this.#isMoneyAwaited, this.#refusal] = [true, refusal];
     else this.#refuse(refusal);
@@ -283,7 +289,7 @@ export class DecisionBuilder implements Decision {
     }
   }
 
-  /** Reserved for what will be billed soon, perhaps for less. */
+  /** Returns what is reserved for work that will be billed soon, perhaps for less. */
   #inFlight(within: string): number {
     let sum = inFlightMicros(this.state, this.index.holding, within, this.context.notBefore);
     for (const { path, holdMicros } of this.#reserved) if (path.startsWith(within)) sum += holdMicros;
@@ -304,31 +310,31 @@ export class DecisionBuilder implements Decision {
   }
 }
 
-/** The inputs of a decision beside the state: the instant, and what this engine is doing. */
+/** The inputs of a decision besides the state: the instant, and what this engine is doing. */
 export interface DecideContext {
   /** Epoch milliseconds. */
   readonly now: number;
   /** Steps by scheduling priority, the critical path first. */
   readonly order: readonly PlanStep[];
-  /** Ids of commands under way. */
+  /** The ids of active commands. */
   readonly active: Pick<ReadonlySet<string>, "has" | "size">;
-  /** Commands that may be retried only after an instant (epoch ms), or never in this drive (Infinity). */
+  /** Commands that may be retried only after an instant (epoch ms), or not by this driver (Infinity). */
   readonly notBefore: ReadonlyMap<string, number>;
-  /** Submits none of whose sends in this drive left this machine. */
+  /** Submits of which this driver certainly sent nothing. */
   readonly unsent?: ReadonlySet<string>;
-  /** How far the service's clock is ahead of this machine's, milliseconds. */
+  /** How far the service's clock is ahead of this machine's, in milliseconds. */
   readonly clockOffsetMs?: number;
-  /** An unanswered submit older than this is looked up by a person, not sent again. */
+  /** The age from which an unanswered submit is left to a person instead of being sent again, in milliseconds. */
   readonly idempotencyWindowMs: number;
   /** How long the request of a step is expected to take. */
   readonly expected?: (step: PlanStep) => Expected;
-  /** What is waited for no longer is asked for also while the run is idle otherwise: nobody has to stay for that. */
+  /** Whether late work is asked for while the run is otherwise idle, because no process has to stay for it. */
   readonly asksForLate?: boolean;
-  /** The headroom that other runs and the wallet leave for this one, where it is known to be short. */
+  /** The headroom that other runs and the wallet leave for this run, if it is known to be short. */
   readonly headrooms?: readonly Headroom[];
 }
 
-/** Whether nothing of a submit has left this machine, and nothing is about to. */
+/** Returns whether nothing of a submit has left this machine, or is about to. */
 export function isUnsent(
   { unsent, active }: DecideContext,
   path: string,
@@ -340,15 +346,15 @@ export function isUnsent(
 
 export interface Decision {
   readonly events: readonly RunEvent[];
-  /** To be started after the events are durable. */
+  /** Commands to start once the events are durable. */
   readonly commands: readonly Command[];
-  /** When to decide again without a new event; null when only an event can change the decision. */
+  /** When to decide again without a new event; null if only an event can change the decision. */
   readonly wakeAt: number | null;
-  /** When to ask for late work again, of a run that is idle otherwise. */
+  /** When to ask for late work again, in a run that is otherwise idle. */
   readonly lateAt?: number | null;
 }
 
-/** Until when a step need not be decided again, as long as nothing happens to it and to the steps that it uses. */
+/** How long a step need not be decided again, unless something happens to it or to the steps that it uses. */
 interface StepWait {
   readonly blockedBy: "slots" | "money" | null;
   readonly wakeAt: number | null;

@@ -5,7 +5,7 @@ import type { Json } from "../plan/plan.ts";
 import { offered } from "./kinds/approve.ts";
 import { resetEvents, staleSteps } from "./rerun.ts";
 
-/** What a decision of a person adds, once it counts: the decision itself, and what it chose. */
+/** The events of a person's decision once it counts: the decision itself, and what it chose. */
 export interface PersonsDecision {
   readonly step: string;
   readonly approved: boolean;
@@ -17,8 +17,8 @@ export interface PersonsDecision {
 }
 
 /**
- * The last word on a step counts until something was bought for it: steps that only began on an earlier word are reset.
- * Only for a step of which {@link whyUndecidable} says nothing.
+ * Returns the events of a decision. The latest decision on a step counts until something was bought because of it;
+ * steps that began because of an earlier one are reset. Call it only if {@link whyUndecidable} returns null.
  */
 export function decisionEvents(state: RunState, { chosen, value, ...decision }: PersonsDecision): readonly RunEvent[] {
   const { step: path, approved, note } = decision;
@@ -40,15 +40,15 @@ export function decisionEvents(state: RunState, { chosen, value, ...decision }: 
 /** A decision that waits for a person. */
 export interface OpenDecision {
   readonly step: string;
-  /** What the author asks; null: nothing in particular. */
+  /** The author's question; null if there is none. */
   readonly message: string | null;
-  /** How many takes there are to pick from; null where nothing is to be picked. */
+  /** The number of takes to pick from; null if there is nothing to pick. */
   readonly takes: number | null;
   /** Epoch milliseconds. */
   readonly since: number;
 }
 
-/** In the order of the plan. */
+/** Lists the open decisions in the order of the plan. */
 export function openDecisions(state: RunState): readonly OpenDecision[] {
   if (isRunFinal(state.status)) return [];
   return state.planned.plan.steps.flatMap((plan): readonly OpenDecision[] => {
@@ -60,13 +60,13 @@ export function openDecisions(state: RunState): readonly OpenDecision[] {
   });
 }
 
-/** Why what somebody says cannot count, and what can be done instead. */
+/** Why a person's message cannot count, and what to do instead. */
 export interface Refusal {
   readonly why: string;
   readonly next: string;
 }
 
-/** Why nobody can decide on a step; null while a decision counts. */
+/** Returns why nobody can decide on a step now; null if a decision would count. */
 export function whyUndecidable(state: RunState, path: string): Refusal | null {
   const next = `showrunner show ${state.runId}`;
   const step = Object.hasOwn(state.steps, path) ? state.steps[path] : undefined;
@@ -93,7 +93,7 @@ function whyLate(state: RunState, path: string): string | null {
   return cancelled === undefined ? null : `${cancelled.path} was cancelled for it`;
 }
 
-/** The step and all that its decision led to. */
+/** Returns the step and all steps that began because of its decision. */
 function decidedOn(state: RunState, path: string): readonly string[] {
   return staleSteps(state, state.planned.plan, roots(path));
 }
@@ -106,13 +106,19 @@ function roots(path: string): ReadonlyMap<string, string> {
   return new Map([[path, "decided anew"]]);
 }
 
-/** Sent, or about to be: what was refused or withdrawn was not bought. */
+/**
+ * Returns whether the step bought something: a request was sent or is about to be. Refused and withdrawn requests do
+ * not count.
+ */
 function isBought({ attempts, chats, superseded }: StepState): boolean {
   const isSent = attempts.slice(superseded).some(({ money, phase }) => money !== "none" && phase !== "refused");
   return isSent || chats.length > superseded;
 }
 
-/** Local work is seen through; a person's decision, and a job that was not sent, can be taken back. */
+/**
+ * Returns whether the step is at work that has to be completed. A decision, and a job that was not sent, can be taken
+ * back.
+ */
 function isUnderWay(state: RunState, { path, status, attempts }: StepState): boolean {
   const { decision } = traitsOf(planStep(state, path));
   return status === "running" && decision === null && attempts.at(-1)?.phase !== "priced";

@@ -1,31 +1,34 @@
 import { isOwnSource } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
 
-/** Of a resolved input: what is named so is a stored file. */
+/** The key under which a resolved input holds a stored file. */
 const OWN = /^\$+file$/;
 const GUARDED = /^\$\$+file$/;
 
-/** A value of others, such as a model's answer, in which no field is named like our files: each such name gets one more `$`. */
+/** Escapes a foreign value, such as a model's answer, by adding a `$` to each key that looks like our file key. */
 export function guarded(value: Json): Json {
   return mapped(value, (name, item) => [OWN.test(name) ? `$${name}` : name, item]);
 }
 
-/** A value of others in which nothing looks like a file that was sent, or the bytes of another run would go to the service. */
+/**
+ * Escapes keys of a foreign value that look like files to be sent; otherwise the bytes of another run could go to the
+ * service.
+ */
 export function guardedSources(value: Json): Json {
   return mapped(value, (name, item) => [name, isOwnSource(name, item) ? `$${item}` : item]);
 }
 
-/** A field's name as its author wrote it, for who reads a resolved input. */
+/** Returns a field's original name, for readers of a resolved input. */
 export function plainName(name: string): string {
   return GUARDED.test(name) ? name.slice(1) : name;
 }
 
-/** A resolved input without files, with each field named as its author wrote it. */
+/** Returns a resolved input without files, with the original field names. */
 export function plain(input: Json): Json {
   return mapped(input, (name, item) => [plainName(name), item]);
 }
 
-/** A field's value as its author wrote it, for the service. */
+/** Returns a field's original value, for the service. */
 export function plainSource(name: string, value: Json): Json {
   return isOwnSource(name, value) && value.startsWith("$") ? value.slice(1) : value;
 }

@@ -13,7 +13,9 @@ import { jobPhases } from "../lifecycle/index.ts";
 import { outerPaths } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
-/** What a step asks for: who pays is the wallet at the service, or an account at a provider, which nobody can ask. */
+/**
+ * A requested hold. The payer is the wallet at the service, or an account at a provider, whose balance cannot be read.
+ */
 export interface AskedHold {
   readonly path: string;
   readonly holdMicros: number;
@@ -21,24 +23,30 @@ export interface AskedHold {
   readonly payer: "wallet" | "provider";
 }
 
-/** What a run has of its budget: spent, held and unconfirmed. */
+/** Returns what a run has used of its budget: spent, held and unconfirmed. */
 export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: RunState): number {
   return spentMicros + heldMicros + unconfirmedMicros;
 }
 
-/** The most that a run may cost by itself, micro-dollars; null: nothing is set. A budget that is shared is kept to by each commit. */
+/**
+ * Returns the most that a run may cost by itself, in micro-dollars; null if nothing is set. A shared budget is checked
+ * by each commit instead.
+ */
 export function ownLimitMicros({ budgetMicros, agreed, planned }: RunState): number | null {
   return planned.budgetTag === undefined ? budgetMicros : (agreed?.maximumMicros ?? null);
 }
 
-/** Whether the price of a step was not known when somebody agreed to the run, and is more than was agreed to since. */
+/** Returns whether a step's price was unknown when the run was accepted, and exceeds what was accepted since. */
 export function isUnagreed({ agreed }: RunState, path: string, costMicros: number): boolean {
   if (agreed === null || costMicros === 0) return false;
   const isOpen = [path, ...outerPaths(path)].some((outer) => agreed.open.includes(outer));
   return isOpen && costMicros > (own(agreed.prices ?? {}, path) ?? 0);
 }
 
-/** What the run comes to: spent, reserved, and the latest prices, else the maxima, of steps that have not run. */
+/**
+ * Returns the projected cost of the run: spent and reserved, plus the latest prices, or else the maxima, of the steps
+ * that have not run.
+ */
 export function projectedMicros(state: RunState): number {
   let sum = committedMicros(state);
   if (isRunFinal(state.status)) return sum;
@@ -53,8 +61,9 @@ export function projectedMicros(state: RunState): number {
 }
 
 /**
- * Jobs at the service that will cost more than is reserved for them: start no new work before that is counted. What
- * certainly never left is taken back instead, so that its real price is held against budget and maxCost before it is sent.
+ * Returns raised holds for jobs at the service that will cost more than is reserved for them; they have to be counted
+ * before new work starts. A job that was certainly never sent is taken back instead, so that its real price is checked
+ * against budget and maxCost before it is sent.
  */
 export function raisedHolds(
   state: RunState,
@@ -75,7 +84,7 @@ export function raisedHolds(
   );
 }
 
-/** What to reserve for what was quoted at so much (null: not at all, so that its maximum is reserved). */
+/** Returns what to reserve for a quoted price (null: no quote, so its maximum is reserved). */
 export function raisedHold(
   { overcharges }: RunState,
   model: string,
@@ -89,8 +98,9 @@ export function raisedHold(
 }
 
 /**
- * Holds that will be bills soon: of jobs and chats under way, and of jobs whose cost is still asked for. A bill may be less
- * than its hold, so that what does not fit now may fit then. `within` is a path prefix; empty for the whole run.
+ * Sums the holds that will soon be bills: of jobs and chats under way, and of jobs whose cost is still asked for. A
+ * bill may be lower than its hold, so what does not fit now may fit then. `within` is a path prefix; empty for the
+ * whole run.
  */
 export function inFlightMicros(
   { steps }: RunState,
@@ -110,7 +120,7 @@ export function inFlightMicros(
   return sum;
 }
 
-/** Whether its hold will be a bill soon. */
+/** Returns whether the attempt's hold will soon be a bill. */
 export function isInFlight(
   path: string,
   { n, phase, money }: AttemptState,
@@ -123,7 +133,7 @@ export function isInFlight(
   return (phase === "completed" || phase === "failed") && isPolled;
 }
 
-/** Whether a charge of the run may be on its way to the wallet. */
+/** Returns whether a charge of the run may be on its way to the wallet. */
 export function isSubmitting({ steps }: RunState, holding: Iterable<string>): boolean {
   for (const path of holding) {
     const attempt = lastAttempt(steps[path]!);
@@ -133,22 +143,22 @@ export function isSubmitting({ steps }: RunState, holding: Iterable<string>): bo
   return false;
 }
 
-/** What is said of a cap over several runs. */
+/** The description of a cap over several runs. */
 export interface CapTerms {
-  /** A budget is the run's, which it shares with others. */
+  /** `budget`: the run's budget, which it shares with others. */
   readonly what: "cap" | "budget";
   readonly capMicros: number;
-  /** Distinguishes it from other caps. */
+  /** The title that distinguishes it from other caps. */
   readonly title: string;
-  /** When it begins anew, epoch milliseconds; null: never. */
+  /** When the cap's next period begins, epoch milliseconds; null if never. */
   readonly endsAt: number | null;
-  /** The same for people. */
+  /** The same instant as text. */
   readonly resumesAt: string | null;
   /** The option that sets it, before and after the amount. */
   readonly flag: readonly [before: string, after: string];
 }
 
-/** How much more may be reserved right now, apart from the run's own budget: what other runs and the wallet leave. */
+/** How much more may be reserved now, besides the run's own budget: what other runs and the wallet leave. */
 export type Headroom =
   | LimitHeadroom
   /** Unknown until then: the wallet did not answer, or charges are not in its balance yet. */
@@ -159,7 +169,7 @@ export type LimitHeadroom =
       readonly limit: "cap";
       readonly headroomMicros: number;
       readonly cap: CapTerms;
-      /** Spent and held by all runs that it counts. */
+      /** The amount spent and held by all runs that it counts. */
       readonly committedMicros: number;
     }
   | {
@@ -167,17 +177,17 @@ export type LimitHeadroom =
       readonly headroomMicros: number;
       readonly floorMicros: number;
       readonly balanceMicros: number;
-      /** Held or charged, and not in the balance yet. */
+      /** The amount that is held or charged but not in the balance yet. */
       readonly unseenMicros: number;
     };
 
-/** Whether both are about the same limit, so that the later one replaces the other. */
+/** Returns whether both concern the same limit, so that the later one replaces the other. */
 export function isSameLimit(headroom: Headroom, otherHeadroom: Headroom): boolean {
   if (headroom.limit !== "cap" || otherHeadroom.limit !== "cap") return headroom.limit === otherHeadroom.limit;
   return headroom.cap.title === otherHeadroom.cap.title;
 }
 
-/** The headroom left after a further hold. */
+/** Returns the headroom that is left after a further hold. */
 export function minusHold(headroom: Headroom, micros: number): Headroom {
   const headroomMicros = headroom.headroomMicros - micros;
   switch (headroom.limit) {
@@ -199,8 +209,8 @@ interface Deciding {
 }
 
 /**
- * Whether the bill of another job of its model is to be known first: the model charged above its quote, or quotes nothing,
- * which bounds nothing, and no bill has agreed with that so far. `reserved`: what was decided just now.
+ * Returns whether the bill of another job of the model has to be known first: the model charged above its quote, or has
+ * no quote, and no bill has confirmed a bound so far. `reserved`: holds that were just decided.
  */
 export function isBillAwaited(
   { state: { overcharges, steps }, context, index }: Deciding,
@@ -218,7 +228,7 @@ export function isBillAwaited(
   return reserved.some(({ model }) => model === plan.model) || [...index.holding].some(isOpen);
 }
 
-/** Spent, held and unconfirmed on one step. */
+/** Sums what is spent, held and unconfirmed on one step. */
 export function committedOn(step: StepState): number {
   let sum = 0;
   for (const { money, holdMicros, costMicros } of step.attempts)

@@ -13,12 +13,12 @@ import { runKind } from "./kinds/index.ts";
 import { DECLARED_LOST } from "./kinds/job.ts";
 import { isForPerson } from "./waiting.ts";
 
-/** Of one step; what comes after them is not kept. */
+/** The number of comments that are kept for one step; later ones are dropped. */
 const MOST_COMMENTS = 1000;
 
 /**
- * Entries in the order in which they count: first what was made, whatever a person said of it before it was known. Of several
- * adoptions of a step the last one counts.
+ * Sorts entries in the order in which they count: results of requests first, then what people said before they were
+ * known. If a step has several adoptions, the last one counts.
  */
 export function inOrder(inbox: readonly InboxEntry[]): readonly InboxEntry[] {
   const lastOf = new Map<string, number>();
@@ -30,7 +30,7 @@ export function inOrder(inbox: readonly InboxEntry[]): readonly InboxEntry[] {
 
 const REFUSED = { approve: "approval", reject: "rejection", comment: "comment", adopt: "adoption" } as const;
 
-/** The events that follow from an inbox message: what a person said changes the run, or is refused with why. */
+/** Returns the events of an inbox message: it changes the run, or is refused with a reason. */
 export function inboxEvents(state: RunState, entry: InboxEntry): readonly RunEvent[] {
   const { message } = entry;
   const judged = judge(state, entry);
@@ -40,16 +40,13 @@ export function inboxEvents(state: RunState, entry: InboxEntry): readonly RunEve
   return [{ type: "message.refused", step: message.step, what, message: cleanText(judged.why) }];
 }
 
-/** Why it would not count if it were taken in now; null while it does. */
+/** Returns why a message would not count if it were applied now; null if it would. */
 export function refusalOf(state: RunState, message: InboxMessage): Refusal | null {
   const judged = judge(state, { id: 0, at: 0, message });
   return "why" in judged ? judged : null;
 }
 
-/**
- * Changes the state into that which the run will be in once it has taken in what its inbox holds, apart from stops: what is
- * said next is judged against that.
- */
+/** Applies the messages of the inbox, except stops, to the state. The next message is checked against the result. */
 export function foresee(state: RunState, inbox: readonly InboxEntry[]): RunState {
   const take = (event: RunEvent, at: number) =>
     apply(state, { runId: state.runId, seq: state.seq + 1, at, version: EVENT_VERSION, event });
@@ -100,7 +97,7 @@ function judge(state: RunState, { id, at, message }: InboxEntry): readonly RunEv
   }
 }
 
-/** Why nobody can say what became of a step's request; null while a person may. */
+/** Returns why nobody can state what became of a step's request; null if somebody may. */
 export function whyUnadoptable(state: RunState, path: string): Refusal | null {
   const next = `showrunner show ${state.runId}`;
   const step = Object.hasOwn(state.steps, path) ? state.steps[path]! : null;
@@ -132,7 +129,7 @@ function adopted(state: RunState, message: InboxMessage & { readonly type: "adop
   return [...events, { type: "job.adopted", step, attempt: n, ...result }, ...goingOn(state, "unresolved")];
 }
 
-/** Its provider is still asked, to no avail: that ends here. */
+/** Ends an attempt whose provider is still asked without success, and leaves it to a person. */
 function leftToPerson({ n: attempt, phase, doubt }: AttemptState, step: string): readonly RunEvent[] {
   if (phase === "unresolved") return [];
   return [{ type: "job.unresolved", step, attempt, message: cleanText(doubt!.message), cause: "no answer" }];
@@ -146,7 +143,10 @@ function whyUncommentable(state: RunState, path: string): Refusal | null {
   return isFull ? { why: `${path} has ${MOST_COMMENTS} comments, and no more are kept`, next } : null;
 }
 
-/** A person gave what the provider made: that it was charged is certain, and how much is not. */
+/**
+ * Returns the events of a file that a person gave as what the provider made. It was certainly charged; how much is
+ * unknown.
+ */
 function givenEvents(
   { n: attempt, key, holdMicros }: AttemptState,
   step: string,
@@ -160,7 +160,10 @@ function givenEvents(
   ];
 }
 
-/** Whether it is the answer to a request of an earlier holder of the run that nobody can ask for: under a key, its answer comes again. */
+/**
+ * Returns whether it is the answer to a request of an earlier holder of the run that cannot be asked for again. An
+ * answer under a key comes again by itself.
+ */
 function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly type: "performed" }): boolean {
   const plan = planStep(state, step);
   const attempt = lastAttempt(state.steps[step]!);
@@ -172,8 +175,8 @@ function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly
 }
 
 /**
- * Names the work that a step of local code is at: another try, another version of the code, or other inputs are other work.
- * Without any instant, which is not the same in every copy of the state. Null where it is at none.
+ * Names the work that a step with local code is doing: another try, another version of the code, or other inputs are
+ * other work. Contains no time, which differs between copies of the state. Null if it is not working.
  */
 export function workOf(state: RunState, path: string): string | null {
   const { status, failures, value, chosen } = state.steps[path]!;
@@ -183,7 +186,10 @@ export function workOf(state: RunState, path: string): string | null {
   return `${failures.length}.${hash("sha256", JSON.stringify(inputs)).slice(0, 16)}`;
 }
 
-/** Stopped already, or waiting for a person with nothing in flight: a stop has nothing to do, and must not stay in the inbox. */
+/**
+ * Returns whether the run is stopped already, or waits for a person with nothing in flight: then a stop has no effect
+ * and must not stay in the inbox.
+ */
 function restsAnyway({ status, pause }: RunState): boolean {
   if (status !== "paused") return false;
   return pause?.reason === "stopped" || pause?.reason === "approval" || pause?.reason === "unresolved";
@@ -225,7 +231,7 @@ function decided(state: RunState, decision: PersonsDecision): readonly RunEvent[
   return undecidable ?? [...decisionEvents(state, decision), ...goingOn(state, "approval")];
 }
 
-/** The message that a run paused for arrived while its driver was still about to release it. */
+/** Returns the events that continue a run whose awaited message arrived while its driver was about to release it. */
 function goingOn(state: RunState, waitedFor: PauseReason): readonly RunEvent[] {
   return state.status === "paused" && state.pause?.reason === waitedFor ? [{ type: "run.resumed" }] : [];
 }

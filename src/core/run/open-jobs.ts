@@ -10,7 +10,10 @@ import { jobPhases } from "../lifecycle/index.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
-/** Whether something paid for is still at the service although its step ended: a job, an output without a copy, or a bill. */
+/**
+ * Returns whether something paid for is still at the service although its step ended: a job, an output without a copy,
+ * or a bill.
+ */
 export function hasUncollectedWork(
   { planned, removedSteps, steps }: RunState,
   { leavesGivenUp = false }: { readonly leavesGivenUp?: boolean | undefined } = {},
@@ -29,20 +32,20 @@ function isOwed(plan: PlanStep, { phase, money, outputs }: AttemptState): boolea
   );
 }
 
-/** Work that continues, and bills, at the service or a provider although nobody here watches it. */
+/** Work that continues, and is billed, at the service or a provider although nobody here waits for it. */
 export interface OpenJob {
   readonly step: string;
-  /** Null while no acknowledgement came, or ever will. */
+  /** Null as long as no acknowledgement arrived. */
   readonly jobId: string | null;
-  /** Reserved for it, micro-dollars: what it costs at most, as far as the service keeps to its quote. */
+  /** The reserved amount in micro-dollars: the most that it costs, if the service keeps to its quote. */
   readonly holdMicros: number;
-  /** Where it was sent; absent: to the service. */
+  /** The provider it was sent to; absent for the service. */
   readonly provider?: string;
-  /** Whether it was made at all is not known, and a person decides. */
+  /** Set if it is unknown whether it was made at all, and a person has to decide. */
   readonly isUnresolved?: true;
 }
 
-/** What was sent and has not come to its end, as far as the journal knows. */
+/** Lists the requests that were sent and have not ended, as far as the journal knows. */
 export function openJobs(state: RunState): readonly OpenJob[] {
   const open: OpenJob[] = [];
   for (const { path: step, attempts, chats } of Object.values(state.steps)) {
@@ -56,7 +59,7 @@ export function openJobs(state: RunState): readonly OpenJob[] {
   return open;
 }
 
-/** The request of a step that is under way, with since when it is; null: none is. */
+/** Returns the request of a step that is under way, and since when; null if there is none. */
 export function requestInFlight(
   step: StepState,
 ): { readonly request: AttemptState | ChatState; readonly since: number } | null {
@@ -71,13 +74,13 @@ export function requestInFlight(
   return { request: attempt, since: attempt.submittedAt ?? attempt.lastSentAt ?? attempt.intendedAt ?? 0 };
 }
 
-/** Whether the `within` of a step's request is over while it is under way, and nobody waits for another. */
+/** Returns whether a request under way has exceeded its step's `within`, and nothing else is waited for. */
 export function isOverdue(step: StepState): boolean {
   const { overdueAt, awaitedSince } = requestInFlight(step)?.request ?? {};
   return overdueAt !== undefined && awaitedSince === undefined;
 }
 
-/** Whether the `within` of a request of the step was over at some time: what was begun in its place is so for good. */
+/** Returns whether a request of the step ever exceeded its `within`: whatever began in its place stays. */
 export function wasLate({ attempts, chats, superseded }: StepState): boolean {
   return [...attempts, ...chats].some(({ n, overdueAt }) => n > superseded && overdueAt !== undefined);
 }

@@ -7,7 +7,7 @@ import { cameLate } from "./second-choice.ts";
 
 /** A returned output that has a copy but no named file yet. */
 export interface UnplacedOutput {
-  /** Name in what the pipeline returns, with `-1`, `-2` … for the parts of a list; no two have the same. */
+  /** The name in what the pipeline returns, with `-1`, `-2` … for the items of a list. Names are unique. */
   readonly name: string;
   readonly step: string;
   readonly output: OutputState;
@@ -19,7 +19,7 @@ export interface RunOutcome {
   readonly toPlace: readonly UnplacedOutput[];
 }
 
-/** The outcome of a run whose steps have all finished: decided by its returned results. */
+/** Returns the outcome of a run whose steps have all finished, from its returned results. */
 export function runOutcome(state: RunState): RunOutcome {
   const returned = returnedResults(state);
   let expected = 0;
@@ -58,7 +58,7 @@ function lostText({ step, output }: ProducedOutput): string {
 }
 
 interface ReturnedResult extends ReturnedReference {
-  /** Available ones; of a value there are none. */
+  /** The available outputs; a value has none. */
   readonly outputs: readonly ProducedOutput[];
 }
 
@@ -74,8 +74,8 @@ interface Labelled {
 }
 
 /**
- * Each returned output under a name of its own. Where two would have the same, one that the pipeline gave by itself goes
- * before one that was counted, then the first; others get the next number that no name has.
+ * Gives each returned output a unique name. If two would share a name, a name that the pipeline gave goes before a
+ * numbered one, then the first one in order; the others get the next free number.
  */
 function labelled(returned: readonly ReturnedResult[]): readonly Labelled[] {
   const requested = returned.flatMap(({ name, isCounted, ref, outputs }) => {

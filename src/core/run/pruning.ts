@@ -8,13 +8,13 @@ import type { StepNode } from "./step-node.ts";
 
 const MOST_REASONS = 3;
 
-/** The first reasons and the number of the others, so that the message stays one line. */
+/** Joins the first reasons and the number of the others, so that the message stays on one line. */
 export function firstReasons(reasons: readonly string[]): string {
   const more = reasons.length - MOST_REASONS;
   return reasons.slice(0, MOST_REASONS).join("; ") + (more > 0 ? `; and ${more} more` : "");
 }
 
-/** The end that ruled out the last root depending on a step. */
+/** Returns the end that ruled out the last root that depends on a step. */
 export function whyPruned(state: RunState, path: string, usersOf: (path: string) => Iterable<string>): string {
   const open = new Set([path]);
   for (const unused of open) {
@@ -28,8 +28,8 @@ export function whyPruned(state: RunState, path: string, usersOf: (path: string)
 }
 
 /**
- * The steps that a root of the plan still depends on, given these failed steps. Roots are what the plan returns, the steps
- * that nothing uses, and those that are not to be pruned.
+ * Returns the steps that a root of the plan still depends on, given the failed steps. Roots are what the plan returns,
+ * the steps that nothing uses, and the steps with `prune: false`.
  */
 export function neededSteps(state: RunState, plan: Plan, isOut: (path: string) => boolean): ReadonlySet<string> {
   const found = new Set<string>();
@@ -42,7 +42,7 @@ export function neededSteps(state: RunState, plan: Plan, isOut: (path: string) =
   return found;
 }
 
-/** Ended without a result. */
+/** Returns whether a step ended without a result. */
 export function endedWithoutResult({ steps }: RunState, path: string): boolean {
   const status = steps[path]?.status;
   return status !== undefined && stepStates.withoutResult.has(status);
@@ -58,7 +58,7 @@ export function isNeverPruned(step: PlanStep): boolean {
   return "policy" in step && step.policy.prune === false;
 }
 
-/** The dependencies of a step; those of an expansion include its expanded steps. */
+/** Returns the dependencies of a step; those of an expansion include its expanded steps. */
 export function usedBy({ steps }: RunState, { path, needs }: PlanStep): readonly string[] {
   const expanded = steps[path]?.expanded ?? null;
   return expanded === null ? needs : [...needs, ...expanded.map(({ $ref }) => $ref.step)];
@@ -66,7 +66,10 @@ export function usedBy({ steps }: RunState, { path, needs }: PlanStep): readonly
 
 const deciding = new WeakMap<Plan, ReadonlySet<string>>();
 
-/** Steps that may rule out their dependents although they succeed: conditions and inputs read their result. */
+/**
+ * Returns the steps that may rule out their dependents although they succeed, because conditions and inputs read their
+ * result.
+ */
 export function decidingSteps(plan: Plan): ReadonlySet<string> {
   const before = deciding.get(plan);
   if (before !== undefined) return before;
@@ -83,7 +86,7 @@ export function decidingSteps(plan: Plan): ReadonlySet<string> {
   return found;
 }
 
-/** Steps whose media its model may refuse, by the last price. A renamed one is none of its needs any more. */
+/** Returns the steps whose media its model may refuse, by the last price. A renamed step no longer counts. */
 export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null): readonly string[] {
   const paths = attempt?.phase === "priced" ? (attempt.quote?.conditionalOn ?? NONE) : NONE;
   return paths.length === 0 ? NONE : paths.filter((path) => needs.includes(path));
@@ -104,7 +107,7 @@ export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>,
   return [...found].every((root) => !root.isRoot || hasConditions(root, nodes, state));
 }
 
-/** Its own, or those of what it needs. */
+/** Returns whether the step, or a step that it needs, has such conditions. */
 function hasConditions(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);
   for (const { conditions, plan } of found) {
@@ -119,14 +122,17 @@ function hasConditions(node: StepNode, nodes: ReadonlyMap<string, StepNode>, sta
 
 type Steps = RunState["steps"];
 
-/** Whether the end of a step stops the run: a failure, by its policy, unless something is still to come in its place. */
+/** Returns whether a step's failure stops the run by its policy, unless something else may take its place. */
 export function stopsRun(steps: Steps, plan: Plan, step: PlanStep): boolean {
   const ended = steps[step.path];
   if (ended === undefined || failureBehind(steps, plan, step) === null) return false;
   return failurePolicyOf(plan, step) === "failFast" && !hasSubstitute(plan, step, ended);
 }
 
-/** The step that failed: it, or within a choice or comparison that came to nothing the first, which stopped no run itself. */
+/**
+ * Returns the step that failed: the step itself or, within a choice or comparison without a result, the first failure
+ * that did not stop the run itself.
+ */
 export function failureBehind(steps: Steps, plan: Plan, step: PlanStep): PlanStep | null {
   const { status, skippedByCondition, pruned } = steps[step.path]!;
   if (status === "failed") return step;
@@ -135,7 +141,10 @@ export function failureBehind(steps: Steps, plan: Plan, step: PlanStep): PlanSte
   return plan.steps.find(({ path }) => steps[path]?.status === "failed" && isWithin(path, parts)) ?? null;
 }
 
-/** Another option of a choice, another part of a comparison, or, of a step without a policy, a step that waits for this failure. */
+/**
+ * Returns whether another option or part can take its place, or, for a step without a policy, a step that waits for
+ * this failure.
+ */
 function hasSubstitute(plan: Plan, step: PlanStep, { failures }: StepState): boolean {
   if (optionsAround(plan, step.path).some(hasNext)) return true;
   const code = failures.at(-1)?.error.code;

@@ -18,7 +18,7 @@ export type Readiness =
 
 type Never = Extract<Readiness, { readonly ready: "never" }>;
 
-/** Whether a step's needs are there, and its input with every reference replaced by what it refers to. */
+/** Returns whether a step's inputs exist, and its input with every reference replaced by its target. */
 export function readiness(state: RunState, step: PlanStep, input: Json, reader: Reader = "service"): Readiness {
   const gate = gateOf(state, step);
   if (gate !== null) return gate;
@@ -29,8 +29,8 @@ export function readiness(state: RunState, step: PlanStep, input: Json, reader: 
 }
 
 /**
- * Readiness by the condition and the dependencies of a step, before its input is resolved; null: continue. A step that
- * can no longer run is reported as soon as that is certain, even while some of its dependencies are still open.
+ * Returns the readiness by a step's condition and dependencies, before its input is resolved; null to continue. A step
+ * that can no longer run is reported as soon as that is certain, even while some of its dependencies are open.
  */
 export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   const expectedToFail = step.when !== undefined && "failed" in step.when ? step.when.failed : null;
@@ -73,31 +73,33 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   return (mayLack ? shortfall(state, step) : null) ?? { ready: "no" };
 }
 
-/** Why a step will never start; null while it may. Known even if no slot is free for it. */
+/** Returns why a step will never start; null while it may. Known even if no slot is free for it. */
 export function whyNever(state: RunState, step: PlanStep): Never | null {
   const gate = gateOf(state, step);
   if (gate === null) return shortfall(state, step);
   return gate.ready === "never" ? gate : null;
 }
 
-/** Whether the target of a reference may be missing although nothing failed: a field of a value, an item of a list. */
+/**
+ * Returns whether a reference may lead nowhere although nothing failed: to a field of a value, or to an item of a list.
+ */
 function isForeseeable(state: RunState, { as, step }: Ref): boolean {
   if (as === "value" || state.steps[step]!.expanded !== null) return true;
   return stoodForBy(state, step).some(({ $ref }) => isForeseeable(state, $ref));
 }
 
-/** The results that an approval or a pick passes on; none for every other step. */
+/** Returns the results that an approval or a pick passes on; none for other steps. */
 function stoodForBy(state: RunState, path: string): readonly Reference[] {
   const plan = stepNamed(state.planned.plan, path);
   return plan === undefined ? [] : traitsOf(plan).standsFor;
 }
 
-/** Whether a step can run without some of its inputs. */
+/** Returns whether a step can run without some of its inputs. */
 export function toleratesFailure(step: PlanStep): boolean {
   return quorumOf(step) !== null || traitsOf(step).isChoice;
 }
 
-/** The required inputs of a step that are permanently missing; null: none. */
+/** Returns the required inputs of a step that will never exist; null if there are none. */
 function shortfall(state: RunState, step: PlanStep): Never | null {
   const quorum = quorumOf(step);
   if (quorum === null) {
@@ -129,7 +131,7 @@ function shortfall(state: RunState, step: PlanStep): Never | null {
   };
 }
 
-/** Why the target of a reference will never be complete; null while it is, or may become so. */
+/** Returns why a reference's target will never be complete; null while it may. */
 function missingInput(state: RunState, ref: Ref): string | null {
   const step = state.steps[ref.step]!;
   if (isStepFinal(step.status)) return missingReason(state, ref);
@@ -140,7 +142,7 @@ function missingInput(state: RunState, ref: Ref): string | null {
   return lost === undefined ? null : `needs all outputs of ${ref.step}, of which that of ${lost.$ref.step} failed`;
 }
 
-/** Whether a result of an expansion will never be complete, although others of it are still open. */
+/** Returns whether a result of an expansion will never be complete, although others are still open. */
 function lacks(state: RunState, { $ref }: Reference): boolean {
   const step = state.steps[$ref.step]!;
   if (!isStepFinal(step.status))
@@ -149,7 +151,7 @@ function lacks(state: RunState, { $ref }: Reference): boolean {
   return available < expected;
 }
 
-/** The most results that a reference can still resolve to. */
+/** Returns the largest number of results that a reference can still resolve to. */
 function attainable(state: RunState, ref: Ref): number {
   const step = state.steps[ref.step]!;
   if (isStepFinal(step.status)) return countOf(state, ref);
@@ -168,14 +170,14 @@ function attainable(state: RunState, ref: Ref): number {
   return plan !== undefined && "outputs" in plan ? plan.outputs : Number.POSITIVE_INFINITY;
 }
 
-/** How many of the available results a reference takes. */
+/** Returns how many of the available results a reference takes. */
 function countOf(state: RunState, ref: Ref): number {
   if (ref.output !== "all" || ref.as !== "value") return tally(state, ref).available;
   const value = referencedValue(state, ref);
   return Array.isArray(value) ? value.length : value === undefined ? 0 : 1;
 }
 
-/** References with whether they are items of a list, or a list: those may drop out. The pieces of a text may not. */
+/** Lists references and whether they are items of a list, which may be missing. Pieces of a text may not. */
 function placesOf(input: Json, inList = false): readonly { readonly ref: Ref; readonly inList: boolean }[] {
   if (typeof input !== "object" || input === null) return [];
   if (isReference(input)) return [{ ref: input.$ref, inList: inList || input.$ref.output === "all" }];
@@ -216,7 +218,7 @@ function conditionHolds(state: RunState, condition: Condition): "yes" | "no" | "
   return holds ? "yes" : "no";
 }
 
-/** False for null, false, 0, "" and an empty list. */
+/** Returns false for null, false, 0, "" and an empty list. */
 function isTruthy(value: Json | undefined): boolean {
   return Array.isArray(value) ? value.length > 0 : Boolean(value);
 }

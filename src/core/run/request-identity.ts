@@ -10,8 +10,8 @@ import { readiness } from "./readiness.ts";
 import { readerOf, referenced } from "./resolve.ts";
 
 /**
- * The idempotency key of one attempt: `sr1_` and a hash of what makes it this attempt and no other. The same attempt of
- * the same run always derives the same key; two runs never share one (the nonce differs).
+ * Derives the idempotency key of one attempt: `sr1_` and a hash of everything that identifies the attempt. The same
+ * attempt of the same run always has the same key; two runs never share one, because their nonces differ.
  */
 export function idempotencyKey(of: {
   readonly nonce: string;
@@ -23,14 +23,14 @@ export function idempotencyKey(of: {
   return `sr1_${hash("sha256", canonicalJson([of.nonce, of.step, of.attempt, of.model, of.input]) ?? "").slice(0, 48)}`;
 }
 
-/** Steps whose results are worth reusing: those that cost money or time. */
+/** Steps whose results are worth reusing, because they cost money or time. */
 export type CacheableStep = Extract<PlanStep, { readonly input: Json }>;
 
 /** The request of a step, with all media by content hash. */
 export interface RequestIdentity {
   readonly request: Json;
   readonly fingerprint: string;
-  /** Input outputs that are not downloaded yet, so they are hashed by asset id instead of by content. */
+  /** Outputs in the input that are not downloaded yet, so they are hashed by asset id instead of content. */
   readonly pending: readonly { readonly step: string; readonly index: number }[];
 }
 
@@ -38,7 +38,7 @@ export function isCacheable(plan: PlanStep): plan is CacheableStep {
   return traitsOf(plan).reuse !== null;
 }
 
-/** The request that a step sent, or would send now; null while it cannot be resolved. */
+/** Returns the request that a step sent, or would send now; null while it cannot be resolved. */
 export function currentIdentity(state: RunState, plan: CacheableStep): RequestIdentity | null {
   const step = state.steps[plan.path]!;
   const sent = lastAttempt(step)?.input ?? null;
@@ -47,7 +47,7 @@ export function currentIdentity(state: RunState, plan: CacheableStep): RequestId
   return ready.ready === "yes" ? requestIdentity(state, plan, ready.input) : null;
 }
 
-/** The request of a step with a resolved input. Identical requests of two runs have the same fingerprint. */
+/** Returns the request of a step with a resolved input. Identical requests of two runs have the same fingerprint. */
 export function requestIdentity(state: RunState, plan: CacheableStep, input: Json): RequestIdentity {
   const contentOf = new Map<string, string>();
   const pending: { readonly step: string; readonly index: number }[] = [];
@@ -65,7 +65,7 @@ export function requestIdentity(state: RunState, plan: CacheableStep, input: Jso
   return { request: asks, fingerprint: fingerprint(asks), pending };
 }
 
-/** Media by the hash of their bytes, wherever they come from: an asset, an upload, a local file. */
+/** Replaces media by the hash of their bytes, wherever they come from: an asset, an upload, a local file. */
 function byContent(value: Json, contentOf: ReadonlyMap<string, string>): Json {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => byContent(item, contentOf));
@@ -82,15 +82,15 @@ function contentHash(record: { readonly [key: string]: Json }, contentOf: Readon
   return typeof file?.sha256 === "string" ? file.sha256 : null;
 }
 
-/** Whether the step's outputs are copied to disk. A result reused without a copy gets none. */
+/** Returns whether the step's outputs are still to be copied to disk. A reused result without a copy gets none. */
 function isComing({ planned, steps }: RunState, path: string): boolean {
   const step = stepNamed(planned.plan, path);
   return step !== undefined && traitsOf(step).keeps && steps[path]?.reusedFrom === null;
 }
 
 /**
- * Whether a step waits for the cache lookup of an identical request; issues the lookup where it is due.
- * Issued once, before the step's first attempt, and never for a step whose rerun was requested.
+ * Returns whether a step waits for the lookup of an identical earlier request, and starts the lookup if it is due:
+ * once, before the step's first attempt, and never for a requested rerun.
  */
 export function awaitCacheLookup(plan: CacheableStep, step: StepState, input: Json, builder: DecisionBuilder): boolean {
   if (builder.state.planned.reuse !== true || step.rerunRequested || hasBegun(step)) return false;
@@ -104,7 +104,7 @@ export function awaitCacheLookup(plan: CacheableStep, step: StepState, input: Js
   return true;
 }
 
-/** Whether the download of the output failed. */
+/** Returns whether the download of the output failed. */
 function hasFailed({ step, index }: RequestIdentity["pending"][number], { state, context }: DecisionBuilder): boolean {
   const { n: attempt, jobId } = lastAttempt(state.steps[step]!)!;
   return context.notBefore.has(commandId({ type: "download", step, attempt, jobId: jobId!, index }));

@@ -7,12 +7,12 @@ import { stepNamed } from "../plan/plan-index.ts";
 import { endedWithoutResult, failureBehind, neededSteps, stopsRun } from "./pruning.ts";
 import { toleratesFailure } from "./readiness.ts";
 
-/** Steps that are to be made again whatever they use, each with why. */
+/** Steps to run again even if their inputs are unchanged, each with the reason. */
 export type RerunRoots = ReadonlyMap<string, string>;
 
 /**
- * Which steps are made again, in plan order: the roots and all that use them, those of former expansions included; and
- * the steps that were pruned and are wanted again.
+ * Lists the steps that run again, in plan order: the roots and all steps that use them, including former expansions,
+ * and pruned steps that are needed again.
  */
 export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): readonly string[] {
   if (roots.size === 0 && !plan.steps.some(({ path }) => state.steps[path]?.pruned === true)) return [];
@@ -30,8 +30,8 @@ export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): read
 }
 
 /**
- * What resets these steps, once the plan is the one that they are of. What was never begun needs none. The steps of an
- * expansion come before it, since it may let go of them.
+ * Returns the events that reset these steps, once the plan is the one they belong to. Steps that never began need none.
+ * The steps of an expansion come before the expansion, because it may drop them.
  */
 export function resetEvents(
   state: RunState,
@@ -66,7 +66,7 @@ export function resetEvents(
   });
 }
 
-/** Pruned steps that a root can come of again once these are made again. */
+/** Returns the pruned steps that a root needs again once these steps run again. */
 function neededAgain(state: RunState, plan: Plan, stale: ReadonlySet<string>): readonly string[] {
   const pruned = plan.steps.map(({ path }) => path).filter((path) => state.steps[path]?.pruned === true);
   if (pruned.length === 0) return [];
@@ -82,13 +82,13 @@ function neededAgain(state: RunState, plan: Plan, stale: ReadonlySet<string>): r
   return pruned.filter((path) => !stale.has(path) && needed.has(path));
 }
 
-/** Whether anything happened to it that a fresh step does not have. */
+/** Returns whether the step differs from a fresh one. */
 function hasBegun(step: StepState): boolean {
   const { attempts, chats, superseded } = step;
   return step.status !== "waiting" || attempts.length + chats.length > superseded || step.expanded !== null;
 }
 
-/** Whether nothing of a step is at the service, nor its outcome there unknown. `paid`: its bill is known too. */
+/** Returns whether a step has nothing at the service whose outcome is open. `paid`: its bill must be known too. */
 export function hasNoOpenJobs(step: StepState, { paid = false }: { readonly paid?: boolean } = {}): boolean {
   if (step.status === "unresolved" || step.chats.at(-1)?.phase === "sent") return false;
   return step.attempts.every(({ phase, money }) => {
@@ -96,7 +96,7 @@ export function hasNoOpenJobs(step: StepState, { paid = false }: { readonly paid
   });
 }
 
-/** What sets a run going again that is over or is idle. */
+/** Returns the events that restart a run that ended or is idle. */
 export function resumeEvents(state: RunState): {
   readonly before: readonly RunEvent[];
   readonly after: readonly RunEvent[];
@@ -105,19 +105,19 @@ export function resumeEvents(state: RunState): {
   return { before: [], after: state.status === "paused" ? [{ type: "run.resumed" }] : [] };
 }
 
-/** A failed step that would stop the run again at once, although others are to be made again. */
+/** Returns a failed step that would stop the run again at once, although other steps run again. */
 export function blockingFailure(state: RunState, plan: Plan, stale: readonly string[]): PlanStep | null {
   const isStale = new Set(stale);
   const stop = plan.steps.find((step) => !isStale.has(step.path) && stopsRun(state.steps, plan, step));
   return stop === undefined ? null : failureBehind(state.steps, plan, stop);
 }
 
-/** Steps that were not made only because a failure stopped the run. */
+/** Returns the steps that did not run only because a failure stopped the run. */
 export function cancelledSteps(state: RunState, plan: Plan): readonly string[] {
   return plan.steps.map(({ path }) => path).filter((path) => state.steps[path]?.status === "cancelled");
 }
 
-/** The attempt of a reset step that would count again; null when there is none. */
+/** Returns the attempt of a reset step that could be restored; null if there is none. */
 export function restorableAttempt(step: StepState) {
   const attempt = step.attempts[step.superseded - 1];
   const isBegun = (lastAttempt(step)?.key ?? null) !== null;
@@ -132,17 +132,17 @@ export interface NewSeed {
 }
 
 export interface RerunSeeds {
-  /** Of takes and further attempts, whose seeds are counted: those of the rerun, which no job of the run was asked with. */
+  /** The new seeds of takes and further attempts, which no job of the run used before. */
   readonly seeds: readonly NewSeed[];
-  /** Steps whose author gave the seed: their rerun asks for exactly what is there already. */
+  /** Steps whose author fixed the seed: their rerun would make the same request again. */
   readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
   /** The plan with the new seeds. */
   readonly plan: Plan;
 }
 
 /**
- * The seeds with which the steps are asked for again: others than before where a result exists. `stale`: all that runs
- * again, since a request is no longer the same once what it uses is another.
+ * Returns new seeds for the steps that have a result. `stale`: all steps that run again; a request also differs if a
+ * step that it uses does.
  */
 export function rerunSeeds(
   state: RunState,
@@ -174,7 +174,7 @@ export function seedsByStep(seeds: readonly NewSeed[]): { readonly [step: string
   return Object.fromEntries(seeds.map(({ step, after }) => [step, after]));
 }
 
-/** Spread over the range, so that seeds that are counted up meet none of them; the same for the same attempt. */
+/** Returns a seed from the whole range, so that it does not meet counted-up seeds; the same for the same attempt. */
 function nextSeed(before: number, attempt: number, most: number, asked: ReadonlySet<number>): number {
   const start = (before + attempt * 1_000_003) % (most + 1);
   for (let seed = start; seed < start + asked.size + 1; seed += 1) {
@@ -184,7 +184,10 @@ function nextSeed(before: number, attempt: number, most: number, asked: Readonly
   return start;
 }
 
-/** Whether the step has something that a rerun would make once more: what failed or has expired is worth the same request. */
+/**
+ * Returns whether the step has a result that a rerun would repeat. After a failure or an expiry, the same request is
+ * worth making again.
+ */
 function hasResult(state: RunState, path: string): boolean {
   const step = state.steps[path];
   return (

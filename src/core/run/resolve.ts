@@ -7,7 +7,7 @@ import { guarded, guardedSources } from "./foreign-names.ts";
 
 type Ref = Reference["$ref"];
 
-/** The target of the resolution: the service takes assets, uploads and voices; a local function takes files. */
+/** Who reads the resolved input: the service takes assets, uploads and voices; a local function takes files. */
 export type Reader = "service" | "local";
 
 export function readerOf(plan: PlanStep): Reader {
@@ -20,7 +20,7 @@ export interface ProducedOutput {
   readonly output: OutputState;
 }
 
-/** The available outputs of a reference; picks, approvals and expansions resolve to their targets. */
+/** Returns the available outputs of a reference; picks, approvals and expansions resolve to their targets. */
 export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): readonly ProducedOutput[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];
@@ -35,13 +35,13 @@ export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): 
   return parts === null ? usable.filter(({ output }) => output.index === index) : usable.slice(index, index + 1);
 }
 
-/** The outputs that an approved gate passes on: all that it showed. Null for every other step. */
+/** Returns the outputs that an approved gate passes on: everything that it showed. Null for other steps. */
 function approvedReferences(state: RunState, step: StepState): readonly Reference[] | null {
   if (step.approval?.approved !== true) return null;
   return traitsOf(planStep(state, step.path)).standsFor;
 }
 
-/** The value of a reference; undefined while there is none. */
+/** Returns the value of a reference; undefined if there is none. */
 export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output" | "at">): Json | undefined {
   const step = state.steps[ref.step];
   if (step === undefined) return undefined;
@@ -60,7 +60,7 @@ export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output
   return placeIn(referencedValue(state, shown.$ref), ref.at);
 }
 
-/** The value that an approval or a pick resolves to; `index` is its position among the candidates. */
+/** Returns the value that an approval or a pick resolves to; `index` is its position among the candidates. */
 function shownValue(state: RunState, path: string, chosen: NonNullable<StepState["chosen"]>): Ref | null {
   const plan = stepNamed(state.planned.plan, path);
   return plan === undefined ? null : (traitsOf(plan).standsFor[chosen.index]?.$ref ?? null);
@@ -76,14 +76,14 @@ function placeIn(value: Json | undefined, at: Ref["at"]): Json | undefined {
 }
 
 export interface ReturnedReference {
-  /** Dotted, and counted from 1 in a list: `video`, `film.sound`, `shots-1`. */
+  /** The name, dotted, counted from 1 in a list: `video`, `film.sound`, `shots-1`. */
   readonly name: string;
-  /** True where a part of the name is a place in a list. */
+  /** True if a part of the name is a position in a list. */
   readonly isCounted: boolean;
   readonly ref: Ref;
 }
 
-/** Every reference of what a pipeline returns, under the name that its file gets. */
+/** Lists the references of what a pipeline returns, with the name of each file. */
 export function returnedReferences(returns: { readonly [name: string]: Returned }): readonly ReturnedReference[] {
   const found: ReturnedReference[] = [];
   const walk = (name: string, isCounted: boolean, value: Returned) => {
@@ -101,12 +101,18 @@ function isUsable(output: OutputState): boolean {
   return output.status === "COMPLETED" && (output.phase !== "expired" || output.voiceId !== null);
 }
 
-/** Whether all of these were skipped by a condition: then the same condition skips what depends on them. */
+/**
+ * Returns whether all of these were skipped by a condition: then the steps that depend on them are skipped by the same
+ * condition.
+ */
 export function areSkippedByCondition(state: RunState, references: readonly Reference[]): boolean {
   return references.length > 0 && references.every(({ $ref }) => state.steps[$ref.step]?.skippedByCondition === true);
 }
 
-/** Why the target of a reference does not exist; null when it does. Only called once its step has finished. */
+/**
+ * Returns why the target of a reference does not exist; null if it does. Call it only once the target's step has
+ * finished.
+ */
 export function missingReason(state: RunState, ref: Ref): string | null {
   const step = state.steps[ref.step]!;
   if (ref.as === "upload") return step.upload === null ? `the file of ${ref.step} is not there` : null;
@@ -125,7 +131,10 @@ export function missingReason(state: RunState, ref: Ref): string | null {
   return `needs ${which}, which ${whyUnusable(state, step, ref)}`;
 }
 
-/** How many results a reference expects, and how many are available. `outputs`: what {@link referenced} answers, if known. */
+/**
+ * Counts how many results a reference expects and how many exist. `outputs`: the result of {@link referenced}, if
+ * known.
+ */
 export function tally(
   state: RunState,
   ref: Ref,
@@ -162,19 +171,19 @@ function whyUnusable(state: RunState, step: StepState, ref: Pick<Ref, "step" | "
   return `expired at the service and has no local copy; rerun it with: showrunner resume ${state.runId} --rerun ${step.path}`;
 }
 
-/** The file that an approval or a pick resolves to, where that is an upload. */
+/** Returns the file that an approval or a pick resolves to, if that is an upload. */
 export function chosenUpload(state: RunState, step: StepState): StoredCopy | null {
   return step.upload ?? (step.chosen === null ? null : chosenUpload(state, state.steps[step.chosen.step]!));
 }
 
-/** Whether a local function can read it: media must have been downloaded. */
+/** Returns whether a local function can read the target: media must have been downloaded. */
 export function isLocallyAvailable(state: RunState, ref: Ref): boolean {
   return (
     ref.as !== "asset" || referenced(state, ref).every(({ output }) => output.copy !== null || output.voiceId !== null)
   );
 }
 
-/** Undefined for a target that is missing and may be. */
+/** Resolves a reference; undefined for a target that is missing and may be. */
 export function resolveReference(state: RunState, ref: Ref, reader: Reader): Json | undefined {
   if (ref.as === "value") {
     const found = referencedValue(state, ref);
@@ -194,8 +203,8 @@ export function resolveReference(state: RunState, ref: Ref, reader: Reader): Jso
 }
 
 /**
- * What the service is sent for a reference, undefined where it is left out because it will never be there; null while its
- * step has not ended.
+ * Returns what the service is sent for a reference; undefined if it is omitted because it will never exist; null while
+ * its step has not ended.
  */
 export function resolvedSoFar(state: RunState, ref: Ref): { readonly value: Json | undefined } | null {
   const source = state.steps[ref.step];

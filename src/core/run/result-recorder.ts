@@ -9,9 +9,8 @@ import { runKind } from "./kinds/index.ts";
 import { currentIdentity, isCacheable } from "./request-identity.ts";
 
 /**
- * How long a finished step took: its job from the acceptance on, so that waits for slots, money, people and rate limits do
- * not count. Null where nothing ran, or where it was in flight before `since`, from when on the run was driven without a gap:
- * nobody looked for its end then.
+ * Returns how long a finished step took: its job from its acceptance on, so waits for slots, money, people and rate
+ * limits do not count. Null if nothing ran, or if it was in flight before `since`, when nobody observed its end.
  */
 export function tookOf(state: RunState, plan: PlanStep, since: number): number | null {
   const step = state.steps[plan.path]!;
@@ -25,37 +24,43 @@ export function tookOf(state: RunState, plan: PlanStep, since: number): number |
 const FREE_AT_ONCE = 1_000;
 
 /**
- * Which results of a run later runs may reuse. A step is recorded once it succeeded and the content of all its inputs is
- * known, which may be later: a download can end after the step that used the asset has finished.
+ * Records the results of a run that later runs may reuse. A step is recorded once it succeeded and the content of all
+ * its inputs is known; that can be later, because a download can end after the step that used the asset.
  */
 export class ResultRecorder {
   readonly #open = new Set<string>();
-  /** Whether the journal may have some of the open ones. */
+  /** Whether the journal may already hold some of the open results. */
   #mayBeStored: boolean;
-  /** Finished local functions: what they made was free, so that many are recorded at once. */
+  /** Finished local functions. Their results were free, so many are recorded at once. */
   readonly #free = new Set<string>();
-  /** Since when the run was driven without a gap. */
+  /** Since when the run has been driven without a gap. */
   readonly #since: number;
 
-  /** Steps that finished before count as open: a crashed process may not have recorded them. */
+  /** Treats steps that finished before as open, because a crashed process may not have recorded them. */
   constructor(state: RunState) {
     for (const { path, status } of Object.values(state.steps)) if (status === "succeeded") this.#open.add(path);
     this.#mayBeStored = this.#open.size > 0;
     this.#since = drivenSince(state);
   }
 
-  /** Whether {@link noteStored} comes before {@link due} for these events: steps that finished before are looked at. */
+  /**
+   * Returns whether {@link noteStored} has to be called before {@link due} for these events, because steps that
+   * finished before are checked.
+   */
   asksForStored(events: readonly RunEvent[], last: boolean): boolean {
     return this.#mayBeStored && (last || events.some(isNews));
   }
 
-  /** What the journal has of these steps, as they finished last, is not recorded again. */
+  /** Excludes results that the journal already has from being recorded again. */
   noteStored(state: RunState, stored: readonly StoredResult[]): void {
     this.#mayBeStored = false;
     for (const { step, at } of stored) if (at >= (state.steps[step]?.finishedAt ?? 0)) this.#open.delete(step);
   }
 
-  /** The results to record after these events; with `last` also those whose inputs will never be known by content. */
+  /**
+   * Returns the results to record after these events; with `last`, also those whose inputs will never be known by
+   * content.
+   */
   due(state: RunState, events: readonly RunEvent[], last: boolean): readonly CacheEntry[] {
     let looksAtOpen = last;
     const finished: string[] = [];
@@ -77,13 +82,13 @@ export class ResultRecorder {
     return [...(looksAtOpen ? this.#open : due)].flatMap((path) => note(state, path, last, this.#since));
   }
 
-  /** Marks these as committed to the journal. */
+  /** Marks these results as committed to the journal. */
   recorded(results: readonly CacheEntry[]): void {
     for (const { step } of results) this.#open.delete(step);
   }
 }
 
-/** Whether the content of an input may be known now. */
+/** Returns whether the event may make the content of an input known. */
 function isNews({ type }: RunEvent): boolean {
   return type === "output.downloaded" || type === "output.expired";
 }

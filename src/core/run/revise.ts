@@ -11,17 +11,17 @@ export interface RequestedRerun {
   readonly requestId: string;
   readonly steps: readonly string[];
   readonly note?: string;
-  /** New seeds, by step; see `rerun.requested`. */
+  /** New seeds by step; see `rerun.requested`. */
   readonly seeds?: { readonly [step: string]: number };
 }
 
 /** The revision of a run. */
 export interface Revised {
-  /** The plan that replaces the run's own; null: its own stays. */
+  /** The plan that replaces the run's plan; null if the run keeps its own. */
   readonly replanned: Omit<Replanned, "type"> | null;
-  /** The rerun request; null: none besides the one in progress. */
+  /** The rerun request; null if there is none besides the one in progress. */
   readonly request: RequestedRerun | null;
-  /** Steps that run again even if their inputs are unchanged, with why. */
+  /** Steps that run again even if their inputs are unchanged, each with the reason. */
   readonly roots: RerunRoots;
   readonly prices: readonly Price[];
 }
@@ -31,14 +31,17 @@ interface Price extends Pick<Quoted, "costMicros" | "conditionalOn"> {
   readonly basis: PriceBasis | "free" | "reused";
 }
 
-/** What a run notes of a price: nothing where the service is not asked for it. */
+/** Returns the events that record a price; none if the service is not asked for it. */
 export function quotedEvents({ step, costMicros, basis, conditionalOn }: Price, attempt: number): readonly RunEvent[] {
   if (basis === "free" || basis === "reused") return [];
   const conditional = conditionalOn !== undefined && { conditionalOn };
   return [{ type: "job.quoted", step, attempt, costMicros, basis, ...conditional }];
 }
 
-/** The events that revise a run and resume it: the new plan first, then the steps that run again, with the known prices. */
+/**
+ * Returns the events that revise a run and resume it: the new plan, then the steps that run again, then the known
+ * prices.
+ */
 export function revisionEvents(state: RunState, { replanned, request, roots, prices }: Revised): readonly RunEvent[] {
   const foreseen = new Foreseen(state);
   const { before, after } = resumeEvents(state);
@@ -51,7 +54,7 @@ export function revisionEvents(state: RunState, { replanned, request, roots, pri
   return [...foreseen.events, ...after];
 }
 
-/** A copy of the state that events are applied to before they are committed. */
+/** A copy of the state to which events are applied before they are committed. */
 class Foreseen {
   readonly state: RunState;
   readonly events: RunEvent[] = [];

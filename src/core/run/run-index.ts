@@ -20,17 +20,17 @@ import { StepNode } from "./step-node.ts";
 type Ref = Reference["$ref"];
 
 /**
- * What a decision counts over all steps of a run: built from a state, then kept up to date from its events, each at the
- * cost of the steps around the one that it is about.
+ * Keeps the counts over all steps that a decision needs. It is built from a state and then updated by events; each
+ * update costs only the steps around the event's step.
  */
 export class RunIndex {
   readonly nodes = new Map<string, StepNode>();
   readonly slots: Slots;
-  /** Steps with money reserved for what was sent. */
+  /** Steps that hold money for requests that were sent. */
   readonly holding = new Set<string>();
   /**
-   * Steps that are not there in time, and those that were not of options around which a step is open: what others may do
-   * beside them is looked at in every turn.
+   * Late steps, and steps of options that were late while a step around them is open: every turn checks what may run
+   * beside them.
    */
   readonly late = new Set<string>();
   /** Failed steps that stop the run by their policy. */
@@ -41,12 +41,12 @@ export class RunIndex {
   #conditional = 0;
   readonly #heldBack = new Set<StepNode>();
   readonly #state: RunState;
-  /** Expansions by the steps elsewhere that they resolve to. */
+  /** Expansions, by the steps outside that they resolve to. */
   readonly #resolvers = new Map<string, readonly StepNode[]>();
   readonly #groupMicros = new Map<string, number>();
   readonly #touch: (node: StepNode) => void;
 
-  /** `touch` is called for every step whose decision may be another one now. */
+  /** `touch` is called for every step whose decision may have changed. */
   constructor(state: RunState, touch: (node: StepNode) => void) {
     this.#state = state;
     this.#touch = touch;
@@ -69,14 +69,14 @@ export class RunIndex {
     for (const node of this.nodes.values()) this.#count(node);
   }
 
-  /** The step whose failure stops the run, by its policy; of several the most urgent. */
+  /** The most urgent step whose failure stops the run by its policy. */
   get stoppedBy(): string | null {
     let first: StepNode | null = null;
     for (const node of this.#stopping) if (first === null || node.rank < first.rank) first = node;
     return first?.path ?? null;
   }
 
-  /** Spent, held and unconfirmed on the steps of a group. */
+  /** Sums what is spent, held and unconfirmed on the steps of a group. */
   committedIn(prefix: string): number {
     return this.#groupMicros.get(prefix) ?? 0;
   }
@@ -92,18 +92,18 @@ export class RunIndex {
     return true;
   }
 
-  /** Whether all that it needs has ended, with the inner steps of an expansion. */
+  /** Returns whether a step that it needs has not ended, including the inner steps of an expansion. */
   hasOpenSources(path: string): boolean {
     return this.nodes.get(path)!.openSources > 0;
   }
 
-  /** Steps of the plan that use this one. */
+  /** Returns the steps of the plan that use this one. */
   usersOf(path: string): readonly string[] {
     const readers = this.nodes.get(path)?.readers ?? [];
     return readers.filter(({ plan }) => usedBy(this.#state, plan).includes(path)).map(({ plan }) => plan.path);
   }
 
-  /** Steps of the plan that may read its results, also by way of steps that stand for it. */
+  /** Returns the steps of the plan that may read its results, also through steps that stand for it. */
   readersOf(path: string): readonly PlanStep[] {
     const node = this.nodes.get(path);
     const found = new Set<StepNode>();
@@ -118,7 +118,7 @@ export class RunIndex {
     return [...found].map(({ plan }) => plan);
   }
 
-  /** After a change of a step's state: counts it anew, and touches it and the steps that depend on it. */
+  /** Updates the counts after a step's state changed, and touches the step and those that depend on it. */
   update(path: string): void {
     const node = this.nodes.get(path);
     if (node === undefined) return;
@@ -197,7 +197,7 @@ export class RunIndex {
     else this.late.delete(path);
   }
 
-  /** Whether a step of a choice that this one is an option of has not ended. */
+  /** Returns whether a step of the choice whose option this is has not ended. */
   #isChoiceOpen(path: string): boolean {
     const { steps, planned } = this.#state;
     const isOpen = (planStep: PlanStep) => !isStepFinal(steps[planStep.path]!.status);
@@ -230,7 +230,7 @@ export class RunIndex {
     for (const prefix of outerPaths(step.path)) this.#groupMicros.set(prefix, this.committedIn(prefix) + more);
   }
 
-  /** It, and what only it used, is not needed any more. */
+  /** Marks the step, and the steps that only it used, as not needed any more. */
   #dropNeed(node: StepNode): void {
     const dropped = [node];
     for (const unneeded of dropped) {
@@ -245,7 +245,8 @@ export class RunIndex {
   }
 
   /**
-   * A step that waits for others too is touched only where this one may rule it out: not by a result that is all there.
+   * Touches the readers of a step. A reader that waits for other steps too is touched only if this step may rule it
+   * out.
    */
   #touchReaders(node: StepNode): void {
     const isComplete = this.#isComplete(node);
@@ -272,12 +273,12 @@ export class RunIndex {
     }
   }
 
-  /** Whether it is not wanted once an option before its own is made. */
+  /** Returns whether the step is dropped once an option before its own has a result. */
   #isInOption({ path }: PlanStep): boolean {
     return optionsAround(this.#state.planned.plan, path).length > 0;
   }
 
-  /** Whether it succeeded with everything that others read of it. */
+  /** Returns whether it succeeded with everything that others read from it. */
   #isComplete({ plan, reads }: StepNode): boolean {
     const state = this.#state;
     if (state.steps[plan.path]!.status !== "succeeded" || standsForOthers(plan)) return false;
@@ -289,7 +290,7 @@ export class RunIndex {
   }
 }
 
-/** What a step needs and what it uses, each once. */
+/** Yields the steps that a step needs and uses, each once. */
 function sourcesOf(needs: readonly string[], uses: readonly Ref[]): Iterable<string> {
   const isShort = needs.length <= 4 && uses.length <= 4;
   if (isShort && uses.every(({ step }) => needs.includes(step))) return needs;
@@ -303,13 +304,13 @@ function isSameRead(read: Ref, otherRead: Ref): boolean {
   );
 }
 
-/** Whether what it resolves to is made by other steps. */
+/** Returns whether other steps make what it resolves to. */
 function standsForOthers(plan: PlanStep): boolean {
   const { standsFor, expansion } = traitsOf(plan);
   return standsFor.length > 0 || expansion !== null;
 }
 
-/** Jobs at the service hold their slots across pauses. */
+/** Returns whether a step holds a slot: jobs at the service do, also while the run is paused. */
 function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
   // What is waited for no longer keeps nothing else waiting.
   if (isOverdue(step)) return false;
@@ -322,7 +323,10 @@ function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
   return jobPhases.inFlight.has(phase) || (step.status === "running" && ENDS_STEP.has(phase));
 }
 
-/** The next decision ends the step: until then its slot is not given away, as what that unlocks may be more urgent. */
+/**
+ * Phases in which the next decision ends the step. Its slot is kept until then, because what that unlocks may be more
+ * urgent.
+ */
 const ENDS_STEP: ReadonlySet<AttemptState["phase"]> = new Set(["completed", "refused", "lost"]);
 
 function hasOpenHold(step: StepState): boolean {

@@ -26,13 +26,13 @@ import {
   wakeForLate,
 } from "./waiting.ts";
 
-/** So long after its end a run asks for late work by itself; then whoever resumes it does, milliseconds. */
+/** How long after its end a run asks for late work by itself, in milliseconds; later, only `resume` asks. */
 const LATE_FOR_MS = DAY_MS;
 const NOTHING: Decision = { events: [], commands: [], wakeAt: null };
 
 const byRank = (a: StepNode, b: StepNode) => a.rank - b.rank;
 
-/** What all steps were decided for; another one decides them all again. */
+/** The facts that all steps were decided with. If one changes, all steps are decided again. */
 interface Basis {
   readonly plan: Plan;
   readonly order: readonly PlanStep[];
@@ -41,14 +41,14 @@ interface Basis {
   readonly budgetMicros: number | null;
   readonly maxUnquotedMicros: number | null;
   readonly agreed: RunState["agreed"];
-  /** What models charge above their quotes. */
+  /** What models charged above their quotes. */
   readonly overcharges: string;
   readonly hasLosses: boolean;
 }
 
 /**
- * The next moves of a run by a look at all of its steps: pure, so that the same state and instant always give the same answer.
- * A {@link Scheduler} that was notified of every event answers the same.
+ * Decides the next actions of a run from all of its steps. Pure: the same state and instant always give the same
+ * decision. A {@link Scheduler} that was notified of every event decides the same.
  */
 export function decide(state: RunState, context: DecideContext): Decision {
   return new Scheduler(state).decide(context);
@@ -65,18 +65,18 @@ export class Scheduler {
   #seq = -1;
   #basis: Basis | null = null;
   readonly #due = new TinyQueue<StepNode>([], byRank);
-  /** Steps that only wait for a slot, by the limits that they fall under. */
+  /** Steps that only wait for a slot, by the limits that apply to them. */
   readonly #slotless = new Map<string, TinyQueue<StepNode>>();
   readonly #moneyless = new TinyQueue<StepNode>([], byRank);
   readonly #timers = new TinyQueue<{ readonly at: number; readonly node: StepNode }>([], (a, b) => a.at - b.at);
   readonly #watching = new Set<StepNode>();
 
-  /** Reads the state; only whoever drives the run changes it. */
+  /** Reads the state; only the driver of the run changes it. */
   constructor(state: RunState) {
     this.#state = state;
   }
 
-  /** After the event was applied to the state. An event that it was not notified of costs an index of all steps. */
+  /** Call it after an event was applied to the state. An event that was missed costs a new index of all steps. */
   note(event: RunEvent): void {
     const { seq } = this.#state;
     const { changes } = specOf(event);
@@ -85,17 +85,17 @@ export class Scheduler {
     if (changes === "step" && "step" in event) this.#index?.update(event.step);
   }
 
-  /** Counts over all steps what the first decision needs, which takes a while for a large run. */
+  /** Builds the index that the first decision needs, which takes a while for a large run. */
   prepare(): void {
     this.#indexed();
   }
 
-  /** Ids of commands that ask for what is waited for no longer: nobody stays for them. */
+  /** Returns the ids of commands for late work, for which no process has to stay. */
   lateCommands(): readonly string[] {
     return askingIds(this.#state, lateSteps({ state: this.#state, index: this.#indexed() }));
   }
 
-  /** A command of this step ended, whatever came of it. */
+  /** Call it when a command of this step ended, with any outcome. */
   ended(path: string): void {
     this.#index?.update(path);
   }
@@ -186,7 +186,7 @@ export class Scheduler {
     return nodes;
   }
 
-  /** The steps that were touched, with those that may start; null where all have to be decided after all. */
+  /** Decides the touched steps and those that may start; null if all have to be decided after all. */
   #decideDue(builder: DecisionBuilder): readonly StepNode[] | null {
     const { mayStart, context } = builder;
     for (const node of this.#watching) this.#touch(node);
@@ -227,7 +227,10 @@ export class Scheduler {
     return queue;
   }
 
-  /** The most urgent step to be decided. Slots and money are only taken while steps are decided, so that none comes too late. */
+  /**
+   * Returns the most urgent step to be decided. Slots and money are taken only while steps are decided, so none comes
+   * too late.
+   */
   #next(builder: DecisionBuilder): StepNode | null {
     let best = firstOf(this.#due, (node) => node.isDue);
     for (const queue of this.#slotless.values()) {
@@ -247,7 +250,7 @@ export class Scheduler {
   }
 }
 
-/** A run that has ended asks for what it ended without, where nobody has to stay for that. */
+/** Decides for an ended run: asks for late work if no process has to stay for it. */
 function lateDecision(builder: DecisionBuilder): Decision {
   const { state, index, context } = builder;
   if (context.asksForLate !== true || context.now > (state.finishedAt ?? 0) + LATE_FOR_MS) return NOTHING;
@@ -264,7 +267,7 @@ function lateDecision(builder: DecisionBuilder): Decision {
   return { ...NOTHING, commands: builder.commands, lateAt: builder.lateAt };
 }
 
-/** Entries that were decided meanwhile are passed over. */
+/** Returns the first open entry; entries that were decided meanwhile are dropped. */
 function firstOf(queue: TinyQueue<StepNode>, isOpen: (node: StepNode) => boolean): StepNode | null {
   for (;;) {
     const node = queue.peek();
@@ -282,7 +285,10 @@ function isEqual(basis: Basis, otherBasis: Basis): boolean {
   return (Object.keys(basis) as (keyof Basis)[]).every((key) => basis[key] === otherBasis[key]);
 }
 
-/** What follows once all steps were decided: less where others may not be needed any more, more where nothing is left to do. */
+/**
+ * Completes a decision once all steps were decided: starts less if other steps may no longer be needed, and finishes or
+ * pauses if nothing is left to do.
+ */
 function completeDecision(builder: DecisionBuilder): Decision {
   if (builder.mayChangeNeeds) return withoutNewWork(builder);
   if (builder.events.length === 0 && builder.stoppedBy !== null) cancelRemaining(builder, builder.stoppedBy);
@@ -296,7 +302,7 @@ function completeDecision(builder: DecisionBuilder): Decision {
   return builder;
 }
 
-/** Commands that start no new work; a repeated send counts as one of them. */
+/** Events that belong to work already started; a repeated send counts as such. */
 const written: ReadonlySet<RunEvent["type"]> = new Set([
   "step.finished",
   "chat.abandoned",
@@ -304,7 +310,7 @@ const written: ReadonlySet<RunEvent["type"]> = new Set([
   "job.submit.resent",
 ]);
 
-/** A step ended in this decision, so that others may no longer be needed: start nothing before that is decided. */
+/** Drops new work from the decision, because a step ended and other steps may no longer be needed. */
 function withoutNewWork({ events, commands }: DecisionBuilder): Decision {
   const ends = new Set(events.flatMap((event) => (event.type === "step.finished" ? [event.step] : [])));
   const isLeft = (event: RunEvent) => {
@@ -319,7 +325,7 @@ function withoutNewWork({ events, commands }: DecisionBuilder): Decision {
   return { events: events.filter(isLeft), commands: commands.filter(isSeenThrough), wakeAt: null };
 }
 
-/** On a failFast failure, start no new work; jobs at the service are completed. */
+/** Cancels the remaining steps after a failFast failure; jobs at the service are completed. */
 function cancelRemaining(builder: DecisionBuilder, reason: string): void {
   for (const { path } of builder.context.order) {
     const step = builder.state.steps[path]!;
@@ -327,7 +333,7 @@ function cancelRemaining(builder: DecisionBuilder, reason: string): void {
   }
 }
 
-/** Nothing is in flight and nothing follows: the run has finished, or a person must act. */
+/** Ends the run or pauses it for a person, when nothing is in flight and nothing follows. */
 function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void {
   const { state, context } = builder;
   const lacking = uncopied(state);
@@ -356,7 +362,7 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
   );
 }
 
-/** What is paid and not here, until when it can be had, and how. */
+/** Describes what is paid for and not here, until when it can be fetched, and how. */
 function lackText({ runId, steps }: RunState, [first, ...others]: readonly ProducedOutput[]): string {
   const { step, output } = first!;
   const what = `${step}: output ${output.index} is not here`;

@@ -9,7 +9,7 @@ import { type RunKind, wholeStep } from "./kind.ts";
 
 const NOTHING_THERE = "there is nothing to choose from";
 
-/** A gate: shown once its inputs exist, decided by a message from a person. */
+/** Runs approvals: shown once their inputs exist, decided by a person's message. */
 export const approveKind: RunKind<ApproveStep> = {
   decide,
   activity: "approval",
@@ -43,13 +43,13 @@ function decide(plan: ApproveStep, step: StepState, builder: DecisionBuilder): v
   builder.start(step);
 }
 
-/** Why an input that it shows does not exist; null when all exist. */
+/** Returns why an input that it shows does not exist; null if all exist. */
 function missing(state: RunState, plan: ApproveStep): string | null {
   const reasons = plan.shows.map(({ $ref }) => missingReason(state, $ref));
   return reasons.find((reason) => reason !== null) ?? null;
 }
 
-/** Steps that wait for a person: shown, not decided. */
+/** Returns the decisions that are shown and not decided. */
 export function undecided(builder: DecisionBuilder): readonly Decision[] {
   return builder.context.order.flatMap((plan) => {
     const { decision } = traitsOf(plan);
@@ -57,7 +57,7 @@ export function undecided(builder: DecisionBuilder): readonly Decision[] {
   });
 }
 
-/** What an approval offers to choose from, in the order in which it is shown. */
+/** Returns the results that an approval offers, in the order in which they are shown. */
 export function offered(state: RunState, decision: Decision): readonly Chosen[] {
   return decision.shows.flatMap(({ $ref }, position): readonly Chosen[] => {
     if ($ref.as === "value") return missingReason(state, $ref) === null ? [{ step: $ref.step, index: position }] : [];
@@ -66,13 +66,13 @@ export function offered(state: RunState, decision: Decision): readonly Chosen[] 
   });
 }
 
-/** The value that an approval stands for, which a person may change; null where it stands for media, or for several. */
+/** Returns the value that a person may edit while approving; null for media, and for several values. */
 export function changeable({ shows, choose }: Decision, chosen: Chosen | undefined): Reference["$ref"] | null {
   const shown = choose ? shows[chosen?.index ?? -1] : shows.length === 1 ? shows[0] : undefined;
   return shown?.$ref.as === "value" && shown.$ref.output !== "all" ? shown.$ref : null;
 }
 
-/** Position of the one that `pick` names, from 0; text that says what is wrong when it names none. */
+/** Returns the position, from 0, of the result that `pick` names; or a text that says what is wrong. */
 export function positionOf(offer: readonly Chosen[], step: string, pick: number | string | undefined): number | string {
   const names = [...new Set(offer.map((offered) => offered.step))].join(", ");
   const advice = `pick one from 0 to ${offer.length - 1}, or by the step that produced it: ${names}.`;

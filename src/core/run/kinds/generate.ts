@@ -11,17 +11,17 @@ import { ask, watchRequest } from "../waiting.ts";
 import { completed, DECLARED_LOST, isTooOld, restoreIfUnchanged } from "./job.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
-/** Codes of ours that an attempt fails with. */
+/** Our own codes of failed attempts. */
 export const UNANSWERED = "UNANSWERED";
-/** The provider cannot be reached, or takes no more just now: nothing was made. */
+/** The provider cannot be reached, or accepts nothing now: nothing was made. */
 export const AWAY = "PROVIDER_AWAY";
-/** Tries in a row that made nothing, and that another may follow. */
+/** The largest number of tries in a row that made nothing. */
 const FREE_TRIES = 6;
-/** Lost answers after which a request that may be repeated is sent no more. */
+/** The number of lost answers after which a repeatable request is not sent again. */
 const MOST_LOST = 3;
 const LONGEST_WAIT_MS = 60_000;
 
-/** A request to a provider: one intent, one request. What became of one without an answer is never guessed. */
+/** Runs requests to providers: one intent, one request. The outcome of a request without an answer is never guessed. */
 export const generateKind: RunKind<GenerateStep> = {
   decide,
   activity: "working",
@@ -34,7 +34,10 @@ export const generateKind: RunKind<GenerateStep> = {
   freeResult: () => null,
 };
 
-/** What stands for the job of a request in the journal: providers name theirs in ways of their own, or not at all. */
+/**
+ * Returns the id that stands for a provider's job in the journal; providers name their work in their own ways, or not
+ * at all.
+ */
 export function generationId(key: string): string {
   return key.replace(/^sr1_/, "gen_");
 }
@@ -99,7 +102,7 @@ function begin(plan: GenerateStep, step: StepState, attempt: number, builder: De
   builder.issue({ type: "generate", ...request, mayExist: false });
 }
 
-/** It was sent, or was about to be, by a process that is gone. */
+/** Handles a request that was sent, or was about to be, by a process that ended. */
 function unanswered(plan: GenerateStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const target = { step: plan.path, attempt: attempt.n };
   if (plan.promise === "keyed" && !isTooOld(attempt, builder)) {
@@ -111,9 +114,9 @@ function unanswered(plan: GenerateStep, attempt: AttemptState, builder: Decision
 }
 
 /**
- * What follows from an answer that never came: the hold stays and a person decides, or, where the author allows another
- * request, it counts as spent. `why`: what came instead; null: its process ended before. `kept`: hashes of what did come of an
- * answer that is not all here.
+ * Handles an answer that never came: the hold stays and a person decides, or, if the author allows another request, it
+ * counts as spent. `why`: what came instead; null if its process ended before. `kept`: hashes of the parts of an
+ * incomplete answer that did arrive.
  */
 export function lostAnswer(
   { path: step, model, provider, promise, repeatable }: GenerateStep,
@@ -138,7 +141,7 @@ export function lostAnswer(
   ];
 }
 
-/** Whether another attempt follows one that failed. */
+/** Decides whether another attempt follows a failed one. */
 function again(plan: GenerateStep, step: StepState, attempt: AttemptState, builder: DecisionBuilder): void {
   const { error } = attempt;
   const tries = step.attempts.slice(step.superseded);

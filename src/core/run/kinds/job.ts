@@ -25,19 +25,19 @@ import { AWAY } from "../step-failure.ts";
 import { ask } from "../waiting.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
-/** Automatic new attempts after a transient failure that was refunded. */
+/** The number of automatic new attempts after a temporary failure that was refunded. */
 const FREE_RETRIES = 2;
-/** A price is believed for so long by another driver than the one that asked. */
+/** How long a price that another driver asked for is used, in milliseconds. */
 const QUOTE_LIFE_MS = 5 * 60_000;
 /** Why a submit without an answer is left to a person. */
 export const TOO_OLD = ownText("its submit was never answered, and its idempotency key is too old to be sent again");
-/** Why a step fails once a person says that its request made nothing. */
+/** Why a step fails once a person states that its request made nothing. */
 export const DECLARED_LOST = ownText("declared lost");
 /** One call of the client sends for up to 15 minutes, which with this makes {@link RESENT_EVERY_MS}. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
-/** A paid job: quoted, reserved for, submitted once per attempt, followed, settled, downloaded. */
+/** Runs paid jobs: quoted, reserved, submitted once per attempt, followed, settled, downloaded. */
 export const jobKind: RunKind<JobStep> = {
   decide,
   activity: "pricing",
@@ -122,13 +122,13 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
   submit(plan, step, { n, input: ready.input, holdMicros }, builder);
 }
 
-/** Prices move: one of an earlier driver is asked for again before it is relied on. */
+/** Returns whether the price has to be asked for again, because an earlier driver asked for it. */
 function isOutdated(attempt: AttemptState | null, { state, context }: DecisionBuilder): boolean {
   const quotedAt = attempt?.quotedAt ?? 0;
   return quotedAt < (state.drivenSince ?? 0) && context.now - quotedAt > QUOTE_LIFE_MS;
 }
 
-/** Media that its model may refuse exist while others do not: whether it takes them is asked before those are bought. */
+/** Asks whether the model accepts the media that exist already, before the others are bought. */
 function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: DecisionBuilder): void {
   const { steps } = builder.state;
   const isThere = conditionsOf(plan, attempt).some((path) => isStepFinal(steps[path]!.status));
@@ -136,7 +136,9 @@ function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: Decisi
   builder.issue({ type: "quote", step: plan.path, attempt: attempt!.n, model: plan.model, input: plan.input });
 }
 
-/** Its slot waits for it: the price takes a moment, what else would start there takes minutes. */
+/**
+ * Asks for the price while holding the slot: the price takes a moment, and other work in the slot would take minutes.
+ */
 function askPrice(quote: Command & { readonly type: "quote" }, plan: JobStep, builder: DecisionBuilder): void {
   builder.issue(quote);
   const isAsked = builder.isActive(commandId(quote)) || builder.commands.includes(quote);
@@ -145,7 +147,7 @@ function askPrice(quote: Command & { readonly type: "quote" }, plan: JobStep, bu
   builder.watch();
 }
 
-/** Restores the result that the step had before its reset, if its inputs are identical to those of then. */
+/** Restores the result that the step had before its reset, if its inputs are identical. */
 export function restoreIfUnchanged(
   plan: CacheableStep,
   step: StepState,
@@ -188,7 +190,7 @@ function submit(
   builder.issue({ type: "submit", step: path, attempt, key, model, input, mayExist: false });
 }
 
-/** Sent without a known answer: send the same body under the same key until it is acknowledged. */
+/** Sends a submit without a known answer again, with the same body under the same key, until it is acknowledged. */
 function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const { n, key, model, input, lastSentAt } = attempt;
   const target = { step: plan.path, attempt: n };
@@ -219,7 +221,10 @@ export function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuil
   return context.now - intendedAt! > context.idempotencyWindowMs;
 }
 
-/** Once in every drive: the service may now answer for the key, or show the job, or all of it. Otherwise a person decides. */
+/**
+ * Checks an unresolved attempt once per driver: the service may now know the key, or show the job or its outputs.
+ * Otherwise a person decides.
+ */
 function recheckUnresolved(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const { n, jobId, unresolved } = attempt;
   const isKnown = unresolved === "not found" || unresolved === "incomplete";
@@ -262,7 +267,10 @@ function failed(plan: JobStep, step: StepState, attempt: AttemptState, builder: 
   builder.events.push({ type: "job.quoted", step: plan.path, attempt: attempt.n + 1, costMicros, basis });
 }
 
-/** What the service keeps it for is over, by this machine's clock and by the service's: either may have been set. */
+/**
+ * Returns whether the service no longer keeps it, by this machine's clock and by the service's, because either may be
+ * wrong.
+ */
 function isKeptNoMore(
   { completedAt }: AttemptState,
   { context: { now, clockOffsetMs = 0 } }: DecisionBuilder,
@@ -271,8 +279,8 @@ function isKeptNoMore(
 }
 
 /**
- * Outputs are downloaded and costs recorded as soon as they exist, whatever the outcome of the run: also for superseded
- * attempts and for steps that the plan no longer has, since they are paid for.
+ * Downloads outputs and records costs as soon as they exist, whatever the outcome of the run: also for superseded
+ * attempts and removed steps, because they are paid for.
  */
 export function collectOutputs(plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   for (const attempt of step.attempts) {

@@ -3,7 +3,7 @@ import type { RunState, StepState } from "../../journal/state.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 
-/** Phase of a running step that has no job to tell it. */
+/** The phase of a running step without a job. */
 export type StepActivity = "uploading" | "pricing" | "asking" | "working" | "choosing" | "planning" | "approval";
 
 /** Epoch milliseconds. */
@@ -16,22 +16,24 @@ export function stretch(from: number | null, to: number | null): Stretch | null 
   return from === null || to === null ? null : { from, to };
 }
 
-/** From the start of a step to its end, unless tries of it failed. */
+/** Returns the time from a step's start to its end, unless a try of it failed. */
 export function wholeStep({ failures, startedAt, finishedAt }: StepState): Stretch | null {
   return failures.length > 0 ? null : stretch(startedAt, finishedAt);
 }
 
-/** How a kind of step is run. Every kind is one file, registered in the index of this folder. */
+/** How a kind of step is run. Each kind is one file, registered in the index of this folder. */
 export interface RunKind<S extends PlanStep> {
-  /** Decides the next moves of one step. */
+  /** Decides the next actions of one step. */
   decide(plan: S, step: StepState, builder: DecisionBuilder): void;
   readonly activity: StepActivity;
-  /** The span of the timeline from its start to its end; null: its events, or nothing, make the spans. */
+  /**
+   * The kind of its span in the timeline, from its start to its end; null if its events, or nothing, make the spans.
+   */
   readonly span: "upload" | "task" | "approval" | null;
-  /** What its local code works on, so that other inputs make other work; empty where it runs none. */
+  /** Returns the inputs of its local code, so that other inputs count as other work; empty if it runs none. */
   localInputs(plan: S, state: RunState): unknown;
-  /** When its request, or its own code, was at work; null if unknown. */
+  /** Returns when its request, or its own code, was at work; null if unknown. */
   workedSpan(step: StepState): Stretch | null;
-  /** The result of a ready step that needs neither money nor work; null if it needs some. */
+  /** Returns the result of a ready step that needs neither money nor work; null if it needs some. */
   freeResult(plan: S, state: RunState): readonly RunEvent[] | null;
 }

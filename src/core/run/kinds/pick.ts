@@ -8,15 +8,15 @@ import { areSkippedByCondition, referenced, referencedValue } from "../resolve.t
 import { whichOption, whyNone } from "../second-choice.ts";
 import { type RunKind, wholeStep } from "./kind.ts";
 
-/** One candidate: the output, and its bytes where they are downloaded. */
+/** One candidate: the output, and its file if it is downloaded. */
 export interface PickCandidate {
   readonly chosen: Chosen;
   readonly file: Pick<StoredCopy, "sha256" | "contentType"> | null;
-  /** Whether its download is still open. */
+  /** Whether its download is still to come. */
   readonly isComing: boolean;
 }
 
-/** Picks one of several results: the first available, or the one that a function scores highest. */
+/** Runs picks among several results: the first available, or the one that a function scores highest. */
 export const pickKind: RunKind<PickStep> = {
   decide,
   activity: "choosing",
@@ -56,7 +56,10 @@ function decide(plan: PickStep, step: StepState, builder: DecisionBuilder): void
   builder.events.push({ type: "pick.decided", step: plan.path, chosen: first.chosen, scores: null });
 }
 
-/** The candidates of a pick, in order; null where a result is missing. A list contributes its available items. */
+/**
+ * Returns the candidates of a pick, in order; null for a result that is missing. A list contributes its available
+ * items.
+ */
 export function candidatesOf(state: RunState, plan: PickStep): readonly (PickCandidate | null)[] {
   return plan.among.flatMap(({ $ref }, position): readonly (PickCandidate | null)[] => {
     if ($ref.as === "value") {

@@ -5,7 +5,7 @@ import { readiness } from "../readiness.ts";
 import { awaitCacheLookup } from "../request-identity.ts";
 import { type RunKind, wholeStep } from "./kind.ts";
 
-/** A local function: run again after a crash, and after a failure as often as its policy says. */
+/** Runs local functions: again after a crash, and after a failure as often as the policy allows. */
 export const taskKind: RunKind<TaskStep> = {
   decide,
   activity: "working",
