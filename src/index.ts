@@ -69,7 +69,7 @@ export type { Quote } from "./core/engine/price/quote.ts";
 export { type Manifest, manifestSchema } from "./core/engine/provenance/provenance-schema.ts";
 export { openShowrunner } from "./core/engine/showrunner/open-showrunner.ts";
 export type { Showrunner } from "./core/engine/showrunner/showrunner.ts";
-export { FamiliesError, type Family, type FamilyInput, readFamilies } from "./core/families/index.ts";
+export { type Family, type FamilyInput, readFamilies } from "./core/families/index.ts";
 export type { RunEvent, StoredEvent } from "./core/journal/events.ts";
 export { createMemoryJournal, openJournal } from "./core/journal/open.ts";
 export type { JournalStore } from "./core/journal/store.ts";

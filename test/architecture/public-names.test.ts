@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
 
-const MOST_NAMES = 89;
+const MOST_NAMES = 88;
 const index = readFileSync(resolve(import.meta.dirname, "../../src/index.ts"), "utf8");
 
 test(`the root exports ${MOST_NAMES} names at most, types included, each written down`, () => {
