@@ -63,6 +63,12 @@ describe("calls of the API", () => {
     expect(readFileSync(join(cwd, "m/models.ts"), "utf8")).toContain('"image-1"');
   });
 
+  test("voices are listed, and searched by name", async () => {
+    expect((await json("models", "voices", "speech-1")).length).toBeGreaterThan(3);
+    const found = await json("models", "voices", "speech-1", "--search", "sal", "--gender", "female");
+    expect(found.map(({ name }: { name: string }) => name)).toEqual(["Sally"]);
+  });
+
   test("a file is uploaded", async () => {
     writeFileSync(join(cwd, "dot.png"), PIXEL);
     expect(await json("files", "upload", "dot.png")).toMatchObject({ content_type: "image/png" });

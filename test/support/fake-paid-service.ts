@@ -117,7 +117,8 @@ export class FakePaidService {
             })
             .reverse(),
         ),
-      voices: () => listing([{ id: "voice_stock" }]),
+      voices: () => listing([{ id: "voice_stock", name: null, labels: {} }]),
+      searchVoices: async () => [],
       estimate: ({ model, input }: { model: string; input: unknown }) => {
         const costMicros = this.#price(model, input);
         const reason = costMicros === null ? "measured at submit" : null;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Client, FollowEvent } from "../../core/api/index.ts";
+import type { Client, FollowEvent, Voice, VoiceQuery } from "../../core/api/index.ts";
 import { writeDurably } from "../../core/kit/durable-file.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
@@ -100,6 +100,24 @@ export const listModels: Perform = async ({ client, flags }) => {
       "price_description",
     ]),
   };
+};
+
+export const listVoices: Perform = async ({ client, args: [id = ""], flags }) => {
+  const [q, gender, language] = ["search", "gender", "language"].map((name) => textFlag(flags, name));
+  const found = q === undefined ? await some(client.voices(id), flags.limit ?? "1000") : await searched(q);
+  return { type: "list", ...columns(found, ["id", "name", "labels"]) };
+
+  /** A service without a search is searched in what it lists. */
+  async function searched(text: string): Promise<readonly Voice[]> {
+    const limit = Math.min(50, Number(flags.limit ?? 50));
+    try {
+      return await client.searchVoices(id, { q: text, limit, gender: gender as VoiceQuery["gender"], language });
+    } catch (error) {
+      if (!(error instanceof Error) || !("code" in error) || error.code !== "NOT_FOUND") throw error;
+      const listed = await some(client.voices(id), "1000");
+      return listed.filter(({ name }) => name?.toLowerCase().includes(text.toLowerCase())).slice(0, limit);
+    }
+  }
 };
 
 export const showModel: Perform = async ({ client, args: [id = ""] }) => {

@@ -51,11 +51,12 @@ export const callSpecs: Readonly<Record<string, CallSpec>> = {
   "models pull": made("write the catalog and the types of its models", "pullModels", [
     ["--out <dir>", "folder of catalog.json and models.ts (default: this one)"],
   ]),
-  "models voices <model>": list(
-    "list a speech model's voices",
-    ["id", "name", "labels"],
-    (client: Client, id: string) => client.voices(id),
-  ),
+  "models voices <model>": made("list a speech model's voices, or search them by name", "listVoices", [
+    ["--search <text>", "a name, part of one, or what the voice is like"],
+    ["--gender <gender>", "with --search: male or female"],
+    ["--language <code>", "with --search: two letters"],
+    limit,
+  ]),
   "jobs list": list(
     "list jobs, newest first",
     ["job_id", "model", "status", "cost", "created_at"],

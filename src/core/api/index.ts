@@ -25,6 +25,7 @@ export type {
   ModelQuery,
   ModelSummary,
   Voice,
+  VoiceQuery,
 } from "./endpoints/catalog.ts";
 export type { ChatChunk, ChatCompletion, ChatRequest, ChatUsage } from "./endpoints/chat.ts";
 // Take the results.

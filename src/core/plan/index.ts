@@ -13,8 +13,8 @@ export {
 export type { Draft } from "./draft.ts";
 export { chatModelsOf } from "./kinds/chat.ts";
 export { isPaid, stepKinds, traitsOf } from "./kinds/index.ts";
-export { withSeeds } from "./kinds/job.ts";
-export type { PlanContext } from "./kinds/kind.ts";
+export { voiceKey, voicesNamedIn, withSeeds } from "./kinds/job.ts";
+export type { NamedVoice, PlanContext, VoicesByName } from "./kinds/kind.ts";
 export {
   filesOf,
   makePlan,

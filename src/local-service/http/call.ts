@@ -72,16 +72,25 @@ export interface PageRequest {
 
 /** Reads `limit` and `cursor`. @throws Refusal 400 */
 export function pageRequest(call: Call): PageRequest {
-  return { limit: readLimit(call.query("limit")), after: readCursor(call, "cursor") };
+  return { limit: readLimit(call), after: readCursor(call, "cursor") };
 }
 
-function readLimit(text: string | null): number {
+/** Reads `limit`. @throws Refusal 400 */
+export function readLimit(call: Call, max = MAX_LIMIT): number {
+  const text = call.query("limit");
   if (text === null) return DEFAULT_LIMIT;
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= MAX_LIMIT) return limit;
-  throw invalid([
-    problem("limit", `must be an integer from 1 to ${MAX_LIMIT}`, limit > MAX_LIMIT ? "maximum" : "minimum"),
-  ]);
+  if (limit >= 1 && limit <= max) return limit;
+  throw invalid([problem("limit", `must be an integer from 1 to ${max}`, limit > max ? "maximum" : "minimum")]);
+}
+
+/** Reads a query parameter that is one of these; null when absent. @throws Refusal 400 */
+export function readChoice<T extends string>(call: Call, name: string, allowed: readonly T[]): T | null {
+  const requested = call.query(name);
+  if (requested === null) return null;
+  const choice = allowed.find((known) => known === requested);
+  if (choice) return choice;
+  throw invalid([problem(name, `is none of ${allowed.join(", ")}`, "enum", allowed)]);
 }
 
 /** What a cursor is good for: the list at this path. */

@@ -1,7 +1,19 @@
+import type { Principal } from "../access/principal.ts";
 import type { CompiledModel } from "../catalog/catalog.ts";
 import type { Modality } from "../catalog/model.ts";
 import { isChatModel } from "../chat/chat-job.ts";
-import { type Answer, type Call, type Endpoint, endpoint, newestFirst, ok, pageOf, pageRequest } from "../http/call.ts";
+import {
+  type Answer,
+  type Call,
+  type Endpoint,
+  endpoint,
+  newestFirst,
+  ok,
+  pageOf,
+  pageRequest,
+  readChoice,
+  readLimit,
+} from "../http/call.ts";
 import { invalid, problem, refuse } from "../http/refusal.ts";
 import { type PreparedWork, workPreparer } from "../jobs/submit.ts";
 import { usd } from "../money.ts";
@@ -16,12 +28,24 @@ function summary({ entry }: CompiledModel) {
   return rest;
 }
 
-function modalityOf(call: Call): Modality | null {
-  const requested = call.query("modality");
-  if (requested === null) return null;
-  const modality = MODALITIES.find((known) => known === requested);
-  if (modality) return modality;
-  throw invalid([problem("modality", "is none of the modalities", "enum", MODALITIES)]);
+/** A voice as the API shows it. */
+interface ListedVoice {
+  readonly id: string;
+  readonly name: string;
+  readonly preview_url: null;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+const MOST_FOUND = 50;
+
+/** How well a voice fits what is searched for: 0 is best; null for not at all. */
+function rankOf({ name, labels }: ListedVoice, q: string): number | null {
+  const [wanted, known] = [q.toLowerCase(), name.toLowerCase()];
+  if (known === wanted) return 0;
+  if (known.startsWith(wanted)) return 1;
+  if (known.includes(wanted)) return 2;
+  const words = [...known.split(/\s+/), ...Object.values(labels).map((label) => label.toLowerCase())];
+  return wanted.split(/\s+/).every((part) => words.includes(part)) ? 3 : null;
 }
 
 /** Why the media of the input allow no price; null when they do. */
@@ -62,14 +86,36 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
     return newestFirst(call, read, views.summary);
   }
 
+  function voicesOf({ voices }: CompiledModel, { workspaceId, ownerId }: Principal): readonly ListedVoice[] {
+    const stock = voices.map(({ voiceId, name, labels }) => ({ id: voiceId, name, preview_url: null, labels }));
+    const mine = voices.length === 0 ? [] : store.voices.ofOwner(workspaceId, ownerId);
+    const own = mine.map(({ voiceId, name }) => ({ id: voiceId, name, preview_url: null, labels: { kind: "cloned" } }));
+    return [...stock, ...own];
+  }
+
+  /** The best fits first; `limit` bounds the whole answer. */
+  function searchVoices(call: Call): Answer {
+    const model = use(call);
+    const q = call.query("q")?.trim() ?? "";
+    if (q === "") throw invalid([problem("q", "is required", "required")]);
+    if (q.length > 200) throw invalid([problem("q", "has more than 200 characters", "maxLength")]);
+    const limit = readLimit(call, MOST_FOUND);
+    const wanted = { gender: readChoice(call, "gender", ["male", "female"]), language: call.query("language") };
+    if ((wanted.language?.length ?? 0) > 8)
+      throw invalid([problem("language", "has more than 8 characters", "maxLength")]);
+    const found = voicesOf(model, call.principal).flatMap((voice) => {
+      const fits = Object.entries(wanted).every(([label, value]) => value === null || voice.labels[label] === value);
+      const rank = fits ? rankOf(voice, q) : null;
+      return rank === null ? [] : [{ voice, rank }];
+    });
+    const ranked = found.toSorted((a, b) => a.rank - b.rank).map(({ voice }) => voice);
+    return ok({ data: ranked.slice(0, limit), next_cursor: null });
+  }
+
   function voices(call: Call): Answer {
     const model = use(call);
     const { limit, after } = pageRequest(call);
-    const stock = model.voices.map(({ voiceId, name, labels }) => ({ id: voiceId, name, preview_url: null, labels }));
-    const mine =
-      model.voices.length === 0 ? [] : store.voices.ofOwner(call.principal.workspaceId, call.principal.ownerId);
-    const own = mine.map(({ voiceId, name }) => ({ id: voiceId, name, preview_url: null, labels: { kind: "cloned" } }));
-    const all = [...stock, ...own].map((voice, position) => ({ voice, position }));
+    const all = voicesOf(model, call.principal).map((voice, position) => ({ voice, position }));
     const rest = all.filter(({ position }) => position > (after ?? -1));
     const paged = call.query("limit") !== null || call.query("cursor") !== null;
     const shown = paged ? limit : rest.length;
@@ -88,7 +134,7 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
   return [
     {
       ...endpoint("GET", "/models", "models:read", "The models on offer", (call) =>
-        ok({ data: catalog.listed(modalityOf(call)).map(summary), next_cursor: null }),
+        ok({ data: catalog.listed(readChoice(call, "modality", MODALITIES)).map(summary), next_cursor: null }),
       ),
       ...open,
     },
@@ -109,5 +155,13 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
     endpoint("POST", "/models/{model}/estimate", "models:read", "What a job would cost", estimate),
     endpoint("GET", "/models/{model}/jobs", "jobs:read", "Your jobs of a model", jobs),
     { ...endpoint("GET", "/models/{model}/voices", "models:read", "Voices that a model speaks in", voices), ...open },
+    ...(options.asOf === "3.9"
+      ? []
+      : [
+          {
+            ...endpoint("GET", "/models/{model}/voices/search", "models:read", "Voices by name or label", searchVoices),
+            ...open,
+          },
+        ]),
   ];
 }

@@ -95,6 +95,8 @@ export interface OperationSpec {
   readonly operationId: string;
   /** By name. */
   readonly query?: Readonly<Record<string, JsonSchema>>;
+  /** Default: none. */
+  readonly requiredQuery?: readonly string[];
   readonly headers?: Readonly<Record<string, JsonSchema>>;
   readonly body?: RequestBody;
   readonly success: Success;
@@ -218,7 +220,9 @@ function parameters(endpoint: Endpoint, spec: OperationSpec) {
     schema: { type: "string" },
   }));
   const of = (location: string, named: OperationSpec["query"] = {}) =>
-    Object.entries(named).map(([name, schema]) => ({ name, in: location, required: false, schema }));
+    Object.entries(named).map(([name, schema]) => {
+      return { name, in: location, required: spec.requiredQuery?.includes(name) ?? false, schema };
+    });
   return [...inPath, ...of("query", spec.query), ...of("header", spec.headers)];
 }
 

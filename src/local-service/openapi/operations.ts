@@ -85,6 +85,21 @@ export const API_SPECS: Specs = {
     ...paged,
     ...unavailable,
   }),
+  "GET /models/{model}/voices/search": row(
+    "models",
+    "search_model_voices",
+    list("Voice", "The best fits first, on one page."),
+    {
+      query: {
+        q: { ...text, minLength: 1, maxLength: 200, description: "A name, part of one, or words of the labels." },
+        limit: { type: "integer", minimum: 1, maximum: 50, default: 20 },
+        gender: { ...text, enum: ["male", "female"] },
+        language: { ...text, maxLength: 8, description: "Two-letter code." },
+      },
+      requiredQuery: ["q"],
+      ...unavailable,
+    },
+  ),
   "POST /models/{model}": row("models", "submit_job", SUBMIT_SUCCESS, {
     ...request("SubmitJobRequest"),
     errors: SUBMIT_ERRORS,

@@ -1,5 +1,5 @@
 import { DAY_MS } from "../../core/kit/duration.ts";
-import { type Answer, type Call, type Endpoint, endpoint, ok } from "../http/call.ts";
+import { type Answer, type Call, type Endpoint, endpoint, ok, readChoice } from "../http/call.ts";
 import { invalid, problem } from "../http/refusal.ts";
 import { instant } from "../jobs/views.ts";
 import { balanceOf, usd } from "../money.ts";
@@ -26,13 +26,6 @@ function readWindow(call: Call, now: number): { start: number; end: number } {
   return { start, end };
 }
 
-function readGroup(call: Call): (typeof GROUPS)[number] {
-  const requested = call.query("group_by") ?? "total";
-  const group = GROUPS.find((known) => known === requested);
-  if (group) return group;
-  throw invalid([problem("group_by", "is none of the groupings", "enum", GROUPS)]);
-}
-
 /** Balance and spending of the workspace. */
 export function usageEndpoints({ store, clock }: ServiceContext): readonly Endpoint[] {
   function balance(call: Call): Answer {
@@ -44,7 +37,7 @@ export function usageEndpoints({ store, clock }: ServiceContext): readonly Endpo
   function usage(call: Call): Answer {
     // The window's end is exclusive, so the current instant needs one more millisecond.
     const { start, end } = readWindow(call, clock.now() + 1);
-    const group_by = readGroup(call);
+    const group_by = readChoice(call, "group_by", GROUPS) ?? "total";
     const rows = store.jobs.usage(group_by, call.principal.workspaceId, start, end);
     const spentMicros = rows.reduce((sum, row) => sum + row.spentMicros, 0);
     return ok({

@@ -856,12 +856,19 @@ interface EstimateRequest {
 interface ModelQuery extends PageQuery {
   readonly modality?: "image" | "video" | "audio" | "text" | undefined;
 }
+interface VoiceQuery {
+  readonly q: string;
+  readonly limit?: number | undefined;
+  readonly gender?: "male" | "female" | undefined;
+  readonly language?: string | undefined;
+}
 interface CatalogApi {
   models(query?: ModelQuery, options?: CallOptions): Listing<ModelSummary>;
   model(id: string, options?: CallOptions): Promise<Model>;
   modelOpenapi(id: string, options?: CallOptions): Promise<Record<string, unknown>>;
   modelJobs(id: string, query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
   voices(id: string, query?: PageQuery, options?: CallOptions): Listing<Voice>;
+  searchVoices(id: string, query: VoiceQuery, options?: CallOptions): Promise<readonly Voice[]>;
   estimate(request: EstimateRequest, options?: CallOptions): Promise<Estimate>;
   openapi(options?: CallOptions): Promise<Record<string, unknown>>;
 }
@@ -1352,6 +1359,7 @@ export {
   UsageQuery,
   VerdictName,
   Voice,
+  VoiceQuery,
   WebhookDelivery,
   WebhookEvent,
   WebhookHandlerOptions,

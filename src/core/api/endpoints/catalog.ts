@@ -74,13 +74,26 @@ export interface ModelQuery extends PageQuery {
   readonly modality?: "image" | "video" | "audio" | "text" | undefined;
 }
 
+export interface VoiceQuery {
+  /** A name, part of one, or what the voice is like; 1 to 200 characters. */
+  readonly q: string;
+  /** Voices at most, 1 to 50. The service's default is 20. */
+  readonly limit?: number | undefined;
+  readonly gender?: "male" | "female" | undefined;
+  /** Two-letter code. */
+  readonly language?: string | undefined;
+}
+
 export interface CatalogApi {
   models(query?: ModelQuery, options?: CallOptions): Listing<ModelSummary>;
   model(id: string, options?: CallOptions): Promise<Model>;
   /** An OpenAPI 3.1 document with the one operation of the model. */
   modelOpenapi(id: string, options?: CallOptions): Promise<Record<string, unknown>>;
   modelJobs(id: string, query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
+  /** Where a service has more voices than it lists, `searchVoices` finds the others. */
   voices(id: string, query?: PageQuery, options?: CallOptions): Listing<Voice>;
+  /** The best fits first. Not part of every deployment: where it is missing the service answers 404. */
+  searchVoices(id: string, query: VoiceQuery, options?: CallOptions): Promise<readonly Voice[]>;
   /**
    * What a submit of this input would cost; it is checked like a submit's. A 400 FAILED_PRECONDITION here means "not
    * quotable" for a model that the catalog serves, and "not on v3 yet" for one that it refuses the same way.
@@ -102,6 +115,8 @@ export function catalogApi(api: Endpoints): CatalogApi {
     modelOpenapi: (id, options) => api.get(document, `${pathOf(id)}/openapi.json`, options),
     modelJobs: (id, query, options) => api.list(jobPage, `${pathOf(id)}/jobs`, query, options),
     voices: (id, query, options) => api.list(voicePage, `${pathOf(id)}/voices`, query, options),
+    searchVoices: async (id, { q, limit, gender, language }, options) =>
+      (await api.get(voicePage, `${pathOf(id)}/voices/search`, options, { q, limit, gender, language })).data,
     estimate: (request, options) => estimateCost(api, request, options),
     openapi: (options) => api.get(document, "/openapi.json", options),
   };

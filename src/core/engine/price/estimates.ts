@@ -1,22 +1,15 @@
 import { hash } from "node:crypto";
-import { ApiError, type CallOptions, type Client } from "../../api/index.ts";
+import type { CallOptions, Client } from "../../api/index.ts";
 import { canonicalJson } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { stopWaiting } from "../media/handles.ts";
+import { VoiceBook } from "./voices.ts";
 
 export interface Estimated {
   /** Micro-dollars; null when the service cannot say before it has measured the inputs. */
   readonly costMicros: number | null;
   readonly reason: string | null;
 }
-
-export interface NamedVoice {
-  readonly id: string;
-  readonly name?: string | null;
-}
-
-/** A voice that is not among so many may be further on. */
-export const MOST_VOICES = 1000;
 
 interface Known {
   readonly at: number;
@@ -27,30 +20,17 @@ interface Known {
 
 /** Estimates by what is asked for: uploads count by content, so that a renewed handle asks nothing new. */
 export class EstimateCache {
+  readonly voices: VoiceBook;
   readonly #client: Client;
   readonly #now: () => number;
   readonly #keepMs: number;
-  readonly #voices = new Map<string, Promise<readonly NamedVoice[]>>();
   readonly #known = new Map<string, Known>();
 
   constructor(client: Client, now: () => number, keepMs: number) {
+    this.voices = new VoiceBook(client, now, keepMs);
     this.#client = client;
     this.#now = now;
     this.#keepMs = keepMs;
-  }
-
-  /** Some voice of a speech model, to price a speech whose own voice is still to be made; null when it lists none. */
-  async anyVoice(model: string): Promise<string | null> {
-    const [first] = await this.voices(model);
-    return first?.id ?? null;
-  }
-
-  /** The voices of a model that the account may use; empty when the service lists none; {@link MOST_VOICES} at most. */
-  voices(model: string): Promise<readonly NamedVoice[]> {
-    const voices = this.#voices.get(model) ?? listVoices(this.#client, model);
-    this.#voices.set(model, voices);
-    voices.catch(() => this.#voices.delete(model));
-    return voices;
   }
 
   /**
@@ -96,19 +76,5 @@ export class EstimateCache {
       if (this.#known.get(key) === known) this.#known.delete(key);
     });
     return known;
-  }
-}
-
-async function listVoices(client: Client, model: string): Promise<readonly NamedVoice[]> {
-  const found: NamedVoice[] = [];
-  try {
-    for await (const { id, name } of client.voices(model, { limit: 100 })) {
-      found.push({ id, name });
-      if (found.length === MOST_VOICES) break;
-    }
-    return found;
-  } catch (error) {
-    if (error instanceof ApiError && error.status < 500) return [];
-    throw error;
   }
 }

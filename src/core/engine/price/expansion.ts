@@ -22,6 +22,7 @@ import type { PlaceholderInput, PlaceholderSources, Requested } from "./placehol
 import type { Quote } from "./quote.ts";
 import { MODERATED } from "./refusal.ts";
 import type { PlanWarning, StepPrice } from "./totals.ts";
+import type { VoiceBook } from "./voices.ts";
 
 /** Steps that a value led to, with their prices; or everything that is wrong with them. */
 export type Expansion =
@@ -57,6 +58,7 @@ export interface Expansions {
 interface Tools {
   readonly media: MediaStore;
   readonly door: InputDoor;
+  readonly voices: Pick<VoiceBook, "namedIn">;
   catalog(models: readonly string[]): Promise<Catalog>;
   /** Prices these steps of the plan. */
   price(plan: Plan, only: readonly PlanStep[]): Promise<Quote>;
@@ -66,11 +68,12 @@ interface Tools {
 export async function expandPlan(
   step: ExpandingStep,
   drafted: Draft,
-  { plan, overlay, media, door, catalog, price }: Tools & Pick<Surroundings, "plan" | "overlay">,
+  { plan, overlay, media, door, voices, catalog, price }: Tools & Pick<Surroundings, "plan" | "overlay">,
 ): Promise<Expansion> {
   const requested = withOverlay(drafted, overlay);
   const files = await measureFiles(filesOf(requested), media, door);
-  const context = { catalog: await catalog(modelsOf(requested)), files, plan };
+  const models = await catalog(modelsOf(requested));
+  const context = { catalog: models, files, voices: await voices.namedIn(requested), plan };
   const grown = ({ steps, groups }: Pick<Plan, "steps" | "groups">): Plan => {
     return { ...plan, groups: { ...plan.groups, ...groups }, steps: [...plan.steps, ...steps] };
   };

@@ -140,7 +140,7 @@ async function made(step: { readonly model: string }, place: Place, sources: Pla
     return { value: sampleOf(source, ref, sources), most: mostOf(source, place, sources), by: "placeholder" };
   }
   if (ref.as === "voice") {
-    const voice = await sources.estimates.anyVoice(step.model);
+    const voice = await sources.estimates.voices.any(step.model);
     if (voice === null) return { value: PLACEHOLDER_VOICE, most: null, by: null };
     return { value: voice, most: voice, by: "placeholder" };
   }

@@ -6,13 +6,13 @@ import type { Draft, Overlay, PlanContext } from "../../plan/index.ts";
  * A hash of all that a plan is made from. Where it is the same, so is the plan, and need not be made to be known; of two
  * that differ nothing is said.
  */
-export function planBasis(drafted: Draft, overlay: Overlay, { catalog, files }: PlanContext): string {
+export function planBasis(drafted: Draft, overlay: Overlay, { catalog, files, voices }: PlanContext): string {
   const { pipeline, steps, returns, groups, onFailure } = drafted;
   // Bytes are among the files, by their content.
   const said = steps.map((step) => ("bytes" in step && step.bytes !== null ? { ...step, bytes: [] } : step));
   const models = catalog.models();
   const families = models.map(({ id }) => catalog.family(id));
-  const known = [catalog.ids(), models, families, [...files]];
+  const known = [catalog.ids(), models, families, [...files], [...(voices ?? [])]];
   const program = ownVersion();
   return `b1_${hash("sha256", JSON.stringify([program, pipeline, said, returns, groups, onFailure, overlay.profile, overlay.edits, overlay.texts, known]))}`;
 }

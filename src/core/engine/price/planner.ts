@@ -43,6 +43,7 @@ import {
 import type { ExpectedDurations } from "./expected-durations.ts";
 import type { EarlierMs } from "./expected-media.ts";
 import { foreseenLengths } from "./expected-media.ts";
+import { KeptAnswers } from "./kept-answers.ts";
 import { NO_OFFER, newRun, Offers } from "./offers.ts";
 import {
   type PlaceholderInput,
@@ -108,21 +109,18 @@ export interface PricingOptions {
 type PlanFromOptions = Pick<PlanOptions, "filesFrom"> &
   Pick<Overlay, "edits" | "texts"> & { readonly stored?: readonly FileFacts[] };
 
-interface Kept<T> {
-  readonly at: number;
-  readonly answer: Promise<T>;
-}
-
 /** Turns pipelines into plans and plans into quotes. Reads the catalog, asks for estimates, spends nothing. */
 export class Planner {
   readonly estimates: EstimateCache;
   readonly offers: Offers;
   readonly #parts: PlannerParts;
-  readonly #models = new Map<string, Kept<Awaited<ReturnType<Client["model"]>>>>();
-  readonly #chats = new Map<string, Kept<ChatLook>>();
+  readonly #models: KeptAnswers<Awaited<ReturnType<Client["model"]>>>;
+  readonly #chats: KeptAnswers<ChatLook>;
 
   constructor(parts: PlannerParts) {
     this.#parts = parts;
+    this.#models = new KeptAnswers(parts.now, CACHE_MS);
+    this.#chats = new KeptAnswers(parts.now, CACHE_MS);
     this.estimates = new EstimateCache(parts.client, parts.now, CACHE_MS);
     this.offers = new Offers(parts);
   }
@@ -176,11 +174,12 @@ export class Planner {
     const isProof = this.#parts.service === "local";
     const catalog = isProof ? known : { ...known, lacksChat: () => false };
     const doubtful = isProof ? [] : unlistedChats(chats, known);
+    const voices = await this.estimates.voices.namedIn(requested);
     const make = async (): Promise<Outcome> => {
       const work = new LongWork();
       await work.pause(requested.steps.length);
       const produced = await withoutModerated(
-        (out) => work.finish(planStepwise(requested, { catalog, files, out })),
+        (out) => work.finish(planStepwise(requested, { catalog, files, voices, out })),
         (made) => (made.ok ? { plan: made.plan, steps: made.plan.steps } : null),
         (plan, steps) => this.price(plan, { maxUnquotedMicros: null, isForecast: false }, steps),
       );
@@ -198,7 +197,7 @@ export class Planner {
         warnings: [...unreadTables(modelsOf(requested), catalog), ...doubtful, ...settled.warnings],
       };
     };
-    return { basis: () => planBasis(drafted, overlay, { catalog, files }), make };
+    return { basis: () => planBasis(drafted, overlay, { catalog, files, voices }), make };
   }
 
   async quote(
@@ -262,8 +261,9 @@ export class Planner {
     const catalog = (models: readonly string[]) => this.#catalog(models);
     const price = (whole: Plan, only: readonly PlanStep[]) =>
       this.price(whole, { maxUnquotedMicros, isForecast: false }, only);
+    const { voices } = this.estimates;
     const door = this.#door(filesFrom);
-    return expandPlan(step, drafted, { plan, overlay, media: this.#parts.media, door, catalog, price });
+    return expandPlan(step, drafted, { plan, overlay, media: this.#parts.media, door, voices, catalog, price });
   }
 
   /** What the service gives out may be given back to it, wherever it is. */
@@ -299,19 +299,9 @@ export class Planner {
   /** Read once for a quote and the run that follows it; the service has the last word anyway. */
   async #catalog(ids: readonly string[], chats: readonly string[] = []): Promise<Catalog> {
     const { client, families } = this.#parts;
-    const model = (id: string) => this.#once(this.#models, id, () => client.model(id));
+    const model = (id: string) => this.#models.once(id, () => client.model(id));
     const asked = { models: () => client.models(), model, modelJobs: (id: string) => client.modelJobs(id) };
-    const looks = chats.map((id) => this.#once(this.#chats, id, () => lookForChat(asked, id)));
+    const looks = chats.map((id) => this.#chats.once(id, () => lookForChat(asked, id)));
     return withFamilies(await readCatalog(asked, ids, looks), families);
-  }
-
-  #once<T>(kept: Map<string, Kept<T>>, id: string, ask: () => Promise<T>): Promise<T> {
-    const { now } = this.#parts;
-    const stored = kept.get(id);
-    if (stored !== undefined && now() - stored.at < CACHE_MS) return stored.answer;
-    const answer = ask();
-    kept.set(id, { at: now(), answer });
-    answer.catch(() => kept.delete(id));
-    return answer;
   }
 }

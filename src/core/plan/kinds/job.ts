@@ -1,5 +1,5 @@
 import { BY_DEFAULT, type Catalog, type CatalogModel, type FieldProblem } from "../catalog-port.ts";
-import type { DraftJson, JobDraft } from "../draft.ts";
+import type { Draft, DraftJson, JobDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
 import type { JobStep, Json, Plan } from "../plan.ts";
 import { isOwnSource, referencesOf } from "../references.ts";
@@ -29,7 +29,7 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
     const model = usableModel(draft.model, planning);
     const schema = model === null ? null : schemaLocation(model.inputSchema);
     const seeded = model === null ? null : withSeed(draft, model, planning);
-    const given = seeded === null ? draft.input : seeded.input;
+    const given = seeded === null || model === null ? draft.input : withVoice(seeded.input, model, planning);
     const bound = bindInput(given, schema, planning);
     if (model !== null) checkInput(model, bound, planning);
     const when = bindWhen(draft.when, planning);
@@ -82,6 +82,42 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
     keeps: step.policy.keep,
   }),
 };
+
+/** Under which a voice of this name stands. */
+export const voiceKey = (model: string, name: string) => `${model} ${name}`;
+
+/** The text that stands for a voice and may be its name; null for an id of the service. */
+function voiceNameOf(input: DraftJson): string | null {
+  const text = (input as { readonly voice_id?: unknown } | null)?.voice_id;
+  return typeof text === "string" && text !== "" && !text.startsWith("voice_") ? text : null;
+}
+
+/** What jobs of the draft may give by name, each once. */
+export function voicesNamedIn({
+  steps,
+}: Pick<Draft, "steps">): readonly { readonly model: string; readonly name: string }[] {
+  const found = steps.flatMap((step) => {
+    const name = step.kind === "job" ? voiceNameOf(step.input) : null;
+    return step.kind !== "job" || name === null
+      ? []
+      : [[voiceKey(step.model, name), { model: step.model, name }] as const];
+  });
+  return [...new Map(found).values()];
+}
+
+/** The input with the id of a voice that is given by its name. */
+function withVoice(input: DraftJson, { id, inputSchema }: CatalogModel, { voices, report }: Planning): DraftJson {
+  const name = voiceNameOf(input);
+  if (name === null || schemaLocation(inputSchema).property("voice_id")?.takes.what !== "voice") return input;
+  const [voice, ...others] = voices?.get(voiceKey(id, name)) ?? [];
+  if (voice === undefined) return input;
+  if (others.length === 0) return { ...(input as { readonly [field: string]: DraftJson }), voice_id: voice.id };
+  const all = [voice, ...others];
+  const listed = all.map((each) => [each.id, ...Object.values(each.labels)].join(", ")).join("; ");
+  const message = `${id} has ${all.length} voices named ${JSON.stringify(name)}; give the id of one: ${listed}`;
+  report("ambiguous-voice", "input.voice_id", message, { allowed: all.map((each) => each.id) });
+  return input;
+}
 
 interface Seeded {
   readonly input: DraftJson;

@@ -13,11 +13,23 @@ import type {
 } from "../plan.ts";
 import type { StepFacts } from "./facts.ts";
 
+/** A voice of a model, as its service lists it. */
+export interface NamedVoice {
+  readonly id: string;
+  readonly name: string | null;
+  readonly labels: Readonly<Record<string, unknown>>;
+}
+
+/** By {@link voiceKey}: all voices of exactly this name. */
+export type VoicesByName = ReadonlyMap<string, readonly NamedVoice[]>;
+
 /** What a plan is held against. */
 export interface PlanContext {
   readonly catalog: Catalog;
   /** Measured files by path as the draft gives it; `error` says why a file could not be measured. */
   readonly files: ReadonlyMap<string, FileFacts | { readonly error: string }>;
+  /** The voices that the draft gives by name; without it, names are left as they are. */
+  readonly voices?: VoicesByName;
   /** Options of choices that are out already, and why. */
   readonly out?: ReadonlyMap<string, string>;
 }

@@ -1,0 +1,128 @@
+import { ApiError, type Client } from "../../api/index.ts";
+import type { Draft } from "../../plan/index.ts";
+import { type NamedVoice, traitsOf, type VoicesByName, voiceKey, voicesNamedIn } from "../../plan/index.ts";
+import type { PlanStep, Problem, SubmittingStep } from "../../plan/plan.ts";
+import { suggest } from "../../plan/suggest.ts";
+import { KeptAnswers } from "./kept-answers.ts";
+import type { StepPrice } from "./totals.ts";
+
+/** A voice that is not among so many may be further on. */
+const MOST_VOICES = 1000;
+/** Voices that a message lists at most. */
+const LISTED = 8;
+const FIELD = "input.voice_id";
+
+/** The voices of models, by list and by name. */
+export class VoiceBook {
+  readonly #client: Client;
+  readonly #asked: KeptAnswers<readonly NamedVoice[]>;
+
+  constructor(client: Client, now: () => number, keepMs: number) {
+    this.#client = client;
+    this.#asked = new KeptAnswers(now, keepMs);
+  }
+
+  /** Some voice of a speech model, to price a speech whose own voice is still to be made; null when it lists none. */
+  async any(model: string): Promise<string | null> {
+    const [first] = await this.#listed(model);
+    return first?.id ?? null;
+  }
+
+  /** What the voices that the jobs of a draft give by name are. */
+  async namedIn(draft: Draft): Promise<VoicesByName> {
+    const looked = voicesNamedIn(draft).map(async ({ model, name }) => {
+      return [voiceKey(model, name), await this.#named(model, name)] as const;
+    });
+    return new Map(await Promise.all(looked));
+  }
+
+  /**
+   * Voices that are written down and that their model does not have, with those that may be meant. A service that quoted
+   * the very input has the last word: it knows voices that it does not list.
+   */
+  async problems(
+    steps: readonly PlanStep[],
+    prices: readonly StepPrice[],
+    refused: readonly Problem[],
+  ): Promise<readonly Problem[]> {
+    const reported = new Set(refused.filter(({ field }) => field !== FIELD).map(({ step }) => step));
+    const open = steps.flatMap((step, index) => {
+      const { submits } = traitsOf(step);
+      const id = submits === null ? null : voiceOf(submits);
+      if (submits === null || id === null || reported.has(step.path) || isAccepted(prices[index]!)) return [];
+      return [{ step: step.path, model: submits.model, id }];
+    });
+    const problems = open.map(async ({ step, model, id }): Promise<readonly Problem[]> => {
+      const voices = await this.#listed(model);
+      if (voices.length === MOST_VOICES || voices.some((voice) => voice.id === id)) return [];
+      const found = await this.#found(model, id);
+      const all = [...new Map([...found, ...voices].map((voice) => [voice.id, voice])).values()];
+      if (all.length === 0) return [];
+      return [{ code: "unknown-voice", step, field: FIELD, ...unknownVoice(id, model, all) }];
+    });
+    return (await Promise.all(problems)).flat();
+  }
+
+  /** Those of exactly this name. None where it is the id of a voice. */
+  async #named(model: string, name: string): Promise<readonly NamedVoice[]> {
+    const found = await this.#found(model, name);
+    const voices = found.length > 0 ? found : await this.#listed(model);
+    if (voices.some(({ id }) => id === name)) return [];
+    return voices.filter((voice) => voice.name?.trim().toLowerCase() === name.trim().toLowerCase());
+  }
+
+  /** The voices of a model that the account may use; empty when the service lists none; {@link MOST_VOICES} at most. */
+  #listed(model: string): Promise<readonly NamedVoice[]> {
+    return this.#once(model, async () => {
+      const found: NamedVoice[] = [];
+      for await (const { id, name, labels } of this.#client.voices(model, { limit: 100 })) {
+        found.push({ id, name, labels });
+        if (found.length === MOST_VOICES) break;
+      }
+      return found;
+    });
+  }
+
+  /** What the service finds by a text, which may be more than it lists; empty where it has no search. */
+  #found(model: string, text: string): Promise<readonly NamedVoice[]> {
+    const q = text.trim().slice(0, 200);
+    return this.#once(voiceKey(model, q), async () =>
+      q === "" ? [] : this.#client.searchVoices(model, { q, limit: 50 }),
+    );
+  }
+
+  /** A refusal means that there are none. */
+  #once(key: string, ask: () => Promise<readonly NamedVoice[]>): Promise<readonly NamedVoice[]> {
+    return this.#asked.once(key, () =>
+      ask().catch((error: unknown) => {
+        if (error instanceof ApiError && error.status < 500) return [];
+        throw error;
+      }),
+    );
+  }
+}
+
+function isAccepted({ basis }: StepPrice): boolean {
+  return basis === "quoted" || basis === "reused" || basis === "free";
+}
+
+function voiceOf({ input }: SubmittingStep): string | null {
+  const id = (input as { readonly voice_id?: unknown } | null)?.voice_id;
+  return typeof id === "string" ? id : null;
+}
+
+function unknownVoice(id: string, model: string, voices: readonly NamedVoice[]) {
+  const named = voices.flatMap((voice) => (voice.name === null ? [] : [[voice.name, voice] as const]));
+  const byName = new Map([...named, ...voices.map((voice) => [voice.id, voice] as const)]);
+  const similar = [...new Set(suggest(id, byName.keys()).map((name) => byName.get(name)!))];
+  const listed = voices.slice(0, LISTED).map(textOf);
+  const more = voices.length > LISTED ? `, … and ${voices.length - LISTED} more` : "";
+  const meant = similar.length === 0 ? "" : `did you mean ${similar.map(textOf).join(" or ")}? `;
+  const message = `${model} has no voice ${JSON.stringify(id)}; ${meant}its voices: ${listed.join(", ")}${more}`;
+  const allowed = (similar.length > 0 ? similar : voices.slice(0, LISTED)).map((voice) => voice.id);
+  return { message, allowed };
+}
+
+function textOf({ id, name }: NamedVoice): string {
+  return name === null || name === id ? id : `${id} (${name})`;
+}
