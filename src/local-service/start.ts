@@ -5,7 +5,7 @@ import { crc32 } from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
 import type { FolderLock } from "../core/kit/folder-lock.ts";
-import { GREY_MP4, HEARD_MP4 } from "../core/kit/placeholder-media.ts";
+import { greyMp4, HEARD_MP4 } from "../core/kit/placeholder-media.ts";
 import { authenticator, rateLimiter } from "./access/authenticate.ts";
 import { accessEndpoints } from "./access/endpoints.ts";
 import { createCatalog } from "./catalog/catalog.ts";
@@ -289,7 +289,7 @@ function media(contentType: string, bytes: Uint8Array, facts: Partial<RenderResu
 
 const size = { width: SIDE_PX, height: SIDE_PX };
 export const PICTURE = media("image/png", Buffer.from(PNG, "base64"), size);
-export const FILM = media("video/mp4", Buffer.from(GREY_MP4, "base64"), { ...size, durationMs: 1000, fps: 5 });
+export const FILM = media("video/mp4", greyMp4(1000, size, 5), { ...size, durationMs: 1000, fps: 5 });
 const WAV = Buffer.concat([Buffer.from(WAV_HEADER, "base64"), new Uint8Array(TONE.buffer)]);
 export const SOUND = media("audio/wav", WAV, { durationMs: 1000 });
 /** The same with a tone, AAC. */

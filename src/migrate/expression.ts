@@ -1,4 +1,5 @@
 import type { Json, MediaKind } from "../core/plan/plan.ts";
+import type { MediaBounds } from "../core/plan/schema/field.ts";
 
 /** A value in a migrated job's input: rendered as TypeScript in the source, and as handles in the pipeline. */
 export type Expression =
@@ -22,8 +23,11 @@ export type InputKind =
   | { readonly is: "text"; readonly maxLength: number | null }
   | { readonly is: "choice"; readonly choices: readonly string[] };
 
-/** An input that whoever runs the pipeline supplies. `why` is its origin in the v2 work. */
-export type PipelineInput = { readonly name: string; readonly why: string } & InputKind;
+/**
+ * An input that whoever runs the pipeline supplies. `why` is its origin in the v2 work, `limits` what the models that take a
+ * file ask of it, the strictest of each.
+ */
+export type PipelineInput = { readonly name: string; readonly why: string; readonly limits?: MediaBounds } & InputKind;
 
 export const json = (value: Json): Expression => ({ is: "json", value });
 

@@ -1,8 +1,10 @@
 import type { Catalog } from "../core/plan/index.ts";
 import type { MediaKind } from "../core/plan/plan.ts";
+import type { MediaBounds } from "../core/plan/schema/field.ts";
 import type { Body, ConvertedBody, ConvertedJob } from "./body.ts";
 import { type Expression, type InputKind, inputsIn, type PipelineInput } from "./expression.ts";
 import { ModelChooser } from "./models/choose.ts";
+import type { FieldView } from "./models/view.ts";
 import { camel, kebab, Names } from "./names.ts";
 import { isTemplate, lastName, soleExpression, type TextPart, targetOf, textParts } from "./read/template.ts";
 
@@ -145,11 +147,27 @@ export function returnedSteps(context: MigrationContext): readonly string[] {
 
 /** The inputs that a job uses; a body that stayed open may have requested others. */
 export function usedInputs(context: MigrationContext): readonly PipelineInput[] {
-  const expressions = jobsOf(context).flatMap(({ input, variations, shift }) => [
-    ...(shift === null ? [] : [shift.sound]),
-    ...input.values(),
-    ...variations.flatMap(({ own }) => [...own.values()]),
-  ]);
-  const used = new Set(expressions.flatMap(inputsIn));
-  return context.inputs.filter(({ name }) => used.has(name));
+  const used = new Map<string, MediaBounds>();
+  const add = (expression: Expression, field?: FieldView) => {
+    const bounds = field?.takes.what === "media" ? field.takes.bounds : {};
+    for (const name of inputsIn(expression)) used.set(name, strictest(used.get(name) ?? {}, bounds));
+  };
+  for (const { view, input, variations, shift } of jobsOf(context)) {
+    if (shift !== null) add(shift.sound);
+    for (const fields of [input, ...variations.map(({ own }) => own)]) {
+      for (const [name, expression] of fields) add(expression, view.fields.get(name));
+    }
+  }
+  return context.inputs.flatMap((input) => {
+    const limits = used.get(input.name);
+    return limits === undefined ? [] : [input.is === "file" ? { ...input, limits } : input];
+  });
+}
+
+function strictest(a: MediaBounds, b: MediaBounds): MediaBounds {
+  const stricter = Object.entries(b).map(([name, value]) => {
+    const choose = name.startsWith("min") ? Math.max : Math.min;
+    return [name, choose(value, a[name] ?? value)] as const;
+  });
+  return { ...a, ...Object.fromEntries(stricter) };
 }

@@ -48,19 +48,159 @@ export function plainWav(durationMs: number, amplitude = 0): Uint8Array {
   return wav;
 }
 
-/** One second of grey at 5 frames a second, H.264 in MP4, encoded once by the local service; base64. */
-export const GREY_MP4 =
-  "AAAAHGZ0eXBpc29tAAACAGlzb21hdmMxbXA0MQAAAsBtb292AAAAbG12aGQAAAAAAAAAAAAAAAAAAOEAAADhAAABAAABAAAAAAAA" +
-  "AAAAAAAAAQAAAAAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACAAACTHRy" +
-  "YWsAAABcdGtoZAAAAAMAAAAAAAAAAAAAAAEAAAAAAADhAAAAAAAAAAAAAAAAAAAAAAAAAQAAAAAAAAAAAAAAAAAAAAEAAAAAAAAA" +
-  "AAAAAAAAAEAAAAAAQAAAAEAAAAAAAehtZGlhAAAAIG1kaGQAAAAAAAAAAAAAAAAAAAAFAAAABVXEAAAAAAA3aGRscgAAAABtaGxy" +
-  "dmlkZQAAAAAAAAAAAAAAAE1lZGlhYnVubnlWaWRlb0hhbmRsZXIAAAABiW1pbmYAAAAUdm1oZAAAAAEAAAAAAAAAAAAAACRkaW5m" +
-  "AAAAHGRyZWYAAAAAAAAAAQAAAAx1cmwgAAAAAQAAAUlzdGJsAAAArXN0c2QAAAAAAAAAAQAAAJ1hdmMxAAAAAAAAAAEAAAAAAAAA" +
-  "AAAAAAAAAAAAAEAAQABIAAAASAAAAAAAAAABEk1lZGlhYnVubnkgdjEuNjEuMAAAAAAAAAAAAAAAAAAAGP//AAAAIGF2Y0MBQgAK" +
-  "/+EACGdCAAqmhCZAAQAFaM4DnIAAAAATY29scm5jbHgAAQABAAEAAAAAFGJ0cnQAAAAAAAAB4AAAAeAAAAAYc3R0cwAAAAAAAAAB" +
-  "AAAABQAAAAEAAAAoc3RzYwAAAAAAAAACAAAAAQAAAAMAAAABAAAAAgAAAAIAAAABAAAAKHN0c3oAAAAAAAAAAAAAAAUAAAAYAAAA" +
-  "CQAAAAkAAAAJAAAACQAAABhzdGNvAAAAAAAAAAIAAALkAAADDgAAABRzdHNzAAAAAAAAAAEAAAABAAAARG1kYXQAAAAUZbgRROTk" +
-  "5OTk5OTk5OTk5OTk5PAAAAAFYeEUEYAAAAAFYeIUEYAAAAAFYeMUEYAAAAAFYeQUEYA=";
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+const MACROBLOCK_PX = 16;
+
+/** A grey film of that length, H.264 in MP4; each side is rounded up to a multiple of 16 pixels. */
+export function greyMp4(durationMs: number, size: Size, fps = 24): Uint8Array {
+  const columns = Math.ceil(size.width / MACROBLOCK_PX);
+  const rows = Math.ceil(size.height / MACROBLOCK_PX);
+  const count = Math.max(1, Math.floor((durationMs * fps) / 1000));
+  const frames = Array.from({ length: count }, (_, at) =>
+    at === 0 ? greyFrame(columns * rows) : sameFrame(at, columns * rows),
+  );
+  const samples = frames.map((frame) => Buffer.concat([u32(frame.length), frame]));
+  const coded = { width: columns * MACROBLOCK_PX, height: rows * MACROBLOCK_PX };
+  const type = box("ftyp", Buffer.from("isom"), u32(512), Buffer.from("isomavc1mp41"));
+  const head = (dataAt: number) =>
+    Buffer.concat([type, movie({ durationMs: Math.round(durationMs), fps, size: coded, samples, dataAt })]);
+  return Buffer.concat([head(head(0).length + 8), box("mdat", ...samples)]);
+}
+
+const u16 = (...values: readonly number[]) => Buffer.concat(values.map((value) => Buffer.of(value >> 8, value & 255)));
+const u32 = (...values: readonly number[]) => {
+  const bytes = Buffer.alloc(4 * values.length);
+  values.forEach((value, at) => void bytes.writeUInt32BE(value, 4 * at));
+  return bytes;
+};
+
+function box(type: string, ...parts: readonly Uint8Array[]): Buffer {
+  const body = Buffer.concat(parts);
+  return Buffer.concat([u32(8 + body.length), Buffer.from(type, "latin1"), body]);
+}
+
+interface Movie {
+  readonly durationMs: number;
+  readonly fps: number;
+  readonly size: Size;
+  readonly samples: readonly Buffer[];
+  readonly dataAt: number;
+}
+
+/** As ISO/IEC 14496-12 has it: one track, whose first sample alone can be begun at, and whose last one fills up the length. */
+function movie({ durationMs, fps, size: { width, height }, samples, dataAt }: Movie): Buffer {
+  const matrix = u32(65_536, 0, 0, 0, 65_536, 0, 0, 0, 0x40000000);
+  const scale = fps * 1000;
+  const parameters = [sequenceParameters(width / MACROBLOCK_PX, height / MACROBLOCK_PX), PICTURE_PARAMETERS];
+  const [sps, pps] = parameters.map((unit) => Buffer.concat([u16(unit.length), unit])) as [Buffer, Buffer];
+  const avcC = box("avcC", Buffer.of(1, 66, 0xc0, LEVEL, 0xff, 0xe1), sps, Buffer.of(1), pps);
+  const picture = [Buffer.alloc(6), u16(1), Buffer.alloc(16), u16(width, height), u32(72 << 16, 72 << 16, 0), u16(1)];
+  const avc1 = box("avc1", ...picture, Buffer.alloc(32), u16(24, 0xffff), avcC);
+  const lastMs = durationMs * fps - (samples.length - 1) * 1000;
+  const table = box(
+    "stbl",
+    box("stsd", u32(0, 1), avc1),
+    box("stts", u32(0, 2, samples.length - 1, 1000, 1, lastMs)),
+    box("stss", u32(0, 1, 1)),
+    box("stsc", u32(0, 1, 1, samples.length, 1)),
+    box("stsz", u32(0, 0, samples.length, ...samples.map(({ length }) => length))),
+    box("stco", u32(0, 1, dataAt)),
+  );
+  const information = box(
+    "minf",
+    box("vmhd", u32(1, 0, 0)),
+    box("dinf", box("dref", u32(0, 1), box("url ", u32(1)))),
+    table,
+  );
+  const media = box(
+    "mdia",
+    box("mdhd", u32(0, 0, 0, scale, durationMs * fps), u16(0x55c4, 0)),
+    box("hdlr", u32(0, 0), Buffer.from("vide"), u32(0, 0, 0), Buffer.from("grey\0")),
+    information,
+  );
+  const track = box("tkhd", u32(3, 0, 0, 1, 0, durationMs, 0, 0, 0, 0), matrix, u32(width << 16, height << 16));
+  const rate = u32(65_536, 0x01000000, 0, 0);
+  const header = box("mvhd", u32(0, 0, 0, 1000, durationMs), rate, matrix, Buffer.alloc(24), u32(2));
+  return box("moov", header, box("trak", track, media));
+}
+
+/** 5.1: up to 4096 by 2304 pixels. */
+const LEVEL = 51;
+
+/** Bits as H.264 (ITU-T H.264, 7.3) writes them: `0` and `1` as they are, numbers in Exp-Golomb codes, closed by a one. */
+function unit(type: number, ...parts: readonly (string | number)[]): Buffer {
+  const golomb = (value: number) => {
+    const digits = (value + 1).toString(2);
+    return digits.padStart(2 * digits.length - 1, "0");
+  };
+  const bits = `${parts.map((part) => (typeof part === "string" ? part : golomb(part))).join("")}1`;
+  const bytes = bits.match(/.{1,8}/g) ?? [];
+  return Buffer.from([type, ...bytes.map((byte) => Number.parseInt(byte.padEnd(8, "0"), 2))]);
+}
+
+function sequenceParameters(columns: number, rows: number): Buffer {
+  const profile = [66, 0xc0, LEVEL].map((byte) => byte.toString(2).padStart(8, "0")).join("");
+  // Frame numbers of 4 bits; pictures are shown as they are coded; one reference picture; whole frames, not cropped.
+  return unit(0x67, profile, 0, 0, 2, 1, "0", columns - 1, rows - 1, "1", "1", "0", "0");
+}
+
+const PICTURE_PARAMETERS = unit(0x68, 0, 0, "0", "0", 0, 0, 0, "0", "00", 0, 0, 0, "0", "0", "0");
+
+/** Macroblocks predicted from nothing, which is grey, and nothing added to that. */
+function greyFrame(macroblocks: number): Buffer {
+  return unit(0x65, 0, 7, 0, "0000", 0, "00", 0, ...Array.from({ length: macroblocks }, () => "00100111"));
+}
+
+/** The picture before, once more. */
+function sameFrame(at: number, macroblocks: number): Buffer {
+  return unit(0x61, 0, 5, 0, (at % 16).toString(2).padStart(4, "0"), "0", "0", "0", 0, macroblocks);
+}
+
+/** What a model publishes of a medium that it takes, such as `min_duration_ms`. */
+type Bounds = { readonly [annotation: string]: number };
+
+/** A quiet tone: some services refuse silence. */
+const QUIET = 6000;
+
+/** A grey picture or film, or a quiet tone, as near to what is wanted as the bounds allow. */
+export function placeholderMedium(
+  kind: "image" | "video" | "audio",
+  wanted: { readonly durationMs: number; readonly ratio: number },
+  bounds: Bounds,
+): Uint8Array {
+  const { min_aspect_ratio: narrowest = 0, max_aspect_ratio: widest = Infinity } = bounds;
+  const size = sizeWithin(Math.min(Math.max(wanted.ratio, narrowest), widest), bounds);
+  if (kind === "image") return greyPng(size.width, size.height);
+  const {
+    min_duration_ms: least = 0,
+    max_duration_ms: most = Infinity,
+    max_file_size_bytes: mostBytes = Infinity,
+  } = bounds;
+  const longest = kind === "video" ? most : Math.min(most, wavMsOf(mostBytes));
+  const durationMs = Math.min(Math.max(wanted.durationMs, least), longest);
+  return kind === "audio" ? plainWav(durationMs, QUIET) : greyMp4(durationMs, size);
+}
+
+/** How long a WAV as above of so many bytes is. */
+export function wavMsOf(bytes: number): number {
+  return ((bytes - WAV_HEADER_BYTES) * 1000) / (2 * RATE);
+}
+
+const USUAL_PX = 512;
+
+/** Pixels of a picture of that shape, within the bounds of its sides; of the usual size, or the largest with such a side. */
+export function sizeWithin(ratio: number, bounds: Bounds, largestPx?: number): Size {
+  const { min_dimension_px: min = 1, max_dimension_px: max = Infinity } = bounds;
+  const long = Math.max(ratio, 1 / ratio);
+  const wanted = largestPx === undefined ? USUAL_PX : largestPx / long;
+  const shorter = Math.round(Math.min(Math.max(wanted, min), Math.max(1, max / long)));
+  const longer = Math.round(Math.min(shorter * long, max));
+  return ratio >= 1 ? { width: longer, height: shorter } : { width: shorter, height: longer };
+}
 
 /** As Base64: one second of 64 by 64 grey pixels, H.264 at 5 frames a second, with a quiet tone, AAC. */
 export const HEARD_MP4 =

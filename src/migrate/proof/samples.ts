@@ -1,13 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { GREY_MP4, greyPng, plainWav } from "../../core/kit/placeholder-media.ts";
-import type { MediaKind } from "../../core/plan/plan.ts";
+import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
 import type { PipelineInput } from "../expression.ts";
-
-const SIDE_PX = 512;
-const SOUND_MS = 3000;
-/** A quiet tone: some services refuse silence. */
-const QUIET = 6000;
 
 /** Placeholder inputs of a migrated pipeline, for pricing and verification. */
 export interface SampleOptions {
@@ -17,23 +11,21 @@ export interface SampleOptions {
   readonly voice: string;
 }
 
-/** A value for every input: small valid media, sample text, a voice. */
+const WANTED = { durationMs: 3000, ratio: 1 };
+const ENDING = { image: "png", audio: "wav", video: "mp4" } as const;
+
+/** A value for every input: media as the models that take them ask for, sample text, a voice. */
 export async function sampleInput(
   inputs: readonly PipelineInput[],
   { folder, voice }: SampleOptions,
 ): Promise<{ readonly [name: string]: string }> {
-  const media: Readonly<Record<MediaKind, readonly [name: string, bytes: Uint8Array]>> = {
-    image: ["sample.png", greyPng(SIDE_PX)],
-    audio: ["sample.wav", plainWav(SOUND_MS, QUIET)],
-    video: ["sample.mp4", Buffer.from(GREY_MP4, "base64")],
-  };
-  const kinds = new Set(inputs.flatMap((input) => (input.is === "file" ? [input.kind] : [])));
-  const pathOf = (kind: MediaKind) => join(folder, media[kind][0]);
-  await Promise.all([...kinds].map((kind) => writeFile(pathOf(kind), media[kind][1])));
-  const valueFor = (input: PipelineInput): string => {
+  const valueFor = async (input: PipelineInput): Promise<string> => {
     switch (input.is) {
-      case "file":
-        return pathOf(input.kind);
+      case "file": {
+        const path = join(folder, `${input.step}.${ENDING[input.kind]}`);
+        await writeFile(path, placeholderMedium(input.kind, WANTED, input.limits ?? {}));
+        return path;
+      }
       case "voice":
         return voice;
       case "text":
@@ -44,5 +36,6 @@ export async function sampleInput(
         return input satisfies never;
     }
   };
-  return Object.fromEntries(inputs.map((input) => [input.name, valueFor(input)]));
+  const entries = inputs.map(async (input) => [input.name, await valueFor(input)] as const);
+  return Object.fromEntries(await Promise.all(entries));
 }

@@ -1,3 +1,6 @@
+import { formatBytes } from "../../core/kit/byte-size.ts";
+import { formatDuration } from "../../core/kit/duration.ts";
+import type { PipelineInput } from "../expression.ts";
 import {
   type BodyReport,
   type Decision,
@@ -91,11 +94,27 @@ function decisionText({ question, where, choices }: Decision): string {
 function inputs({ inputs: all, pipeline }: MigrationReport): string {
   if (all.length === 0) return "";
   const rows = all.map(
-    (one) => `| ${code(one.name)} | ${one.is === "file" ? `${one.kind} file` : one.is} | ${escaped(one.why)} |`,
+    (one) =>
+      `| ${code(one.name)} | ${one.is === "file" ? `${one.kind} file${limits(one)}` : one.is} | ${escaped(one.why)} |`,
   );
   const flags = all.map((one) => `-i ${one.name}=${one.is === "file" ? `path/to/${one.kind}` : "…"}`);
   const run = `npx showrunner run pipeline.ts ${flags.slice(0, 4).join(" ")}${flags.length > 4 ? " …" : ""} --id ${pipeline}`;
   return ["| Input | Is | Stands for |", "|---|---|---|", ...rows, "", "```sh", run, "```"].join("\n");
+}
+
+/** `, 3.0 s to 30.0 s, 340 px to 3850 px a side, 100.0 MB at most`. */
+function limits({ limits: found = {} }: PipelineInput): string {
+  const ranges = [
+    range(found["min_duration_ms"], found["max_duration_ms"], formatDuration),
+    range(found["min_dimension_px"], found["max_dimension_px"], (px) => `${px} px`, " a side"),
+    range(undefined, found["max_file_size_bytes"], formatBytes),
+  ];
+  return ranges.flatMap((text) => (text === "" ? [] : [`, ${text}`])).join("");
+}
+
+function range(min: number | undefined, max: number | undefined, asText: (value: number) => string, of = ""): string {
+  if (min === undefined) return max === undefined ? "" : `${asText(max)}${of} at most`;
+  return max === undefined ? `${asText(min)}${of} or more` : `${asText(min)} to ${asText(max)}${of}`;
 }
 
 function problems({ problems: all }: MigrationReport): string {

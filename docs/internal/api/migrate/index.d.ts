@@ -14,6 +14,9 @@ import {
   Pipeline,
 } from "../chunks/pipeline.js";
 
+type MediaBounds = {
+  readonly [annotation: string]: number;
+};
 interface MigrationDecisions {
   readonly map: {
     readonly [v2: string]: string;
@@ -44,6 +47,7 @@ type InputKind = {
 type PipelineInput = {
   readonly name: string;
   readonly why: string;
+  readonly limits?: MediaBounds;
 } & InputKind;
 declare function lossesOf({
   bodies

@@ -1,4 +1,5 @@
 import { formatDuration } from "../../kit/duration.ts";
+import { wavMsOf } from "../../kit/placeholder-media.ts";
 import type { AcceptedMedia } from "../../plan/schema/field.ts";
 import type { Expected } from "./expected-media.ts";
 
@@ -32,8 +33,7 @@ export function fitDuration(
   const { min_duration_ms: min = 0, max_duration_ms: max = Infinity } = bounds;
   const otherwise = `change that, or say how long ${step} will last: expect: { durationMs } in its options`;
   const fit = fitted(step, { expected, min, max, verb: "last", asText: formatDuration, otherwise });
-  // Stand-ins have 16 bytes a millisecond, and a header.
-  return { ...fit, value: Math.min(fit.value, maxBytes === null ? Infinity : (maxBytes - 100) / 16) };
+  return { ...fit, value: Math.min(fit.value, maxBytes === null ? Infinity : wavMsOf(maxBytes)) };
 }
 
 /** How many times as wide as high the picture is that `step` makes. */
@@ -48,20 +48,6 @@ export function fitRatio(step: string, expected: Expected | null, { bounds }: Pi
     asText,
     otherwise: "change one of them",
   });
-}
-
-/** Pixels of a picture of about that shape, within what the field takes; a small one, or the largest with such a side. */
-export function sizeWithin(
-  ratio: number,
-  { bounds }: Pick<Media, "bounds">,
-  largestPx?: number,
-): { width: number; height: number } {
-  const { min_dimension_px: min = 1, max_dimension_px: max = Infinity } = bounds;
-  const long = Math.max(ratio, 1 / ratio);
-  const wanted = largestPx === undefined ? 512 : largestPx / long;
-  const shorter = Math.round(Math.min(Math.max(wanted, min), Math.max(1, max / long)));
-  const longer = Math.round(Math.min(shorter * long, max));
-  return ratio >= 1 ? { width: longer, height: shorter } : { width: shorter, height: longer };
 }
 
 function fitted(step: string, { expected, min, max, verb, asText, otherwise }: Measure): MediaFit {

@@ -1,5 +1,5 @@
 import { own } from "../../kit/own.ts";
-import { greyPng, plainWav } from "../../kit/placeholder-media.ts";
+import { greyPng, plainWav, sizeWithin } from "../../kit/placeholder-media.ts";
 import { type Catalog, resolveInput, traitsOf } from "../../plan/index.ts";
 import { PLACEHOLDER_MEDIA, PLACEHOLDER_VOICE } from "../../plan/kinds/bind-reference.ts";
 import type { Json, PlanStep, Problem, Reference, SubmittingStep } from "../../plan/plan.ts";
@@ -8,7 +8,7 @@ import { type AcceptedMedia, type SchemaLocation, schemaLocation } from "../../p
 import type { MediaStore } from "../media/media-store.ts";
 import type { EstimateCache } from "./estimates.ts";
 import { type EarlierMs, expectedMs, expectedRatio, firstOf, longestMsOf } from "./expected-media.ts";
-import { fitDuration, fitRatio, type MediaFit, sizeWithin } from "./media-fit.ts";
+import { fitDuration, fitRatio, type MediaFit } from "./media-fit.ts";
 
 type Ref = Reference["$ref"];
 
@@ -184,12 +184,12 @@ const LARGEST_PX = 4096;
 /** Of a longer stand-in the upload alone would take its time. */
 const LONGEST_MS = 15 * 60_000;
 
-/** A grey picture or silence, of the expected shape or length, and of the greatest; no few lines can make a film. */
+/** A grey picture or silence, of the expected shape or length, and of the greatest; a film is priced once it is there. */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   if (kind === "image") {
     const fit = fitRatio(path, expectedRatio(source, step), takes);
-    const largest = sizeWithin(fit.value, takes, LARGEST_PX);
-    return { bytes: picture(sizeWithin(fit.value, takes)), longest: picture(largest), fits: [fit] };
+    const largest = sizeWithin(fit.value, takes.bounds, LARGEST_PX);
+    return { bytes: picture(sizeWithin(fit.value, takes.bounds)), longest: picture(largest), fits: [fit] };
   }
   const expected = expectedMs(source, step, earlierMs);
   const fit = fitDuration(path, expected, takes);
