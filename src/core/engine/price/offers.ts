@@ -1,4 +1,4 @@
-import { hash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { AgreedQuote } from "../../journal/events.ts";
 import type { IssuedQuote, QuoteStore } from "../../journal/store.ts";
 import { DAY_MS } from "../../kit/duration.ts";
@@ -6,6 +6,7 @@ import { formatUsd } from "../../kit/money.ts";
 import { own } from "../../kit/own.ts";
 import { canonicalJson, fingerprint, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
 import { type Offer, type QuoteRefusal, QuoteRefusedError } from "../errors.ts";
 import type { StepPrice } from "./totals.ts";
 import { openSteps, total } from "./totals.ts";
@@ -73,8 +74,7 @@ export class Offers {
     const basis = basisOf(offered);
     if (store.isReadOnly === true) return { ...NO_OFFER, maximumUsd: formatUsd(basis.maximumMicros) };
     const at = now();
-    const digest = hash("sha256", canonicalJson([basis, randomBytes(16).toString("hex")])!);
-    const id = `quote_${digest.slice(0, 24)}`;
+    const id = `quote_${randomBytes(12).toString("hex")}`;
     const expiresAt = at + VALID_MS;
     await store.issueQuote({ id, account, basis, expiresAt }, at);
     return { id, maximumUsd: formatUsd(basis.maximumMicros), expiresAt };
@@ -139,20 +139,24 @@ function basisOf({ runId, plan, steps, state, input, prices, maxUnquotedMicros }
   );
   const { max } = total({ ...plan, steps }, known).totalMicros;
   const fields = typeof input === "object" && input !== null && !Array.isArray(input) ? input : { input };
+  // The plan is hashed by the hashes of its steps, as a large one takes long.
+  const hashes = steps.map((step) => fingerprint(step as unknown as Json));
+  const whole = { ...(runId === null ? plan : {}), steps: hashes };
+  const kept = steps.slice(0, MOST_STEPS);
   return {
     runId,
-    plan: fingerprint({ ...(runId === null ? { plan } : { steps }), state } as unknown as Json),
-    input: Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shortHash(value)])),
-    steps: steps.slice(0, MOST_STEPS).map((step) => [step.path, shortHash(step), most.get(step.path) ?? null]),
+    plan: fingerprint({ plan: whole, state } as unknown as Json),
+    input: Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, short(fingerprint(value))])),
+    steps: kept.map(({ path }, index) => [path, short(hashes[index]!), most.get(path) ?? null]),
     maximumMicros: max ?? 0,
     open,
   };
 }
 
 /** A job whose price nothing bounds may cost what the operator allows for one without a price. */
-function withinUnquoted(price: StepPrice, { steps }: Plan, maxUnquotedMicros: number | null): StepPrice {
+function withinUnquoted(price: StepPrice, plan: Plan, maxUnquotedMicros: number | null): StepPrice {
   if (price.mostMicros !== null || maxUnquotedMicros === null) return price;
-  const step = steps.find(({ path }) => path === price.step);
+  const step = stepNamed(plan, price.step);
   const isJob = step !== undefined && traitsOf(step).pricing.by === "quote";
   return isJob ? { ...price, mostMicros: maxUnquotedMicros } : price;
 }
@@ -194,6 +198,7 @@ function isSame(input: Basis["input"], otherInput: Basis["input"]): boolean {
   return canonicalJson(input) === canonicalJson(otherInput);
 }
 
-function shortHash(value: unknown): string {
-  return hash("sha256", canonicalJson(value) ?? "").slice(0, 12);
+/** Enough of a fingerprint to say which part changed. */
+function short(print: string): string {
+  return print.slice(3, 15);
 }
