@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type ChatRequest, ConnectionError } from "../../../src/core/api/index.ts";
+import { eventText } from "../../../src/core/journal/events.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import type { Reference } from "../../../src/core/plan/plan.ts";
 import { pipeline } from "../../../src/index.ts";
@@ -28,6 +29,12 @@ async function typesOf({ show }: FakeShow): Promise<readonly string[]> {
   return types.filter((type) => type.startsWith("chat."));
 }
 
+async function linesOf({ show }: FakeShow): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for await (const { event } of show.events("x")) lines.push(eventText(event) ?? "");
+  return lines;
+}
+
 test("an answer is the step's value, its cost is what its job was charged", async () => {
   const world = await openFakeShow({ says: () => "once upon a time", chatMicros: 1_234 });
   const result = await asked(world);
@@ -42,14 +49,54 @@ test("an answer is the step's value, its cost is what its job was charged", asyn
   expect(await world.journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: 1_234 });
 });
 
-test("an answer whose job cannot be read is had within seconds, and its maximum is booked as not confirmed", async () => {
+/** A service that answers, and whose jobs of chats cannot be read. */
+async function withoutJobs(refusal: Error, answer: object = {}, model: object = {}): Promise<FakeShow> {
   const paidService = new FakePaidService({ catalog: builtInCatalog(), says: () => "once upon a time" });
   const client = paidService.client();
-  paidService.client = () => ({ ...client, job: async () => Promise.reject(apiError(404, "NOT_FOUND")) });
-  const world = await openFakeShow({ paidService });
+  paidService.client = () => ({
+    ...client,
+    job: () => Promise.reject(refusal),
+    chat: async (...args) => ({ ...(await client.chat(...args)), ...answer }),
+    model: async (id) => ({ ...(await client.model("image-1")), id, ...model }),
+  });
+  return openFakeShow({ paidService });
+}
+
+const usage = { promptTokens: 1_000, completionTokens: 500, totalTokens: 1_500, costMicros: null };
+const pricing = { inputMicros: 600_000, outputMicros: 2_200_000 };
+
+test.each([
+  ["with its envelope", apiError(404, "NOT_FOUND")],
+  ["from somebody between", apiError(404, "UNKNOWN", {}, false)],
+  ["for want of a scope", apiError(403, "PERMISSION_DENIED")],
+])(
+  "an answer whose job cannot be read, %s, costs what it says itself, else its tokens by the model's prices",
+  async (_name, refusal) => {
+    const told = await withoutJobs(refusal, { usage, costMicros: 1_234 }, { pricing });
+    const before = told.clock.now();
+    expect(await asked(told, chatStep(), 100_000)).toMatchObject({
+      cost: { micros: 1_234 },
+      report: { unconfirmed: "0.00" },
+    });
+    expect(told.clock.now() - before).toBeLessThan(1_000);
+
+    const counted = await withoutJobs(refusal, { usage, costMicros: null }, { pricing });
+    expect(await asked(counted, chatStep(), 100_000)).toMatchObject({
+      cost: { micros: 1_700 },
+      report: { unconfirmed: "0.0017" },
+    });
+    expect(counted.clock.now() - before).toBeLessThan(3_000);
+    const lines = await linesOf(counted);
+    expect(lines).toContain("answered, cost $0.0017 by its 1500 tokens, not confirmed");
+    expect(await counted.journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: 1_700 });
+  },
+);
+
+test("an answer whose job cannot be read is had within seconds, and its maximum is booked as not confirmed", async () => {
+  const world = await withoutJobs(apiError(404, "NOT_FOUND"), { usage });
   const before = world.clock.now();
   const result = await asked(world, chatStep(), 100_000);
-  expect(world.clock.now() - before).toBeLessThan(15_000);
+  expect(world.clock.now() - before).toBeLessThan(3_000);
   expect(result).toMatchObject({ status: "succeeded", outputs: { story: "once upon a time" } });
   const { cost, unconfirmed, steps } = result.report;
   expect(steps[0]!.attempts).toMatchObject([{ status: "answered", cost, unconfirmed: true }]);

@@ -3,7 +3,7 @@ import { ApiError } from "../errors/api-error.ts";
 import type { CallOptions } from "../http/call.ts";
 import type { Endpoints, Listing, PageQuery } from "../http/endpoints.ts";
 import { segment } from "../options.ts";
-import { anything, chargeOf, optional, pageOf, record, text, wire, withDefault } from "../wire.ts";
+import { anything, chargeOf, micros, optional, pageOf, record, text, wire, withDefault } from "../wire.ts";
 import { type JobSummary, jobPage } from "./jobs.ts";
 
 const summaryFields = {
@@ -20,8 +20,27 @@ const modelSummary = wire(summaryFields);
 /** A catalog entry. A list may carry nothing but id and name. */
 export type ModelSummary = z.output<typeof modelSummary>;
 
-const model = wire({ ...summaryFields, inputSchema: record, outputSchema: record });
+const tokenPrices = wire(
+  { inputMicros: micros, outputMicros: micros },
+  { inputMicros: "usd_per_1m_input_tokens", outputMicros: "usd_per_1m_output_tokens" },
+);
+
+const modelFields = wire({
+  ...summaryFields,
+  inputSchema: record,
+  outputSchema: record,
+  /** Of a language model: micro-dollars for a million tokens. */
+  pricing: optional(tokenPrices),
+});
+const model = z.preprocess(withPricing, modelFields);
 export type Model = z.output<typeof model>;
+
+/** Prices stand in an object whose name is not published. */
+function withPricing(answer: unknown): unknown {
+  if (typeof answer !== "object" || answer === null || "pricing" in answer) return answer;
+  const found = Object.values(answer).find((part) => typeof part === "object" && part !== null && "pricing" in part);
+  return found === undefined ? answer : { ...answer, pricing: found.pricing };
+}
 
 const voice = wire({
   id: z.string(),

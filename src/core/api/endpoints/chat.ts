@@ -5,7 +5,7 @@ import { ConnectionError } from "../errors/client-errors.ts";
 import { type CallOptions, decode, errorOf, type HttpContext, mayRepeat, withRetries } from "../http/call.ts";
 import type { Endpoints } from "../http/endpoints.ts";
 import { type OpenStream, openStream, readStream } from "../stream/stream.ts";
-import { listOf, number, optional, text, wire, withDefault } from "../wire.ts";
+import { listOf, number, optional, optionalMicros, text, wire, withDefault } from "../wire.ts";
 
 /** A chat-completions request in the common form; unlisted fields are sent as they are. */
 export interface ChatRequest {
@@ -14,7 +14,13 @@ export interface ChatRequest {
   readonly [field: string]: unknown;
 }
 
-const chatUsage = wire({ promptTokens: number, completionTokens: number, totalTokens: number });
+const chatUsage = wire({
+  promptTokens: number,
+  completionTokens: number,
+  totalTokens: number,
+  /** Where the service says here what the answer cost. */
+  costMicros: optionalMicros.catch(null),
+});
 export type ChatUsage = z.output<typeof chatUsage>;
 
 export interface ChatCompletion {
@@ -25,6 +31,8 @@ export interface ChatCompletion {
   readonly content: string | null;
   readonly finishReason: string | null;
   readonly usage: ChatUsage | null;
+  /** What it cost, where the answer itself says so; else its job does. Micro-dollars. */
+  readonly costMicros: number | null;
   /** The whole answer, for what is not listed here. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
@@ -35,6 +43,7 @@ const completion = z
     model: text,
     choices: listOf(z.object({ message: optional(z.object({ content: text })), finish_reason: text })),
     usage: optional(chatUsage),
+    cost: optionalMicros.catch(null),
   })
   .transform(
     (answer): ChatCompletion => ({
@@ -43,6 +52,7 @@ const completion = z
       content: answer.choices[0]?.message?.content ?? null,
       finishReason: answer.choices[0]?.finish_reason ?? null,
       usage: answer.usage,
+      costMicros: answer.cost ?? answer.usage?.costMicros ?? null,
       raw: answer,
     }),
   );

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { verdictOf, verdicts } from "../../answers/index.ts";
-import { answerOf, type ChatCompletion, sleep } from "../../api/index.ts";
+import { ApiError, answerOf, type ChatCompletion, sleep } from "../../api/index.ts";
 import { valueProblems } from "../../catalog/index.ts";
 import type { JournalError, RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
@@ -21,6 +21,8 @@ type Chat = Extract<Command, { readonly type: "chat" }>;
 const ANSWER_MS = 10 * 60_000;
 /** Between two looks at the bill of an answer, milliseconds. */
 const PATIENT_MS = 4_000;
+/** The same while there is no such job. */
+const SHORT_MS = 1_000;
 const BILL_WAITS_MS = [0, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
 const MAX_ANSWER_CHARACTERS = 1_000_000;
 const TOO_LONG: Read = { ok: false, message: `The answer has more than ${MAX_ANSWER_CHARACTERS} characters.` };
@@ -42,10 +44,7 @@ export const chat: Effect<"chat"> = async (command, context) => {
   const ask = () => context.client.chat(body, { priority: placed(context, 100), timeoutMs: ANSWER_MS });
   const reply = await untilTaken(step, ask, context);
   if ("verdict" in reply) return unanswered(command, context, reply);
-  const known = await billOf(reply.id, context);
-  const cost =
-    known === null ? ({ costMicros: command.maxCostMicros, isUnconfirmed: true } as const) : { costMicros: known };
-  const bill = { step, attempt, jobId: reply.id, ...cost };
+  const bill = { step, attempt, jobId: reply.id, ...(await billOf(reply, command, context)) };
   const read = readAnswer(reply, schema);
   if (read.ok) return done({ type: "chat.answered", ...bill, value: read.value });
   const error: JournalError = { code: ownText("ANSWER_INVALID"), message: cleanText(read.message), retryable: true };
@@ -110,20 +109,35 @@ function withoutFence(content: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/i.exec(content)?.[1] ?? content;
 }
 
-/** What the answer really cost, from its job; null where the service does not say, even after a while. */
-async function billOf(jobId: string, { client, clock, signal }: EffectContext): Promise<number | null> {
+type Bill = Pick<Extract<RunEvent, { readonly type: "chat.answered" }>, "costMicros" | "isUnconfirmed" | "tokens">;
+
+/** What the answer cost: as it says itself, or its job; else by its tokens and the model's prices; else its maximum. */
+async function billOf(reply: ChatCompletion, { model, maxCostMicros }: Chat, context: EffectContext): Promise<Bill> {
+  const known = reply.costMicros ?? (await billOfJob(reply.id, context));
+  if (known !== null) return { costMicros: known };
+  const { promptTokens = null, completionTokens = null } = reply.usage ?? {};
+  const read = promptTokens === null ? null : await context.client.model(model).catch(() => null);
+  const pricing = read?.pricing ?? null;
+  if (promptTokens === null || completionTokens === null || pricing === null)
+    return { costMicros: maxCostMicros, isUnconfirmed: true };
+  const micros = (promptTokens * pricing.inputMicros + completionTokens * pricing.outputMicros) / 1e6;
+  return { costMicros: Math.ceil(micros), isUnconfirmed: true, tokens: promptTokens + completionTokens };
+}
+
+/** Null where the service does not say, even after a while. */
+async function billOfJob(jobId: string, { client, clock, signal }: EffectContext): Promise<number | null> {
   let isMissing = false;
   for (const waitMs of BILL_WAITS_MS) {
-    // A stop waits for the first polls, which mostly find the bill, and a job that is not there by then is none to be read.
+    // A stop waits for the first polls, which mostly find the bill; a job that is not there by then is none to be read.
     const isShort = waitMs <= PATIENT_MS;
-    if ((signal.aborted || isMissing) && !isShort) break;
+    if ((signal.aborted && !isShort) || (isMissing && waitMs > SHORT_MS)) break;
     if (waitMs > 0) await sleep(clock, waitMs, isShort ? undefined : signal).catch(() => {});
     try {
       const { costMicros } = await client.job(jobId);
       if (costMicros !== null) return costMicros;
     } catch (error) {
       const answer = answerOf(error);
-      isMissing = answer === "404";
+      isMissing = error instanceof ApiError && error.status === 404;
       const isRefused = answer === null || !verdicts[verdictOf("settle", answer)].retried;
       if (isRefused && !isMissing) break;
     }

@@ -15,8 +15,10 @@ interface OfChat {
 interface Charged extends OfChat {
   readonly jobId: string | null;
   readonly costMicros: number;
-  /** The service did not say what it cost: it is taken to have cost its maximum. */
+  /** The service did not say what it cost: it is taken to have cost its maximum, or what `tokens` cost. */
   readonly isUnconfirmed?: true;
+  /** Used by an answer that is booked by the prices of its model. */
+  readonly tokens?: number;
 }
 
 /** Requests to a chat model. */
@@ -60,8 +62,10 @@ export const chatEvents: EventTable<ChatEvent> = {
     changes: "step",
     ledger: ({ step, attempt, costMicros }) => ({ type: "settle", step, attempt, costMicros }),
     timeline: (timeline, { step }) => timeline.close(step),
-    line: ({ costMicros, isUnconfirmed }) =>
-      line(`answered, cost $${formatUsd(costMicros)}${isUnconfirmed === true ? " at most, not confirmed" : ""}`),
+    line: ({ costMicros, isUnconfirmed, tokens }) => {
+      const by = tokens === undefined ? " at most" : ` by its ${tokens} tokens`;
+      return line(`answered, cost $${formatUsd(costMicros)}${isUnconfirmed === true ? `${by}, not confirmed` : ""}`);
+    },
     ...ignoredBy("media", "incident", "notice"),
   },
   "chat.failed": {
