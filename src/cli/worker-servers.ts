@@ -52,7 +52,8 @@ export async function serveWorker(
   if (webhooks !== null) {
     const onDelivery = (jobId: string, { outcome }: { readonly outcome: string }) =>
       output.say(`Webhook of ${visible(jobId)}: ${outcome}.`);
-    const receive = nodeHandler(createWebhookReceiver({ show, engine, onDelivery }));
+    const onNews = (message: string) => output.say(visible(message));
+    const receive = nodeHandler(createWebhookReceiver({ show, engine, onDelivery, onNews }));
     ends.push(await serve("--webhooks", host, webhooks, (request, response) => void receive(request, response)));
     output.say(`Takes webhooks of the service on ${visible(host)}, port ${webhooks}.`);
   }

@@ -97,8 +97,10 @@ export {
   verifyLogDrain,
 } from "./webhooks/drain-handler.ts";
 export {
+  type AccountEvent,
   type NotificationVerdict,
   type RunNotification,
+  type TopOffFailure,
   verifyNotification,
   verifyWebhook,
   type WebhookDelivery,

@@ -1,5 +1,5 @@
-import { createWebhookHandler, type WebhookHandlerOptions } from "../../core/api/index.ts";
-import type { Showrunner } from "../../internal.ts";
+import { type AccountEvent, createWebhookHandler, type WebhookHandlerOptions } from "../../core/api/index.ts";
+import { formatUsd, type Showrunner } from "../../internal.ts";
 import type { Engine } from "./engine.ts";
 
 export interface WebhookReceiverOptions
@@ -11,6 +11,8 @@ export interface WebhookReceiverOptions
   readonly onDelivery?:
     | ((jobId: string, hinted: Awaited<ReturnType<Showrunner["engine"]["hint"]>>) => void)
     | undefined;
+  /** Called for each genuine delivery that is of no job, with a sentence for people. */
+  readonly onNews?: ((message: string) => void) | undefined;
 }
 
 /** The commit that brings a job may be under way when its webhook comes: looked at once more after so long, milliseconds. */
@@ -22,7 +24,7 @@ const AGAIN_MS = 2_000;
  * processes. It changes nothing else: what became of a job is read from the service.
  */
 export function createWebhookReceiver(options: WebhookReceiverOptions): (request: Request) => Promise<Response> {
-  const { show, engine, onDelivery, ...checks } = options;
+  const { show, engine, onDelivery, onNews, ...checks } = options;
   const tell = async (id: string, jobId: string) => {
     const hinted = await show.engine.hint({ id, jobId });
     onDelivery?.(jobId, hinted);
@@ -34,10 +36,26 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): (request
     client: show.client,
     // The journal knows which were seen, for all processes.
     seen: { has: async () => false, add: async () => {} },
+    async onAccountEvent(event) {
+      const message = newsOf(event);
+      onNews?.(message);
+      if (show.notifications.target === null) return;
+      // What is not taken is delivered again by the service.
+      const { id, event: name } = event;
+      const error = await show.notifications.tell({ id, event: name, message, next: null });
+      if (error !== null) throw new Error(error);
+    },
     async onEvent({ id, job: { jobId }, redelivery, signedAt }) {
       const name = redelivery ? `${id} redelivered ${signedAt}` : id;
       if ((await tell(name, jobId)) !== "early") return;
       setTimeout(() => void tell(name, jobId).catch(() => {}), AGAIN_MS).unref();
     },
   });
+}
+
+function newsOf({ event, topOffFailure }: AccountEvent): string {
+  if (topOffFailure === null) return `The service reports ${event}, which this version does not know.`;
+  const { reason, amountAttemptedMicros, balanceMicros } = topOffFailure;
+  const [amount, balance] = [amountAttemptedMicros, balanceMicros].map(formatUsd);
+  return `The automatic top-up of the wallet by $${amount} failed (${reason}); $${balance} are left. Runs pause once that is spent: add funds, or mend the payment method, in the service's console.`;
 }

@@ -2,6 +2,7 @@ import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto
 import { z } from "zod";
 import { type JobResult, jobResult } from "../endpoints/jobs.ts";
 import { parseJson } from "../redactor.ts";
+import { currency, micros, text, wire, withDefault } from "../wire.ts";
 
 /** What the signature of a delivery covers, beside the bytes of its body. */
 export interface SignedParts {
@@ -59,11 +60,10 @@ export interface WebhookDelivery {
   readonly brand?: string | null | undefined;
 }
 
-/** A terminal event of one job. The body is a hint with signed URLs; the job read afresh is the truth. */
-export interface WebhookEvent {
+interface Delivered {
   /** The same for the delivery, its retries and its replays: what to dedupe on. */
   readonly id: string;
-  /** job.completed, job.failed, or a kind that this version does not know. */
+  /** job.completed, job.failed, billing.top_off_failed, or a kind that this version does not know. */
   readonly event: string;
   /** A requested replay: handle it although its id was seen. */
   readonly redelivery: boolean;
@@ -72,7 +72,30 @@ export interface WebhookEvent {
   /** Instant of signing, epoch milliseconds. */
   readonly signedAt: number;
   readonly brand: string;
+}
+
+/** A terminal event of one job. The body is a hint with signed URLs; the job read afresh is the truth. */
+export interface WebhookEvent extends Delivered {
   readonly job: JobResult;
+}
+
+const topOffFailure = wire({
+  /** `payment_method_declined`, or another. */
+  reason: withDefault(z.string(), "unknown"),
+  amountAttemptedMicros: micros,
+  balanceMicros: micros,
+  currency,
+  createdAt: text,
+});
+
+/** Why the wallet was not filled up. Amounts in micro-dollars. */
+export type TopOffFailure = z.output<typeof topOffFailure>;
+
+/** An event of the account, which belongs to no job; sent to the default webhook alone. */
+export interface AccountEvent extends Delivered {
+  readonly job: null;
+  /** Of billing.top_off_failed; null of a kind that this version does not know. */
+  readonly topOffFailure: TopOffFailure | null;
 }
 
 /** Why a delivery was not accepted. */
@@ -85,7 +108,7 @@ export type WebhookRefusal =
   | "malformed-key";
 
 export type WebhookVerdict =
-  | { readonly ok: true; readonly event: WebhookEvent }
+  | { readonly ok: true; readonly event: WebhookEvent | AccountEvent }
   | { readonly ok: false; readonly reason: WebhookRefusal };
 
 interface SignedHeaders {
@@ -102,21 +125,32 @@ interface SignedHeaders {
 export function verifyWebhook(delivery: WebhookDelivery): WebhookVerdict {
   const verdict = verifySignature(delivery);
   if (!verdict.ok) return verdict;
-  const job = jobResult.safeParse(parseJson(Buffer.from(delivery.body).toString("utf8")));
-  if (!job.success) return refuse("malformed-body");
   const { brand, id, event, timestamp, redelivery, attempt } = verdict.signed;
-  return {
-    ok: true,
-    event: {
-      id,
-      event,
-      brand,
-      redelivery: redelivery === "true",
-      job: job.data,
-      attempt: /^\d{1,6}$/.test(attempt ?? "") ? Number(attempt) : null,
-      signedAt: Number(timestamp) * 1000,
-    },
+  const about = contentOf(event, parseJson(Buffer.from(delivery.body).toString("utf8")));
+  if (about === null) return refuse("malformed-body");
+  const delivered = {
+    id,
+    event,
+    brand,
+    redelivery: redelivery === "true",
+    attempt: /^\d{1,6}$/.test(attempt ?? "") ? Number(attempt) : null,
+    signedAt: Number(timestamp) * 1000,
   };
+  return { ok: true, event: { ...delivered, ...about } };
+}
+
+/** What the body is about, by the signed name of its event; null where it is not what the name says. */
+function contentOf(
+  event: string,
+  body: unknown,
+): Pick<WebhookEvent, "job"> | Pick<AccountEvent, "job" | "topOffFailure"> | null {
+  if (event === "billing.top_off_failed") {
+    const read = topOffFailure.safeParse(body);
+    return read.success ? { job: null, topOffFailure: read.data } : null;
+  }
+  if (event.startsWith("billing.")) return { job: null, topOffFailure: null };
+  const read = jobResult.safeParse(body);
+  return read.success ? { job: read.data } : null;
 }
 
 /** Checks all but the body's shape. */

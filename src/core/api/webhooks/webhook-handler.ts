@@ -4,6 +4,7 @@ import type { Client } from "../client.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Logger, silentLogger } from "../redactor.ts";
 import {
+  type AccountEvent,
   checkHeaders,
   verifyWebhook,
   type WebhookEvent,
@@ -89,8 +90,10 @@ export interface WebhookHandlerOptions {
   readonly client?: Pick<Client, "webhooks" | "notify" | "expectWebhooks"> | undefined;
   /** Base64 of the signing key, in place of fetching it through the client. It is then never refreshed. */
   readonly publicKey?: string | undefined;
-  /** Handles one event. What it throws makes the service deliver again later. */
+  /** Handles one event of a job. What it throws makes the service deliver again later. */
   readonly onEvent?: ((event: WebhookEvent) => void | Promise<void>) | undefined;
+  /** Handles what is of no job, such as a top-up of the wallet that failed; likewise. Default: a warning of the logger. */
+  readonly onAccountEvent?: ((event: AccountEvent) => void | Promise<void>) | undefined;
   /** Which events were handled before. Default: the newest 100 000 of this process; see `seenInFile`. */
   readonly seen?: SeenEvents | undefined;
   /** Accept only this brand's headers. Default: any. */
@@ -178,17 +181,20 @@ async function verdictOf(
 }
 
 /** Handles each id once, redeliveries again, and deliveries of one event that come at the same time together. */
-function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent) => Promise<void> {
-  const seen = options.seen ?? seenInMemory();
+function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | AccountEvent) => Promise<void> {
+  const { seen = seenInMemory(), logger = silentLogger } = options;
+  const warn = ({ id, event, topOffFailure }: AccountEvent) =>
+    logger.warn({ id, event, ...topOffFailure }, "event of the account");
   const inFlight = new Map<string, Promise<void>>();
-  const handle = async (event: WebhookEvent) => {
+  const handle = async (event: WebhookEvent | AccountEvent) => {
     // An operator may replay an event, each time signed anew; the same signed replay counts once.
     const id = event.redelivery ? `${event.id} redelivered ${event.signedAt}` : event.id;
     if (await seen.has(id)) return;
-    await options.onEvent?.(event);
+    if (event.job === null) await (options.onAccountEvent ?? warn)(event);
+    else await options.onEvent?.(event);
     await seen.add(id);
     if (event.redelivery) await seen.add(event.id);
-    options.client?.notify(event.job.jobId);
+    if (event.job !== null) options.client?.notify(event.job.jobId);
   };
   return (event) => {
     const key = `${event.redelivery} ${event.id}`;

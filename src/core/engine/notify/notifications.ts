@@ -30,6 +30,8 @@ export interface Notifications {
   publicKey(): Promise<string>;
   /** Sends a test notification. Null when it was delivered, else the error. */
   test(): Promise<string | null>;
+  /** Sends news that are of no run, at once. Null when they were delivered, else the error. */
+  tell(news: Pick<RunNotification, "id" | "event" | "message" | "next">): Promise<string | null>;
 }
 
 /** Throws `InvalidOptionError` when the target is neither URL nor command. */
@@ -38,39 +40,26 @@ export function openNotifications(options: NotifyOptions = {}): Notifications & 
   const target = notifyTarget(options.notify, env);
   const key = () => signingKey(resolve(join(folderOf(options, env), "notify-key.pem")), env);
   const send = target === null ? null : senderOf(target, key, env);
+  const tell: Notifications["tell"] = async (news) => {
+    if (send === null) return "no target for notifications is set";
+    const at = Date.now();
+    const { id, event } = news;
+    const body = JSON.stringify({ ...OF_NO_RUN, ...news, at: new Date(at).toISOString() } satisfies RunNotification);
+    return send({ id, event, body, attempt: 1, at }, AbortSignal.timeout(ATTEMPT_MS));
+  };
   return {
     send,
     target: target === null ? null : shownTarget(target),
     publicKey: async () => publicKeyOf(await key()),
-    test: async () => {
-      if (send === null) return "no target for notifications is set";
-      const at = Date.now();
-      const id = `test:${randomUUID()}`;
-      const body = JSON.stringify(testNotification(id, at));
-      return send({ id, event: "notify.test", body, attempt: 1, at }, AbortSignal.timeout(ATTEMPT_MS));
-    },
+    tell,
+    test: () =>
+      tell({ id: `test:${randomUUID()}`, event: "notify.test", message: "Showrunner can reach you here.", next: null }),
   };
 }
 
-function testNotification(id: string, at: number): RunNotification {
-  const none = {
-    run: null,
-    pipeline: null,
-    title: null,
-    status: null,
-    reason: null,
-    step: null,
-    cost_usd: null,
-    next: null,
-  };
-  return {
-    id,
-    event: "notify.test",
-    at: new Date(at).toISOString(),
-    message: "Showrunner can reach you here.",
-    ...none,
-  };
-}
+const OF_NO_RUN = {
+  ...{ run: null, pipeline: null, title: null, status: null, reason: null, step: null, cost_usd: null },
+};
 
 function folderOf({ journal, mediaDir }: NotifyOptions, env: NonNullable<NotifyOptions["env"]>): string {
   const file = journal ?? env.SHOWRUNNER_JOURNAL;
