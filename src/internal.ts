@@ -71,6 +71,7 @@ export {
   traitsOf,
 } from "./core/plan/index.ts";
 export { FOR_CALLERS, type Json, type Reference } from "./core/plan/plan.ts";
+export { suggestedValues } from "./core/plan/schema/schema.ts";
 export { suggest } from "./core/plan/suggest.ts";
 export { type OpenDecision, openDecisions } from "./core/run/decisions.ts";
 export { foresee } from "./core/run/inbox.ts";

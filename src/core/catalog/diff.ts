@@ -1,7 +1,7 @@
 import type { Catalog, CatalogModel, JsonSchema } from "../plan/index.ts";
 import { type AcceptedMedia, schemaLocation } from "../plan/schema/field.ts";
 import { maxOutputsOf, yieldsOf } from "../plan/schema/model-facts.ts";
-import { applicable, isSchema, propertySchemas } from "../plan/schema/schema.ts";
+import { applicable, isSchema, propertySchemas, suggestedValues } from "../plan/schema/schema.ts";
 import { type Combination, combinationTable } from "./combination-table.ts";
 
 /** One difference between two catalogs. */
@@ -94,7 +94,10 @@ function fieldsOf(schema: JsonSchema): ReadonlyMap<string, Field> {
         isRequired: required.has(name),
         takes: takesText(location.property(name)?.takes),
         preset: preset === undefined ? null : JSON.stringify(preset),
-        values: Array.isArray(values) ? values.map((value) => JSON.stringify(value)) : null,
+        values:
+          Array.isArray(values) && schemas.every((part) => suggestedValues(part) === null)
+            ? values.map((value) => JSON.stringify(value))
+            : null,
         parts: schemas,
       };
       return [name, field];

@@ -17,6 +17,11 @@ test.each<readonly [string, z.ZodType, Control]>([
   ["a number", z.number(), { type: "number", isInteger: false, min: null, max: null }],
   ["a boolean", z.boolean(), { type: "switch" }],
   ["a choice", z.enum(["16:9", "9:16"]), { type: "choice", values: ["16:9", "9:16"] }],
+  [
+    "a text with suggestions",
+    z.union([z.enum(["en", "de"]), z.string()]),
+    { ...(text as Control & { readonly type: "text" }), suggested: ["en", "de"] },
+  ],
   ["a choice of literals", z.union([z.literal(1), z.literal("b")]), { type: "choice", values: [1, "b"] }],
   ["a file with a default", file("audio").default("/a.wav"), { type: "file", kind: "audio" }],
   ["files", z.array(file("image")).max(3), { type: "list", item: { type: "file", kind: "image" }, min: 0, max: 3 }],

@@ -1,6 +1,13 @@
 import type { CatalogModel, JsonSchema } from "../../plan/index.ts";
 import { isMediaReference, type SchemaLocation, schemaLocation } from "../../plan/schema/field.ts";
-import { applicable, branches, isSchema, localRef, propertySchemas } from "../../plan/schema/schema.ts";
+import {
+  applicable,
+  branches,
+  isSchema,
+  localRef,
+  propertySchemas,
+  suggestedValues,
+} from "../../plan/schema/schema.ts";
 import { comment, fieldDocs } from "./docs.ts";
 
 /** Nested deeper than this, a value is `unknown`; the plan still checks it against the schema. */
@@ -73,6 +80,13 @@ class TypeWriter {
   #shape(schema: JsonSchema, location: SchemaLocation | null, indent: string, depth: number): string {
     if (Array.isArray(schema.enum)) return union(schema.enum.map(literal));
     if (schema.const !== undefined) return literal(schema.const);
+    const suggested = suggestedValues(schema);
+    if (suggested !== null) {
+      const isNullable = [schema, ...branches(schema, "anyOf")].some(
+        ({ type, nullable }) => nullable === true || [type].flat().includes("null"),
+      );
+      return union([...suggested.map(literal), "(string & {})", ...(isNullable ? ["null"] : [])]);
+    }
     const types = [schema.type].flat().filter((type) => typeof type === "string");
     if (types.length > 0) {
       const written = union(types.map((type) => this.#ofType(type, schema, location, indent, depth)));

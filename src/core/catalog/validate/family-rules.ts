@@ -1,7 +1,7 @@
 import { type FamilyCondition, type FamilyRule, OURS } from "../../families/index.ts";
 import type { FieldProblem, JsonSchema } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
-import { applicable, isSchema, itemSchemas } from "../../plan/schema/schema.ts";
+import { applicable, isSchema, itemSchemas, suggestedValues } from "../../plan/schema/schema.ts";
 import { listed, shown } from "./explain.ts";
 
 type Fields = { readonly [name: string]: Json };
@@ -173,6 +173,7 @@ export function presetOf(schemas: readonly JsonSchema[]): unknown {
 
 /** The values that a field accepts; null where they are no closed set. */
 export function acceptedOf(schemas: readonly JsonSchema[]): readonly unknown[] | null {
+  if (schemas.some((schema) => suggestedValues(schema) !== null)) return null;
   const closed = schemas.filter((schema) => Array.isArray(schema.enum) || "const" in schema);
   return closed.length === 0 ? null : closed.flatMap((schema) => schema.enum ?? [schema.const]);
 }

@@ -30,6 +30,19 @@ function decode(part: string): string {
   }
 }
 
+/**
+ * The values that an open set suggests: an `anyOf` of an enum of texts and any text, with `type: string` beside it or not. Null
+ * for any other schema.
+ */
+export function suggestedValues(schema: JsonSchema): readonly string[] | null {
+  const choices = branches(schema, "anyOf");
+  const isOpen = choices.some(
+    ({ type, ...rest }) => type === "string" && rest.enum === undefined && rest.const === undefined,
+  );
+  const values = choices.flatMap((choice) => (Array.isArray(choice.enum) ? choice.enum : []));
+  return isOpen && values.length > 0 && values.every((value) => typeof value === "string") ? values : null;
+}
+
 const COMBINATORS = ["allOf", "anyOf", "oneOf"];
 const CONDITIONALS = ["then", "else"];
 /** A schema may refer to itself; this bounds how many of its parts are read for one value. */

@@ -79,7 +79,13 @@ export interface FieldView {
 
 /** How a value is entered. `json`: as text, since no other control fits its schema. */
 export type Control =
-  | { readonly type: "text"; readonly minLength: number; readonly maxLength: number | null }
+  | {
+      readonly type: "text";
+      readonly minLength: number;
+      readonly maxLength: number | null;
+      /** Values to choose from; any other text is accepted too. */
+      readonly suggested?: readonly string[];
+    }
   | { readonly type: "number"; readonly isInteger: boolean; readonly min: number | null; readonly max: number | null }
   | { readonly type: "switch" }
   | { readonly type: "choice"; readonly values: readonly (string | number)[] }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { own } from "../../../core/kit/own.ts";
-import type { Json } from "../../../internal.ts";
+import { type Json, suggestedValues } from "../../../internal.ts";
 import type { Control, FieldView, OfferedView, StepInputView } from "./action-wire.ts";
 import { cut } from "./truncate.ts";
 
@@ -66,7 +66,8 @@ export function stepForm(
   );
   const more = Object.entries(known).flatMap(([name, one]) => {
     const control = given.includes(name) ? null : controlOf(one, MOST_LEVELS);
-    return control !== null && SMALL.has(control.type) ? [field(name, control)] : [];
+    const isSmall = control !== null && (SMALL.has(control.type) || (control.type === "text" && control.suggested));
+    return isSmall ? [field(name, control)] : [];
   });
   const fields = [...present, ...more];
   return { fields: fields.length === 0 ? null : fields, why: null, text: JSON.stringify(plain, null, 2) };
@@ -95,6 +96,8 @@ function controlOf(schema: Schema, levels: number): Control {
   const values = choiceOf(schema);
   if (values !== null) return { type: "choice", values };
   const { type, minLength = 0, maxLength = null, minimum: min = null, maximum: max = null } = schema;
+  const suggested = suggestedValues({ ...schema });
+  if (suggested !== null) return { type: "text", minLength, maxLength, suggested };
   if (type === "string") return { type: "text", minLength, maxLength };
   if (type === "integer" || type === "number") {
     // Every integer of the schema language has these bounds; nobody needs to read them.
@@ -132,7 +135,7 @@ function choiceOf(schema: Schema): readonly (string | number)[] | null {
 function initialValue(schema: Schema): unknown {
   if (schema.default !== undefined) return schema.default;
   if (schema.showrunnerFile !== undefined) return "";
-  const choice = choiceOf(schema);
+  const choice = choiceOf(schema) ?? suggestedValues({ ...schema });
   if (choice !== null) return choice[0];
   switch (schema.type) {
     case "string":

@@ -18,6 +18,25 @@ const asText = (value: unknown) =>
   value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
 
 export function TextEntry({ control, required, label, value, onChange }: Of<"text">) {
+  const id = useId();
+  if (control.suggested !== undefined) {
+    return (
+      <>
+        <input
+          aria-label={label}
+          list={id}
+          required={required}
+          value={asText(value)}
+          onInput={({ currentTarget: { value: text } }) => onChange(text === "" && !required ? undefined : text)}
+        />
+        <datalist id={id}>
+          {control.suggested.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+      </>
+    );
+  }
   return (
     <textarea
       rows={1}
