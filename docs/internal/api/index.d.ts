@@ -117,6 +117,7 @@ interface ModelAnswer {
 interface CatalogClient {
   models(): AsyncIterable<{
     readonly id: string;
+    readonly modality?: string | null;
   }>;
   model(id: string): Promise<ModelAnswer>;
   modelJobs?(id: string): AsyncIterable<unknown>;

@@ -6,7 +6,7 @@ import { catalogOf, described, type ModelAnswer } from "./catalog.ts";
 
 /** What the catalog needs of a client; the v3 client has it. Errors carry `status`, `code` and `replacedBy`. */
 export interface CatalogClient {
-  models(): AsyncIterable<{ readonly id: string }>;
+  models(): AsyncIterable<{ readonly id: string; readonly modality?: string | null }>;
   model(id: string): Promise<ModelAnswer>;
   /** Jobs of a model, of one for chat too; the first answer tells whether it exists. */
   modelJobs?(id: string): AsyncIterable<unknown>;
@@ -41,12 +41,13 @@ export async function readCatalog(
   ids: readonly string[] | undefined,
   looks: readonly Promise<ChatLook>[],
 ): Promise<Catalog> {
-  const requested = [...new Set(ids ?? (await listedIds(client)))];
+  const requested = [...new Set(ids ?? (await listOf(client)).map(({ id }) => id))];
   const advice = new Map<string, string>();
   const found = await Promise.all(requested.map((id) => fetchModel(client, id, (text) => void advice.set(id, text))));
   const models = found.filter((model) => model !== null);
   // Only for "did you mean": a list that cannot be read is no problem of the plan.
-  const others = models.length < requested.length ? await listedIds(client).catch(() => []) : [];
+  const listed = models.length < requested.length ? await listOf(client).catch(() => []) : [];
+  const others = listed.filter(({ modality }) => modality !== "text").map(({ id }) => id);
   const lacking = new Set<string>();
   for (const looked of await Promise.all(looks)) {
     if (looked.model !== null) models.push(looked.model);
@@ -117,8 +118,8 @@ export interface PullOptions {
   readonly onProgress?: ((read: number, all: number) => void) | undefined;
 }
 
-async function listOf(client: PullClient): Promise<readonly ModelInList[]> {
-  const listed: ModelInList[] = [];
+async function listOf<T>(client: { models(): AsyncIterable<T> }): Promise<readonly T[]> {
+  const listed: T[] = [];
   for await (const model of client.models()) listed.push(model);
   return listed;
 }
@@ -138,12 +139,6 @@ function asLastKnown(model: CatalogModel, before: CatalogModel | null): CatalogM
     ...(message !== undefined && { message }),
     ...(replacedBy !== undefined && { replacedBy }),
   };
-}
-
-async function listedIds(client: CatalogClient): Promise<string[]> {
-  const ids: string[] = [];
-  for await (const { id } of client.models()) ids.push(id);
-  return ids;
 }
 
 async function fetchModel(

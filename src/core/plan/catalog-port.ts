@@ -7,7 +7,7 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
 /** A model as the catalog describes it. */
 export interface CatalogModel {
   readonly id: string;
-  /** image, video, audio, or a kind that this version does not know. */
+  /** image, video, audio, text of a language model, or a kind that this version does not know. */
   readonly modality: string;
   readonly name: string | null;
   readonly description: string | null;

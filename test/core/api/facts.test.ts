@@ -11,6 +11,7 @@ import {
   outputItem,
   statusBody,
 } from "../../support/fake-service.ts";
+import { skippingClock } from "../../support/simulated-clock.ts";
 
 const setUp = clientSetup();
 afterEach(() => void vi.unstubAllGlobals());
@@ -361,7 +362,9 @@ describe("webhooks and deliveries", () => {
   });
 
   test("a redelivery while one is in flight is a 409 that is not repeated", async () => {
-    const { client, service } = await setUp([failure(409, "ALREADY_IN_PROGRESS")]);
+    const { client, service } = await setUp([
+      failure(409, "ALREADY_IN_PROGRESS", { retryable: true }, { "retry-after": "5" }),
+    ]);
     expect(await fails(client.webhooks.redeliver("job_1"))).toMatchObject({ status: 409 });
     expect(service.seen).toHaveLength(1);
   });
@@ -393,11 +396,20 @@ describe("deleting", () => {
     expect(service.seen).toHaveLength(2);
   });
 
-  test("a 409 is waited out, bounded, or thrown when nobody wants to wait", async () => {
-    const busy = failure(409, "ALREADY_IN_PROGRESS");
-    const { client, service } = await setUp([busy, busy, json(204, undefined)]);
+  test.each([
+    ["", failure(409, "ALREADY_IN_PROGRESS"), 6_000],
+    [
+      ", as long as it asks for",
+      failure(409, "ALREADY_IN_PROGRESS", { retryable: true }, { "retry-after": "7" }),
+      14_000,
+    ],
+  ])("a 409 is waited out%s, bounded, or thrown when nobody wants to wait", async (_name, busy, waitMs) => {
+    const clock = skippingClock();
+    const { client, service } = await setUp([busy, busy, json(204, undefined)], { clock });
+    const before = clock.now();
     await client.deleteJob("job_1");
     expect(service.seen).toHaveLength(3);
+    expect(clock.now() - before).toBe(waitMs);
     const { client: never } = await setUp([busy]);
     expect(await fails(never.deleteJob("job_1"))).toMatchObject({ status: 409 });
     const { client: hasty, service: asked } = await setUp([busy]);

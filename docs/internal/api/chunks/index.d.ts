@@ -824,7 +824,7 @@ declare const modelSummary: Wire<{
   logoUrl: Field<string | null>;
 }>;
 type ModelSummary = z.output<typeof modelSummary>;
-declare const model: Wire<{
+declare const model: z.ZodPreprocess<Wire<{
   id: z.ZodString; 
   modality: Field<string | null>;
   name: Field<string | null>;
@@ -832,8 +832,12 @@ declare const model: Wire<{
   priceDescription: Field<string | null>;
   logoUrl: Field<string | null>;
   inputSchema: Field<Readonly<Record<string, unknown>> | null>;
-  outputSchema: Field<Readonly<Record<string, unknown>> | null>;
-}>;
+  outputSchema: Field<Readonly<Record<string, unknown>> | null>; 
+  pricing: Field<{
+    readonly inputMicros: number;
+    readonly outputMicros: number;
+  } | null>;
+}>, unknown>;
 type Model = z.output<typeof model>;
 declare const voice: Wire<{
   id: z.ZodString;
@@ -880,7 +884,8 @@ interface ChatRequest {
 declare const chatUsage: Wire<{
   promptTokens: Field<number | null>;
   completionTokens: Field<number | null>;
-  totalTokens: Field<number | null>;
+  totalTokens: Field<number | null>; 
+  costMicros: z.ZodCatch<Field<number | null>>;
 }>;
 type ChatUsage = z.output<typeof chatUsage>;
 interface ChatCompletion {
@@ -889,6 +894,7 @@ interface ChatCompletion {
   readonly content: string | null;
   readonly finishReason: string | null;
   readonly usage: ChatUsage | null;
+  readonly costMicros: number | null;
   readonly raw: Readonly<Record<string, unknown>>;
 }
 interface ChatChunk {
@@ -1179,19 +1185,33 @@ interface WebhookDelivery {
   readonly toleranceMs?: number | undefined;
   readonly brand?: string | null | undefined;
 }
-interface WebhookEvent {
+interface Delivered {
   readonly id: string;
   readonly event: string;
   readonly redelivery: boolean;
   readonly attempt: number | null;
   readonly signedAt: number;
   readonly brand: string;
+}
+interface WebhookEvent extends Delivered {
   readonly job: JobResult;
+}
+declare const topOffFailure: Wire<{
+reason: Field<string>;
+  amountAttemptedMicros: Field<number>;
+  balanceMicros: Field<number>;
+  currency: Field<string>;
+  createdAt: Field<string | null>;
+}>;
+type TopOffFailure = z.output<typeof topOffFailure>;
+interface AccountEvent extends Delivered {
+  readonly job: null;
+  readonly topOffFailure: TopOffFailure | null;
 }
 type WebhookRefusal = "missing-headers" | "malformed-headers" | "stale" | "bad-signature" | "malformed-body" | "malformed-key";
 type WebhookVerdict = {
   readonly ok: true;
-  readonly event: WebhookEvent;
+  readonly event: WebhookEvent | AccountEvent;
 } | {
   readonly ok: false;
   readonly reason: WebhookRefusal;
@@ -1249,6 +1269,7 @@ interface WebhookHandlerOptions {
   readonly client?: Pick<Client, "webhooks" | "notify" | "expectWebhooks"> | undefined;
   readonly publicKey?: string | undefined;
   readonly onEvent?: ((event: WebhookEvent) => void | Promise<void>) | undefined;
+  readonly onAccountEvent?: ((event: AccountEvent) => void | Promise<void>) | undefined;
   readonly seen?: SeenEvents | undefined;
   readonly brand?: string | undefined;
   readonly maxBytes?: number | undefined;
@@ -1266,6 +1287,7 @@ declare function seenInFile(path: string, keepMs?: number): SeenEvents & {
   close(): void;
 };
 export {
+  AccountEvent,
   Answer,
   ApiError,
   ApiKey,
@@ -1349,6 +1371,7 @@ export {
   TimeoutError,
   Timer,
   TokensApi,
+  TopOffFailure,
   Turn,
   UnknownOutcomeError,
   UploadError,

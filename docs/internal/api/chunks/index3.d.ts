@@ -51,6 +51,7 @@ interface WebhookReceiverOptions extends Pick<WebhookHandlerOptions, "publicKey"
   readonly show: Showrunner;
   readonly engine?: Pick<Engine, "wake"> | undefined;
   readonly onDelivery?: ((jobId: string, hinted: Awaited<ReturnType<Showrunner["engine"]["hint"]>>) => void) | undefined;
+  readonly onNews?: ((message: string) => void) | undefined;
 }
 declare function createWebhookReceiver(options: WebhookReceiverOptions): (request: Request) => Promise<Response>;
 interface WorkerOptions {

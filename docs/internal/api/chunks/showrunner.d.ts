@@ -5,6 +5,7 @@ import {
   ClientOptions,
   Clock,
   JobSummary,
+  RunNotification,
 } from "./index.js";
 import {
   GenerateModel,
@@ -395,6 +396,7 @@ interface Charged extends OfChat {
   readonly jobId: string | null;
   readonly costMicros: number;
   readonly isUnconfirmed?: true;
+  readonly tokens?: number;
 }
 type ChatEvent = ({
   readonly type: "chat.intended";
@@ -1243,6 +1245,7 @@ interface Notifications {
   readonly target: string | null;
   publicKey(): Promise<string>;
   test(): Promise<string | null>;
+  tell(news: Pick<RunNotification, "id" | "event" | "message" | "next">): Promise<string | null>;
 }
 declare const DEPLOYMENTS: {
   readonly hedra: {

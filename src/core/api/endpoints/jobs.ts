@@ -118,7 +118,7 @@ export interface JobsApi {
   jobs(query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
   /**
    * Deletes a finished job's outputs for good; deleting twice is no error. A 503 is sent again until the deletion is
-   * complete, a 409 while something still runs is waited out, and the 400 for a voice clone is thrown at once.
+   * complete, a 409 while something still runs is waited out, as long as it asks for, and the 400 for a voice clone is thrown at once.
    */
   deleteJob(jobId: string, options?: DeleteOptions): Promise<void>;
 }
@@ -147,11 +147,13 @@ async function deleteJob(
   { waitForRunning = true, signal }: DeleteOptions = {},
 ): Promise<void> {
   const giveUpAt = clock.now() + retry.maxElapsedMs;
-  for (let waitMs = busyMs; ; waitMs = Math.min(waitMs * 2, longestBusyMs)) {
+  for (let stepMs = busyMs; ; stepMs = Math.min(stepMs * 2, longestBusyMs)) {
+    let waitMs = stepMs;
     try {
       return await send();
     } catch (error) {
       const busy = error instanceof ApiError && error.code === "ALREADY_IN_PROGRESS";
+      if (busy) waitMs = error.retryAfterMs ?? stepMs;
       if (!busy || !waitForRunning || clock.now() + waitMs > giveUpAt) throw error;
     }
     await sleep(clock, waitMs, signal);

@@ -154,6 +154,8 @@ export function mayRepeat(repeat: Repeat, error: ReturnType<typeof errorOf>): bo
   if (!(error instanceof ApiError)) return repeat === "always" || !error.sent;
   if (error.status === 429) return true;
   if (repeat === "unless-done") return [402, 503].includes(error.status) && error.envelope && error.retryable;
+  // What a delete waits for is waited for there, or not at all.
+  if (error.code === "ALREADY_IN_PROGRESS") return false;
   return error.retryable || (!error.envelope && error.status === 408);
 }
 

@@ -12,8 +12,8 @@ type Conditions = PlaceholderInput["conditions"];
 /** Whether the service refused this very input, rather than the caller or the moment. */
 export function isRefusal(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
-  const { status } = error;
-  return status >= 400 && status < 500 && ![401, 403, 408, 425, 429].includes(status);
+  const { status, retryable } = error;
+  return !retryable && status >= 400 && status < 500 && ![401, 403, 408, 425, 429].includes(status);
 }
 
 /**

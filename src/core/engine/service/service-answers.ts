@@ -79,7 +79,10 @@ export function journalError(error: unknown): JournalError {
     const named = details.slice(0, MOST_REASONS).flatMap(({ reason }) => (reason === null ? [] : [reason]));
     const reasons = named.map((reason) => cleanText(reason, MOST_CODE));
     const fields = details.map((detail) => detail.message).join("; ");
-    const text = error.serviceMessage;
+    const { replacedBy } = error;
+    const successor =
+      replacedBy === null || error.serviceMessage.includes(replacedBy) ? "" : ` Use ${replacedBy} instead.`;
+    const text = `${error.serviceMessage}${successor}`;
     const message = fields === "" || text.includes(fields) ? text : `${text} ${fields}`;
     if (error.code === MODERATED) {
       const { code, retryable, param } = error;

@@ -14,7 +14,7 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
   models: () => [],
   plan(draft, planning) {
     const { path, model, schema, repairs, once, policy } = draft;
-    if (planning.catalog.ids().includes(model)) {
+    if (planning.catalog.model(model)?.state === "live") {
       planning.report("not-a-chat-model", "model", `${model} makes media; give a chat model, or use job(…)`);
     } else if (planning.catalog.lacksChat(model)) {
       planning.report("unknown-model", "model", `the service has no chat model ${model}; correct its id`);

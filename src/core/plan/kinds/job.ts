@@ -211,13 +211,15 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
     case "unsupported":
       report("unsupported-model", "model", `${id} exists, but not at this service yet; choose another model${why}`);
       return null;
-    case "unknown":
-      report(
-        "unsupported-model",
-        "model",
-        `${id} makes ${model.modality || "something"} that this version does not know`,
-      );
+    case "unknown": {
+      const what = model.modality || "something";
+      const next =
+        what === "text"
+          ? `${id} is a language model; ask it with chat(…)`
+          : `${id} makes ${what} that this version does not know`;
+      report("unsupported-model", "model", next);
       return null;
+    }
     default:
       return model.state satisfies never;
   }
