@@ -279,6 +279,11 @@ function selfContained(document: JsonSchema, place: Place): JsonSchema | null {
   return { ...schema, $defs: { ...(isSchema(schema.$defs) && schema.$defs), ...Object.fromEntries(bundle.brought) } };
 }
 
+/** What OpenAPI has no keyword for stands in documents as an extension. */
+function plainName(key: string): string {
+  return /^x-(?:media_type|role|default|(?:min|max)_\w+)$/.test(key) ? key.slice(2) : key;
+}
+
 /** Copies a part of a document, and all that it refers to. */
 class Bundle {
   isWhole = true;
@@ -302,7 +307,7 @@ class Bundle {
         // A mapping only repeats what its branches say, and may have been left as it was before they were moved.
         const isLost = isRef && localRef(this.#document, value) === null;
         if (isLost && !isMapping) this.isWhole = false;
-        return [key, isRef && !isLost ? this.#moved(value) : this.copy(value, key === "mapping")];
+        return [plainName(key), isRef && !isLost ? this.#moved(value) : this.copy(value, key === "mapping")];
       }),
     );
   }

@@ -3,6 +3,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogEntry, JsonSchema } from "../catalog/model.ts";
 import { faultsBody } from "../faults/rules.ts";
 import { type Call, type Endpoint, endpoint } from "../http/call.ts";
+import { isRecord } from "../json.ts";
 import { assertOperator } from "../operator/endpoints.ts";
 import type { NormalOptions } from "../options.ts";
 import { clockBody, keyBody, memberBody, renderBody, walletBody } from "../request-bodies.ts";
@@ -84,30 +85,55 @@ export function modelOperation(entry: CatalogEntry, { operationId }: ModelNames,
   });
 }
 
-/** A model's input as a component, with its internal references rewritten to the component's path. */
+/**
+ * A model's input as a component. Its defaults are an extension there: generators that type requests and answers alike
+ * would else require the fields that have one.
+ */
 export function inputComponent(entry: CatalogEntry, name: string): JsonSchema {
   const { $id: _id, ...schema } = entry.input_schema;
-  return relocated(schema, `#/components/schemas/${name}`) as JsonSchema;
+  return inDocument(schema, `#/components/schemas/${name}`, ["default"]);
 }
 
-/** A model's input inline in its operation; only its internal references differ from the catalog's schema. */
+/** A model's input inline in its operation. */
 export function inlineInput({ id, input_schema }: CatalogEntry): JsonSchema {
-  if ("$id" in input_schema) return input_schema;
   // A pointer in a fragment: its own escapes, then those of a URL.
   const path = modelPath(id).replaceAll("~", "~0").replaceAll("/", "~1").replaceAll("%", "%25");
   const pointer = `#/paths/${path}/post/requestBody/content/application~1json/schema/properties/input`;
-  return relocated(input_schema, pointer) as JsonSchema;
+  return inDocument(input_schema, "$id" in input_schema ? "#" : pointer, []);
 }
 
-function relocated(node: unknown, pointer: string, isMapping = false): unknown {
-  if (Array.isArray(node)) return node.map((item) => relocated(item, pointer));
-  if (typeof node !== "object" || node === null) return node;
-  return Object.fromEntries(
-    Object.entries(node).map(([key, value]) => {
-      const isLocal = (key === "$ref" || isMapping) && typeof value === "string" && value.startsWith("#");
-      return [key, isLocal ? `${pointer}${value.slice(1)}` : relocated(value, pointer, key === "mapping")];
-    }),
-  );
+const ONE = "items additionalProperties contains not if then else propertyNames unevaluatedItems unevaluatedProperties";
+const SOME = "allOf anyOf oneOf prefixItems items";
+const NAMED = "properties patternProperties $defs definitions dependentSchemas";
+const PLAIN = `$schema $id $anchor $dynamicRef $dynamicAnchor $comment $ref type enum const default title description examples
+  example deprecated readOnly writeOnly format pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum
+  multipleOf minItems maxItems uniqueItems minContains maxContains required minProperties maxProperties dependentRequired
+  contentEncoding contentMediaType contentSchema discriminator xml externalDocs`;
+const [one, some, named, plain] = [ONE, SOME, NAMED, PLAIN].map((words) => new Set(words.split(/\s+/)));
+
+/**
+ * A schema of the catalog as OpenAPI 3.1 has it: what is no keyword there, such as \`media_type\`, is an extension, and so are
+ * \`extensions\`; references within it lead to where it stands.
+ */
+function inDocument(schema: unknown, pointer: string, extensions: readonly string[]): JsonSchema {
+  const within = (part: unknown): unknown => {
+    if (!isRecord(part)) return part;
+    return Object.fromEntries(Object.entries(part).map(([key, value]) => keyword(key, value)));
+  };
+  const moved = (ref: unknown) => (typeof ref === "string" && ref.startsWith("#") ? `${pointer}${ref.slice(1)}` : ref);
+  const each = (parts: object, read: (part: unknown) => unknown) =>
+    Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, read(part)]));
+  const keyword = (key: string, value: unknown): readonly [string, unknown] => {
+    if (some!.has(key) && Array.isArray(value)) return [key, value.map(within)];
+    if (one!.has(key)) return [key, within(value)];
+    if (named!.has(key) && isRecord(value)) return [key, each(value, within)];
+    if (key === "$ref") return [key, moved(value)];
+    if (key === "discriminator" && isRecord(value) && isRecord(value["mapping"]))
+      return [key, { ...value, mapping: each(value["mapping"], moved) }];
+    const isKeyword = (plain!.has(key) && !extensions.includes(key)) || key.startsWith("x-");
+    return [isKeyword ? key : `x-${key}`, value];
+  };
+  return within(schema) as JsonSchema;
 }
 
 /** The label of the API description that this service follows. */

@@ -39,4 +39,14 @@ export interface Refused {
   readonly more: string | number | null | undefined;
 }
 
+/** What a client finds that makes one picture with what is required alone. */
+export interface Made {
+  readonly status: string;
+  readonly contentTypes: readonly (string | null)[];
+  readonly refused: string | null | undefined;
+  readonly voices: readonly string[];
+}
+
+export const FINISHED: readonly string[] = ["COMPLETED", "FAILED"];
+
 export const SECRET = "s".repeat(64);

@@ -8,6 +8,7 @@ import { type Body, get, start } from "../support/service.ts";
 const ENDPOINTS = `
 GET /models                                   GET /models/{model}                  GET /models/{model}/openapi.json
 POST /models/{model}/estimate                 GET /models/{model}/jobs             GET /models/{model}/voices
+GET /models/{model}/voices/search
 POST /models/{model}                          GET /jobs                            GET /jobs/{job_id}
 DELETE /jobs/{job_id}                         GET /jobs/{job_id}/status            GET /jobs/{job_id}/logs
 GET /jobs/{job_id}/stream                     POST /files                          GET /balance
@@ -56,7 +57,7 @@ test("nothing served goes undescribed, and no operation has another one's id", a
 
 /** Ids of operations, written down apart from the code: generated clients are called by them. */
 const OPERATIONS = `
-list_models get_model get_model_openapi estimate_job list_model_jobs list_model_voices submit_job
+list_models get_model get_model_openapi estimate_job list_model_jobs list_model_voices search_model_voices submit_job
 list_jobs get_job delete_job get_job_status list_job_logs stream_job upload_file get_balance get_usage
 create_key list_keys rotate_key revoke_key create_token create_chat_completion
 get_webhook_public_key get_webhook_default set_webhook_default delete_webhook_default test_webhook_default
@@ -124,6 +125,43 @@ test("an independent validator finds the documents valid as OpenAPI 3.1, with ev
   for (const path of ["/openapi.json", "/_local/openapi.json", ...models]) {
     expect(await problemsOf((await get(service, path)).body), path).toEqual({ version: "3.1", errors: [] });
   }
+});
+
+test("a typed input has no keyword that OpenAPI does not know, and no default that makes its field required", async () => {
+  const schema = {
+    type: "object",
+    properties: {
+      media_type: { type: "string", default: "a" },
+      items: {
+        type: "array",
+        items: { media_type: "image", "x-own": 1, enum: [{ role: 1 }], discriminator: { mapping: { a: "#/$defs/a" } } },
+      },
+    },
+    $defs: { a: { max_duration_ms: 5, default: { default: 1 } } },
+  };
+  const service = await start({ catalog: [{ id: "odd-1", modality: "image", name: "Odd", input_schema: schema }] });
+  const { body } = await get(service, "/openapi.json");
+  const pointer = "#/components/schemas/Odd1Input";
+  expect(body.components.schemas.Odd1Input).toEqual({
+    type: "object",
+    properties: {
+      media_type: { type: "string", "x-default": "a" },
+      items: {
+        type: "array",
+        items: {
+          "x-media_type": "image",
+          "x-own": 1,
+          enum: [{ role: 1 }],
+          discriminator: { mapping: { a: `${pointer}/$defs/a` } },
+        },
+      },
+    },
+    $defs: { a: { "x-max_duration_ms": 5, "x-default": { default: 1 } } },
+  });
+  const own = (await get(service, "/models/odd-1/openapi.json")).body;
+  const { input } = own.paths["/models/odd-1"].post.requestBody.content["application/json"].schema.properties;
+  expect(input.properties.media_type).toEqual({ type: "string", default: "a" });
+  expect((await get(service, "/models/odd-1")).body.input_schema).toEqual(schema);
 });
 
 test("a document has the shapes that it uses, and no other", async () => {

@@ -33,13 +33,41 @@ export async function install(): Promise<string | null> {
   return null;
 }
 
-/** Generates both clients from a document. @throws when a generator does not take it */
+/** The errors of a linter in a document, each with where it is. */
+export async function lintErrors(document: string): Promise<readonly string[]> {
+  const input = join(folder, "generated/linted.json");
+  writeFileSync(input, document);
+  const linted = await generate("@redocly/cli/bin/cli.js", "lint", input, "--format=json").catch(
+    (error: { readonly stdout: string }) => error,
+  );
+  const { problems } = JSON.parse(linted.stdout) as {
+    readonly problems: readonly { severity: string; message: string; location: readonly { pointer?: string }[] }[];
+  };
+  return problems
+    .filter(({ severity }) => severity === "error")
+    .map(({ message, location: [at] }) => `${at?.pointer}: ${message}`);
+}
+
+/** Generates a client with each generator as it is set by default. @throws when a generator does not take the document */
 export async function generateClients(document: string): Promise<void> {
   const input = join(folder, "generated/openapi.json");
   writeFileSync(input, document);
   const types = join(folder, "generated/openapi-typescript.d.ts");
-  await generate("openapi-typescript/bin/cli.js", input, "--default-non-nullable", "false", "-o", types);
+  await generate("openapi-typescript/bin/cli.js", input, "-o", types);
   await generate("@hey-api/openapi-ts/bin/run.js", "-i", input, "-o", join(folder, "generated/hey-api"), "--silent");
+  const swagger = join(folder, "generated/swagger-typescript-api");
+  await generate(
+    "swagger-typescript-api/dist/cli.mjs",
+    "generate",
+    "-p",
+    input,
+    "-o",
+    swagger,
+    "-n",
+    "api.ts",
+    "--silent",
+  );
+  await generate("orval/dist/bin/orval.js", "--input", input, "--output", join(folder, "generated/orval/api.ts"));
 }
 
 /** What the compiler says of the generated clients and of the code that uses them. */
