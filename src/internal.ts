@@ -54,7 +54,7 @@ export {
   type StepState,
 } from "./core/journal/state.ts";
 export type { InboxEntry, NoticeRow, RunRow } from "./core/journal/store.ts";
-export { listedTags } from "./core/journal/tags.ts";
+export { BATCH_TAG, listedTags, tagText, tagTexts } from "./core/journal/tags.ts";
 export { formatDuration } from "./core/kit/duration.ts";
 export { lateText } from "./core/kit/late-text.ts";
 export { formatUsd, parseUsd } from "./core/kit/money.ts";

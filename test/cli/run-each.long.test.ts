@@ -57,6 +57,37 @@ const csv = (text: string, name = "rows.csv") => writeFileSync(join(options.cwd,
 const each = (...more: readonly string[]) => cli(["run", "cards.ts", "--each", "rows.csv", ...more], options);
 
 describe("showrunner run --each", () => {
+  test("plan --each shows what each row costs, and all of them, and starts nothing; runs lists them under their totals", async () => {
+    csv("name,slogan\nA name that is rather long,Good\nshort,Better\n");
+    const before = await jobsCreated();
+    const planned = await cli(["plan", "cards.ts", "--each", "rows.csv"], options);
+    expect(planned.stdout).toMatch(
+      /line +run +expected\n +2 +rows-A-name-that-is-rather-long-\w+ +\$0\.02\n +3 +rows-short-\w+ +\$0\.02\n/,
+    );
+    expect(planned.stdout).toContain("2 rows cost $0.04 at most");
+    expect(planned.stderr).toContain("Next: showrunner run cards.ts --each rows.csv");
+    const { stdout } = await cli(["plan", "cards.ts", "--each", "rows.csv", "--json"], options);
+    const { rows, ...sums } = JSON.parse(stdout);
+    expect(sums).toEqual({ ok: true, expected: "0.04", max: "0.04" });
+    expect(rows[1]).toMatchObject({ line: 3, expected: "0.02", max: "0.02", open_steps: [], status: null });
+    expect(await jobsCreated()).toBe(before);
+    expect((await cli(["runs"], options)).stderr).toContain("No run yet");
+
+    const ran = await each("--budget", "5");
+    for (const { id } of rows) expect(ran.stderr).toContain(`started: ${id}`);
+    const listed = await cli(["runs"], { ...options, terminal: { isTTY: true, columns: 80 } });
+    const [head, batch, ...members] = listed.stdout.trimEnd().split("\n");
+    expect(head).toMatch(/^run +status +started$/);
+    expect(batch).toBe("2 rows of cards: $0.04 of $5.00, 2 of 2 succeeded");
+    for (const { id } of rows) expect(members.join("\n")).toMatch(new RegExp(`^  ${id} +succeeded +just now`, "m"));
+    const shown = await cli(["show", rows[0].id], options);
+    expect(shown.stdout).toContain("cost $0.02, quoted $0.02, shared budget $5.00");
+    const again = await cli(["plan", "cards.ts", "--each", "rows.csv"], options);
+    expect(again.stdout).toMatch(/rows-short-\w+ +\$0\.02 +succeeded/);
+    const drawn = await cli(["plan", "cards.ts", "--each", "rows.csv", "--mermaid"], options);
+    expect(drawn).toMatchObject({ code: 2, stderr: expect.stringContaining("--each prices many plans") });
+  });
+
   test("runs one run a row, says how each went, and repeated starts nothing again", async () => {
     csv(
       '\uFEFFslogan,size,style.dark,tag:team,#note\n"Good, ""really""",3,true,video,x\n"two\nlines",,,,\nGood,,,,y\n',

@@ -73,16 +73,40 @@ describe("rows of a table", () => {
           const lines = rows.map((row) => row.map(quoted).join(delimiter));
           const table = await parseTable([["sku", "name", "look"].join(delimiter), ...lines].join("\n"), {});
           let line = 2;
-          const expected = rows.map((cells, at) => {
+          const expected = rows.flatMap((cells, at) => {
             const begun = line;
             line += lines[at]!.split("\n").length;
-            return { line: begun, cells };
+            return cells.every((text) => text.trim() === "") ? [] : [{ line: begun, cells }];
           });
-          expect(table).toEqual({ ok: true, header: { line: 1, cells: ["sku", "name", "look"] }, rows: expected });
+          const header = { line: 1, cells: ["sku", "name", "look"] };
+          expect(table).toEqual({ ok: true, header, rows: expected, decimalComma: delimiter === ";" });
         },
       ),
       { numRuns: 200 },
     ));
+
+  test.each([",", ";", "\t"])(
+    "what a spreadsheet leaves empty, rows and last columns, divided by %j, is no row",
+    async (by) => {
+      const text = [
+        ["a", "b", "", ""],
+        ["1", "2", "", " "],
+        ["", " ", "", ""],
+        ["3", ""],
+        ["", "", ""],
+        [],
+        ["4", "5", " "],
+      ];
+      expect(await parseTable(text.map((cells) => cells.join(by)).join("\n"), {})).toMatchObject({
+        header: { cells: ["a", "b"] },
+        rows: [
+          { line: 2, cells: ["1", "2"] },
+          { line: 4, cells: ["3", ""] },
+          { line: 7, cells: ["4", "5"] },
+        ],
+      });
+    },
+  );
 
   test("a quote that is never closed is told by the line that opens it", async () => {
     expect(await parseTable('a,b\n1,2\n3,"open ""it""\n4,5\n', {})).toMatchObject({ ok: false, line: 3 });
@@ -102,6 +126,20 @@ const schema = {
     shots: { type: "array", items: { properties: { name: { type: "string" }, seconds: { type: "number" } } } },
   },
 };
+
+test("a number with a comma is read where semicolons divide the cells, and else named by row and column with its point", async () => {
+  const of = { io, flags: {}, pipeline: "p", schema: { properties: { weight: { type: "number" } } }, base: {} };
+  writeFileSync(join(folder, "rows.csv"), "weight;#n\n1,5;a\n-0,25;b\n2;c\n");
+  const read = await readRows("rows.csv", of);
+  expect(read.rows.map(({ input }) => input)).toEqual([{ weight: 1.5 }, { weight: -0.25 }, { weight: 2 }]);
+  writeFileSync(join(folder, "rows.csv"), 'weight,#n\n"1,5",a\n"1,5,0",b\n');
+  expect(await readRows("rows.csv", of)).toMatchObject({
+    mistakes: [
+      { line: 2, column: "weight", message: '"1,5" is no number; with a point it is 1.5' },
+      { line: 3, column: "weight", message: '"1,5,0" is no number' },
+    ],
+  });
+});
 
 test("all that is wrong with rows stands in one list: cells, counts, columns", async () => {
   writeFileSync(join(folder, "rows.csv"), "slogan;size;colour\nfine;1;red\nwell;ten;red\ntoo;many;cells;here\nfew;1\n");

@@ -160,6 +160,7 @@ interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" | "onEx
   readonly atOnce?: number | undefined;
   readonly outDir?: string | undefined;
   readonly wake?: ((runId: string) => Promise<void>) | undefined;
+  readonly onStart?: ((row: Pick<RowOutcome, "index" | "id">) => void) | undefined;
   readonly onRow?: ((outcome: RowOutcome) => void) | undefined;
 }
 interface RowOutcome {

@@ -47,7 +47,7 @@ const columns = [
   { title: "match", value: ({ match }: Row) => match },
   { title: "prompt", value: ({ prompt }: Row) => shorten(visible(prompt ?? "–"), PROMPT_LENGTH), flexible: true },
   { title: "status", value: ({ status }: Row) => visible(String(status)) },
-  { title: "cost", value: ({ costMicros }: Row) => (costMicros === null ? "–" : dollars(costMicros)), align: "right" },
+  { title: "cost", value: ({ costMicros }: Row) => (costMicros === null ? "–" : dollars(costMicros)), align: "money" },
   { title: "created", value: ({ createdAt }: Row) => visible(createdAt ?? "–"), flexible: true },
 ] as const;
 
@@ -55,7 +55,7 @@ const columns = [
 export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly string[] {
   if (provider !== null) {
     return [
-      `Nobody here can see what ${visible(provider)} made: look at your account there. Up to ${dollars(holdMicros)} may have been paid.`,
+      `Nobody here can see what ${visible(provider)} made: look at your account there. Up to ${dollars(holdMicros, Math.ceil)} may have been paid.`,
     ];
   }
   return [

@@ -1,4 +1,4 @@
-import { dollars } from "../../core/kit/money.ts";
+import { dollars, formatUsd } from "../../core/kit/money.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { wireForm } from "../service/present.ts";
@@ -11,7 +11,7 @@ export async function balance(context: Context, flags: ServiceFlags): Promise<Ex
     sayWhere(show, context);
     const [{ balanceMicros, currency }, journal] = await Promise.all([show.balance(), show.spending()]);
     if (flags.json) {
-      output.printJson(wireForm({ balance: dollars(balanceMicros).replace("$", ""), currency, journal }));
+      output.printJson(wireForm({ balance: formatUsd(balanceMicros), currency, journal }));
       return ExitCode.done;
     }
     output.print(`${dollars(balanceMicros)} ${currency}`);

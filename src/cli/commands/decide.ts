@@ -224,7 +224,7 @@ const comparison: readonly Column<ComparedPart>[] = [
   { title: "pick", value: ({ offered }) => offered.map((at) => at + 1).join(", ") || "–", align: "right" },
   { title: "part", value: ({ name }) => visible(name), flexible: true },
   { title: "model", value: ({ models }) => visible(models.join(" + ")), flexible: true },
-  { title: "cost", value: ({ costMicros }) => (costMicros === null ? "–" : dollars(costMicros)), align: "right" },
+  { title: "cost", value: ({ costMicros }) => (costMicros === null ? "–" : dollars(costMicros)), align: "money" },
   { title: "took", value: ({ tookMs }) => (tookMs === null ? "–" : formatDuration(tookMs)), align: "right" },
   { title: "not made", value: ({ missing }) => visible(missing ?? ""), flexible: true },
 ];

@@ -1,5 +1,6 @@
+import { dollars } from "../../core/kit/money.ts";
 import { own } from "../../core/kit/own.ts";
-import type { RunHandle, RunResult, StepReport } from "../../internal.ts";
+import type { RunHandle, RunReport, RunResult, StepReport } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { explainError, isUnexpected } from "../explain-error.ts";
@@ -17,6 +18,11 @@ export function listOutputs(outputs: unknown, name = ""): readonly { readonly na
   if (typeof path === "string") return [{ name, value: path }];
   if (typeof voiceId === "string") return [{ name, value: voiceId }];
   return Object.entries(outputs).flatMap(([key, value]) => listOutputs(value, name === "" ? key : `${name}.${key}`));
+}
+
+/** Before the word budget, where it is that of several runs. */
+export function sharedWord({ budget_tag }: Pick<RunReport, "budget_tag">): string {
+  return budget_tag === null ? "" : "shared ";
 }
 
 /** Skipped steps that are named. */
@@ -126,9 +132,10 @@ function sayEnd(result: RunResult, { output }: Context): void {
   const colour = (
     { succeeded: "green", failed: "red", cancelled: "red", partial: "yellow", paused: "yellow" } as const
   )[result.status];
-  const budget = result.report.budget === null ? "" : ` of a budget of $${result.report.budget}`;
+  const { budget: most } = result.report;
+  const budget = most === null ? "" : ` of a ${sharedWord(result.report)}budget of ${dollars(most)}`;
   output.say(
-    `${output.paint(["bold", colour], result.status)}: run ${visible(result.id)} cost $${result.cost.usd}${budget}`,
+    `${output.paint(["bold", colour], result.status)}: run ${visible(result.id)} cost ${dollars(result.cost.micros)}${budget}`,
   );
   for (const line of reasonLines(result.report.steps)) output.say(`  ${line}`);
   const { missing } = result.report;

@@ -4,7 +4,7 @@ import { type DiagramOptions, type Plan, type Problem, type Quote, type Showrunn
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { checkAmount } from "../input/flag-values.ts";
-import { type QuoteFlags, quoteOptions, withProfileService } from "../input/quote-options.ts";
+import { type QuoteFlags, quoteOptions, type RunFlags, withProfileService } from "../input/quote-options.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
 import { writtenFile } from "../input/written-file.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
@@ -12,7 +12,7 @@ import { compareWith, comparisonLines, type PlanComparison } from "../report/com
 import { forecastLines, offerLines, priceTable } from "../report/price-table.ts";
 import { problemList } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
-import { repeatedCommand } from "../text/next-line.ts";
+import { runInstead } from "../text/next-line.ts";
 
 /** What a drawing of a priced plan says beside the names: each step's model and price, and the longest chain. */
 export function diagramOptions(quote: Quote): DiagramOptions {
@@ -30,10 +30,10 @@ export function diagramOptions(quote: Quote): DiagramOptions {
 function amount({ basis, costMicros, maxCostMicros }: Quote["prices"][number]): string {
   if (basis === "free") return "free";
   if (costMicros !== null) return dollars(costMicros);
-  return maxCostMicros === null ? "no price yet" : `at most ${dollars(maxCostMicros)}`;
+  return maxCostMicros === null ? "no price yet" : `at most ${dollars(maxCostMicros, Math.ceil)}`;
 }
 
-export interface PlanFlags extends QuoteFlags {
+export interface PlanFlags extends QuoteFlags, Pick<RunFlags, "id" | "each" | "idColumn"> {
   /** A run, or another pipeline file, to compare with. */
   readonly against?: string;
   readonly mermaid?: boolean;
@@ -51,6 +51,13 @@ export async function plan(context: Context, spec: string, given: PlanFlags): Pr
   }
   const loaded = await loadPipeline(spec, io.cwd);
   const flags = withProfileService(given, loaded.pipeline);
+  if (flags.each !== undefined) {
+    if (flags.mermaid || flags.svg !== undefined || flags.against !== undefined) {
+      const next = "leave out --each, or what draws and compares";
+      throw new CliError("USAGE", "--each prices many plans; --mermaid, --svg and --against are for one", { next });
+    }
+    return (await import("./run-each.ts")).planRows(context, loaded, flags);
+  }
   const input = await readInput(flags, io, { schema: await inputSchema(loaded.pipeline) });
   const planned = async (show: Showrunner) => {
     sayWhere(show, context);
@@ -62,19 +69,10 @@ export async function plan(context: Context, spec: string, given: PlanFlags): Pr
     await sayPlan(quote, quote.plan, against, context, flags);
     const { missingKey } = show.service;
     if (missingKey !== null) context.output.say(`Without prices: ${visible(missingKey.message)}`);
-    context.output.next(missingKey?.next ?? runInstead(context, quote));
+    context.output.next(missingKey?.next ?? runInstead(context, ...(quote.id === null ? [] : ["--quote", quote.id])));
     return ExitCode.done;
   };
   return withShowrunner(flags, planned, { keyOptional: true });
-}
-
-/** The same command for `run`, without the flags that only `plan` has. */
-function runInstead({ args }: Context, { id }: Quote): string {
-  const stored = args.slice(1).filter((word, at, all) => {
-    const isFlag = /^--(against|svg)$/.test(all[at - 1] ?? "") || /^--(against|svg)(=|$)/.test(word);
-    return !isFlag && word !== "--mermaid" && word !== "--json";
-  });
-  return repeatedCommand({ args: ["run", ...stored] }, ...(id === null ? [] : ["--quote", id]));
 }
 
 async function sayPlan(

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { dollars, parseUsd, wholeCents } from "../../core/kit/money.ts";
+import { dollars, formatUsd, parseUsd, wholeCents } from "../../core/kit/money.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import {
   type BulkProblem,
@@ -14,25 +14,32 @@ import {
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
-import { agreedPrice, quoteOptions, type RunFlags, runOptions } from "../input/quote-options.ts";
+import { agreedPrice, type QuoteFlags, quoteOptions, type RunFlags, runOptions } from "../input/quote-options.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
 import { type FileRow, type RowMistake, readRows, withKnownIds } from "../input/rows-file.ts";
 import { sayLimitWaits } from "../live/say-limit.ts";
 import type { LoadedPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
-import { counted } from "../text/table.ts";
+import { runInstead } from "../text/next-line.ts";
+import { type Column, counted, table } from "../text/table.ts";
 import { type Detached, detach } from "./detach.ts";
 
-/** `showrunner run --each`: one run a row; all rows are checked and priced before the first is started. */
-export async function runRows(
+/** Rows that were checked and priced, with what else of the command is needed to start them. */
+interface PricedRows {
+  readonly quote: BulkQuote & { readonly ok: true };
+  readonly rows: readonly FileRow[];
+}
+
+/** Checks and prices all rows of a file, then does the work with them; where a row cannot be, says so of all that cannot. */
+async function withRows<T>(
   context: Context,
   loaded: LoadedPipeline,
-  flags: RunFlags,
-  file: string,
-): Promise<ExitCode> {
+  flags: EachFlags,
+  work: (show: Showrunner, priced: PricedRows) => Promise<T>,
+): Promise<T | ExitCode> {
   const { io } = context;
-  const atOnce = readCount(flags.atOnce);
-  const { id: name, outDir, onExisting: _, budget: __, ...options } = runOptions(flags, loaded);
+  const file = flags.each!;
+  const { id: name } = flags;
   const schema = await inputSchema(loaded.pipeline);
   const base = (await readInput(flags, io, { schema })) as { readonly [field: string]: unknown };
   const read = await readRows(file, {
@@ -46,11 +53,11 @@ export async function runRows(
     base,
   });
   if (!read.ok && read.rows.length === 0) return sayMistakes(read.mistakes, file, context, flags);
-  const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | Detached> => {
+  return withShowrunner(flags, async (show): Promise<T | ExitCode> => {
     sayWhere(show, context);
     using _waits = sayLimitWaits(() => show.client.pace(), context.output);
     const rows = withKnownIds(read.rows, await show.runs());
-    const { budget: ___, ...quoting } = quoteOptions(flags);
+    const { budget: _, ...quoting } = quoteOptions(flags);
     if (!read.ok) {
       const problems = await checkEach(show, loaded.pipeline, rows, quoting);
       return sayMistakes(withProblems(read.mistakes, problems, rows), file, context, flags);
@@ -59,31 +66,96 @@ export async function runRows(
     const source = JSON.stringify([resolve(io.cwd, file), name ?? null, flags.profile ?? null, base]);
     const quote = await quoteEach(show, loaded.pipeline, rows, { ...quoting, source });
     if (!quote.ok) return sayMistakes(withProblems([], quote.problems, rows), file, context, flags);
-    sayQuote(quote, context);
-    const rest = {
-      totalMicros: { min: quote.expectedMicros, max: maxOf(quote) },
-      expectedMicros: quote.expectedMicros,
-    };
-    const budget = flags.budget ?? (await agreedPrice(show, rest, context)) ?? undefined;
-    if (flags.detach && flags.engine === undefined) {
-      const first = quote.rows.find(({ known }) => known === null);
-      if (first === undefined)
-        throw new CliError("USAGE", "every row has its run already", { next: "the same without --detach" });
-      return { runId: first.row.id, isOneOfMany: true, budget: budget ?? null, startAnyway: false };
-    }
-    const outcomes = await drive(show, context, {
-      loaded,
-      quote,
-      rows,
-      flags,
-      options: { ...options, budget, atOnce, outDir },
-    });
-    sayReplaced(quote.replaced, context, flags);
-    const isPaused = outcomes.some(({ status }) => status === "paused");
-    const asking = new Set(isPaused ? (await show.waiting()).map(({ runId }) => runId) : []);
-    const decisions = outcomes.filter(({ id }) => asking.has(id)).length;
-    return sayEnd(outcomes, context, { budget: budget ?? null, decisions });
+    return work(show, { quote, rows });
   });
+}
+
+type EachFlags = QuoteFlags & Pick<RunFlags, "id" | "each" | "idColumn">;
+
+/** `showrunner plan --each`: what each row costs, and all of them; starts nothing. */
+export async function planRows(context: Context, loaded: LoadedPipeline, flags: EachFlags): Promise<ExitCode> {
+  const { io, output } = context;
+  return withRows(context, loaded, flags, async (_, { quote, rows }) => {
+    const priced = quote.rows.map((row, at): PricedRow => ({ ...row, line: rows[at]!.line }));
+    if (flags.json) output.printJson(rowsDocument(quote, priced));
+    else {
+      const isOne = priced.every(({ expectedMicros, maxMicros }) => expectedMicros === maxMicros);
+      const columns = rowColumns.filter(({ title }) => !isOne || title !== "at most");
+      output.print(`${table(priced, columns, io.stdout.columns)}\n\n${quoteText(quote)}`);
+    }
+    output.next(runInstead(context));
+    return ExitCode.done;
+  });
+}
+
+type PricedRow = PricedRows["quote"]["rows"][number] & { readonly line: number };
+
+const rowColumns: readonly Column<PricedRow>[] = [
+  { title: "line", value: ({ line }) => `${line}`, align: "right" },
+  { title: "run", value: ({ row }) => visible(row.id) },
+  { title: "expected", value: ({ expectedMicros }) => dollars(expectedMicros), align: "money" },
+  {
+    title: "at most",
+    value: ({ maxMicros }) => (maxMicros === null ? "open" : dollars(maxMicros, Math.ceil)),
+    align: "money",
+  },
+  { title: "", value: ({ known }) => known ?? "" },
+];
+
+function rowsDocument(quote: PricedRows["quote"], priced: readonly PricedRow[]): unknown {
+  const usd = (micros: number | null) => (micros === null ? null : formatUsd(micros));
+  return {
+    ok: true,
+    rows: priced.map(({ line, row, expectedMicros, maxMicros, openSteps, known }) => {
+      return {
+        line,
+        id: row.id,
+        expected: usd(expectedMicros),
+        max: usd(maxMicros),
+        open_steps: openSteps,
+        status: known,
+      };
+    }),
+    expected: usd(quote.expectedMicros),
+    max: usd(maxOf(quote)),
+  };
+}
+
+/** `showrunner run --each`: one run a row; all rows are checked and priced before the first is started. */
+export async function runRows(context: Context, loaded: LoadedPipeline, flags: RunFlags): Promise<ExitCode> {
+  const atOnce = readCount(flags.atOnce);
+  const { id: _, outDir, onExisting: __, budget: ___, ...options } = runOptions(flags, loaded);
+  const outcome = await withRows(
+    context,
+    loaded,
+    flags,
+    async (show, { quote, rows }): Promise<ExitCode | Detached> => {
+      context.output.say(quoteText(quote));
+      const rest = {
+        totalMicros: { min: quote.expectedMicros, max: maxOf(quote) },
+        expectedMicros: quote.expectedMicros,
+      };
+      const budget = flags.budget ?? (await agreedPrice(show, rest, context)) ?? undefined;
+      if (flags.detach && flags.engine === undefined) {
+        const first = quote.rows.find(({ known }) => known === null);
+        if (first === undefined)
+          throw new CliError("USAGE", "every row has its run already", { next: "the same without --detach" });
+        return { runId: first.row.id, isOneOfMany: true, budget: budget ?? null, startAnyway: false };
+      }
+      const outcomes = await drive(show, context, {
+        loaded,
+        quote,
+        rows,
+        flags,
+        options: { ...options, budget, atOnce, outDir },
+      });
+      sayReplaced(quote.replaced, context, flags);
+      const isPaused = outcomes.some(({ status }) => status === "paused");
+      const asking = new Set(isPaused ? (await show.waiting()).map(({ runId }) => runId) : []);
+      const decisions = outcomes.filter(({ id }) => asking.has(id)).length;
+      return sayEnd(outcomes, context, { budget: budget ?? null, decisions });
+    },
+  );
   return typeof outcome === "number" ? outcome : detach(context, outcome, flags);
 }
 
@@ -92,10 +164,8 @@ function readCount(text: string | undefined): number | undefined {
   throw new CliError("USAGE", `--at-once ${visible(text)} is no number of runs`, { next: "write it as --at-once 4" });
 }
 
-interface Drive {
+interface Drive extends PricedRows {
   readonly loaded: LoadedPipeline;
-  readonly quote: BulkQuote & { readonly ok: true };
-  readonly rows: readonly FileRow[];
   readonly flags: RunFlags;
   readonly options: Parameters<typeof runEach>[3];
 }
@@ -112,16 +182,19 @@ async function drive(show: Showrunner, context: Context, { loaded, quote, rows, 
     spentMicros += costMicros;
     const { line } = rows[outcome.index]!;
     if (flags.json) {
-      output.print(JSON.stringify({ line, id, status, cost: dollars(costMicros).slice(1), message }));
+      output.print(JSON.stringify({ line, id, status, cost: formatUsd(costMicros), message }));
     } else if (status !== "waiting") output.print(`${visible(id)}\t${status}\t${dollars(costMicros)}`);
     if (status === "waiting") return;
     const why = message === null ? "" : `: ${visible(message)}`;
     output.say(`${over} of ${rows.length}, ${dollars(spentMicros)} spent  line ${line} ${status}${why}`);
   };
+  const onStart = ({ index, id }: Pick<RowOutcome, "index" | "id">) => {
+    output.say(`line ${rows[index]!.line} started: ${visible(id)}`);
+  };
   const engine = flags.detach && flags.engine !== undefined ? await openEngine(context, flags) : null;
   const wake = engine === null ? {} : { wake: (runId: string) => engine.wake(runId) };
   try {
-    return await runEach(show, loaded.pipeline, quote, { ...options, ...wake, signal: io.interrupt, onRow });
+    return await runEach(show, loaded.pipeline, quote, { ...options, ...wake, signal: io.interrupt, onStart, onRow });
   } finally {
     await engine?.close();
     io.interrupt.removeEventListener("abort", onInterrupt);
@@ -129,22 +202,24 @@ async function drive(show: Showrunner, context: Context, { loaded, quote, rows, 
 }
 
 /** Null where a row is open-ended. */
-function maxOf({ rows }: BulkQuote & { readonly ok: true }): number | null {
+function maxOf({ rows }: PricedRows["quote"]): number | null {
   return rows.reduce<number | null>((sum, { maxMicros }) => {
     return sum === null || maxMicros === null ? null : sum + maxMicros;
   }, 0);
 }
 
-function sayQuote(quote: BulkQuote & { readonly ok: true }, { output }: Context): void {
+function quoteText(quote: PricedRows["quote"]): string {
   const { rows, expectedMicros } = quote;
   const there = rows.filter(({ known }) => known !== null).length;
   const known = there === 0 ? "" : `; ${there} of them ran or runs already`;
   const max = maxOf(quote);
   const open = [...new Set(rows.flatMap(({ openSteps }) => openSteps))].map(visible);
   const about =
-    max === null ? `from about ${dollars(expectedMicros)}, open-ended: ${open.join(", ")}` : `${dollars(max)} at most`;
+    max === null
+      ? `from about ${dollars(expectedMicros)}, open-ended: ${open.join(", ")}`
+      : `${dollars(max, Math.ceil)} at most`;
   const expected = max === null || max === expectedMicros ? "" : `, about ${dollars(expectedMicros)} expected`;
-  output.say(`${counted(rows.length, "row")} cost ${about}${expected}${known}`);
+  return `${counted(rows.length, "row")} cost ${about}${expected}${known}`;
 }
 
 /** At most so many replaced runs are named in the text. */
@@ -158,7 +233,9 @@ function sayReplaced(replaced: readonly RunReport[], { output }: Context, { json
     if (json) output.print(JSON.stringify({ line: null, id, status: "replaced", cost, held, message, next: command }));
     if (at >= MOST_REPLACED) continue;
     const done = `${steps.filter(({ status }) => status === "succeeded").length} of ${counted(steps.length, "step")} done`;
-    output.say(`${visible(id)} replaced: its row was changed or removed. $${cost} charged, $${held} reserved, ${done}`);
+    output.say(
+      `${visible(id)} replaced: its row was changed or removed. ${dollars(cost)} charged, ${dollars(held)} reserved, ${done}`,
+    );
     output.next(`${command}   (continues it; what is paid for is collected, the rest is bought)`);
   }
   const more = replaced.length - MOST_REPLACED;

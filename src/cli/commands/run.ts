@@ -21,7 +21,7 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
   checkRunFlags(given);
   const loaded = await loadPipeline(spec, io.cwd);
   const flags = withProfileService(given, loaded.pipeline);
-  if (flags.each !== undefined) return (await import("./run-each.ts")).runRows(context, loaded, flags, flags.each);
+  if (flags.each !== undefined) return (await import("./run-each.ts")).runRows(context, loaded, flags);
   if (flags.atOnce !== undefined)
     throw new CliError("USAGE", "--at-once is for --each", { next: "--concurrency N limits the jobs of one run" });
   const input = await readInput(flags, io, { schema: await inputSchema(loaded.pipeline) });
@@ -102,7 +102,7 @@ interface Agreed {
 async function startsAnyway({ balanceMicros, totalMicros }: Quote, flags: RunFlags, { io }: Context): Promise<boolean> {
   if (flags.startAnyway === true) return true;
   if (balanceMicros === null || balanceMicros >= totalMicros.min) return false;
-  const has = `The wallet holds ${dollars(balanceMicros)} and the plan costs at least ${dollars(totalMicros.min)}`;
+  const has = `The wallet holds ${dollars(balanceMicros, Math.floor)} and the plan costs at least ${dollars(totalMicros.min, Math.ceil)}`;
   return isAgreed(io, `${has}. Start, and pause where it is short?`);
 }
 

@@ -1,23 +1,36 @@
-import { listedTags, type RunRow, type Showrunner } from "../../internal.ts";
+import { formatAgo } from "../../core/kit/duration.ts";
+import { dollars } from "../../core/kit/money.ts";
+import { shellWord } from "../../core/kit/shell-word.ts";
+import { BATCH_TAG, listedTags, type RunRow, type Showrunner, tagText, tagTexts } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { tagsOf } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
-import { type Column, table } from "../text/table.ts";
+import { type Column, counted, table } from "../text/table.ts";
 
 /** Waiting runs that are listed with their command. */
 const MOST_WAITING = 10;
 /** Decisions whose commands are listed one by one. */
 const MOST_COMMANDS = 3;
 
-const columns: readonly Column<RunRow>[] = [
-  { title: "run", value: (row) => visible(row.runId), flexible: true },
-  { title: "title", value: ({ title }) => visible(title ?? ""), flexible: true },
-  { title: "pipeline", value: (row) => visible(row.pipeline), flexible: true },
-  { title: "status", value: (row) => row.status },
-  { title: "tags", value: ({ tags }) => visible(listedTags(tagTexts(tags)).join(" ")), flexible: true },
-  { title: "started", value: (row) => instant(row.createdAt) },
-  { title: "last event", value: (row) => instant(row.updatedAt) },
+/** Rows of a batch that are listed unless its tag is asked for. */
+const MOST_ROWS = 20;
+
+interface Listed {
+  readonly row: RunRow;
+  /** One of a batch, which is named above it. */
+  readonly isMember: boolean;
+}
+
+/** What the next command needs stands first and is never cut: what a narrow terminal has no room for is left out. */
+const columns = (now: number): readonly Column<Listed>[] => [
+  { title: "run", value: ({ row, isMember }) => `${isMember ? "  " : ""}${visible(row.runId)}` },
+  { title: "status", value: ({ row }) => row.status },
+  { title: "started", value: ({ row }) => formatAgo(row.createdAt, now) },
+  { title: "title", value: ({ row }) => visible(row.title ?? ""), flexible: true, optional: true },
+  { title: "pipeline", value: ({ row }) => visible(row.pipeline), flexible: true, optional: true },
+  { title: "tags", value: ({ row }) => tagWords(row), flexible: true, optional: true },
+  { title: "last event", value: ({ row }) => formatAgo(row.updatedAt, now), optional: true },
 ];
 
 export interface RunsFlags extends ServiceFlags {
@@ -25,8 +38,8 @@ export interface RunsFlags extends ServiceFlags {
   readonly search?: string;
 }
 
-function tagTexts(tags: RunRow["tags"]): readonly string[] {
-  return Object.entries(tags).map(([key, value]) => `${key}=${value}`);
+function tagWords({ tags }: RunRow): string {
+  return visible(listedTags(tagTexts(tags)).join(" "));
 }
 
 /** `showrunner runs`: every run of the journal, newest first. */
@@ -36,10 +49,9 @@ export async function runs(context: Context, flags: RunsFlags): Promise<ExitCode
     const tags = tagsOf(flags.tag);
     const { search } = flags;
     const rows = await show.runs({ tags, search });
-    // A column that is empty in every row says nothing.
-    const shown = columns.filter(({ value }) => rows.some((row) => value(row) !== ""));
     if (flags.json) output.printJson(rows.map(document));
-    else if (rows.length > 0) output.print(table(rows, shown, io.stdout.columns));
+    else if (rows.length > 0)
+      output.tell(await listing(show, rows, { width: io.stdout.columns, all: tags !== undefined }));
     const wanted = [...(search === undefined ? [] : [JSON.stringify(search)]), ...(tags ? tagTexts(tags) : [])];
     if (rows.length === 0 && wanted.length > 0) output.say(`No run with ${visible(wanted.join(" and "))}.`);
     else if (rows.length === 0) {
@@ -49,6 +61,56 @@ export async function runs(context: Context, flags: RunsFlags): Promise<ExitCode
     if (!flags.json) await sayWaiting(show, context, rows);
     return ExitCode.done;
   });
+}
+
+/** The runs, newest first; those of a batch under its totals, where its newest stands. */
+async function listing(
+  show: Showrunner,
+  rows: readonly RunRow[],
+  { width, all }: { readonly width: number | undefined; readonly all: boolean },
+): Promise<string> {
+  const groups = [...Map.groupBy(rows, ({ runId, tags }) => (tags[BATCH_TAG] === undefined ? runId : batchTag(tags)))];
+  const listed: Listed[] = [];
+  /** Lines above the run at this position; the last ones stand below all. */
+  const between = new Map<number, string[]>();
+  const say = (line: string) => between.set(listed.length, [...(between.get(listed.length) ?? []), line]);
+  for (const [tag, members] of groups) {
+    const isMember = members[0]!.tags[BATCH_TAG] !== undefined;
+    if (isMember) say(await batchText(show, members[0]!));
+    const shown = isMember && !all ? members.slice(0, MOST_ROWS) : members;
+    listed.push(...shown.map((row) => ({ row, isMember })));
+    if (shown.length < members.length)
+      say(`  … and ${members.length - shown.length} more: showrunner runs --tag ${shellWord(tag)}`);
+  }
+  const titles = columns(Date.now());
+  // A column that is empty in every row says nothing.
+  const filled = titles.filter(({ value }) => listed.some((one) => value(one) !== ""));
+  const [head, ...lines] = table(listed, filled, width).split("\n");
+  return [
+    head,
+    ...lines.flatMap((line, at) => [...(between.get(at) ?? []), line]),
+    ...(between.get(lines.length) ?? []),
+  ].join("\n");
+}
+
+function batchTag(tags: RunRow["tags"]): string {
+  return tagText(BATCH_TAG, tags[BATCH_TAG]!);
+}
+
+/** What the rows that were started together came to, whatever was searched for: `12 rows of ads: $3.13 of $8.00, 9 of 12 succeeded`. */
+async function batchText(show: Showrunner, { runId, account, pipeline, tags }: RunRow): Promise<string> {
+  const [{ budget }, { spentMicros, heldMicros }, rows] = await Promise.all([
+    show.show(runId),
+    show.spending({ account, tag: batchTag(tags) }),
+    show.runs({ tags: { [BATCH_TAG]: tags[BATCH_TAG]! } }),
+  ]);
+  const counts = Map.groupBy(rows, ({ status }) => status);
+  const done = counts.get("succeeded")?.length ?? 0;
+  counts.delete("succeeded");
+  const others = [...counts].map(([status, { length }]) => `, ${length} ${status}`).join("");
+  const held = heldMicros === 0 ? "" : `, ${dollars(heldMicros)} reserved`;
+  const spent = `${dollars(spentMicros)}${budget === null ? "" : ` of ${dollars(budget)}`}${held}`;
+  return `${counted(rows.length, "row")} of ${visible(pipeline)}: ${spent}, ${done} of ${rows.length} succeeded${others}`;
 }
 
 /** Runs that need an action of a person to continue, with that action. */
@@ -79,8 +141,4 @@ function document(row: RunRow): unknown {
     updated_at: new Date(row.updatedAt).toISOString(),
     events: row.lastSeq,
   };
-}
-
-function instant(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 16).replace("T", " ");
 }

@@ -1,3 +1,4 @@
+import { dollars } from "../../core/kit/money.ts";
 import { decidedText, lateText, type RunReport, type Showrunner } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
@@ -6,7 +7,7 @@ import { missingLines, overchargeLines } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
 import { type Column, shorten, table } from "../text/table.ts";
-import { siteText } from "./follow.ts";
+import { sharedWord, siteText } from "./follow.ts";
 
 /** Characters of what a chat or a task yielded. */
 const LONGEST_VALUE = 60;
@@ -16,8 +17,8 @@ type Step = RunReport["steps"][number];
 const columns: readonly Column<Step>[] = [
   { title: "step", value: (step) => visible(step.path), flexible: true },
   { title: "status", value: status },
-  { title: "job", value: (step) => visible(step.attempts.at(-1)?.job_id ?? "–"), flexible: true },
-  { title: "cost", value: cost, align: "right" },
+  { title: "job", value: (step) => visible(step.attempts.at(-1)?.job_id ?? "–"), optional: true },
+  { title: "cost", value: cost, align: "money" },
   { title: "time", value: time, align: "right" },
   { title: "result", value: result, flexible: true },
 ];
@@ -29,7 +30,7 @@ function status({ status: said, approval }: Step): string {
 
 function cost(step: Step): string {
   const costs = step.attempts.flatMap(({ cost, unconfirmed }) =>
-    cost === null ? [] : [`$${cost}${unconfirmed === true ? " (not confirmed)" : ""}`],
+    cost === null ? [] : [`${dollars(cost)}${unconfirmed === true ? " (not confirmed)" : ""}`],
   );
   return costs.length > 0 ? costs.join(" + ") : "–";
 }
@@ -94,13 +95,13 @@ export async function show(context: Context, runId: string, flags: ServiceFlags)
       output.printJson(report);
       return ExitCode.done;
     }
-    const quoted = report.quote === null ? "" : `, quoted $${report.quote}`;
-    const budget = report.budget === null ? "" : `, budget $${report.budget}`;
+    const quoted = report.quote === null ? "" : `, quoted ${dollars(report.quote)}`;
+    const budget = report.budget === null ? "" : `, ${sharedWord(report)}budget ${dollars(report.budget)}`;
     const title = report.title === null ? "" : `"${visible(report.title)}"  `;
-    const held = Number(report.held) > 0 ? `, $${report.held} reserved` : "";
-    const unconfirmed = Number(report.unconfirmed) > 0 ? `, $${report.unconfirmed} not confirmed` : "";
+    const held = Number(report.held) > 0 ? `, ${dollars(report.held)} reserved` : "";
+    const unconfirmed = Number(report.unconfirmed) > 0 ? `, ${dollars(report.unconfirmed)} not confirmed` : "";
     output.print(
-      `${visible(report.id)}  ${title}${visible(report.pipeline)}  ${report.status}  cost $${report.cost}${held}${unconfirmed}${quoted}${budget}`,
+      `${visible(report.id)}  ${title}${visible(report.pipeline)}  ${report.status}  cost ${dollars(report.cost)}${held}${unconfirmed}${quoted}${budget}`,
     );
     for (const line of overchargeLines(report)) output.tell(line);
     for (const line of missingLines(report, Date.now())) output.print(line);

@@ -1,4 +1,4 @@
-import { formatUsd } from "../../core/kit/money.ts";
+import { dollars } from "../../core/kit/money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalOf, type ServiceFlags } from "../context.ts";
 import { tagsOf } from "../input/flag-values.ts";
@@ -48,8 +48,8 @@ const shown: readonly Column<StatementLine>[] = [
   { title: "", value: ({ section }) => section },
   { title: "run", value: ({ title }) => visible(title), flexible: true },
   { title: "what", value: ({ text, step }) => visible(step === null ? text : `${step}: ${text}`), flexible: true },
-  { title: "cost", value: ({ costMicros }) => `$${formatUsd(costMicros)}`, align: "right" },
-  { title: "amount", value: ({ amount }) => `$${amount}`, align: "right" },
+  { title: "cost", value: ({ costMicros }) => dollars(costMicros), align: "money" },
+  { title: "amount", value: ({ amount }) => dollars(amount), align: "money" },
 ];
 
 /** A month by its UTC boundaries. */

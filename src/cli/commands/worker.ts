@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { formatUsd } from "../../core/kit/money.ts";
+import { dollars, formatUsd } from "../../core/kit/money.ts";
 import { startWorker, type WorkerOptions } from "../../fleet/worker/index.ts";
 import { liveText, type Showrunner } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
@@ -104,7 +104,7 @@ function sayEnd({ output }: Context, { json }: WorkerFlags): WorkerOptions["onSl
     const { spentMicros, pause } = driven;
     const cost = formatUsd(spentMicros);
     if (json) output.print(JSON.stringify({ id, status, cost, pause, message }));
-    else output.print(`${visible(id)}\t${status}\t$${cost}`);
+    else output.print(`${visible(id)}\t${status}\t${dollars(cost)}`);
     if (pause !== null) output.say(`${visible(id)}  ${pause}: ${visible(message ?? "")}`);
   };
 }

@@ -1,4 +1,4 @@
-import { dollars } from "../../core/kit/money.ts";
+import { wholeCents } from "../../core/kit/money.ts";
 import type { Pipeline, Quote, RunOptions, Showrunner } from "../../internal.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context, ServiceFlags } from "../context.ts";
@@ -113,7 +113,7 @@ export async function agreedPrice(
   if (show.service.kind === "local") return null;
   const { io } = context;
   const most = quote.totalMicros.max ?? quote.expectedMicros;
-  const amount = dollars(most).slice(1);
+  const amount = wholeCents(most);
   if (io.ask === null || quote.totalMicros.max === null) {
     throw new CliError("BUDGET_NEEDED", `This spends real money at ${show.service.baseUrl}: say how much at most`, {
       next: repeatedCommand(context, "--budget", amount),

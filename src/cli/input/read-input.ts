@@ -123,7 +123,10 @@ async function readValue(name: string, path: string, { tables, io, schema }: Rea
       const said =
         typeof column === "string"
           ? null
-          : column.put({ column: names[at]!, text: cells[at] ?? "" }, { input, tags: {}, notes: {} });
+          : column.put(
+              { column: names[at]!, text: cells[at] ?? "", decimalComma: table.decimalComma },
+              { input, tags: {}, notes: {} },
+            );
       if (said !== null) faults.push(`line ${line}, column ${visible(names[at]!)}: ${visible(said)}`);
     }
     return input;

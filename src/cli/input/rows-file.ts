@@ -9,7 +9,10 @@ import { counted } from "../text/table.ts";
 import { parseTable, readTextFile, type TableFlags } from "./table-file.ts";
 
 /** A cell of a table is text; a field of a JSON row is a value. */
-export type Cell = { readonly column: string } & ({ readonly text: string } | { readonly json: unknown });
+export type Cell = { readonly column: string } & (
+  | { readonly text: string; readonly decimalComma: boolean }
+  | { readonly json: unknown }
+);
 
 /** What a row becomes. */
 interface Target {
@@ -72,8 +75,11 @@ function putField(keys: readonly string[], cell: Cell, schema: Schema, input: Ta
   if ("json" in cell) value = cell.json;
   else {
     if (cell.text === "") return null;
-    const parsed = takesText(schema) ? { value: cell.text } : parseJson(cell.text.trim());
-    if ("mistake" in parsed) return `${JSON.stringify(cell.text)} is no ${typeOf(schema)}`;
+    const [point] = /^-?\d+,\d+$/.test(cell.text.trim()) ? [cell.text.trim().replace(",", ".")] : [];
+    const written = cell.decimalComma ? (point ?? cell.text) : cell.text;
+    const parsed = takesText(schema) ? { value: cell.text } : parseJson(written.trim());
+    const hint = point === undefined ? "" : `; with a point it is ${point}`;
+    if ("mistake" in parsed) return `${JSON.stringify(cell.text)} is no ${typeOf(schema)}${hint}`;
     value = parsed.value;
   }
   let parent = input;
@@ -183,6 +189,7 @@ async function tableRecords(text: string, of: RowsOf): Promise<Records> {
   if (!table.ok) return fault(table.line, table.message);
   if (table.header === null) return fault(1, "has no header");
   const { line: headerLine, cells } = table.header;
+  const { decimalComma } = table;
   const names = cells.map((name) => name.trim());
   const mistakes: RowMistake[] = names.flatMap((name, at) => {
     if (name === "") return [{ line: headerLine, column: `${at + 1}`, message: "has no name in the header" }];
@@ -193,7 +200,7 @@ async function tableRecords(text: string, of: RowsOf): Promise<Records> {
     if (row.length !== names.length)
       mistakes.push({ line, column: null, message: `has ${counted(row.length, "cell")}, the header ${names.length}` });
     if (!isUsable || row.length > names.length) return [];
-    return [{ line, cells: row.map((value, at) => ({ column: names[at]!, text: value })) }];
+    return [{ line, cells: row.map((value, at) => ({ column: names[at]!, text: value, decimalComma })) }];
   });
   return { headerLine, records, mistakes };
 }

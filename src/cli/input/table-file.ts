@@ -19,7 +19,13 @@ export interface TableRecord {
 }
 
 export type Table =
-  | { readonly ok: true; readonly header: TableRecord | null; readonly rows: readonly TableRecord[] }
+  | {
+      readonly ok: true;
+      readonly header: TableRecord | null;
+      readonly rows: readonly TableRecord[];
+      /** Semicolons divide its cells, as where numbers are written with a comma: `1,5`. */
+      readonly decimalComma: boolean;
+    }
   | { readonly ok: false; readonly line: number; readonly message: string };
 
 const DELIMITERS = [",", ";", "\t"] as const;
@@ -93,7 +99,10 @@ function decoded(bytes: Buffer, encoding: string, path: string, flags: TableFlag
   }
 }
 
-/** Reads the rows of a table; commas, semicolons or tabs by what divides its first line. */
+/**
+ * Reads the rows of a table; commas, semicolons or tabs by what divides its first line. Empty rows, and empty cells behind those
+ * of the header, are what spreadsheets leave behind.
+ */
 export async function parseTable(text: string, { delimiter: given }: TableFlags): Promise<Table> {
   const { parse } = await import("csv-parse/sync");
   const delimiter = given === undefined ? delimiterOf(text) : delimiterNamed(given);
@@ -105,13 +114,16 @@ export async function parseTable(text: string, { delimiter: given }: TableFlags)
     ) as never;
     const bytes = Buffer.from(written);
     let [from, line] = [0, 1];
-    const [header = null, ...rows] = records.map(({ record, info }): TableRecord => {
+    const [first, ...rest] = records.map(({ record, info }): TableRecord => {
       const raw = bytes.toString("utf8", from, info.bytes);
       const begun = line + breaksIn(/^[\r\n]*/.exec(raw)![0]);
       [from, line] = [info.bytes, line + breaksIn(raw)];
       return { line: begun, cells: record };
     });
-    return { ok: true, header, rows };
+    const widest = rest.reduce((most, row) => Math.max(most, filledWidth(row)), 0);
+    const header = first === undefined ? null : withoutTail(first, widest);
+    const rows = rest.filter((row) => filledWidth(row) > 0).map((row) => withoutTail(row, header?.cells.length ?? 0));
+    return { ok: true, header, rows, decimalComma: delimiter === ";" };
   } catch (error) {
     if ((error as { readonly code?: unknown }).code !== "CSV_QUOTE_NOT_CLOSED")
       return { ok: false, line: (error as { readonly lines?: number }).lines ?? 1, message: visibleError(error) };
@@ -123,6 +135,16 @@ export async function parseTable(text: string, { delimiter: given }: TableFlags)
       message: "a quote is opened here and never closed",
     };
   }
+}
+
+/** Cells up to the last one that is not empty. */
+function filledWidth({ cells }: TableRecord): number {
+  return 1 + cells.findLastIndex((cell) => cell.trim() !== "");
+}
+
+/** Without the empty cells at the end, but no narrower than this. */
+function withoutTail(record: TableRecord, width: number): TableRecord {
+  return { ...record, cells: record.cells.slice(0, Math.max(width, filledWidth(record))) };
 }
 
 function breaksIn(text: string): number {

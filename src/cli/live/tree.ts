@@ -215,9 +215,10 @@ function bar(fraction: number): string {
 function summary(live: LiveRun, steps: readonly StepView[], state: RunView["state"], options: TreeOptions): string {
   const { spentMicros, heldMicros, budgetMicros, status, pause, activeTime } = state;
   const done = steps.filter((step) => step.finishedAt !== null).length;
+  const isOwn = budgetMicros !== null && state.planned.budgetTag === undefined;
   const parts = [
     `${done}/${steps.length} steps`,
-    `spent ${dollars(spentMicros)}${budgetMicros === null ? "" : ` of ${dollars(budgetMicros)}`}`,
+    `spent ${dollars(spentMicros)}${isOwn ? ` of ${dollars(budgetMicros)}` : ""}`,
   ];
   if (heldMicros > 0) parts.push(`held ${dollars(heldMicros)}`);
   parts.push(duration(activeTime.ms + (activeTime.since === null ? 0 : Math.max(0, options.now - activeTime.since))));

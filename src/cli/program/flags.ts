@@ -13,12 +13,12 @@ export type Act = (load: () => Promise<Perform>) => (...given: unknown[]) => Pro
 export function withService(command: Command): Command {
   return command
     .option("--local", "use the local service on this machine, whatever the environment says")
-    .addOption(serviceOption())
-    .option("--base-url <url>", "v3 address of the service (default: SHOWRUNNER_BASE_URL)")
     .option(
       "--journal <place>",
       "the journal: a file or postgres://… (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)",
     )
+    .addOption(serviceOption())
+    .option("--base-url <url>", "v3 address of the service (default: SHOWRUNNER_BASE_URL)")
     .option(
       "--media <folder|s3-url>",
       "where media are kept (default: SHOWRUNNER_MEDIA, then media beside the journal)",
@@ -106,16 +106,30 @@ export function collect(value: string, before: readonly string[] = []): string[]
   return [...before, value];
 }
 
-/** Flags of every command that takes a pipeline's input. */
+/** Flags of every command that takes a pipeline's input; `withTables` has the rest. */
 export function withInput(command: Command): Command {
-  return withTables(command)
-    .option("--input <json|@file>", "the pipeline's input")
+  return command
     .option(
       "-i <key=value>",
       "one field of the input; key:=json for anything but text, key=@rows.csv or @value.json for a file",
       collect,
     )
-    .option("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this much each");
+    .option("--input <json|@file>", "the pipeline's input");
+}
+
+/** For commands that price. */
+export function withUnquoted(command: Command): Command {
+  return command.option("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this much each");
+}
+
+/** For commands that take one run a row. */
+export function withRows(command: Command): Command {
+  return command
+    .option(
+      "--each <file>",
+      "one run for each row of a .csv, .tsv or .jsonl file; repeating the command continues, and starts no row twice",
+    )
+    .option("--id-column <name>", "with --each: the column that names the runs (default: one named id or name)");
 }
 
 /** Flags of every command that reads tables. */

@@ -8,20 +8,21 @@ import {
   withNotify,
   withPlanning,
   withRateLimit,
+  withRows,
   withService,
   withSpending,
   withTables,
+  withUnquoted,
   withWaitForCap,
 } from "./flags.ts";
 
 /** Commands that price and run pipelines. */
 export function addRunning(program: Command, act: Act): void {
-  withPlanning(
-    withService(
-      withRateLimit(withNotify(withWaitForCap(withSpending(withInput(program.command("run <file[#export]>")))))),
-    ),
+  const run = withService(
+    withInput(program.command("run <file[#export]>"))
+      .description("price a pipeline, run it, show how it goes")
+      .option("--budget <usd>", "the most that the run may cost"),
   )
-    .description("price a pipeline, run it, show how it goes")
     .option("--id <id>", "name of the run (default: generated)")
     .addOption(
       new Option(
@@ -31,11 +32,12 @@ export function addRunning(program: Command, act: Act): void {
         .choices(["resume", "fail"])
         .default("resume"),
     )
+    .option("--out <dir>", "folder of the returned files");
+  withRows(run)
+    .option("--at-once <n>", "with --each: runs at a time (default: 4)")
     .option("--tag <key=value>", "label of the run, to list and cap runs by; repeatable", collect)
-    .option("--budget <usd>", "the most that the run may cost")
     .option("--quote <id>", "start only what this quote of `plan` was for, at no more than its maximum")
     .option("--start-anyway", "start although the wallet does not hold the least that the plan costs")
-    .option("--out <dir>", "folder of the returned files")
     .option("--concurrency <limits>", "jobs at a time: 8, or total=8,video=2")
     .option("--profile <name>", "one of the pipeline's profiles, such as draft")
     .option("--marks", "let returned files say that a machine made them; see docs/marks.md")
@@ -44,18 +46,16 @@ export function addRunning(program: Command, act: Act): void {
       "--give-up-after <duration>",
       "pause when the service is unavailable for this long: 5m (default), 90s, never",
     )
-    .option(
-      "--each <file>",
-      "one run for each row of a .csv, .tsv or .jsonl file; repeating the command continues, and starts no row twice",
-    )
-    .option("--at-once <n>", "with --each: runs at a time (default: 4)")
-    .option("--id-column <name>", "with --each: the column that names the runs (default: one named id or name)")
     .option("--detach", "run in a background process; prints the run's id and how to follow it")
     .addOption(engineOption("with --detach: leave the run to the workers of this engine"))
     .addOption(engineUrlOption())
     .action(act(async () => (await import("../commands/run.ts")).run));
-  withPlanning(withService(withRateLimit(withInput(program.command("plan <file[#export]>")))))
-    .description("check and price a pipeline; spends nothing")
+  withTables(withPlanning(withRateLimit(withNotify(withWaitForCap(withSpending(withUnquoted(run)))))));
+  const plan = withService(
+    withInput(program.command("plan <file[#export]>")).description("check and price a pipeline; spends nothing"),
+  );
+  withRows(plan)
+    .option("--id <id>", "with --each: the name of the rows together, as run takes it (default: that of the file)")
     .option("--concurrency <limits>", "jobs at a time for the forecast: 8, or total=8,video=2")
     .option("--profile <name>", "one of the pipeline's profiles, such as draft")
     .option("--reuse", "price results that earlier runs with identical inputs have at zero")
@@ -63,13 +63,14 @@ export function addRunning(program: Command, act: Act): void {
     .option("--mermaid", "print the plan as a Mermaid flowchart")
     .option("--svg <file>", "draw the plan into an SVG file")
     .action(act(async () => (await import("../commands/plan.ts")).plan));
-  withPlanning(
-    withService(
-      withRateLimit(withNotify(withWaitForCap(withSpending(withTables(program.command("resume <run-id>")))))),
-    ),
+  withTables(withPlanning(withRateLimit(withUnquoted(plan))));
+  const resume = withService(
+    program
+      .command("resume <run-id>")
+      .description("resume a run that was killed, stopped or paused")
+      .option("--budget <usd>", "a new budget, replacing the run's own")
+      .option("--yes", "accept the price of the steps that run again"),
   )
-    .description("resume a run that was killed, stopped or paused")
-    .option("--budget <usd>", "a new budget, replacing the run's own")
     .option("--agree <usd>", "what a run with a shared budget may cost by itself, where it asks for that")
     .option("--quote <id>", "run again only what this quote was for, at no more than its maximum")
     .option("--max-unquoted <usd>", "likewise for the most that a job without a price in advance may cost")
@@ -113,8 +114,8 @@ export function addRunning(program: Command, act: Act): void {
     .option("--same-seed", "rerun even what the seed in the code makes the same")
     .option("--account-moved", "the account has a new key, or the service a new address; checked by a job of the run")
     .option("--request-id <id>", "idempotency id of a rerun: repeating it does not start another one")
-    .option("--yes", "accept the price of the steps that run again")
     .action(act(async () => (await import("../commands/resume.ts")).resume));
+  withTables(withPlanning(withRateLimit(withNotify(withWaitForCap(withSpending(resume))))));
   withService(program.command("adopt <run-id> [step] [job-id]"))
     .description(
       "say which job an unanswered submit created, or which file a provider made, or none; without a job, list the candidates; without a step, ask for each",

@@ -26,7 +26,9 @@ export function offerLines({ id, maximumUsd, expiresAt, prices }: Quote): readon
   if (id === null || maximumUsd === null || expiresAt === null) return [];
   const open = openSteps(prices).slice(0, MOST_RISKS).map(visible);
   const asks = open.length === 0 ? "" : `; stops and asks at ${open.join(", ")}`;
-  return [`Quote ${id}: at most $${maximumUsd}${asks}; valid until ${new Date(expiresAt).toISOString()}`];
+  return [
+    `Quote ${id}: at most ${dollars(maximumUsd, Math.ceil)}${asks}; valid until ${new Date(expiresAt).toISOString()}`,
+  ];
 }
 
 /** Steps that run again with their prices, and what that adds to what was spent. */
@@ -47,7 +49,7 @@ export function rerunTable(rerunScope: RerunScope, width?: number): string {
     lines.push(`Completed first, because they are paid for: ${atService.map(visible).join(", ")}`);
   for (const { step, holdMicros } of unanswered) {
     lines.push(
-      `Never answered: the request of ${visible(step)}. Its job is looked for at the service, about a minute later: if there is one, it is completed, since it is paid for; if there is none, the changed request is made instead. If that is uncertain, the old request is sent again under its key, for at most ${dollars(holdMicros)}`,
+      `Never answered: the request of ${visible(step)}. Its job is looked for at the service, about a minute later: if there is one, it is completed, since it is paid for; if there is none, the changed request is made instead. If that is uncertain, the old request is sent again under its key, for at most ${dollars(holdMicros, Math.ceil)}`,
     );
   }
   return lines.join("\n");
@@ -58,7 +60,7 @@ type Price = Quote["prices"][number];
 const columns: readonly Column<Price>[] = [
   { title: "step", value: (price) => visible(price.step), flexible: true },
   { title: "model", value: (price) => visible(price.model ?? "–"), flexible: true },
-  { title: "price", value: amount, align: "right" },
+  { title: "price", value: amount, align: "money" },
   { title: "", value: remark, flexible: true },
 ];
 
@@ -76,11 +78,13 @@ function ownRemark(price: Price): string {
   switch (price.basis) {
     case "provisional": {
       const when = price.anew === undefined ? "provisional: quoted again when its media exist" : "provisional";
-      const most = price.mostMicros === null ? "open-ended" : `at most ${dollars(price.mostMicros)}`;
+      const { mostMicros } = price;
+      const isMore = mostMicros !== null && dollars(mostMicros, Math.ceil) !== amount(price);
+      const most = mostMicros === null ? "open-ended" : isMore ? `at most ${dollars(mostMicros, Math.ceil)}` : null;
       return [most, when, price.anew, price.reason].flatMap((part) => (part == null ? [] : visible(part))).join("; ");
     }
     case "unquotable": {
-      const cap = price.maxCostMicros === null ? "" : `at most ${dollars(price.maxCostMicros)}: `;
+      const cap = price.maxCostMicros === null ? "" : `at most ${dollars(price.maxCostMicros, Math.ceil)}: `;
       return `${cap}${visible(price.reason ?? "cannot be quoted in advance")}`;
     }
     case "reused":

@@ -1,5 +1,5 @@
 import { redactUrls } from "../../core/kit/clean-text.ts";
-import { dollars } from "../../core/kit/money.ts";
+import { formatUsd } from "../../core/kit/money.ts";
 import type { Showrunner } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
@@ -23,7 +23,7 @@ export function wireForm(value: unknown, key = ""): unknown {
       return [
         name,
         money && typeof inner === "number"
-          ? dollars(inner).replace("$", "")
+          ? formatUsd(inner)
           : verbatim(key)
             ? withoutQueries(inner)
             : wireForm(inner, key),

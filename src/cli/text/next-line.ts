@@ -40,6 +40,15 @@ export function repeatedCommand({ args }: { readonly args: readonly string[] }, 
   return ["showrunner", ...[...without(more, args), ...more].map(typedAgain)].join(" ");
 }
 
+/** The `plan` that was typed as `run`, with these words added, without the flags that only `plan` has. */
+export function runInstead({ args }: { readonly args: readonly string[] }, ...more: readonly string[]): string {
+  const stored = args.slice(1).filter((word, at, all) => {
+    const isFlag = /^--(against|svg)$/.test(all[at - 1] ?? "") || /^--(against|svg)(=|$)/.test(word);
+    return !isFlag && word !== "--mermaid" && word !== "--json";
+  });
+  return repeatedCommand({ args: ["run", ...stored] }, ...more);
+}
+
 /** Without the earlier value of a flag that is given another. */
 function without([flag, value]: readonly string[], args: readonly string[]): readonly string[] {
   if (flag === undefined || value === undefined) return args;

@@ -33,9 +33,12 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 export interface Column<Row> {
   readonly title: string;
   readonly value: (row: Row) => string;
-  readonly align?: "right";
+  /** `money`: right, with the points of amounts below each other. */
+  readonly align?: "right" | "money";
   /** True: shortened when the terminal is narrow. */
   readonly flexible?: boolean;
+  /** True: left out where the terminal is too narrow; the last ones go first. */
+  readonly optional?: boolean;
 }
 
 const gap = "  ";
@@ -44,14 +47,50 @@ const gap = "  ";
  * Rows under bold-free titles, columns as wide as their longest cell. When `width` is given and too small, flexible
  * columns give way first. Cells must be safe text without line breaks.
  */
-export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], width?: number): string {
+export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], width?: number): string {
+  const columns = width === undefined ? all : fitting(rows, all, width);
   const cells = [
     columns.map((column) => column.title),
-    ...rows.map((row) => columns.map((column) => column.value(row))),
+    ...aligned(
+      rows.map((row) => columns.map((column) => column.value(row))),
+      columns,
+    ),
   ];
   const widths = columns.map((_, at) => cells.reduce((most, row) => Math.max(most, widthOf(row[at] ?? "")), 0));
   if (width !== undefined) squeeze(widths, columns, width);
   return cells.map((row) => line(row, widths, columns)).join("\n");
+}
+
+/** Columns of a flexible cell below which another column is left out for it. */
+const LEAST_FLEXIBLE = 12;
+
+function fitting<Row>(rows: readonly Row[], all: readonly Column<Row>[], width: number): readonly Column<Row>[] {
+  const least = ({ title, value, flexible }: Column<Row>) => {
+    const widest = rows.reduce((most, row) => Math.max(most, widthOf(value(row))), widthOf(title));
+    return flexible ? Math.min(LEAST_FLEXIBLE, widest) : widest;
+  };
+  let columns = all;
+  for (;;) {
+    const needed = columns.reduce((sum, column) => sum + least(column) + gap.length, -gap.length);
+    const last = columns.findLast(({ optional }) => optional);
+    if (needed <= width || last === undefined) return columns;
+    columns = columns.filter((column) => column !== last);
+  }
+}
+
+/** Amounts of money with as many places behind their points as the finest of their column. */
+function aligned(
+  rows: readonly (readonly string[])[],
+  columns: readonly Column<never>[],
+): readonly (readonly string[])[] {
+  // An amount in cents, and what is none, has two.
+  const places = (cell = "") => /\d\.(\d+)$/.exec(cell)?.[1]?.length ?? 2;
+  const finest = columns.map(({ align }, at) =>
+    align === "money" ? rows.reduce((most, row) => Math.max(most, places(row[at])), 2) : null,
+  );
+  return rows.map((row) =>
+    row.map((cell, at) => (finest[at] == null ? cell : cell + " ".repeat(finest[at] - places(cell)))),
+  );
 }
 
 function squeeze(widths: number[], columns: readonly Column<never>[], width: number): void {
@@ -69,7 +108,7 @@ function line(row: readonly string[], widths: readonly number[], columns: readon
     .map((cell, at) => {
       const text = shorten(cell, widths[at] ?? 0);
       const padded = padEnd(text, widths[at] ?? 0);
-      return columns[at]?.align === "right" ? padded.slice(text.length) + text : padded;
+      return columns[at]?.align === undefined ? padded : padded.slice(text.length) + text;
     })
     .join(gap)
     .trimEnd();

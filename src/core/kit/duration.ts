@@ -26,3 +26,13 @@ export function formatDuration(ms: number): string {
   const minutes = Math.round(seconds / 60);
   return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
 }
+
+/** How long ago, roughly. */
+export function formatAgo(at: number, now: number): string {
+  const seconds = Math.max(0, (now - at) / 1000);
+  if (seconds < 45) return "just now";
+  if (seconds < 3600) return `${Math.max(1, Math.round(seconds / 60))} min ago`;
+  if (seconds < 86_400) return `${Math.round(seconds / 3600)} h ago`;
+  if (seconds < 30 * 86_400) return `${Math.round(seconds / 86_400)} d ago`;
+  return new Date(at).toISOString().slice(0, 10);
+}

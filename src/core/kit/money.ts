@@ -8,9 +8,17 @@ export function parseUsd(text: string): number | null {
   return Number(match[1]) * MICROS_PER_USD + Number((match[2] ?? "").padEnd(6, "0"));
 }
 
-/** Micro-dollars as a person reads them: 290000 gives "$0.29", with at least two decimals and no more than needed. */
-export function dollars(micros: number): string {
-  return micros < 0 ? `-$${formatUsd(-micros)}` : `$${formatUsd(micros)}`;
+/**
+ * An amount as a person reads it, of micro-dollars or of a decimal string: in cents, and below one cent its two leading digits:
+ * `$0.29`, `$0.0015`. `round`: `Math.ceil` of what is said to be the most.
+ */
+export function dollars(amount: number | string, round: (number: number) => number = Math.round): string {
+  const micros = typeof amount === "number" ? amount : parseUsd(amount);
+  if (micros === null) return `$${amount}`;
+  if (micros < 0) return `-${dollars(-micros, round)}`;
+  const digits = String(Math.ceil(micros)).length;
+  const unit = micros < CENT_MICROS ? 10 ** Math.max(0, digits - 2) : CENT_MICROS;
+  return `$${formatUsd(round(micros / unit) * unit)}`;
 }
 
 const CENT_MICROS = 10_000;

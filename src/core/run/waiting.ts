@@ -8,7 +8,7 @@ import {
 } from "../journal/state.ts";
 import { formatDuration, MINUTE_MS } from "../kit/duration.ts";
 import { stillText } from "../kit/late-text.ts";
-import { formatUsd } from "../kit/money.ts";
+import { dollars, formatUsd } from "../kit/money.ts";
 import { shellWord } from "../kit/shell-word.ts";
 import { jobPhases } from "../lifecycle/index.ts";
 import { givesWay, optionsAround } from "../plan/index.ts";
@@ -179,7 +179,7 @@ export function unresolvedText({ runId }: Pick<RunState, "runId">, step: StepSta
       : unresolved === "incomplete"
         ? `Look again, at no cost: showrunner resume ${runId}; or keep what there is, without the rest: ${adopt} none`
         : `Say which job it is: ${adopt} <job-id|none>`;
-  const held = holdMicros === 0 ? "" : `; up to $${formatUsd(holdMicros)} stays reserved`;
+  const held = holdMicros === 0 ? "" : `; up to ${dollars(holdMicros, Math.ceil)} stays reserved`;
   const why = reason ?? (isAsked ? doubt.message : "its submit was never answered");
   return `${path}: ${why}${held}. ${advice}`;
 }

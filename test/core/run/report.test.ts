@@ -46,6 +46,7 @@ test("a report has the run in snake case, dollars as text and instants as ISO-86
     pause: { reason: "budget", funding_url: "https://pay", required: "6.00", balance: null, resume_at: iso(3_000) },
     ...{
       budget: "5.00",
+      budget_tag: null,
       quote: null,
       projected: "5.53",
       cost: "5.50",

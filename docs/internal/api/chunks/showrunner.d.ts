@@ -802,6 +802,7 @@ interface RunReport {
     readonly resume_at: string | null;
   } | null;
   readonly budget: string | null;
+  readonly budget_tag: string | null;
   readonly quote: string | null;
   readonly projected: string;
   readonly cost: string;
@@ -1872,6 +1873,7 @@ interface Showrunner {
   gc(options?: GcOptions): Promise<GcReport>;
   spending(of?: {
     readonly tag?: string | undefined;
+    readonly account?: string | undefined;
   }): Promise<SpendingTotals>;
   balance(): Promise<{
     readonly balanceMicros: number;

@@ -18,6 +18,8 @@ export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" 
   readonly outDir?: string | undefined;
   /** Hands each run to an engine, whose workers drive it, instead of driving it here; `atOnce` then has no effect. */
   readonly wake?: ((runId: string) => Promise<void>) | undefined;
+  /** Called when the run of a row is started, or continues. */
+  readonly onStart?: ((row: Pick<RowOutcome, "index" | "id">) => void) | undefined;
   readonly onRow?: ((outcome: RowOutcome) => void) | undefined;
 }
 
@@ -201,9 +203,10 @@ class Bulk {
 
   async #drive(index: number, quoted: QuotedRow): Promise<void> {
     const { row, known, expectedMicros, batch } = quoted;
-    const { budgetMicros, atOnce: _, onRow: __, outDir = "out", tags, wake, ...options } = this.#settings;
+    const { budgetMicros, atOnce: _, onRow: __, onStart, outDir = "out", tags, wake, ...options } = this.#settings;
     const { budget: ___, ...rest } = options;
     if (known === null) this.#committedMicros += expectedMicros;
+    if (known !== "succeeded") onStart?.({ index, id: row.id });
     try {
       const how = {
         ...rest,

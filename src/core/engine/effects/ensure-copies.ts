@@ -2,7 +2,7 @@ import { answerOf, DownloadError } from "../../api/index.ts";
 import type { OutputFacts, RunEvent } from "../../journal/events.ts";
 import { type AttemptState, lastAttempt, outputsOf, type RunState } from "../../journal/state.ts";
 import { ownText } from "../../kit/clean-text.ts";
-import { formatUsd } from "../../kit/money.ts";
+import { dollars } from "../../kit/money.ts";
 import { traitsOf } from "../../plan/index.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import { downloadOutput } from "../media/output-damage.ts";
@@ -126,7 +126,7 @@ function lost(
   const [maker] = sources;
   if (maker === undefined) return new MediaLostError(`The copy that run ${state.runId} needs is ${what}.`, null);
   const costMicros = lastAttempt(state.steps[maker.step]!)?.costMicros ?? null;
-  const price = costMicros === null ? "" : `, which cost $${formatUsd(costMicros)} the last time`;
+  const price = costMicros === null ? "" : `, which cost ${dollars(costMicros)} the last time`;
   const service = maker.from === "job" ? " and the service no longer has it" : "";
   const message = `The copy of the output of ${maker.step} is ${what}${service}. Nothing that needs it was sent. Put the copy back into the media folder, or rerun the step${price}.`;
   return new MediaLostError(message, maker.step);

@@ -93,8 +93,12 @@ export class Spending {
   }
 
   /** `tag`: of the runs that carry it. */
-  async totals(tag?: string): Promise<SpendingTotals> {
-    const { store, account, caps, floorMicros, now } = this.#parts;
+  async totals(of: {
+    readonly tag?: string | undefined;
+    readonly account?: string | undefined;
+  }): Promise<SpendingTotals> {
+    const { store, caps, floorMicros, now } = this.#parts;
+    const { tag, account = this.#parts.account } = of;
     const ledger = tag === undefined ? store.accountLedger(account) : store.spending(account, { tag, sinceAt: null });
     const { settledMicros: spentMicros, heldMicros } = await ledger;
     const all = caps.rules.filter(({ tag, per }) => tag === null && per === null).map(({ capMicros }) => capMicros);

@@ -84,16 +84,25 @@ export function openSteps(prices: readonly StepPrice[]): readonly string[] {
   return prices.flatMap(({ step, mostMicros }) => (mostMicros === null ? [step] : []));
 }
 
-/** A sum in words: an amount, a range, or from where on, with the steps that are open-ended. */
+/** A sum in words: an amount, a range and the steps that make its upper end, or from where on, with those that are open-ended. */
 export function priceText(
   { min, max }: Total,
   prices: readonly StepPrice[],
   text: (micros: number) => string = formatUsd,
 ): string {
-  if (max !== null) return min === max ? text(max) : `${text(min)} to ${text(max)}`;
+  if (max !== null)
+    return text(min) === text(max) ? text(max) : `${text(min)} to ${text(max)}${upperEnd(prices, text)}`;
   const open = openSteps(prices).slice(0, MOST_NAMED);
   const more = openSteps(prices).length - open.length;
   return `from ${text(min)}, open-ended: ${open.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+/** The steps that may cost most above their quotes, such as those of media whose length nobody knows yet. */
+function upperEnd(prices: readonly StepPrice[], text: (micros: number) => string): string {
+  const above = ({ mostMicros, costMicros }: StepPrice) => (mostMicros ?? 0) - (costMicros ?? 0);
+  const dear = prices.filter((price) => above(price) > 0).sort((a, b) => above(b) - above(a));
+  const named = dear.slice(0, MOST_NAMED).map(({ step, mostMicros }) => `${step} up to ${text(mostMicros!)}`);
+  return named.length === 0 ? "" : ` (${named.join(", ")}${dear.length > named.length ? " …" : ""})`;
 }
 
 /**

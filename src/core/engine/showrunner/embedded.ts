@@ -213,8 +213,8 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return collectGarbage({ store: this.store, media: this.parts.media, now: this.now }, options);
   }
 
-  spending({ tag }: { readonly tag?: string | undefined } = {}) {
-    return this.#spending.totals(tag);
+  spending(of: { readonly tag?: string | undefined; readonly account?: string | undefined } = {}) {
+    return this.#spending.totals(of);
   }
 
   async balance() {

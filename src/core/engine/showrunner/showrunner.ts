@@ -235,9 +235,9 @@ export interface Showrunner {
   gc(options?: GcOptions): Promise<GcReport>;
   /**
    * Returns what all runs of this account in this journal spent and reserved, or those with a tag, `key=value`, and the
-   * limits that apply here.
+   * limits that apply here. `account`: another account, as a run of {@link runs} names it.
    */
-  spending(of?: { readonly tag?: string | undefined }): Promise<SpendingTotals>;
+  spending(of?: { readonly tag?: string | undefined; readonly account?: string | undefined }): Promise<SpendingTotals>;
   balance(): Promise<{ readonly balanceMicros: number; readonly currency: string }>;
   /** Counts the API requests since this Showrunner was opened. */
   requests(): { readonly total: number };

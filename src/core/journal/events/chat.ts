@@ -1,5 +1,5 @@
 import type { CleanText } from "../../kit/clean-text.ts";
-import { formatUsd } from "../../kit/money.ts";
+import { dollars } from "../../kit/money.ts";
 import type { Json } from "../../plan/plan.ts";
 import { noteChatCharge } from "../overcharge.ts";
 import type { ChatState } from "../state.ts";
@@ -64,7 +64,7 @@ export const chatEvents: EventTable<ChatEvent> = {
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ costMicros, isUnconfirmed, tokens }) => {
       const by = tokens === undefined ? " at most" : ` by its ${tokens} tokens`;
-      return line(`answered, cost $${formatUsd(costMicros)}${isUnconfirmed === true ? `${by}, not confirmed` : ""}`);
+      return line(`answered, cost ${dollars(costMicros)}${isUnconfirmed === true ? `${by}, not confirmed` : ""}`);
     },
     ...ignoredBy("media", "incident", "notice"),
   },
@@ -96,7 +96,7 @@ export const chatEvents: EventTable<ChatEvent> = {
     line: () => line("no answer arrived; the request may have cost its maximum and is sent again"),
     incident: ({ holdMicros }) => ({
       what: "a request without an answer",
-      why: `The process that sent it has ended. It may have cost up to $${formatUsd(holdMicros)}; it was sent again.`,
+      why: `The process that sent it has ended. It may have cost up to ${dollars(holdMicros, Math.ceil)}; it was sent again.`,
     }),
     ...ignoredBy("media", "notice"),
   },

@@ -1,5 +1,5 @@
 import type { CleanText } from "../../kit/clean-text.ts";
-import { formatUsd } from "../../kit/money.ts";
+import { dollars, formatUsd } from "../../kit/money.ts";
 import { noteJobCharge } from "../overcharge.ts";
 import { type OutputState, UNREAD_MS } from "../state.ts";
 import type { JournalError, OfAttempt, OutputFacts, StoredCopy } from "./facts.ts";
@@ -155,7 +155,7 @@ export const jobEvents: EventTable<JobEvent> = {
     changes: "step",
     ledger: ({ step, attempt, costMicros }) => ({ type: "settle", step, attempt, costMicros }),
     line: ({ costMicros, isUnconfirmed }) =>
-      line(`cost $${formatUsd(costMicros)}${isUnconfirmed === true ? " at most, not confirmed" : ""}`),
+      line(`cost ${dollars(costMicros)}${isUnconfirmed === true ? " at most, not confirmed" : ""}`),
     incident: ({ step, attempt, costMicros }, { steps }) => {
       const quoted = steps[step]?.attempts[attempt - 1]?.quote?.costMicros ?? null;
       if (quoted === null || costMicros <= quoted) return null;

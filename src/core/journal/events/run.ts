@@ -1,5 +1,5 @@
 import type { CleanText } from "../../kit/clean-text.ts";
-import { formatUsd } from "../../kit/money.ts";
+import { dollars, formatUsd } from "../../kit/money.ts";
 import { lastRequest, passClock, type RunState, type StepState, startClock, stopClock } from "../state.ts";
 import type { AgreedQuote, AskedPrice, PauseReason, RunEnd } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
@@ -251,7 +251,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
 };
 
 function budgetOf(micros: number | null): string {
-  return micros === null ? "No budget" : `A budget of $${formatUsd(micros)}`;
+  return micros === null ? "No budget" : `A budget of ${dollars(micros)}`;
 }
 
 /** The run is finished, or waits for a decision with nothing else to do: a rerun request from now on is a new one. */

@@ -1,5 +1,5 @@
 import type { CleanText } from "../../kit/clean-text.ts";
-import { formatUsd } from "../../kit/money.ts";
+import { dollars } from "../../kit/money.ts";
 import type { Json } from "../../plan/plan.ts";
 import type { AttemptState, StepState } from "../state.ts";
 import type { JournalError, OfAttempt, PriceBasis, UnresolvedCause } from "./facts.ts";
@@ -107,7 +107,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
     },
     changes: "step",
     line: ({ costMicros, basis }) =>
-      detail(`${costMicros === null ? "no price" : `priced at $${formatUsd(costMicros)}`} (${basis})`),
+      detail(`${costMicros === null ? "no price" : `priced at ${dollars(costMicros)}`} (${basis})`),
     ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
   },
   "job.submit.intended": {
@@ -130,7 +130,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
       ...(provider !== undefined && { isElsewhere: true }),
     }),
     timeline: (timeline, { step, attempt }) => timeline.begin(step, attempt, "queue"),
-    line: ({ model, attempt, holdMicros }) => detail(`${model}, attempt ${attempt}, $${formatUsd(holdMicros)} held`),
+    line: ({ model, attempt, holdMicros }) => detail(`${model}, attempt ${attempt}, ${dollars(holdMicros)} held`),
     ...ignoredBy("media", "incident", "notice"),
   },
   "job.submit.resent": {

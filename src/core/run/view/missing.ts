@@ -1,6 +1,6 @@
 import type { Chosen } from "../../journal/events.ts";
 import { isRunFinal, isStepFinal, lastAttempt, outputsOf, type RunState, type StepState } from "../../journal/state.ts";
-import { formatUsd } from "../../kit/money.ts";
+import { dollars } from "../../kit/money.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import { traitsOf } from "../../plan/index.ts";
 import { NOT_ACCEPTED, type PlanStep, type Reference } from "../../plan/plan.ts";
@@ -55,7 +55,7 @@ function jobs(state: RunState): readonly Missing[] {
     if (attempt !== null && isForPerson(attempt)) {
       return { step, output: null, what, until: iso(expiryOf(stepState)), text: unresolvedText(state, stepState) };
     }
-    const most = `bills up to $${formatUsd(holdMicros)}`;
+    const most = `bills up to ${dollars(holdMicros, Math.ceil)}`;
     if (provider !== undefined) {
       const isAccepted = jobPhases.accepted.has(attempt!.phase);
       const text = isAccepted
@@ -104,7 +104,7 @@ function bills({ steps }: RunState): readonly Missing[] {
     if (open === undefined) return [];
     const billText =
       open.impossibleBill === undefined ? "" : `: the service says ${open.impossibleBill}, which cannot be`;
-    const held = `$${formatUsd(open.holdMicros)} stay reserved`;
+    const held = `${dollars(open.holdMicros)} stay reserved`;
     const output = lastAttempt(step) === open ? "" : `, attempt ${open.n},`;
     const text = `What ${path}${output} cost is not known yet, ${held}${billText}`;
     return [{ step: path, output: null, what: "bill" as const, until: null, text }];

@@ -29,6 +29,8 @@ export interface RunReport {
     readonly resume_at: string | null;
   } | null;
   readonly budget: string | null;
+  /** The tag, `key=value`, of the runs that the budget is for together; null: of this run alone. */
+  readonly budget_tag: string | null;
   readonly quote: string | null;
   /** Cost and what is reserved, with the latest prices of steps that have not run. */
   readonly projected: string;
@@ -186,6 +188,7 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
             resume_at: instant(pause.resumeAt),
           },
     budget: usd(summary.budgetMicros),
+    budget_tag: summary.budgetTag,
     quote: usd(summary.quoteMicros),
     projected: formatUsd(projectedMicros(state)),
     cost: formatUsd(summary.spentMicros),

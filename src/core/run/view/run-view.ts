@@ -86,6 +86,8 @@ export interface RunSummary {
   /** The command that continues it; null when nothing is left to do or a process drives it. */
   readonly next: NextCommand | null;
   readonly budgetMicros: number | null;
+  /** The tag, `key=value`, of the runs that the budget is for together; null: of this run alone. */
+  readonly budgetTag: string | null;
   readonly quoteMicros: number | null;
   readonly spentMicros: number;
   /** Reserved for jobs whose bill is not known yet. */
@@ -111,6 +113,7 @@ export function runSummary(state: RunState, { isInterrupted = false } = {}): Run
     pause: state.pause,
     next: nextCommand(state, { isInterrupted }),
     budgetMicros,
+    budgetTag: planned.budgetTag ?? null,
     quoteMicros: planned.quoteMicros,
     spentMicros,
     heldMicros,

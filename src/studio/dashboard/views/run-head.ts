@@ -49,6 +49,7 @@ export function unreadable(
     spentMicros: 0,
     heldMicros: 0,
     budgetMicros: null,
+    budgetTag: null,
     quoteMicros: null,
     pause: null,
     message: cut(why, 500),

@@ -84,7 +84,9 @@ function Facts({ model }: { readonly model: RunModel }) {
   const most = head.budgetMicros ?? head.quoteMicros ?? head.spentMicros + head.heldMicros;
   const money = [
     head.heldMicros > 0 && `${usd(head.heldMicros)} held`,
-    head.budgetMicros === null ? "no budget" : `budget ${usd(head.budgetMicros)}`,
+    head.budgetMicros === null
+      ? "no budget"
+      : `${head.budgetTag === null ? "" : "shared "}budget ${usd(head.budgetMicros)}`,
     quoteHint(head),
   ];
   return (

@@ -190,7 +190,11 @@ function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }
         </span>
         <span class="money">
           <b>{usd(run.spentMicros)}</b>
-          <small>{run.budgetMicros === null ? "no budget" : `of ${usd(run.budgetMicros)}`}</small>
+          <small>
+            {run.budgetMicros === null
+              ? "no budget"
+              : `of ${run.budgetTag === null ? "" : "a shared "}${usd(run.budgetMicros)}`}
+          </small>
         </span>
         <span class="when">
           <time dateTime={new Date(run.createdAt).toISOString()}>{ago(run.createdAt, now)}</time>
