@@ -38,6 +38,7 @@ export function fileSystemError({ code = "", path, syscall = "" }: NodeJS.ErrnoE
 }
 
 export interface Explanation {
+  readonly code: string;
   readonly message: string;
   /** The command to type next. */
   readonly next: string;
@@ -119,7 +120,10 @@ const advice: Readonly<Record<string, Advice>> = {
 
 /** Any thrown value as message, next command and exit code. */
 export function explainError(error: unknown, { env = {}, args = null }: ErrorContext = {}): Explanation {
-  if (error instanceof CliError) return { message: error.message, next: error.next, exitCode: error.exitCode };
+  if (error instanceof CliError) {
+    const { code, message, next, exitCode } = error;
+    return { code, message, next, exitCode };
+  }
   if (!(error instanceof Error)) return bug(String(error));
   const {
     code,
@@ -132,7 +136,7 @@ export function explainError(error: unknown, { env = {}, args = null }: ErrorCon
   };
   if (isFileSystemError(error)) {
     const fileError = fileSystemError(error);
-    return { ...fileError, message: fileError.message + codeFrame(error) };
+    return { ...fileError, code: error.code!, message: fileError.message + codeFrame(error) };
   }
   if (isUnexpected(error) || typeof code !== "string")
     return bug(error.message + codeFrame(error), env.SHOWRUNNER_DEBUG ? error.stack : undefined);
@@ -140,7 +144,7 @@ export function explainError(error: unknown, { env = {}, args = null }: ErrorCon
   const list = detailList(error);
   const generic = code === "INVALID_OPTION" && args?.[0] !== undefined ? `showrunner ${args[0]} --help` : next;
   const say = given ? visibleLines(given) : (retyped(error, args) ?? generic.replace("{run}", runId ?? "<run-id>"));
-  return { message: visibleLines(redactUrls(error.message)) + list, next: say, exitCode };
+  return { code, message: visibleLines(redactUrls(error.message)) + list, next: say, exitCode };
 }
 
 /** Which fields the service refused, and why. */
@@ -193,6 +197,7 @@ function isOurs(error: Error): boolean {
 
 function bug(message: string, stack?: string): Explanation {
   return {
+    code: "UNEXPECTED",
     message: `unexpected: ${visibleLines(stack ?? message)}`,
     next: "set SHOWRUNNER_DEBUG=1 for the stack; if it is not your pipeline's, please report it",
     exitCode: ExitCode.failed,

@@ -2,12 +2,14 @@ import { styleText } from "node:util";
 import { withLauncher } from "../core/kit/launcher.ts";
 import type { Io, TextOutput } from "./io.ts";
 import { withoutControl } from "./text/escape.ts";
-import { nextLines } from "./text/next-line.ts";
+import { inSentence, nextLines } from "./text/next-line.ts";
 
 type Style = Parameters<typeof styleText>[0];
 
 /** What a command says: data on stdout, messages on stderr, both free of control characters. */
 export interface CommandOutput {
+  /** Whether there is something on stdout. */
+  readonly hasPrinted: boolean;
   /** A line of data on stdout, exactly as it is. */
   print(text: string): void;
   /** A line for a person on stdout, which may name commands. */
@@ -30,12 +32,20 @@ export interface CommandOutput {
 export function createOutput(io: Io): CommandOutput {
   const colour = hasColour(io.stderr, io.env);
   const { launcher } = io;
-  const line = (text: string) => `${withoutControl(withLauncher(text, launcher))}\n`;
   let flags: readonly string[] = [];
+  let hasPrinted = false;
+  const line = (text: string) => `${withoutControl(withLauncher(inSentence(text, flags), launcher))}\n`;
+  const write = (text: string) => {
+    hasPrinted = true;
+    io.stdout.write(text);
+  };
   return {
-    print: (text) => io.stdout.write(`${withoutControl(text)}\n`),
-    printJson: (document) => io.stdout.write(`${withoutControl(JSON.stringify(document, null, 2))}\n`),
-    tell: (text) => io.stdout.write(line(text)),
+    get hasPrinted() {
+      return hasPrinted;
+    },
+    print: (text) => write(`${withoutControl(text)}\n`),
+    printJson: (document) => write(`${withoutControl(JSON.stringify(document, null, 2))}\n`),
+    tell: (text) => write(line(text)),
     say: (text) => io.stderr.write(line(text)),
     next(...steps) {
       const lines = steps.flatMap((step) => nextLines(step, { launcher, flags }));

@@ -1,11 +1,11 @@
 import { Command, CommanderError } from "commander";
-import { withLauncher } from "../core/kit/launcher.ts";
+import { COMMANDS, withLauncher } from "../core/kit/launcher.ts";
 import { ownVersion } from "../core/kit/own-version.ts";
 import { ExitCode } from "./cli-error.ts";
 import type { Context } from "./context.ts";
 import { explainError } from "./explain-error.ts";
 import type { Io } from "./io.ts";
-import { createOutput } from "./output.ts";
+import { type CommandOutput, createOutput } from "./output.ts";
 import { type Act, addOption, collect, serviceOption, withFamilies, withService } from "./program/flags.ts";
 import { addServing } from "./program/machine.ts";
 import { addInspecting, addRunning } from "./program/pipelines.ts";
@@ -96,17 +96,31 @@ export async function runCli(args: readonly string[], io: Io): Promise<ExitCode>
     await program.parseAsync(args, { from: "user" });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.refused;
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return ExitCode.done;
+      sayRefusal(output, args, { code: "USAGE", message: error.message, next: helpOf(args) });
+      return ExitCode.refused;
+    }
     return sayError(error, { io, output, args });
   }
 }
 
 /** Says what was thrown and what to do, and returns the exit code for it. */
 export function sayError(error: unknown, { io, output, args }: Context): ExitCode {
-  const { message, next, exitCode } = explainError(error, { env: io.env, args });
+  const { code, message, next, exitCode } = explainError(error, { env: io.env, args });
+  sayRefusal(output, args, { code, message, next: next.replace(/ {2,}\(.*\)$/s, "") });
   output.say(`${output.paint(["bold", "red"], "error")} ${message}`);
   output.next(next);
   return exitCode;
+}
+
+/** With `--json` there is a document on stdout, however a command ends. */
+function sayRefusal(
+  output: CommandOutput,
+  args: readonly string[],
+  refusal: { readonly code: string; readonly message: string; readonly next: string },
+): void {
+  if (args.includes("--json") && !output.hasPrinted) output.printJson({ ok: false, ...refusal });
 }
 
 /** The whole command line; `finish` takes the exit code of the command that ran. */
@@ -128,7 +142,7 @@ export function createProgram(context: Context, finish: (code: ExitCode) => void
       writeErr: (text) => io.stderr.write(withoutControl(withLauncher(text, io.launcher))),
       getOutHelpWidth: () => io.stdout.columns ?? 100,
       getErrHelpWidth: () => io.stderr.columns ?? 100,
-      outputError: (text, write) => write(`${text.trimEnd()}\nNext: showrunner --help\n`),
+      outputError: (text, write) => write(`${text.trimEnd()}\nNext: ${helpOf(context.args)}\n`),
     })
     .version(ownVersion(), "--version", "print the version")
     .hook("preAction", (_program, command) => context.output.carry(serviceFlags(command.opts())))
@@ -142,6 +156,11 @@ export function createProgram(context: Context, finish: (code: ExitCode) => void
   program.commandsGroup("The service:");
   addCalls(program, act);
   return program;
+}
+
+/** The command that shows what can be typed in place of what was. */
+function helpOf([verb = ""]: readonly string[]): string {
+  return COMMANDS.includes(verb) && verb !== "help" ? `showrunner ${verb} --help` : "showrunner --help";
 }
 
 const examples = `

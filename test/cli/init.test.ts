@@ -24,14 +24,14 @@ describe("init", () => {
     const cwd = emptyFolder();
     writeFileSync(join(cwd, ".gitignore"), "node_modules/");
     await cli(["init"], { cwd });
-    expect(readFileSync(join(cwd, ".gitignore"), "utf8")).toBe("node_modules/\n.showrunner/\n");
+    expect(readFileSync(join(cwd, ".gitignore"), "utf8")).toBe("node_modules/\n.showrunner/\nout/\n");
     writeFileSync(join(cwd, "film.ts"), "mine");
     const again = await cli(["init"], { cwd });
     expect(again.code).toBe(2);
     expect(again.stderr).toContain("nothing is overwritten");
     expect(readFileSync(join(cwd, "film.ts"), "utf8")).toBe("mine");
     await cli(["init", "other.ts"], { cwd });
-    expect(readFileSync(join(cwd, ".gitignore"), "utf8")).toBe("node_modules/\n.showrunner/\n");
+    expect(readFileSync(join(cwd, ".gitignore"), "utf8")).toBe("node_modules/\n.showrunner/\nout/\n");
   });
 
   test.each([".gitignore", "package.json", "tsconfig.json"])(

@@ -254,6 +254,11 @@ describe("the tree", () => {
     expect(renderTree(late, plain)).not.toContain("18 %");
   });
 
+  test("no bar before anything is done", () => {
+    const view = withProgress(liveAfter([planned(steps), ...submitted]), 0, null);
+    expect(renderTree(view, plain)).not.toMatch(/0 %|░/);
+  });
+
   test("the line of sums leaves out whole parts rather than be cut", () => {
     const view = liveAfter([planned(steps), ...submitted]);
     for (let width = 20; width < 120; width++) {

@@ -44,6 +44,18 @@ test("What ends in a command to type gets no full stop", () => {
   expect(missingLines(report({ what: "job", text }), at)).toEqual([text]);
 });
 
+test("What happened to several steps for one cause is said once, with the names of the others", () => {
+  const unanswered = ["a", "b", "c"].map((step) => {
+    const text = `${step}: HTTP_403: Forbidden. Say what it made: showrunner adopt x ${step} <file|none>`;
+    return { step, what: "job", until: null, text } as const;
+  });
+  const other = { step: "d", what: "job", until: null, text: "d: was never answered. showrunner adopt x d" } as const;
+  expect(missingLines(report(...unanswered, other), at)).toEqual([
+    `${unanswered[0]!.text}. The same goes for b, c`,
+    other.text,
+  ]);
+});
+
 test("What the table of steps says is not said again, and names from outside cannot move the cursor", () => {
   expect(missingLines(report({ what: "decision" }, { what: "result" }), at)).toEqual([]);
   expect(missingLines(report({ text: "a\u001b[2J" }), at)[0]).not.toContain("\u001b");

@@ -117,6 +117,27 @@ describe("with a service of its own", () => {
     expect((await service.stats()).jobs_created).toBe(before.jobs_created);
   });
 
+  test.each([
+    ["an unknown run", ["show", "nobody", "--json"], "RUN_UNKNOWN"],
+    ["a budget below the quote", ["run", imageToVideo, "--budget", "0.03", "--json"], "OVER_BUDGET"],
+    ["an unknown flag", ["show", "nobody", "--json", "--bogus"], "USAGE"],
+    ["a file that is not there", ["plan", "nowhere.ts", "--json"], "PIPELINE_FILE_MISSING"],
+  ])("with --json, %s is a document on stdout with its code", async (_, args, code) => {
+    const refused = await cli(args, { env: service.env });
+    expect(refused.code, refused.stderr).toBe(2);
+    expect(JSON.parse(refused.stdout)).toEqual({
+      ok: false,
+      code,
+      message: expect.stringMatching(/./),
+      next: expect.stringMatching(/./),
+    });
+  });
+
+  test("an unknown flag is answered with the help of its command", async () => {
+    expect((await cli(["run", imageToVideo, "--bogus"])).stderr).toContain("Next: showrunner run --help");
+    expect((await cli(["bogus"])).stderr).toContain("Next: showrunner --help");
+  });
+
   test("a run that costs real money needs a budget when there is no terminal to confirm it on", async () => {
     const { code, stderr } = await cli(["run", imageToVideo], {
       env: { ...service.env, SHOWRUNNER_SERVICE_KIND: "hosted" },

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { openSqliteJournal } from "../../src/internal.ts";
 import { linkOfToken } from "../../src/studio/dashboard/links/review-link.ts";
 import { planned } from "../core/journal/samples.ts";
-import { cli, emptyFolder } from "./support/cli.ts";
+import { beginCli, cli, emptyFolder } from "./support/cli.ts";
 
 const PUBLIC = "https://review.example.test";
 
@@ -31,6 +31,18 @@ test("review-link makes a link whose secret is nowhere else, lists it and ends i
   expect(listed.stdout).not.toContain(token.split(".")[1]);
   expect((await cli(["review-link", "--revoke", id], { cwd })).code).toBe(0);
   expect(await linkOfToken(journal.store, token)).toMatchObject({ revokedAt: expect.any(Number) });
+});
+
+test("review-link names the address of the dashboard of its journal while that runs", async () => {
+  const cwd = emptyFolder();
+  await using journal = await opened(`${cwd}/.showrunner/journal.db`);
+  await journal.store.close();
+  const link = async () => (await cli(["review-link", "--tag", "client=acme"], { cwd })).stdout;
+  const dashboard = beginCli(["dashboard", "--port", "0", "--local"], { cwd });
+  const { origin } = new URL((await dashboard.printed).trim());
+  expect(await link()).toContain(`${origin}/shared#`);
+  await dashboard.stop();
+  expect(await link()).toContain("http://127.0.0.1:8788/shared#");
 });
 
 test.each([

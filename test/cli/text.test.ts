@@ -4,6 +4,7 @@ import { duration, parseDollars } from "../../src/cli/input/flag-values.ts";
 import { createOutput } from "../../src/cli/output.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { visible, withoutControl } from "../../src/cli/text/escape.ts";
+import { inSentence, nextLines } from "../../src/cli/text/next-line.ts";
 import { shorten, table } from "../../src/cli/text/table.ts";
 import { parseDuration } from "../../src/core/kit/duration.ts";
 import { COMMANDS } from "../../src/core/kit/launcher.ts";
@@ -107,6 +108,22 @@ describe("durations", () => {
     [185_000, "3 min 05 s"],
     [7_800_000, "2 h 10 min"],
   ])("%i ms reads %s", (ms, text) => expect(duration(ms)).toBe(text));
+});
+
+test("a command within a sentence, or within a remark, reaches the journal that was given; one that names its own stays", () => {
+  const flags = ["--journal 'my runs/j.db'", "--local"];
+  expect(inSentence("Fetch it again: showrunner resume r", flags)).toBe(
+    "Fetch it again: showrunner resume --journal 'my runs/j.db' r",
+  );
+  for (const text of ["showrunner resume r --journal x", "a showrunner module", "showrunner doctor"]) {
+    expect(inSentence(text, flags)).toBe(text);
+  }
+  expect(nextLines("showrunner resume r   (see: showrunner approve r)", { launcher: "npx showrunner", flags })).toEqual(
+    [
+      "npx showrunner resume r --journal 'my runs/j.db' --local",
+      "(see: npx showrunner approve --journal 'my runs/j.db' r)",
+    ],
+  );
 });
 
 describe("tables", () => {

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { constants } from "node:fs";
-import { mkdir, open, rename, rm } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { writeDurably } from "../../core/kit/durable-file.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import type { Showrunner } from "../../internal.ts";
 import type { OfferedPipeline } from "../../studio/dashboard/index.ts";
@@ -71,7 +72,29 @@ export interface DashboardFlags extends ServiceFlags {
 }
 
 /** Used when it is free and no other port was requested. */
-export const DEFAULT_PORT = 8788;
+const DEFAULT_PORT = 8788;
+
+/** Beside a journal: where its dashboard is, while one runs. */
+const ADDRESS_FILE = "dashboard-address";
+
+async function addressIn(folder: string): Promise<string | null> {
+  const text = await readFile(join(folder, ADDRESS_FILE), "utf8").catch(() => "");
+  return /^http:\/\/[\w.:[\]-]+$/.test(text) ? text : null;
+}
+
+/** The origin of the dashboard of the journal in this folder; where none runs, the one that it would have. */
+export async function dashboardOrigin(
+  folder: string,
+): Promise<{ readonly origin: string; readonly isRunning: boolean }> {
+  const origin = await addressIn(folder);
+  const isRunning =
+    origin !== null &&
+    (await fetch(origin, { method: "HEAD", signal: AbortSignal.timeout(1_000) }).then(
+      () => true,
+      () => false,
+    ));
+  return isRunning ? { origin, isRunning } : { origin: `http://127.0.0.1:${DEFAULT_PORT}`, isRunning };
+}
 
 /** `showrunner dashboard`: serves the dashboard until Ctrl-C, and prints the address that opens it. */
 export async function dashboard(context: Context, files: readonly string[], flags: DashboardFlags): Promise<ExitCode> {
@@ -124,6 +147,7 @@ export async function dashboard(context: Context, files: readonly string[], flag
         loadPipeline: codeFrom(pipelines, context),
       };
       const served = await start(options, port, flags.port === undefined);
+      await writeDurably(join(folder, ADDRESS_FILE), served.origin);
       // Whoever reads that it is ready may end it at once.
       const { interrupt } = io;
       if (flags.json) output.printJson({ url: served.url, origin: served.origin, viewerUrl: served.viewerUrl });
@@ -136,6 +160,7 @@ export async function dashboard(context: Context, files: readonly string[], flag
       if (!interrupt.aborted) await once(interrupt, "abort");
       output.say("Closing; runs that it drives are stopped gracefully and can be resumed.");
       await served.close();
+      if ((await addressIn(folder)) === served.origin) await rm(join(folder, ADDRESS_FILE), { force: true });
     } finally {
       await show.close();
     }

@@ -138,7 +138,9 @@ function sayEnd(result: RunResult, { output }: Context): void {
     `${output.paint(["bold", colour], result.status)}: run ${visible(result.id)} cost ${dollars(result.cost.micros)}${budget}`,
   );
   for (const line of reasonLines(result.report.steps)) output.say(`  ${line}`);
-  const { missing } = result.report;
+  const { missing, message, steps } = result.report;
+  const isOfSteps = steps.some(({ path, reason }) => reason !== null && message?.startsWith(`${path}: `));
+  if (message !== null && result.pause === null && !isOfSteps) output.say(`  ${visible(message)}`);
   if (result.pause) {
     // Of an unresolved step, what it lacks is the whole message.
     if (missing.every(({ text }) => text !== result.pause.message))

@@ -75,7 +75,7 @@ async function writeBegun(
   await refuseLinks(io.cwd, [...files.keys(), "package.json", ".gitignore", "tsconfig.json"]);
   for (const [path, text] of files) if ((await writeNew(at(path), text)) === "kept") kept.push(path);
   await project.write();
-  const isIgnored = await gitIgnores(at(".gitignore"));
+  const ignored = await gitIgnores(at(".gitignore"));
   const isTyped = (await writeNew(at("tsconfig.json"), tsconfig(project))) !== "written";
   if (flags.json) {
     output.printJson({
@@ -83,13 +83,14 @@ async function writeBegun(
       package_json: project.manifest,
       added: project.added,
       kept,
-      gitignore: isIgnored ? "had it" : "added",
+      gitignore: ignored.length === 0 ? "had it" : "added",
       tsconfig: isTyped ? "had it" : "written",
     });
   } else output.print(visible(at(file)));
   for (const line of [...said, ...changes(project)]) output.say(line);
   for (const path of kept) output.say(`${visible(path)} is there, and stays as it is`);
-  if (!isIgnored) output.say(".gitignore now leaves out .showrunner/ (journal, media and the local service's data)");
+  const what = ".showrunner/ has journal, media and the local service's data, out/ what runs return";
+  if (ignored.length > 0) output.say(`.gitignore now leaves out ${ignored.join(", ")} (${what})`);
   if (!isTyped) output.say("tsconfig.json is there for your editor; Showrunner itself needs none");
   const name = shellWord(visible(file));
   output.next(

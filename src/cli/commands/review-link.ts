@@ -2,11 +2,11 @@ import { shellWord } from "../../core/kit/shell-word.ts";
 import type { JournalStore, ReviewScope } from "../../internal.ts";
 import type { ReviewLinkView } from "../../studio/dashboard/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, journalOf, type ServiceFlags } from "../context.ts";
+import { type Context, journalFolderOf, journalOf, type ServiceFlags } from "../context.ts";
 import { readDuration, tagsOf } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
-import { DEFAULT_PORT } from "./dashboard.ts";
+import { dashboardOrigin } from "./dashboard.ts";
 
 export interface ReviewLinkFlags extends ServiceFlags {
   readonly tag?: readonly string[];
@@ -45,7 +45,8 @@ async function create(
 ): Promise<ExitCode> {
   const { createReviewLink, originOf, reviewLinkUrl, reviewLinkView } = await import("../../studio/dashboard/index.ts");
   const named = flags.publicUrl ?? io.env.SHOWRUNNER_PUBLIC_URL;
-  const origin = named ? originOf(named) : `http://127.0.0.1:${DEFAULT_PORT}`;
+  const here = await dashboardOrigin(journalFolderOf(io, flags));
+  const origin = named ? originOf(named) : here.origin;
   const expiresMs = flags.expires === undefined ? undefined : readDuration("--expires", flags.expires, "7d, 12h");
   const maxUses = flags.maxUses === undefined ? undefined : Number(flags.maxUses);
   const now = Date.now();
@@ -65,7 +66,11 @@ async function create(
   const runs = await journal.runs({ limit: 1, ...(scope.tags && { tags: scope.tags }) });
   if (runs.length === 0) output.say("No run carries this tag yet: the link shows those that will.");
   output.next(
-    `showrunner dashboard${named ? ` --public-url ${shellWord(origin)}` : ""}   (answers it, as long as it runs)`,
+    ...(here.isRunning
+      ? []
+      : [
+          `showrunner dashboard${named ? ` --public-url ${shellWord(origin)}` : ""}   (answers it, as long as it runs)`,
+        ]),
     `showrunner review-link --revoke ${link.id}`,
   );
   return ExitCode.done;

@@ -200,7 +200,7 @@ function phaseText(step: StepView, live: LiveRun): string {
 function progressText(step: StepView, live: LiveRun): string {
   const name = names[step.phase] ?? step.phase;
   const { fraction } = live.progress(step);
-  if (fraction === null) return name;
+  if (fraction === null || fraction === 0) return name;
   const done = `${bar(fraction)} ${String(Math.round(fraction * 100)).padStart(3)} %`;
   return step.phase === "rendering" ? done : `${name} ${done}`;
 }

@@ -85,16 +85,16 @@ export async function writeNew(path: string, content: string | Buffer): Promise<
   }
 }
 
-const IGNORED = ".showrunner/";
+const IGNORED = [".showrunner/", "out/", "node_modules/"];
 
-/** Adds our line to a .gitignore; true when it stood there before. */
-export async function gitIgnores(path: string): Promise<boolean> {
+/** Adds our lines to a .gitignore; those that were added. */
+export async function gitIgnores(path: string): Promise<readonly string[]> {
   const before = await readFile(path, "utf8").catch(() => "");
-  const lines = before.split(/\r?\n/).map((line) => line.trim().replace(/^\//, ""));
-  if (lines.includes(IGNORED) || lines.includes(".showrunner")) return true;
+  const there = new Set(before.split(/\r?\n/).map((line) => line.trim().replace(/^\/|\/$/g, "")));
+  const added = IGNORED.filter((folder) => !there.has(folder.slice(0, -1)));
   const gap = before === "" || before.endsWith("\n") ? "" : "\n";
-  await writeDurably(path, `${before}${gap}${IGNORED}\n`);
-  return false;
+  if (added.length > 0) await writeDurably(path, `${before}${gap}${added.join("\n")}\n`);
+  return added;
 }
 
 export interface Asked<T> {

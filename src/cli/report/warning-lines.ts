@@ -28,13 +28,27 @@ export function overchargeLines({ id, overcharges, over_budget, budget }: RunRep
 
 /** What a run lacks besides what its table of steps says, and what is no longer at the service. */
 export function missingLines(report: RunReport, now: number): readonly string[] {
-  const lines = report.missing.filter(({ what }) => !toldBySteps.has(what)).map((one) => lineOf(one, now));
+  const missing = report.missing.filter(({ what }) => !toldBySteps.has(what));
+  // What happened to several steps in the same way is one line, which names the others.
+  const alike = Map.groupBy(missing, ({ step, what, until, text }) =>
+    what === "job" && step !== null ? withoutWord(text, step) : JSON.stringify([until, text]),
+  );
+  const lines = [...alike.values()].map(([first, ...others]) => {
+    const names = others.map(({ step }) => visible(step ?? "")).join(", ");
+    return `${lineOf(first!, now)}${others.length === 0 ? "" : `. The same goes for ${names}`}`;
+  });
   const removed = report.expiring.filter(({ expires_at, copied }) => copied && Date.parse(expires_at) <= now);
   const healed =
     removed.length === 0
       ? []
       : [`${count(removed.length)} no longer at the service; copies here go back for free when they are needed.`];
   return [...lines, ...healed];
+}
+
+/** What is said of a step but for its name. */
+function withoutWord(text: string, word: string): string {
+  const others = text.split(" ").filter((one) => one !== word && one !== `${word}:`);
+  return others.join(" ");
 }
 
 const toldBySteps: ReadonlySet<Missing["what"]> = new Set(["decision", "result"]);

@@ -20,7 +20,17 @@ export interface Suggesting {
 export function nextLines(text: string, { launcher, flags }: Suggesting): readonly string[] {
   const [, first = text, note] = /^(\S.*?) {2,}(\(.*\))$/s.exec(text) ?? [];
   const lines = note === undefined ? [first] : [first, note];
-  return lines.map((line) => withLauncher(withFlags(line, flags), launcher));
+  return lines.map((line) => withLauncher(inSentence(withFlags(line, flags), flags), launcher));
+}
+
+/** Commands that are about a run or a journal, within a sentence that names no journal. */
+const WITHIN =
+  /(?<![\w./@-])showrunner (?:resume|approve|reject|adopt|show|open|events|report|export|runs|reconcile|stop|dashboard)(?![\w/-])(?!.* --journal)/g;
+
+/** A sentence whose commands reach the journal that was given. */
+export function inSentence(text: string, flags: readonly string[]): string {
+  const journal = flags.find((flag) => flag.startsWith("--journal "));
+  return journal === undefined ? text : text.replace(WITHIN, (command) => `${command} ${journal}`);
 }
 
 /** A command and its remark, as {@link nextLines} takes them. */

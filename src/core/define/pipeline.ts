@@ -161,7 +161,7 @@ function checkReturned(value: unknown, field: string, bad: (message: string, fie
   for (const [name, item] of Object.entries(value)) {
     if (!isStepName(name))
       bad(`${JSON.stringify(name)} cannot name a file; use letters, digits, ".", "_" and "-"`, field);
-    checkReturned(item, `${field}.${name}`, bad);
+    if (item !== undefined) checkReturned(item, `${field}.${name}`, bad);
   }
 }
 

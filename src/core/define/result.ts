@@ -76,12 +76,12 @@ interface ResultByYield {
   readonly unknown: UntypedResult;
 }
 
-/** The values that a pipeline may return: handles, and lists and records of them. */
+/** The values that a pipeline may return: handles, and lists and records of them. What is undefined is not returned. */
 export interface Returns {
-  readonly [name: string]: Returnable;
+  readonly [name: string]: Returnable | undefined;
 }
 
-export type Returnable = Handle | readonly Returnable[] | { readonly [name: string]: Returnable };
+export type Returnable = Handle | readonly Returnable[] | { readonly [name: string]: Returnable | undefined };
 
 /** The type of a returned value in the result of a run that succeeded. */
 export type ResultOf<R> = R extends UploadHandle

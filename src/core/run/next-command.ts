@@ -141,7 +141,7 @@ function decision(state: RunState): NextCommand {
   const count = step.choose ? offered(state, step).length : 0;
   const pick = step.choose ? " --pick 1" : "";
   const command = `showrunner approve ${runId} ${shellWord(step.path)}${pick} --resume`;
-  const choice = step.choose ? `1 to ${count} can be picked; ` : "";
+  const choice = count > 1 ? `1 to ${count} can be picked; ` : "";
   return { command, note: `${choice}see what it shows with: showrunner approve ${runId}` };
 }
 

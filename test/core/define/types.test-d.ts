@@ -4,6 +4,7 @@ import { models } from "../../../recipes/models.ts";
 import type { SettledInput } from "../../../src/core/define/steps/approve.ts";
 import {
   file,
+  type ImageResult,
   type JobHandle,
   pipeline,
   type ResultOf,
@@ -128,4 +129,16 @@ pipeline("types", {
     });
     return returned;
   },
+});
+
+test("branches that return other names compile as TypeScript sees them without exactOptionalPropertyTypes", () => {
+  type Returned = {
+    readonly video: JobHandle<"video">;
+    readonly poster?: JobHandle<"image"> | undefined;
+  };
+  const build = () => ({}) as Returned;
+  const made = pipeline("branches", { input, build });
+  expectTypeOf(made.name).toEqualTypeOf<string>();
+  expectTypeOf<ResultOf<Returned>["video"]>().toEqualTypeOf<VideoResult>();
+  expectTypeOf<ResultOf<Returned>["poster"]>().toEqualTypeOf<ImageResult | undefined>();
 });

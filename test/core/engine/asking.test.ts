@@ -136,7 +136,8 @@ describe("A question that fails is no failure of the work", () => {
     const model = new HidingModel("fal.video", () => Response.json(body, { status: 422 }));
     const result = await ran(world, boat(model, 1));
     expect(result).toMatchObject({ status: "failed", report: { cost: "0.50", held: "0.00" } });
-    if (Array.isArray(body.detail)) expect(result.report.steps[0]!.reason).toContain("the picture is too small");
+    const said = Array.isArray(body.detail) ? "the picture is too small" : "the runner is gone";
+    expect(result.report.steps[0]!.reason).toContain(said);
   });
 });
 

@@ -47,7 +47,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
     "not the service | a login page",
   ],
   [{ type: "service.recovered" }, "the service is available again", "service available again | "],
-  [{ type: "run.finished", status: "failed", message: "face failed" }, "run failed: face failed"],
+  [{ type: "run.finished", status: "failed", message: "face failed" }, "run failed"],
   [{ type: "run.finished", status: "succeeded", message: null }, "run succeeded"],
   [{ type: "run.reopened" }, "reopened", "reopened | Steps of a finished run are rerun, or waited for again."],
   [{ type: "run.replanned", plan: { steps: [{}, {}] } }, "applied changed code, 2 steps", "applied changed code | "],

@@ -84,11 +84,12 @@ export function saidBy(error: unknown): CleanText {
   return cleanText([text, ...details].join(": "), 1_000);
 }
 
-/** What is wrong with the input, field by field, where only the body of the answer says so: fal's package does not read it. */
+/** What is wrong, field by field or in a sentence, where only the body of the answer says so: fal's package does not read it. */
 function detailsOf({ responseBody, data }: Cause): readonly string[] {
   if (typeof responseBody !== "string" || responseBody.length > MOST_BODY || data !== undefined) return [];
   try {
     const { detail } = JSON.parse(responseBody) as { readonly detail?: unknown };
+    if (typeof detail === "string") return [detail];
     if (!Array.isArray(detail)) return [];
     return detail.flatMap((entry: unknown) => (isCause(entry) && typeof entry.msg === "string" ? entry.msg : []));
   } catch {

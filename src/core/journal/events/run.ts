@@ -225,7 +225,8 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     },
     changes: "run",
     timeline: (timeline) => timeline.end(),
-    line: ({ status, message }) => line(`run ${status}${message ? `: ${message}` : ""}`),
+    // How its steps failed is in their lines.
+    line: ({ status }) => line(`run ${status}`),
     notice: ({ status, message }, { runId }) => {
       const event = status === "failed" ? "run.failed" : "run.finished";
       return { event, status, reason: null, message, step: null, next: `showrunner report ${runId}` };

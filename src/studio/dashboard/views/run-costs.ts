@@ -24,7 +24,7 @@ function billed(steps: readonly StepView[]): readonly Billed[] {
   return steps.flatMap(({ attempts }) =>
     attempts.flatMap((attempt): readonly Billed[] => {
       const { costMicros, submittedAt, sentAt, endedAt } = attempt;
-      const at = submittedAt ?? sentAt ?? endedAt;
+      const at = endedAt ?? submittedAt ?? sentAt;
       if (!isBilled(attempt) || costMicros === null || at === null) return [];
       return [{ costMicros, at }];
     }),

@@ -2,7 +2,7 @@ import { withLauncher } from "../../../../core/kit/launcher.ts";
 import type { Gauges, VisitorView, WelcomeView } from "../../views/action-wire.ts";
 import type { ProgressView, RunPatch } from "../../views/run-wire.ts";
 import { get, Refused, runPath } from "./api.ts";
-import { inlined } from "./inlined.ts";
+import { clientReport, inlined } from "./inlined.ts";
 import { applyPatch, byStep, type RunModel } from "./run-store.ts";
 import { createStore, useStore } from "./store.ts";
 
@@ -18,7 +18,7 @@ export const gauges = createStore<Gauges | null>(null);
 /** Who looks at the page. Until the server has said so, nobody who may act. */
 export const visitor = createStore<VisitorView>({ role: "viewer" });
 const launcher = createStore("showrunner");
-if (inlined === null)
+if (inlined === null && clientReport === null)
   get<WelcomeView>("/api/visitor").then(
     (welcome) => {
       visitor.set(welcome);
