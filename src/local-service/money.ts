@@ -20,6 +20,25 @@ export function balanceOf(workspace: WorkspaceRow | undefined): number {
   return workspace.fundedMicros - workspace.chargedMicros + workspace.refundedMicros;
 }
 
+/** Refusals for funds in a row after which uploads of a workspace are paused. */
+const MOST_REFUSALS = 10;
+
+/** Counts refusals for funds; any funds that are added end the count. */
+export function createRefusalCount() {
+  const counts = new Map<string, { readonly count: number; readonly fundedMicros: number }>();
+  const countOf = ({ workspaceId, fundedMicros }: WorkspaceRow) => {
+    const known = counts.get(workspaceId);
+    return known?.fundedMicros === fundedMicros ? known.count : 0;
+  };
+  return {
+    refused: (wallet: WorkspaceRow): void => {
+      counts.set(wallet.workspaceId, { count: countOf(wallet) + 1, fundedMicros: wallet.fundedMicros });
+    },
+    paid: (workspaceId: string): void => void counts.delete(workspaceId),
+    isPaused: (wallet: WorkspaceRow | undefined): boolean => wallet !== undefined && countOf(wallet) >= MOST_REFUSALS,
+  };
+}
+
 /** The 402 for insufficient funds; null when the wallet can pay. `requiredMicros` is null when no price was quoted. */
 export function shortfall(
   workspace: WorkspaceRow | undefined,

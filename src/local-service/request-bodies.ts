@@ -130,6 +130,8 @@ export const walletBody = z.strictObject({
   add: z.number().min(0).max(1e9).optional(),
   /** Makes the next 402 say that the card for top-ups was declined. */
   card_declined: z.boolean().optional(),
+  /** Dollars of an automatic top-off: added, or, where the card is declined, a webhook says that it failed. */
+  top_off: z.number().min(0).max(1e9).optional(),
 });
 
 /** `POST /_local/keys` */

@@ -5,6 +5,7 @@ import type { FaultEngine, JobFaults } from "./faults/engine.ts";
 import type { EventHub, EventRecorder, HookBus } from "./jobs/hooks.ts";
 import type { JobViews } from "./jobs/views.ts";
 import type { Presigner } from "./media/presign.ts";
+import type { createRefusalCount } from "./money.ts";
 import type { NormalOptions } from "./options.ts";
 import type { Outbound } from "./outbound/outbound.ts";
 import type { ProbeResult, Renderer } from "./render/contract.ts";
@@ -29,6 +30,7 @@ export interface ServiceParts {
   readonly record: EventRecorder;
   readonly views: JobViews;
   readonly metrics: Metrics;
+  readonly refusals: ReturnType<typeof createRefusalCount>;
   readonly faults: JobFaults;
   readonly faultEngine: FaultEngine;
   /** Signs URLs and ids; never leaves the data folder. */

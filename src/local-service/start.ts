@@ -28,6 +28,7 @@ import { mountDownloads } from "./media/download.ts";
 import { createPresigner } from "./media/presign.ts";
 import { uploadHandler } from "./media/upload.ts";
 import { modelEndpoints } from "./models/endpoints.ts";
+import { createRefusalCount } from "./money.ts";
 import { described, describedOperator } from "./openapi/document.ts";
 import { funder, openAccounts, operatorEndpoints } from "./operator/endpoints.ts";
 import { readStats, type ServiceStats } from "./operator/stats.ts";
@@ -241,6 +242,7 @@ async function openService(options: NormalOptions): Promise<Opened> {
     ...(await openRenderer(options)),
     streams: createOpenStreams(),
     metrics: createMetrics(),
+    refusals: createRefusalCount(),
     record: eventRecorder(store, hooks, hub, clock.now),
     views: jobViews({ store, now: clock.now, sign: presigner.sign, asOf: options.asOf }),
     faultEngine,

@@ -43,10 +43,9 @@ test("409 while the job runs, and while a job that reads its output runs; the re
   const service = await start({ speed: 1 });
   service.clock.manual();
   const source = await submit(service, "image-1", { prompt: "x" });
-  expect(await remove(service, source.job_id)).toMatchObject({
-    status: 409,
-    body: { error: { code: "ALREADY_IN_PROGRESS" } },
-  });
+  const busy = await remove(service, source.job_id);
+  expect(busy).toMatchObject({ status: 409, body: { error: { code: "ALREADY_IN_PROGRESS" } } });
+  expect(busy.headers.get("retry-after")).toBe("2");
   await service.clock.advance(300);
   await service.clock.advance(2000);
   const { asset_id } = (await finished(service, source.job_id)).outputs[0];

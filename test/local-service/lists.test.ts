@@ -88,8 +88,8 @@ test("usage counts jobs and net spending by total, day and model", async () => {
   expect(Date.parse(total.end) - Date.parse(total.start)).toBe(7 * 86_400_000);
   const byModel = (await get(service, "/usage?group_by=model")).body.data;
   expect(byModel).toEqual([
-    { key: "image-1", jobs: 2, spent: 0.06 },
-    { key: "video-1", jobs: 1, spent: 0 },
+    { key: "image-1", jobs: 2, spent: 0.06, requests: 0 },
+    { key: "video-1", jobs: 1, spent: 0, requests: 0 },
   ]);
   const byDay = (await get(service, "/usage?group_by=day")).body.data;
   expect(byDay.map((row: Body) => row.jobs)).toEqual([1, 2]);

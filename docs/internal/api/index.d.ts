@@ -87,13 +87,12 @@ import {
   WalletShortError,
 } from "./chunks/showrunner.js";
 import {
-  FamiliesError,
-  readFamilies,
-} from "./chunks/families.js";
-import {
   Family,
   FamilyInput,
 } from "./chunks/built-in.js";
+import {
+  readFamilies,
+} from "./chunks/families.js";
 import {
   CallerError,
   ShowrunnerError,
@@ -309,7 +308,6 @@ export {
   type Client,
   type Drift,
   type ExpandHandle,
-  FamiliesError,
   type Family,
   type FamilyInput,
   type FilePath,

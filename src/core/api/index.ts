@@ -14,6 +14,7 @@ export type {
   NewKey,
   Scope,
   TokensApi,
+  Transaction,
   Usage,
   UsageQuery,
 } from "./endpoints/account.ts";

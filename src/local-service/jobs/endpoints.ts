@@ -14,20 +14,22 @@ import {
 } from "../http/call.ts";
 import { notFound, refuse, refuseForNow } from "../http/refusal.ts";
 import { isTerminal } from "../lifecycle/job.ts";
+import type { NormalOptions } from "../options.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { JobRow } from "../store/rows.ts";
 import { jobStream } from "../stream/job-stream.ts";
 import { logItem } from "./views.ts";
 
-const inProgress = (message: string) => refuse("ALREADY_IN_PROGRESS", message);
+const inProgress = (asOf: NormalOptions["asOf"], message: string) =>
+  asOf === "3.9" ? refuse("ALREADY_IN_PROGRESS", message) : refuseForNow("ALREADY_IN_PROGRESS", message, 2);
 
 const unfinished = () => refuseForNow("UNAVAILABLE", "The deletion could not be finished; repeat it.", 1);
 
-function assertDeletable({ store, faults }: ServiceContext, job: JobRow): void {
-  if (!isTerminal(job.status)) throw inProgress("The job has not finished yet.");
+function assertDeletable({ store, faults, options: { asOf } }: ServiceContext, job: JobRow): void {
+  if (!isTerminal(job.status)) throw inProgress(asOf, "The job has not finished yet.");
   if (job.kind === "voice") throw refuse("INVALID_ARGUMENT", "A voice-clone job cannot be deleted.");
   if (store.jobs.runningReaders(job.seq) > 0)
-    throw inProgress("A job that reads an output of this one is still running.");
+    throw inProgress(asOf, "A job that reads an output of this one is still running.");
   if (faults.failsDelete(job)) throw unfinished();
 }
 

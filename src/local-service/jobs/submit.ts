@@ -160,7 +160,9 @@ export function submitHandler(service: ServiceContext) {
   function pay(job: NewJobRow, isQuoted: boolean): void {
     const wallet = store.workspaces.get(job.workspaceId);
     const refused = shortfall(wallet, job.chargedMicros, isQuoted, service.fundingUrl(job.workspaceId));
+    if (refused && wallet) service.refusals.refused(wallet);
     if (refused) throw refused;
+    service.refusals.paid(job.workspaceId);
     store.workspaces.charge(job.workspaceId, job.chargedMicros);
   }
 

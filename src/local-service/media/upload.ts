@@ -8,6 +8,7 @@ import { HOUR_MS } from "../../core/kit/duration.ts";
 import { type Answer, type Call, created } from "../http/call.ts";
 import { invalid, problem } from "../http/refusal.ts";
 import { fileId as newFileId } from "../ids.ts";
+import { shortfall } from "../money.ts";
 import type { AnnouncedMedia, ProbeResult } from "../render/contract.ts";
 import type { ServiceContext } from "../service-context.ts";
 
@@ -85,7 +86,16 @@ export function uploadHandler(service: ServiceContext) {
     });
   }
 
+  /** @throws Refusal 402 after many refusals for funds in a row */
+  function assertNotPaused(workspaceId: string): void {
+    const wallet = db.workspaces.get(workspaceId);
+    const isPaused = service.options.asOf !== "3.9" && service.refusals.isPaused(wallet);
+    const refused = isPaused ? shortfall(wallet, Infinity, false, service.fundingUrl(workspaceId)) : null;
+    if (refused) throw refused;
+  }
+
   return async (call: Call): Promise<Answer> => {
+    assertNotPaused(call.principal.workspaceId);
     const fileId = newFileId();
     const incoming = dataDir.incoming(fileId);
     try {

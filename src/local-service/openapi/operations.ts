@@ -106,6 +106,7 @@ export const API_SPECS: Specs = {
   }),
   "POST /files": row("files", "upload_file", one("UploadedFile", "The handle to pass as a media input.", 201), {
     body: { mediaType: "multipart/form-data", schema: FILE },
+    errors: ["INSUFFICIENT_BALANCE"],
   }),
   "GET /openapi.json": row("openapi", "get_openapi", one("ApiDocument", "This document.")),
 
@@ -130,6 +131,12 @@ export const API_SPECS: Specs = {
     query: { start: date, end: date, group_by: groups },
     errors: ["INVALID_ARGUMENT"],
   }),
+  "GET /transactions": row(
+    "billing",
+    "list_transactions",
+    list("Transaction", "A page of what moved the wallet, newest first."),
+    paged,
+  ),
   "POST /keys": row(
     "keys",
     "create_key",

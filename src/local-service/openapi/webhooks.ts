@@ -107,7 +107,11 @@ function signed(brand: string, event: string) {
   const named = (ending: string, schema: JsonSchema, description: string) =>
     header(`X-${brand}-Webhook-${ending}`, schema, description);
   return [
-    named("Id", { type: "string", pattern: "^job_" }, "The job's id; the same on every attempt and replay."),
+    named(
+      "Id",
+      { type: "string", pattern: "^(job|evt)_" },
+      "Of the job or event; the same on every attempt and replay.",
+    ),
     named("Timestamp", digits, "Unix seconds of signing; refuse one more than five minutes off."),
     named("Event", exactly(event), "What is announced."),
     named("Redelivery", { type: "string", enum: ["true", "false"] }, "Whether a person asked for this replay."),
@@ -141,7 +145,7 @@ function post({ operationId, tag, summary, parameters, content: bodies }: Post) 
 }
 
 function announcement(brand: string, event: string, component: string, summary: string) {
-  const operationId = `receive_${event.replace(".", "_")}`;
+  const operationId = `receive_${event.replaceAll(".", "_")}`;
   const parameters = signed(brand, event);
   return post({ operationId, tag: TAGS.webhooks, summary, parameters, content: content(refTo(component)) });
 }
@@ -183,6 +187,7 @@ export function webhooksOf(brand: string) {
   return {
     "job.completed": announcement(brand, "job.completed", "JobCompletedEvent", "A job is complete"),
     "job.failed": announcement(brand, "job.failed", "JobFailedEvent", "A job failed"),
+    "billing.top_off_failed": announcement(brand, "billing.top_off_failed", "TopOffFailedEvent", "A top-off failed"),
     "webhook.test": announcement(brand, "webhook.test", "WebhookTestEvent", "A test of the default webhook"),
     "log_drain.batch": batch(brand),
   };

@@ -40,7 +40,9 @@ function storedKey(dataDir: string): NormalKey {
 export async function openAccounts(store: Store, options: NormalOptions, now: number): Promise<string> {
   const keys = options.keys.length > 0 ? options.keys : [storedKey(options.dataDir)];
   await store.write(() => {
-    if (store.workspaces.create(FIRST_WORKSPACE)) store.workspaces.fund(FIRST_WORKSPACE, options.balanceMicros);
+    if (store.workspaces.create(FIRST_WORKSPACE)) {
+      store.workspaces.fund(FIRST_WORKSPACE, options.balanceMicros, "grant", now);
+    }
     for (const key of keys) ensureKey(store, key, now);
   });
   const [first] = keys;
@@ -155,21 +157,21 @@ export function fundingPage({ store }: ServiceContext, fund: (dollars: number, w
 }
 
 /** Adds dollars to a workspace, created when missing. */
-export function funder({ store }: Pick<ServiceContext, "store">) {
+export function funder({ store, clock }: Pick<ServiceContext, "store" | "clock">) {
   return async (dollars: number, workspaceId = FIRST_WORKSPACE): Promise<void> => {
     if (!(dollars >= 0 && Number.isFinite(dollars))) {
       throw new LocalServiceError("OPTION_INVALID", `${dollars} dollars cannot be added; give 0 or more.`);
     }
     await store.write(() => {
       store.workspaces.create(workspaceId);
-      store.workspaces.fund(workspaceId, micros(dollars));
+      store.workspaces.fund(workspaceId, micros(dollars), "purchase", clock.now());
     });
   };
 }
 
 /** The operator endpoints, below `/_local`. */
 export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] {
-  const { store, clock } = service;
+  const { store, clock, webhooks } = service;
   const fund = funder(service);
 
   const page = fundingPage(service, fund);
@@ -182,6 +184,10 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
     await fund(body.add ?? 0, workspaceId);
     const declined = body.card_declined;
     if (declined !== undefined) await store.write(() => store.workspaces.setCardDeclined(workspaceId, declined));
+    const { top_off: dollars = 0 } = body;
+    const isDeclined = store.workspaces.get(workspaceId)?.cardDeclined === 1;
+    if (dollars > 0 && isDeclined) await webhooks.topOffFailed(workspaceId, dollars);
+    else await fund(dollars, workspaceId);
     return ok(wallets());
   }
 

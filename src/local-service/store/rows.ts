@@ -165,6 +165,17 @@ export interface VoiceRow {
   readonly createdAt: number;
 }
 
+/** One movement of a workspace's money. */
+export interface TransactionRow {
+  /** Position in the list, from 1. */
+  readonly seq: number;
+  readonly id: string;
+  readonly kind: "purchase" | "grant" | "usage" | "refund";
+  /** Negative for a charge. */
+  readonly micros: number;
+  readonly at: number;
+}
+
 export interface IdempotencyRow {
   readonly workspaceId: string;
   readonly key: string;
@@ -248,6 +259,11 @@ CREATE TABLE IF NOT EXISTS files (
   fault TEXT, sizeBytes INTEGER NOT NULL, createdAt INTEGER NOT NULL, expiresAt INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS filesToExpire ON files (expiresAt);
+
+CREATE TABLE IF NOT EXISTS funds (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  workspaceId TEXT NOT NULL, kind TEXT NOT NULL, micros INTEGER NOT NULL, at INTEGER NOT NULL
+);
 
 CREATE TABLE IF NOT EXISTS voices (
   voiceId TEXT PRIMARY KEY, workspaceId TEXT NOT NULL, ownerId TEXT NOT NULL, jobSeq INTEGER NOT NULL,

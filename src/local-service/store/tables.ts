@@ -11,6 +11,7 @@ import type {
   NewKeyRow,
   OutputRow,
   TokenRow,
+  TransactionRow,
   VoiceRow,
   WorkspaceRow,
 } from "./rows.ts";
@@ -25,6 +26,8 @@ export interface UsageRow {
   readonly key: string;
   readonly jobs: number;
   readonly spentMicros: number;
+  /** Chats among the jobs. */
+  readonly requests: number;
 }
 
 /** The outcome of a job. */
@@ -52,7 +55,7 @@ const USAGE = {
 
 function usageSql(group: keyof typeof USAGE): string {
   const [key, ending] = USAGE[group];
-  const sums = "count(*) AS jobs, sum(chargedMicros - refundedMicros) AS spentMicros";
+  const sums = "count(*) AS jobs, sum(chargedMicros - refundedMicros) AS spentMicros, sum(kind = 'chat') AS requests";
   return `SELECT ${key} AS key, ${sums} FROM jobs WHERE workspaceId = ? AND createdAt >= ? AND createdAt < ? ${ending}`;
 }
 
@@ -158,6 +161,16 @@ export function countJobs(db: Statements): JobCounts {
   return { total, byKey: tally("idempotencyKey"), byModel: tally("model") };
 }
 
+/** What moved money: funds that were added, charges and refunds of jobs, in this order where they are of one instant. */
+const TRANSACTIONS = `WITH moves AS (
+    SELECT 'txn_f' || seq AS id, kind, micros, at, 0 AS rank, seq AS number FROM funds WHERE workspaceId = ?
+    UNION ALL SELECT 'txn_u' || seq, 'usage', -chargedMicros, createdAt, 1, seq FROM jobs
+      WHERE workspaceId = ? AND chargedMicros > 0
+    UNION ALL SELECT 'txn_r' || seq, 'refund', refundedMicros, completedAt, 2, seq FROM jobs
+      WHERE workspaceId = ? AND refundedMicros > 0)
+  SELECT * FROM (SELECT id, kind, micros, at, row_number() OVER (ORDER BY at, rank, number) AS seq FROM moves)
+    WHERE seq < ? ORDER BY seq DESC LIMIT ?`;
+
 type Amount = "fundedMicros" | "chargedMicros" | "refundedMicros";
 
 /** Workspaces with their wallets, and who belongs to them. */
@@ -169,7 +182,14 @@ export function workspaceTable(db: Statements) {
     all: () => db.all<WorkspaceRow>("SELECT * FROM workspaces ORDER BY workspaceId"),
     create: (workspaceId: string) =>
       db.run("INSERT OR IGNORE INTO workspaces (workspaceId) VALUES (?)", workspaceId) === 1,
-    fund: (workspaceId: string, micros: number) => add("fundedMicros", workspaceId, micros),
+    fund(workspaceId: string, micros: number, kind: "purchase" | "grant", at: number): void {
+      if (micros === 0) return;
+      add("fundedMicros", workspaceId, micros);
+      db.insert("funds", { workspaceId, kind, micros, at });
+    },
+    /** Newest first, before the cursor `before`. */
+    transactions: (workspaceId: string, before: number, limit: number) =>
+      db.all<TransactionRow>(TRANSACTIONS, workspaceId, workspaceId, workspaceId, before, limit),
     charge: (workspaceId: string, micros: number) => add("chargedMicros", workspaceId, micros),
     refund: (workspaceId: string, micros: number) => add("refundedMicros", workspaceId, micros),
     setCardDeclined: (workspaceId: string, declined: boolean) =>

@@ -1,9 +1,10 @@
 import { DAY_MS } from "../../core/kit/duration.ts";
-import { type Answer, type Call, type Endpoint, endpoint, ok, readChoice } from "../http/call.ts";
+import { type Answer, type Call, type Endpoint, endpoint, newestFirst, ok, readChoice } from "../http/call.ts";
 import { invalid, problem } from "../http/refusal.ts";
 import { instant } from "../jobs/views.ts";
 import { balanceOf, usd } from "../money.ts";
 import type { ServiceContext } from "../service-context.ts";
+import type { TransactionRow } from "../store/rows.ts";
 
 const DEFAULT_WINDOW_MS = 7 * DAY_MS;
 const MAX_WINDOW_MS = 90 * DAY_MS;
@@ -27,7 +28,9 @@ function readWindow(call: Call, now: number): { start: number; end: number } {
 }
 
 /** Balance and spending of the workspace. */
-export function usageEndpoints({ store, clock }: ServiceContext): readonly Endpoint[] {
+export function usageEndpoints({ store, clock, options }: ServiceContext): readonly Endpoint[] {
+  const isToday = options.asOf !== "3.9";
+
   function balance(call: Call): Answer {
     const wallet = store.workspaces.get(call.principal.workspaceId);
     const spent = wallet ? wallet.chargedMicros - wallet.refundedMicros : 0;
@@ -45,14 +48,28 @@ export function usageEndpoints({ store, clock }: ServiceContext): readonly Endpo
       end: instant(end),
       group_by,
       total_jobs: rows.reduce((sum, row) => sum + row.jobs, 0),
+      ...(isToday && { total_requests: rows.reduce((sum, row) => sum + row.requests, 0) }),
       total_spent: usd(spentMicros),
       currency: "USD",
-      data: rows.map(({ key, jobs, spentMicros: spent }) => ({ key, jobs, spent: usd(spent) })),
+      data: rows.map(({ key, jobs, spentMicros: spent, requests }) => {
+        return { key, jobs, spent: usd(spent), ...(isToday && { requests }) };
+      }),
+    });
+  }
+
+  function transactions(call: Call): Answer {
+    const read = (before: number, count: number) =>
+      store.workspaces.transactions(call.principal.workspaceId, before, count);
+    return newestFirst(call, read, ({ id, kind, micros, at }: TransactionRow) => {
+      return { id, kind, amount: usd(micros), currency: "USD", created_at: instant(at) };
     });
   }
 
   return [
     endpoint("GET", "/balance", "usage:read", "The wallet", balance),
     endpoint("GET", "/usage", "usage:read", "Jobs and spending by day or model", usage),
+    ...(isToday
+      ? [endpoint("GET", "/transactions", "usage:read", "What moved the wallet, newest first", transactions)]
+      : []),
   ];
 }

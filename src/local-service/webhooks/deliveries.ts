@@ -77,7 +77,7 @@ export const MAX_ATTEMPTS = 12;
  *                          └──────────────── replay ─────────────────────────┴┘
  */
 export type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED";
-export type DeliveryEvent = "job.completed" | "job.failed";
+export type DeliveryEvent = "job.completed" | "job.failed" | "billing.top_off_failed";
 
 /** Delivery state. Instants are epoch milliseconds on the service's clock. */
 export interface DeliveryState {
@@ -181,6 +181,8 @@ export interface DeliveryRow extends DeliveryState {
   readonly createdAt: number;
   /** POSTs of the next attempt: 2 when a fault duplicates it. */
   readonly copies: number;
+  /** The body of an event that is no job's; such a delivery is neither listed nor replayed. */
+  readonly payload: string | null;
 }
 
 export interface DefaultWebhookRow {
@@ -202,7 +204,7 @@ CREATE TABLE IF NOT EXISTS deliveries (
   model TEXT NOT NULL, url TEXT NOT NULL, source TEXT NOT NULL, createdAt INTEGER NOT NULL,
   copies INTEGER NOT NULL, status TEXT NOT NULL, event TEXT, attempts INTEGER NOT NULL, failedInCycle INTEGER NOT NULL,
   redeliveryCount INTEGER NOT NULL, lastResponseStatus INTEGER, lastError TEXT, lastAttemptAt INTEGER,
-  nextAttemptAt INTEGER
+  nextAttemptAt INTEGER, payload TEXT
 );
 CREATE INDEX IF NOT EXISTS deliveriesByWorkspace ON deliveries (workspaceId, seq);
 CREATE INDEX IF NOT EXISTS deliveriesToSend ON deliveries (seq) WHERE nextAttemptAt IS NOT NULL OR status = 'DELIVERING';
@@ -213,7 +215,7 @@ CREATE TABLE IF NOT EXISTS redeliveries (
 ) WITHOUT ROWID;
 `;
 
-const PAGE = "SELECT * FROM deliveries WHERE workspaceId = ? AND seq < ? ORDER BY seq DESC LIMIT ?";
+const PAGE = "SELECT * FROM deliveries WHERE workspaceId = ? AND payload IS NULL AND seq < ? ORDER BY seq DESC LIMIT ?";
 const UNSENT = "SELECT * FROM deliveries WHERE nextAttemptAt IS NOT NULL OR status = 'DELIVERING' ORDER BY seq";
 
 /** Default webhooks, deliveries and their redeliveries; creates the tables when missing. */
@@ -231,7 +233,11 @@ export function webhookTables(db: Statements) {
     bySeq: (seq: number) => db.get<DeliveryRow>("SELECT * FROM deliveries WHERE seq = ?", seq),
     byJob: (jobSeq: number) => db.get<DeliveryRow>("SELECT * FROM deliveries WHERE jobSeq = ?", jobSeq),
     byJobId: (workspaceId: string, jobId: string) =>
-      db.get<DeliveryRow>("SELECT * FROM deliveries WHERE workspaceId = ? AND jobId = ?", workspaceId, jobId),
+      db.get<DeliveryRow>(
+        "SELECT * FROM deliveries WHERE workspaceId = ? AND payload IS NULL AND jobId = ?",
+        workspaceId,
+        jobId,
+      ),
     /** Newest first, before the cursor `before`. */
     page: (workspaceId: string, before: number, limit: number) => db.all<DeliveryRow>(PAGE, workspaceId, before, limit),
     /** Deliveries with something left to send, and those that a dead process was sending. */

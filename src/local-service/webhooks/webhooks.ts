@@ -1,9 +1,10 @@
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import { promptOf } from "../faults/engine.ts";
 import { parseBody } from "../http/body.ts";
 import { type Answer, type Call, type Endpoint, endpoint, newestFirst, noContent, ok } from "../http/call.ts";
 import { notFound, refuse } from "../http/refusal.ts";
 import { instant, instantOrNull } from "../jobs/views.ts";
+import { balanceOf, usd } from "../money.ts";
 import { type FailureCode, failureOf, type Message, type Outcome, testResult } from "../outbound/outbound.ts";
 import { Outbox } from "../outbound/outbox.ts";
 import { defaultWebhookBody } from "../request-bodies.ts";
@@ -49,8 +50,10 @@ function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: We
   /** Built for each attempt, since URLs in the body are signed anew. */
   function messageOf(delivery: DeliveryRow): Message {
     const job = store.jobs.bySeq(delivery.jobSeq);
-    if (!job || delivery.event === null) throw new Error(`delivery ${delivery.seq} has no job that ended`);
-    const body = Buffer.from(JSON.stringify(views.result(job, "payload")));
+    const payload = delivery.payload ?? (job && JSON.stringify(views.result(job, "payload")));
+    if (payload === undefined || delivery.event === null)
+      throw new Error(`delivery ${delivery.seq} has no job that ended`);
+    const body = Buffer.from(payload);
     const { jobId: id, event, attempts: attempt, redeliveryCount } = delivery;
     const announcement = { id, event, attempt, redelivery: redeliveryCount > 0, signedAt: clock.now() };
     return { body, headers: signer.headers(announcement, body) };
@@ -123,7 +126,7 @@ export function createWebhooks(ports: ServiceParts) {
       const target = job.kind === "chat" ? null : targetOf(job);
       if (!target) return;
       const { seq: jobSeq, jobId, workspaceId, ownerId, model } = job;
-      const fixed = { jobSeq, jobId, workspaceId, ownerId, model, createdAt: clock.now(), copies: 1 };
+      const fixed = { jobSeq, jobId, workspaceId, ownerId, model, createdAt: clock.now(), copies: 1, payload: null };
       tables.insert({ ...NEW_DELIVERY, ...fixed, ...target });
     },
     ended(job) {
@@ -142,6 +145,23 @@ export function createWebhooks(ports: ServiceParts) {
     endpoints: webhookEndpoints(ports, tables, signer, dispatcher),
     /** Resumes deliveries that an earlier process left unsent. */
     recover: dispatcher.recover,
+    /** Sends that a top-off failed to the default webhook, if there is one. */
+    topOffFailed: (workspaceId: string, dollars: number) =>
+      store.write(() => {
+        const target = tables.defaults.get(workspaceId);
+        if (target?.enabled !== 1) return;
+        const id = `evt_${randomUUID()}`;
+        const [now, type] = [clock.now(), "billing.top_off_failed"] as const;
+        const money = { amount_attempted: dollars, balance: usd(balanceOf(store.workspaces.get(workspaceId))) };
+        const reason = "payment_method_declined";
+        const payload = JSON.stringify({ id, type, created_at: instant(now), reason, ...money, currency: "USD" });
+        // No job has a number below zero.
+        const owner = { jobSeq: -randomInt(2 ** 47), jobId: id, workspaceId, ownerId: "", model: "" };
+        const fixed = { ...owner, url: target.url, source: "default", createdAt: now, copies: 1, payload } as const;
+        const due = fire({ ...NEW_DELIVERY, ...fixed }, type, now);
+        const seq = tables.insert(due);
+        store.afterCommit(() => dispatcher.schedule({ ...due, seq }));
+      }),
     /** Starts no further attempt. */
     close: dispatcher.close,
   };

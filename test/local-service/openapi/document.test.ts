@@ -8,7 +8,7 @@ import { type Body, get, start } from "../support/service.ts";
 const ENDPOINTS = `
 GET /models                                   GET /models/{model}                  GET /models/{model}/openapi.json
 POST /models/{model}/estimate                 GET /models/{model}/jobs             GET /models/{model}/voices
-GET /models/{model}/voices/search
+GET /models/{model}/voices/search            GET /transactions
 POST /models/{model}                          GET /jobs                            GET /jobs/{job_id}
 DELETE /jobs/{job_id}                         GET /jobs/{job_id}/status            GET /jobs/{job_id}/logs
 GET /jobs/{job_id}/stream                     POST /files                          GET /balance
@@ -57,7 +57,7 @@ test("nothing served goes undescribed, and no operation has another one's id", a
 
 /** Ids of operations, written down apart from the code: generated clients are called by them. */
 const OPERATIONS = `
-list_models get_model get_model_openapi estimate_job list_model_jobs list_model_voices search_model_voices submit_job
+list_models get_model get_model_openapi estimate_job list_model_jobs list_transactions list_model_voices search_model_voices submit_job
 list_jobs get_job delete_job get_job_status list_job_logs stream_job upload_file get_balance get_usage
 create_key list_keys rotate_key revoke_key create_token create_chat_completion
 get_webhook_public_key get_webhook_default set_webhook_default delete_webhook_default test_webhook_default
@@ -98,7 +98,13 @@ test("event streams are described by the data of a frame and by the whole frame,
   ]);
   const frame = body.components.schemas[content["text/event-stream"]["x-itemSchema"].$ref.split("/").at(-1)];
   expect(frame.discriminator.propertyName).toBe("event");
-  expect(Object.keys(body.webhooks)).toEqual(["job.completed", "job.failed", "webhook.test", "log_drain.batch"]);
+  expect(Object.keys(body.webhooks)).toEqual([
+    "job.completed",
+    "job.failed",
+    "billing.top_off_failed",
+    "webhook.test",
+    "log_drain.batch",
+  ]);
   const headers = body.webhooks["job.completed"].post.parameters.map(({ name }: Body) => name);
   expect(headers).toEqual(
     ["Id", "Timestamp", "Event", "Redelivery", "Attempt", "Signature"].map((name) => `X-Acme-Webhook-${name}`),

@@ -554,16 +554,26 @@ declare const usage: Wire<{
   start: Field<string | null>;
   end: Field<string | null>;
   groupBy: Field<string | null>;
-  totalJobs: Field<number | null>;
+  totalJobs: Field<number | null>; 
+  totalRequests: Field<number | null>;
   totalSpentMicros: Field<number | null>;
   currency: Field<string>;
   data: Field<readonly {
     readonly key: string;
     readonly jobs: number;
+    readonly requests: number | null;
     readonly spentMicros: number;
   }[]>;
 }>;
 type Usage = z.output<typeof usage>;
+declare const transaction: Wire<{
+  id: z.ZodString;
+  kind: Field<"adjustment" | "grant" | "other" | "purchase" | "refund" | "usage" | (string & {})>; 
+  amountMicros: Field<number | null>;
+  currency: Field<string | null>;
+  createdAt: Field<string | null>;
+}>;
+type Transaction = z.output<typeof transaction>;
 interface UsageQuery {
   readonly start?: string | undefined;
   readonly end?: string | undefined;
@@ -627,6 +637,7 @@ interface TokensApi {
 interface AccountApi {
   balance(options?: CallOptions): Promise<Balance>;
   usage(query?: UsageQuery, options?: CallOptions): Promise<Usage>;
+  transactions(query?: PageQuery, options?: CallOptions): Listing<Transaction>;
   readonly keys: KeysApi;
   readonly tokens: TokensApi;
 }
@@ -1372,6 +1383,7 @@ export {
   Timer,
   TokensApi,
   TopOffFailure,
+  Transaction,
   Turn,
   UnknownOutcomeError,
   UploadError,

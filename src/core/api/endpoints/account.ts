@@ -3,6 +3,7 @@ import type { CallOptions } from "../http/call.ts";
 import type { Endpoints, Listing, PageQuery } from "../http/endpoints.ts";
 import { segment } from "../options.ts";
 import {
+  anyOf,
   currency,
   type Field,
   listOf,
@@ -24,11 +25,26 @@ const usage = wire({
   end: text,
   groupBy: text,
   totalJobs: number,
+  /** Chats; null where the service does not count them. */
+  totalRequests: number,
   totalSpentMicros: optionalMicros,
   currency,
-  data: listOf(wire({ key: withDefault(z.string(), ""), jobs: withDefault(z.number(), 0), spentMicros: micros })),
+  data: listOf(
+    wire({ key: withDefault(z.string(), ""), jobs: withDefault(z.number(), 0), requests: number, spentMicros: micros }),
+  ),
 });
 export type Usage = z.output<typeof usage>;
+
+const transaction = wire({
+  id: z.string(),
+  kind: anyOf<"purchase" | "grant" | "usage" | "refund" | "adjustment" | "other">(),
+  /** Negative for a charge. */
+  amountMicros: optionalMicros,
+  currency: text,
+  createdAt: text,
+});
+/** What moved the wallet. */
+export type Transaction = z.output<typeof transaction>;
 
 export interface UsageQuery {
   /** ISO-8601. Default: the service's, seven days before the end. */
@@ -128,17 +144,21 @@ export interface AccountApi {
   balance(options?: CallOptions): Promise<Balance>;
   /** Not part of every deployment: where it is missing the service answers 404. */
   usage(query?: UsageQuery, options?: CallOptions): Promise<Usage>;
+  /** Newest first. Not part of every deployment, as `usage`. */
+  transactions(query?: PageQuery, options?: CallOptions): Listing<Transaction>;
   readonly keys: KeysApi;
   readonly tokens: TokensApi;
 }
 
 const keyPage = pageOf(apiKey);
+const transactionPage = pageOf(transaction);
 
 export function accountApi(api: Endpoints): AccountApi {
   return {
     balance: (options) => api.get(balance, "/balance", options),
     usage: ({ start, end, groupBy } = {}, options) =>
       api.get(usage, "/usage", options, { start, end, group_by: groupBy }),
+    transactions: (query, options) => api.list(transactionPage, "/transactions", query, options),
     keys: {
       create: ({ name, scopes, kind, workspaceId, expiresAt } = {}, options) =>
         api.post(

@@ -94,6 +94,15 @@ export const eventComponents = {
     updated_at: orNull(instant),
     updated_by_key_id: orNull(text),
   }),
+  TopOffFailedEvent: object({
+    id: { type: "string", pattern: "^evt_" },
+    type: exactly("billing.top_off_failed"),
+    created_at: instant,
+    reason: text,
+    amount_attempted: dollars,
+    balance: dollars,
+    currency: usd,
+  }),
   TestResult: object({ ok: flag, response_status: httpStatus, error: orNull(text) }),
   WebhookRedelivery: object({ requested_at: instant, status, attempts: whole, ...last }),
   WebhookDelivery: object({
@@ -136,14 +145,24 @@ const key = { key_id: text, kind, name: orNull(text), scopes: orNull(scopes), wo
 
 export const accountComponents = {
   Balance: object({ balance: dollars, currency: usd, spent: orNull(dollars) }),
-  Usage: object({
-    start: instant,
-    end: instant,
-    group_by: oneOf("total", "day", "model"),
-    total_jobs: whole,
-    total_spent: dollars,
-    currency: usd,
-    data: listOf(object({ key: text, jobs: whole, spent: dollars })),
+  Usage: object(
+    {
+      start: instant,
+      end: instant,
+      group_by: oneOf("total", "day", "model"),
+      total_jobs: whole,
+      total_spent: dollars,
+      currency: usd,
+      data: listOf(object({ key: text, jobs: whole, spent: dollars }, { requests: whole })),
+    },
+    { total_requests: whole },
+  ),
+  Transaction: object({
+    id: text,
+    kind: { ...text, description: "purchase, grant, usage, refund, adjustment, other; more may come." },
+    amount: { ...orNull(dollars), description: "US dollars; negative for a charge." },
+    currency: orNull(usd),
+    created_at: instant,
   }),
   ApiKey: object({
     ...key,
@@ -254,5 +273,5 @@ export const COMPONENTS: Readonly<Record<string, JsonSchema>> = {
   ...chatComponents,
   ...errorComponents,
   ...requestComponents,
-  ...pages("ModelSummary", "Voice", "JobSummary", "LogEvent", "ApiKey", "WebhookDelivery", "LogDrain"),
+  ...pages("Transaction", "ModelSummary", "Voice", "JobSummary", "LogEvent", "ApiKey", "WebhookDelivery", "LogDrain"),
 };
