@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Families, FamiliesError, type FamiliesOption, readFamilies } from "../core/families/index.ts";
-import { HOUR_MS } from "../core/kit/duration.ts";
+import { DAY_MS, HOUR_MS } from "../core/kit/duration.ts";
 import type { RateLimit } from "./access/authenticate.ts";
 import { isScope, type Scope } from "./access/principal.ts";
 import { LocalServiceError } from "./errors.ts";
@@ -62,8 +62,10 @@ export interface LocalServiceOptions {
   readonly maxRunning?: number;
   /** Divisor of simulated times; `Infinity` for none. Default: 4, with the stub renderer `Infinity`. */
   readonly speed?: number;
-  /** Retention of outputs after completion, in milliseconds. Default: 48 hours. */
+  /** How long outputs are kept after their submit, in milliseconds. Default: 24 hours. */
   readonly retentionMs?: number;
+  /** How long a download URL is valid, in milliseconds; reading the job again gives a new one. Default: 1 hour. */
+  readonly urlLifeMs?: number;
   /** Models in place of the built-in ones: a JSON file, or its content. */
   readonly catalog?: string | readonly unknown[];
   /**
@@ -215,7 +217,8 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
     },
     maxRunning: checked("maxRunning", options.maxRunning ?? (isStub ? 64 : 8), 1, 100_000),
     speed: checked("speed", options.speed ?? (isStub ? Number.POSITIVE_INFINITY : 4), 1e-6, Number.POSITIVE_INFINITY),
-    retentionMs: checked("retentionMs", options.retentionMs ?? 48 * HOUR_MS, 0, Number.MAX_SAFE_INTEGER),
+    retentionMs: checked("retentionMs", options.retentionMs ?? DAY_MS, 0, Number.MAX_SAFE_INTEGER),
+    urlLifeMs: checked("urlLifeMs", options.urlLifeMs ?? HOUR_MS, 0, Number.MAX_SAFE_INTEGER),
     catalog: options.catalog ?? null,
     strict,
     asOf: asOf(options.asOf ?? "today"),

@@ -244,7 +244,7 @@ async function openService(options: NormalOptions): Promise<Opened> {
     metrics: createMetrics(),
     refusals: createRefusalCount(),
     record: eventRecorder(store, hooks, hub, clock.now),
-    views: jobViews({ store, now: clock.now, sign: presigner.sign, asOf: options.asOf }),
+    views: jobViews({ store, now: clock.now, sign: presigner.sign, ...options }),
     faultEngine,
     faults: jobFaults(faultEngine),
     origin: () => origin,

@@ -6,6 +6,7 @@ import {
   type ChatRequest,
   type Client,
   type Clock,
+  DownloadError,
   type FollowEvent,
   type JobResult,
   UnknownOutcomeError,
@@ -68,6 +69,8 @@ export class FakePaidService {
   readonly jobs = new Map<string, FakePaidJob>();
   readonly byKey = new Map<string, string>();
   readonly uploads = new Map<string, string>();
+  /** Assets whose bytes it has no more. */
+  readonly erased = new Set<string>();
   /** Chats that were answered and charged, by job id. */
   readonly chats = new Map<string, { readonly request: ChatRequest; readonly costMicros: number }>();
   readonly #options: FakeServiceOptions;
@@ -143,7 +146,8 @@ export class FakePaidService {
         }),
       download: ({ jobId, outputIndex }: { jobId: string; outputIndex: number }, path: string) =>
         talk("download", async () => {
-          const { bytes } = this.jobs.get(jobId)!.outputs[outputIndex]!;
+          const { bytes, assetId } = this.jobs.get(jobId)!.outputs[outputIndex]!;
+          if (this.erased.has(assetId ?? "")) throw new DownloadError("it is erased", { reason: "expired" });
           const picture = this.picture(bytes);
           await writeFile(path, picture);
           return { path, sha256: "", sizeBytes: picture.length, contentType: "image/png" };

@@ -51,6 +51,7 @@ export interface ServeFlags {
   readonly maxRunning?: string;
   readonly speed?: string;
   readonly retention?: string;
+  readonly urlLife?: string;
   readonly brand?: string;
   readonly catalog?: string;
   readonly families?: string;
@@ -103,7 +104,8 @@ function serviceOptions(flags: ServeFlags, cwd: string, key: string | undefined)
     ...(flags.rateLimit !== undefined && { rateLimit: parseRateLimit(flags.rateLimit) }),
     ...(flags.maxRunning !== undefined && { maxRunning: wholeNumber("--max-running", flags.maxRunning, 1000, 8787) }),
     ...(flags.speed !== undefined && { speed: factor(flags.speed) }),
-    ...(flags.retention !== undefined && { retentionMs: span(flags.retention) }),
+    ...(flags.retention !== undefined && { retentionMs: span("--retention", flags.retention) }),
+    ...(flags.urlLife !== undefined && { urlLifeMs: span("--url-life", flags.urlLife) }),
     ...(flags.brand !== undefined && { brand: flags.brand }),
     ...(flags.catalog !== undefined && { catalog: resolve(cwd, flags.catalog) }),
     ...(flags.unquotableCost !== undefined && { unquotableCost: flags.unquotableCost }),
@@ -129,10 +131,10 @@ function factor(text: string): number {
   throw usage(`--speed ${visible(text)} is no factor above 0`, "write it as --speed 20");
 }
 
-function span(text: string): number {
+function span(flag: string, text: string): number {
   const ms = parseDuration(text);
   if (ms !== null && ms > 0) return ms;
-  throw usage(`--retention ${visible(text)} is no duration`, "write it as --retention 48h");
+  throw usage(`${flag} ${visible(text)} is no duration`, `write it as ${flag} 24h`);
 }
 
 function credential(text: string): string {

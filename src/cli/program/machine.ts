@@ -76,7 +76,8 @@ export function addServing(program: Command, act: Act): void {
     .option("--rate-limit <requests/seconds>", "requests allowed per window, e.g. 600/60")
     .option("--max-running <n>", "jobs rendered at a time")
     .option("--speed <factor>", "how much faster than real rendering times pass")
-    .option("--retention <duration>", "how long media are stored (default 48h)")
+    .option("--retention <duration>", "how long outputs are kept after their submit (default 24h)")
+    .option("--url-life <duration>", "how long a download URL is valid (default 1h)")
     .option("--strict", "answer exactly as a hosted service would, timings aside")
     .addOption(
       new Option("--as-of <version>", "which published state of the API to answer as (default: today)").choices([

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { DAY_MS } from "./duration.ts";
 
 /** A deployment of the API that can be named in place of an address. */
 export interface Deployment {
@@ -10,6 +11,8 @@ export interface Deployment {
   readonly keyVariables: readonly string[];
   /** What its keys begin with that are one piece, sent as Bearer. */
   readonly keyPrefix?: string;
+  /** How long it keeps outputs after their submit, milliseconds; what it says of an output itself comes first. */
+  readonly outputsLiveMs: number;
 }
 
 /** Known deployments, by name. */
@@ -19,6 +22,7 @@ export const DEPLOYMENTS = {
     baseUrl: "https://api.hedra.com/v3",
     keyVariables: ["HEDRA_API_KEY"],
     keyPrefix: "sk_hedra_",
+    outputsLiveMs: DAY_MS,
   },
 } as const satisfies Readonly<Record<string, Deployment>>;
 
@@ -67,7 +71,7 @@ export function chooseService(choice: ServiceChoice, env: Environment): HostedSe
     given ??
     addressOf(["SHOWRUNNER_SERVICE", env.SHOWRUNNER_SERVICE], ["SHOWRUNNER_BASE_URL", env.SHOWRUNNER_BASE_URL]);
   if (address === null || typeof address === "object") return address;
-  const deployment = Object.values(DEPLOYMENTS).find((known) => sameAddress(known.baseUrl, address)) ?? null;
+  const deployment = deploymentAt(address);
   const variables = [...(deployment?.keyVariables ?? []), "SHOWRUNNER_API_KEY"];
   const keyFrom = choice.apiKey ? "apiKey" : (variables.find((name) => env[name]) ?? variables[0]!);
   return { baseUrl: address, deployment, keyFrom, apiKey: choice.apiKey || env[keyFrom] || null };
@@ -88,6 +92,15 @@ function addressOf([nameSetting, name]: Setting, [urlSetting, url]: Setting): st
     setting: nameSetting,
     problem: `names ${baseUrl}, and ${urlSetting} another service; leave one of them out.`,
   };
+}
+
+function deploymentAt(address: string): Deployment | null {
+  return Object.values(DEPLOYMENTS).find((known) => sameAddress(known.baseUrl, address)) ?? null;
+}
+
+/** How long the service at an address keeps outputs after their submit, as far as is known, milliseconds. */
+export function outputsLiveMs(baseUrl: string): number {
+  return deploymentAt(baseUrl)?.outputsLiveMs ?? DAY_MS;
 }
 
 function sameAddress(a: string, b: string): boolean {

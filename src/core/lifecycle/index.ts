@@ -28,7 +28,7 @@ export type JobPhase =
   | "refused"
   | "lost";
 export type MoneyPhase = "none" | "held" | "settled" | "released";
-export type OutputPhase = "pending" | "available" | "downloaded" | "archived" | "expired" | "failed";
+export type OutputPhase = "pending" | "available" | "downloaded" | "lapsed" | "archived" | "expired" | "failed";
 export type ChatPhase = "sent" | "answered" | "failed" | "abandoned";
 
 /** The five charts as look-up tables; the fold walks these. */

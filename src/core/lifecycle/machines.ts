@@ -4,8 +4,9 @@ import { or, setup, stateIn } from "xstate";
  * One output of a completed job.
  *
  * ```
- * pending → available → downloaded → archived (deleted at the service, our copy stays)
- *         ↘ failed    ↘ expired → archived (a download that was on its way)
+ * pending → available → downloaded → archived (of no more use at the service, our copy stays)
+ *         ↘ failed    ↘ lapsed → archived (no input of jobs any more, and still downloaded)
+ *                     ↘      ↘ expired → archived (a download that was on its way)
  *         ↘ archived (a provider's: its bytes came with the answer)
  * ```
  */
@@ -16,6 +17,7 @@ export const outputMachine = setup({
       | { type: "output.given" }
       | { type: "output.failed" }
       | { type: "output.downloaded" }
+      | { type: "output.lapsed" }
       | { type: "output.expired" },
   },
 }).createMachine({
@@ -30,11 +32,14 @@ export const outputMachine = setup({
         "output.expired": "expired",
       },
     },
-    available: { on: { "output.downloaded": "downloaded", "output.expired": "expired" } },
-    downloaded: { on: { "output.expired": "archived" } },
+    available: {
+      on: { "output.downloaded": "downloaded", "output.lapsed": "lapsed", "output.expired": "expired" },
+    },
+    downloaded: { on: { "output.lapsed": "archived", "output.expired": "archived" } },
+    lapsed: { on: { "output.lapsed": "lapsed", "output.downloaded": "archived", "output.expired": "expired" } },
     // Said again by another step that reads it, or by a download that was on its way: nothing new, or a copy after all.
-    archived: { on: { "output.expired": "archived", "output.downloaded": "archived" } },
-    expired: { on: { "output.expired": "expired", "output.downloaded": "archived" } },
+    archived: { on: { "output.lapsed": "archived", "output.expired": "archived", "output.downloaded": "archived" } },
+    expired: { on: { "output.lapsed": "expired", "output.expired": "expired", "output.downloaded": "archived" } },
     failed: { type: "final" },
   },
 });

@@ -4,7 +4,7 @@ import { isReference, isSecondChoice, referencesOf, resolveInput, traitsOf } fro
 import type { Condition, Json, PlanStep, Reference } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
 import { firstReasons } from "./pruning.ts";
-import { isLocallyAvailable, missingReason, type Reader, referencedValue, resolveReference, tally } from "./resolve.ts";
+import { isAtHand, missingReason, type Reader, referencedValue, resolveReference, tally } from "./resolve.ts";
 import { isOfEarlierOption, isPassedOver, secondGate } from "./second-choice.ts";
 
 type Ref = Reference["$ref"];
@@ -24,7 +24,7 @@ export function readiness(state: RunState, step: PlanStep, input: Json, reader: 
   if (gate !== null) return gate;
   const short = shortfall(state, step);
   if (short !== null) return short;
-  if (reader === "local" && !traitsOf(step).uses.every((ref) => isLocallyAvailable(state, ref))) return { ready: "no" };
+  if (!traitsOf(step).uses.every((ref) => isAtHand(state, ref, reader))) return { ready: "no" };
   return { ready: "yes", input: resolveInput(input, (ref) => resolveReference(state, ref, reader)) };
 }
 

@@ -56,7 +56,8 @@ export function requestIdentity(state: RunState, plan: CacheableStep, input: Jso
     for (const { step, output } of referenced(state, ref)) {
       if (output.assetId === null) continue;
       if (output.copy !== null) contentOf.set(output.assetId, output.copy.sha256);
-      else if (output.phase === "available" && isComing(state, step)) pending.push({ step, index: output.index });
+      else if ((output.phase === "available" || output.phase === "lapsed") && isComing(state, step))
+        pending.push({ step, index: output.index });
     }
   }
   const { reuse } = traitsOf(plan);

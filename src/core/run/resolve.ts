@@ -176,11 +176,12 @@ export function chosenUpload(state: RunState, step: StepState): StoredCopy | nul
   return step.upload ?? (step.chosen === null ? null : chosenUpload(state, state.steps[step.chosen.step]!));
 }
 
-/** Returns whether a local function can read the target: media must have been downloaded. */
-export function isLocallyAvailable(state: RunState, ref: Ref): boolean {
-  return (
-    ref.as !== "asset" || referenced(state, ref).every(({ output }) => output.copy !== null || output.voiceId !== null)
-  );
+/** Returns whether its reader can be given it now: local functions read files, and a file replaces an asset that has lapsed. */
+export function isAtHand(state: RunState, ref: Ref, reader: Reader): boolean {
+  if (ref.as !== "asset") return true;
+  return referenced(state, ref).every(({ output: { phase, copy, voiceId } }) => {
+    return copy !== null || voiceId !== null || (reader === "service" && phase !== "lapsed");
+  });
 }
 
 /** Resolves a reference; undefined for a target that is missing and may be. */
@@ -195,7 +196,7 @@ export function resolveReference(state: RunState, ref: Ref, reader: Reader): Jso
   const values = referenced(state, ref).map(({ output }): Json => {
     if (output.voiceId !== null) return output.voiceId;
     if (reader === "local") return fileOrUpload(output.copy!, reader);
-    // The asset expired, the local copy did not: it is uploaded again at no cost.
+    // The asset's time is over, that of the local copy is not: it is uploaded again at no cost.
     if (output.phase === "archived" && output.copy !== null) return fileOrUpload(output.copy, reader);
     return { source: "asset", asset_id: output.assetId };
   });
@@ -204,12 +205,13 @@ export function resolveReference(state: RunState, ref: Ref, reader: Reader): Jso
 
 /**
  * Returns what the service is sent for a reference; undefined if it is omitted because it will never exist; null while
- * its step has not ended.
+ * its step has not ended, or its file is still to be downloaded.
  */
 export function resolvedSoFar(state: RunState, ref: Ref): { readonly value: Json | undefined } | null {
   const source = state.steps[ref.step];
   if (source === undefined || !isStepFinal(source.status)) return null;
-  return { value: missingReason(state, ref) === null ? resolveReference(state, ref, "service") : undefined };
+  if (missingReason(state, ref) !== null) return { value: undefined };
+  return isAtHand(state, ref, "service") ? { value: resolveReference(state, ref, "service") } : null;
 }
 
 function fileOrUpload({ sha256, contentType }: { sha256: string; contentType: string }, reader: Reader): Json {

@@ -1,23 +1,45 @@
+import type { OutputFacts, RunEvent } from "../journal/events.ts";
 import { lastAttempt, type OutputState, outputsOf, type RunState, type StepState } from "../journal/state.ts";
-import { HOUR_MS } from "../kit/duration.ts";
+import { DAY_MS, HOUR_MS } from "../kit/duration.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
-import type { ProducedOutput } from "./resolve.ts";
+import { type ProducedOutput, referenced } from "./resolve.ts";
 
-/** How long the service keeps an output after its job completed, milliseconds. */
-export const RETENTION_MS = 48 * HOUR_MS;
-/** An earlier output is relied on for an hour less: what reuses it takes its time. */
-export const REUSABLE_MS = RETENTION_MS - HOUR_MS;
+/** An earlier output is relied on for so much less: what reuses it takes its time, milliseconds. */
+export const REUSE_MARGIN_MS = HOUR_MS;
+/** The service erases an output so long after it expired; until then it may still be downloaded, milliseconds. */
+export const ERASED_AFTER_MS = 3 * DAY_MS;
 
-/** When the service deletes the outputs of a step; null while it has none. */
-export function expiryOf(step: StepState): number | null {
-  const completedAt = step.reusedFrom?.completedAt ?? lastAttempt(step)?.completedAt ?? null;
-  return completedAt === null ? null : completedAt + RETENTION_MS;
+/** Whether the time for which the service keeps an output is over; `now` by the service's clock. */
+export function isOver({ expiresAt }: Pick<OutputFacts, "expiresAt">, now: number): boolean {
+  return expiresAt !== undefined && expiresAt <= now;
 }
 
-/** Outputs that the step made, whose files are to be here and are only at the service: the step is not finished. */
+/** Inputs of a step whose time at the service is over: from now on their files are uploaded in place of them. */
+export function lapsed(state: RunState, plan: PlanStep, now: number): readonly RunEvent[] {
+  const used = traitsOf(plan).uses.flatMap((ref) => (ref.as === "asset" ? referenced(state, ref) : []));
+  const over = used.filter(({ output }) => isTaken(output) && isOver(output, now));
+  const unique = new Map(over.map((produced) => [produced.output, produced]));
+  return [...unique.values()].map(({ step, output }) => lapse(state.steps[step]!, output));
+}
+
+/** Whether a job can still be given it as an asset, as far as the journal says. */
+function isTaken({ phase, voiceId }: OutputState): boolean {
+  return voiceId === null && (phase === "available" || phase === "downloaded");
+}
+
+/** Attempt 0 is what the step reuses from an earlier run. */
+export function lapse(step: StepState, { index }: Pick<OutputState, "index">): RunEvent {
+  const attempt = step.outputs !== null ? 0 : (lastAttempt(step)?.n ?? 0);
+  return { type: "output.lapsed", step: step.path, attempt, index };
+}
+
+/** Outputs of the step whose files are to be here, or have to be, and are only at the service. */
 export function uncopiedOf(plan: PlanStep, step: StepState): readonly OutputState[] {
-  return withoutFile(plan, step).filter(({ phase }) => phase === "available");
+  const isKept = traitsOf(plan).keeps && step.outputs === null;
+  return outputsOf(step).filter(({ phase, copy, voiceId }) => {
+    return copy === null && voiceId === null && (phase === "lapsed" || (isKept && phase === "available"));
+  });
 }
 
 /** What the run still has to copy. */
@@ -31,12 +53,10 @@ export function uncopied({ planned, steps }: RunState): readonly ProducedOutput[
 export function lost({ planned, steps }: RunState): readonly ProducedOutput[] {
   return planned.plan.steps.flatMap((plan) => {
     const step = steps[plan.path]!;
-    if (step.status !== "succeeded") return [];
-    return withoutFile(plan, step).flatMap((output) => (output.phase === "expired" ? { step: plan.path, output } : []));
+    if (step.status !== "succeeded" || !traitsOf(plan).keeps || step.outputs !== null) return [];
+    return outputsOf(step).flatMap((output) => {
+      const isLost = output.phase === "expired" && output.copy === null && output.voiceId === null;
+      return isLost ? { step: plan.path, output } : [];
+    });
   });
-}
-
-function withoutFile(plan: PlanStep, step: StepState): readonly OutputState[] {
-  if (!traitsOf(plan).keeps || step.outputs !== null) return [];
-  return outputsOf(step).filter(({ copy, voiceId }) => copy === null && voiceId === null);
 }

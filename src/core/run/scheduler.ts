@@ -12,7 +12,7 @@ import { decideStep } from "./kinds/index.ts";
 import { collectOutputs } from "./kinds/job.ts";
 import { runOutcome } from "./outcome.ts";
 import type { ProducedOutput } from "./resolve.ts";
-import { expiryOf, uncopied } from "./retention.ts";
+import { uncopied } from "./retention.ts";
 import { RunIndex } from "./run-index.ts";
 import { secondGate } from "./second-choice.ts";
 import type { StepNode } from "./step-node.ts";
@@ -363,13 +363,12 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
 }
 
 /** Describes what is paid for and not here, until when it can be fetched, and how. */
-function lackText({ runId, steps }: RunState, [first, ...others]: readonly ProducedOutput[]): string {
+function lackText({ runId }: RunState, [first, ...others]: readonly ProducedOutput[]): string {
   const { step, output } = first!;
   const what = `${step}: output ${output.index} is not here`;
   const why = output.uncopied === undefined ? "" : ` (${output.uncopied})`;
   const more = others.length === 0 ? "" : `; nor ${others.length === 1 ? "is 1 other" : `are ${others.length} others`}`;
-  const expiresAt = expiryOf(steps[step]!);
-  const until = expiresAt === null ? "" : ` until ${new Date(expiresAt).toISOString()}`;
+  const until = output.expiresAt === undefined ? "" : ` until ${new Date(output.expiresAt).toISOString()}`;
   return `${what}${why}${more}. The service keeps it${until}. Fetch it again, at no cost: showrunner resume ${runId}`;
 }
 

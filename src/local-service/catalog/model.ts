@@ -159,5 +159,6 @@ export const OUTPUT_SCHEMA: JsonSchema = {
     duration_ms: nullable("integer"),
     fps: nullable("integer"),
     error: nullable("object"),
+    expires_at: nullable("string", { format: "date-time" }),
   },
 };

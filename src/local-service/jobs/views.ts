@@ -1,4 +1,3 @@
-import { HOUR_MS } from "../../core/kit/duration.ts";
 import { estimatedCompletion, progressOf } from "../lifecycle/job.ts";
 import { usd } from "../money.ts";
 import type { NormalOptions } from "../options.ts";
@@ -7,8 +6,6 @@ import type { Store } from "../store/store.ts";
 
 /** Maximum number of events in a result envelope. */
 const LOGS_IN_RESULT = 100;
-/** Validity of a presigned download URL. */
-export const URL_LIFETIME_MS = HOUR_MS;
 
 export const instant = (ms: number): string => new Date(ms).toISOString();
 export const instantOrNull = (ms: number | null): string | null => (ms === null ? null : instant(ms));
@@ -19,6 +16,8 @@ export interface ViewPorts {
   now(): number;
   sign(path: string, expiresAtMs: number): string;
   readonly asOf: NormalOptions["asOf"];
+  /** How long a presigned download URL is valid, milliseconds. */
+  readonly urlLifeMs: number;
 }
 
 export function logItem(row: EventRow) {
@@ -35,7 +34,7 @@ const qualityOf = (job: JobRow) => (job.quality === null ? {} : { quality: job.q
 const completedAtOf = (job: JobRow) => (job.completedAt === null ? {} : { completed_at: instant(job.completedAt) });
 
 /** The API representations of jobs. */
-export function jobViews({ store, now, sign, asOf }: ViewPorts) {
+export function jobViews({ store, now, sign, asOf, urlLifeMs }: ViewPorts) {
   /** Past its retention, an output is EXPIRED even before the sweep removes its bytes. */
   function isExpired(output: OutputRow, job: JobRow): boolean {
     if (output.status === "EXPIRED") return true;
@@ -44,7 +43,7 @@ export function jobViews({ store, now, sign, asOf }: ViewPorts) {
   }
 
   function urlOf(output: OutputRow, job: JobRow): string {
-    const until = Math.min(now() + URL_LIFETIME_MS, job.expiresAt ?? Number.MAX_SAFE_INTEGER);
+    const until = Math.min(now() + urlLifeMs, job.expiresAt ?? Number.MAX_SAFE_INTEGER);
     return sign(`/media/${output.assetId}`, until);
   }
 
@@ -62,6 +61,7 @@ export function jobViews({ store, now, sign, asOf }: ViewPorts) {
       duration_ms: row.durationMs,
       fps: row.fpsShownAt !== null && row.fpsShownAt > now() ? null : row.fps,
       error: expired ? null : parsed(row.error),
+      ...(row.contentType !== null && { expires_at: instantOrNull(expired ? null : job.expiresAt) }),
     };
   }
 

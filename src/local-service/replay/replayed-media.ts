@@ -3,7 +3,6 @@ import { closeSync, createReadStream, createWriteStream, fstatSync } from "node:
 import { mkdir, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { URL_LIFETIME_MS } from "../jobs/views.ts";
 import type { Served } from "../media/download.ts";
 import { RECORDED_MEDIA } from "../recording/recorded-values.ts";
 import type { Placeholder } from "../render/placeholder.ts";
@@ -21,7 +20,7 @@ export interface ReplayedMedia {
 
 export function createReplayedMedia(
   recording: Recording,
-  { presigner, clock, dataDir }: ServiceContext,
+  { presigner, clock, dataDir, options }: ServiceContext,
 ): ReplayedMedia {
   const outputs = new Map<string, { readonly asset: RecordedAsset | undefined; readonly placeholder: Placeholder }>();
   const making = new Map<string, Promise<string>>();
@@ -53,7 +52,7 @@ export function createReplayedMedia(
         .digest("hex")
         .slice(0, 32);
       outputs.set(id, { asset, placeholder: placeholderOf(output, id) });
-      return presigner.sign(`/replayed/${id}`, clock.now() + URL_LIFETIME_MS);
+      return presigner.sign(`/replayed/${id}`, clock.now() + options.urlLifeMs);
     },
     async file(id) {
       const output = outputs.get(id);

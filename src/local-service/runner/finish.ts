@@ -94,9 +94,9 @@ export function jobFinisher(
           addVoice(job, row, item);
         });
       }
-      const retention = forced.expireNow ? 0 : options.retentionMs;
+      const expiresAt = forced.expireNow ? clock.now() : job.createdAt + options.retentionMs;
       const hasMedia = end.status === "COMPLETED" && job.kind !== "voice" && job.kind !== "chat";
-      endJob(job, end, hasMedia ? clock.now() + retention : null);
+      endJob(job, end, hasMedia ? expiresAt : null);
     },
 
     /** A job that failed before rendering. */

@@ -59,7 +59,7 @@ describe("a quote warns of assets that may expire", () => {
     });
     const { risks } = await show.quote(slow, {});
     expect(risks.map(({ step, uses }) => ({ step, uses }))).toEqual([{ step: "b", uses: "a" }]);
-    expect(risks[0]?.why).toContain("about 80 h after a is produced");
+    expect(risks[0]?.why).toContain("about 100 h after a is submitted");
   });
 
   test("and of nothing in a short run without decisions", async () => {

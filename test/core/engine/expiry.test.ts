@@ -44,14 +44,14 @@ describe("An approval that takes longer than the service keeps what it shows", (
   const open = (name: string) =>
     openShowrunner({ baseUrl: service.baseUrl, apiKey: service.apiKey, journal: join(folder, name, "journal.db") });
 
-  /** Up to the approval, then more than 48 hours. */
+  /** Up to the approval, then more than a day. */
   async function waitTooLong(name: string, keep: boolean): Promise<RunResult> {
     const show = await open(name);
     const run = await show.run(gated(keep), {}, { id: "x", outDir: join(folder, name, "out"), concurrency: 1 });
     const paused = await run.result();
     await show.close();
     expect(paused.pause?.reason).toBe("approval");
-    await service.clock.advance(49 * hourMs);
+    await service.clock.advance(25 * hourMs);
     return paused;
   }
 
@@ -62,7 +62,7 @@ describe("An approval that takes longer than the service keeps what it shows", (
       { step: "face", index: 0, needed_by: ["look", "poster"], copied: true },
     ]);
     const { expires_at } = paused.report.expiring[0]!;
-    expect(Math.abs(Date.parse(expires_at) - completedAt - 48 * hourMs)).toBeLessThan(hourMs);
+    expect(Math.abs(Date.parse(expires_at) - completedAt - 24 * hourMs)).toBeLessThan(hourMs);
     const before = service.stats();
 
     const show = await open("copied");
@@ -78,7 +78,8 @@ describe("An approval that takes longer than the service keeps what it shows", (
     expect(done.report.expiring).toEqual([]);
     const events: string[] = [];
     for await (const { event } of show.events("x")) events.push(event.type);
-    expect(events).toContain("output.expired");
+    expect(events).toContain("output.lapsed");
+    expect(service.stats().requests["POST /models/{model}/jobs"]?.["400"]).toBeUndefined();
     await show.close();
   });
 
@@ -107,10 +108,10 @@ describe("Outputs that are not here yet", () => {
     },
   });
 
-  test("are downloaded before any new submit, the oldest first", async () => {
+  test("are downloaded before any new submit, the first to expire first", async () => {
     const clock = new SimulatedClock();
     let made = 0;
-    // Each takes ten minutes longer than the one before, so that their outputs have different ages.
+    // One after the other, so that their outputs have different ages.
     const sleep = () => new Promise<void>((resolve) => void clock.setTimer(++made * 10 * minuteMs, resolve));
     const paidService = new FakePaidService({ catalog: builtInCatalog(), sleep });
     paidService.now = () => clock.now();
@@ -132,9 +133,9 @@ describe("Outputs that are not here yet", () => {
       client: { ...client, download, submit },
       ...{ journal, clock, mediaDir: join(folder, "three") },
     });
-    const patient = { concurrency: 3, giveUpAfterMs: Number.POSITIVE_INFINITY };
+    const patient = { concurrency: 1, giveUpAfterMs: Number.POSITIVE_INFINITY };
     const run = await show.run(three, {}, { id: "x", outDir: join(folder, "three-out"), ...patient });
-    clock.setTimer(25 * minuteMs, () => void run.stop());
+    clock.setTimer(35 * minuteMs, () => void run.stop());
     const stopped = await during(clock, run.result());
     expect(stopped.pause?.reason).toBe("stopped");
     // A stop fetches nothing: what is only at the service is listed, the first to go first.
@@ -195,7 +196,7 @@ describe("An output that the service says it does not have", () => {
       else expect([askedForMs >= 2 * minuteMs, askedForMs < 3 * minuteMs, at.length > 4]).toEqual([true, true, true]);
       expect(paused.pause?.reason).toBe("files");
       const { status, steps, expiring, message, next } = await show.show("x");
-      const until = new Date(clock.now() + 48 * hourMs).toISOString().slice(0, 10);
+      const until = new Date(clock.now() + 24 * hourMs).toISOString().slice(0, 10);
       expect(status).toBe("paused");
       expect(message).toMatch(new RegExp(`^a: output 0 is not here.*until ${until}.*at no cost: showrunner resume x$`));
       expect(next?.command).toBe("showrunner resume x");
@@ -211,7 +212,7 @@ describe("An output that the service says it does not have", () => {
   test("has expired once the service need not keep it any more, which has words and a command of its own", async () => {
     const { show, clock, outDir } = await openRefusing(() => apiError(404, "NOT_FOUND"));
     await during(clock, (await show.run(one, {}, { id: "x", outDir })).result());
-    await clock.advance(48 * hourMs);
+    await clock.advance(24 * hourMs);
     const done = await during(clock, (await show.resume("x")).result());
     expect(done.status).toBe("failed");
     const { message, next, expiring } = await show.show("x");

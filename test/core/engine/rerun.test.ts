@@ -232,12 +232,15 @@ describe("an output that the service no longer has", () => {
       },
     });
 
-  async function approvedLate(keep: boolean) {
+  /** The service takes the output as an input no more; `isErased`: and its bytes are gone too. */
+  async function approvedLate(keep: boolean, { isErased = false } = {}) {
     const gone = new Set<string>();
     const world = await openFakeShow({ refuses: expired(gone) });
     const { show, clock, outDir, paidService } = world;
     await during(clock, (await during(clock, show.run(two(keep), {}, { id: "x", outDir }))).result());
-    gone.add([...paidService.jobs.values()][0]!.outputs[0]!.assetId!);
+    const { assetId } = [...paidService.jobs.values()][0]!.outputs[0]!;
+    gone.add(assetId!);
+    if (isErased) paidService.erased.add(assetId!);
     await show.approve("x", "gate");
     return { world, gone, result: await through(world, show, "x") };
   }
@@ -249,8 +252,15 @@ describe("an output that the service no longer has", () => {
     expect(JSON.parse([...world.paidService.jobs.values()][1]!.body).images[0].source).toBe("url");
   });
 
+  test("is sent from its file where that can still be downloaded, for nothing, although no copy was to be kept", async () => {
+    const { world, result } = await approvedLate(false);
+    expect(result.status).toBe("succeeded");
+    expect(world.paidService.jobs.size).toBe(2);
+    expect(JSON.parse([...world.paidService.jobs.values()][1]!.body).images[0].source).toBe("url");
+  });
+
   test("without a copy stops what needs it, with the command that makes it again; that is priced, and makes only what is needed", async () => {
-    const { world, gone, result } = await approvedLate(false);
+    const { world, gone, result } = await approvedLate(false, { isErased: true });
     expect(result.status).toBe("failed");
     const reason = result.report.steps.find(({ path }) => path === "b")!.reason!;
     expect(reason).toContain("expired at the service and has no local copy");
@@ -258,6 +268,7 @@ describe("an output that the service no longer has", () => {
     const quote = await during(world.clock, world.show.rerunQuote("x", ["a"]));
     expect(quote).toMatchObject({ stale: ["a", "gate", "b"], totalMicros: { max: 200_000 } });
     gone.clear();
+    world.paidService.erased.clear();
     await through(world, world.show, "x", { rerun: ["a"] });
     await world.show.approve("x", "gate");
     const healed = await through(world, world.show, "x");

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import type { PlanStep } from "../../../src/core/plan/plan.ts";
-import { expiryOf, RETENTION_MS } from "../../../src/core/run/retention.ts";
 import { expiring } from "../../../src/core/run/view/missing.ts";
 import { runningState } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";
@@ -10,9 +9,9 @@ const copy = { sha256: "c", sizeBytes: 1, contentType: "image/png" };
 const output = (index: number, more: object = {}) => ({
   ...{ index, assetId: `x${index}`, status: "COMPLETED", phase: "available", voiceId: null, copy: null, ...more },
 });
-const made = (completedAt: number, ...outputs: readonly object[]) => ({
+const made = (expiresAt: number, ...outputs: readonly object[]) => ({
   status: "succeeded",
-  attempts: [{ n: 1, phase: "completed", completedAt, outputs }],
+  attempts: [{ n: 1, phase: "completed", outputs: outputs.map((one) => ({ expiresAt, ...one })) }],
 });
 const kept = (path: string) => job(path, {}, { outputs: 3 });
 const left = (path: string) => job(path, {}, { outputs: 3, keep: false });
@@ -39,7 +38,7 @@ describe("outputs that a run still needs at the service", () => {
         step: "kept",
         index: 0,
         assetId: "x0",
-        expiresAt: 50 + RETENTION_MS,
+        expiresAt: 50,
         neededBy: [],
         copied: false,
         uncopied: null,
@@ -48,7 +47,7 @@ describe("outputs that a run still needs at the service", () => {
         step: "copied",
         index: 0,
         assetId: "x0",
-        expiresAt: 70 + RETENTION_MS,
+        expiresAt: 70,
         neededBy: ["film"],
         copied: true,
         uncopied: null,
@@ -57,7 +56,7 @@ describe("outputs that a run still needs at the service", () => {
         step: "left",
         index: 0,
         assetId: "x0",
-        expiresAt: 100 + RETENTION_MS,
+        expiresAt: 100,
         neededBy: ["film", "too"],
         copied: false,
         uncopied: null,
@@ -66,13 +65,13 @@ describe("outputs that a run still needs at the service", () => {
         step: "late",
         index: 0,
         assetId: "x0",
-        expiresAt: 200 + RETENTION_MS,
+        expiresAt: 200,
         neededBy: [],
         copied: false,
         uncopied: null,
       },
       {
-        ...{ step: "by-url", index: 0, assetId: null, expiresAt: 300 + RETENTION_MS, neededBy: [], copied: false },
+        ...{ step: "by-url", index: 0, assetId: null, expiresAt: 300, neededBy: [], copied: false },
         uncopied: "it answered 404",
       },
     ]);
@@ -106,13 +105,18 @@ describe("outputs that a run still needs at the service", () => {
     expect(names(steps({ status: "succeeded", chosen: { step: "a", index: 1 } }))).toEqual([["a 1", ["film"], false]]);
   });
 
-  test("keep for two days from their creation, that of an earlier run included", () => {
-    const of = (own: object) => expiryOf(runningState([[job("a"), own]]).steps.a!);
-    expect(of({})).toBeNull();
-    expect(of(made(5))).toBe(5 + 48 * 3_600_000);
-    expect(of({ ...made(5), reusedFrom: { runId: "r0", step: "x", jobId: null, completedAt: 3 } })).toBe(
-      3 + RETENTION_MS,
-    );
-    expect(of({ attempts: [{ n: 1, completedAt: null }] })).toBeNull();
+  test("are those of an earlier run too, and those whose time is over and that may still be downloaded", () => {
+    const { attempts } = made(5, output(0));
+    const reused = { status: "succeeded", outputs: attempts[0]!.outputs, attempts: [] };
+    const steps = [
+      [left("a"), reused],
+      [left("b"), made(3, output(0, { phase: "lapsed" }))],
+      [left("c"), made(9, output(0, { expiresAt: undefined }))],
+      [job("film", { images: [ref("a"), ref("b"), ref("c")] })],
+    ] as const;
+    expect(found(steps).map(({ step, expiresAt }) => [step, expiresAt])).toEqual([
+      ["b", 3],
+      ["a", 5],
+    ]);
   });
 });

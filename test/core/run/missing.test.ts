@@ -10,7 +10,10 @@ import { gate } from "./support/steps.ts";
 const plan = [
   [
     job("made"),
-    { status: "succeeded", attempts: [attempt(1, { outputs: [output(0, { phase: "available", copy: null })] })] },
+    {
+      status: "succeeded",
+      attempts: [attempt(1, { outputs: [output(0, { phase: "available", copy: null, expiresAt: 48 * 3_600_000 })] })],
+    },
   ],
   [
     job("gone"),
@@ -40,7 +43,7 @@ test("What a run at rest lacks is named step by step, with until when it can be 
     "broken result",
     "go decision",
   ]);
-  const until = new Date(12 + 48 * 3_600_000).toISOString();
+  const until = new Date(48 * 3_600_000).toISOString();
   expect(missing[0]).toMatchObject({ output: 0, until, text: expect.stringContaining("until 1970-01-03 00:00 UTC") });
   expect(missing[2]!.text).toContain("the service says -3 USD, which cannot be");
   expect(missing[3]!.text).toContain("at the service as j1");

@@ -122,12 +122,16 @@ test("a report of a run whose process has ended says so, with how it goes on", (
 });
 
 test("a report has what each step made and cost, former results and steps that are gone included", () => {
+  const expiresAt = 48 * 3_600_000;
   const former = output(0, { assetId: "old", copy: null, voiceId: "v" });
   const made = {
     ...{
       status: "succeeded",
       superseded: 1,
-      attempts: [attempt(1, { outputs: [former] }), attempt(2, { outputs: [output(0), output(1, { copy: null })] })],
+      attempts: [
+        attempt(1, { outputs: [former] }),
+        attempt(2, { outputs: [output(0, { expiresAt }), output(1, { copy: null, expiresAt })] }),
+      ],
     },
   };
   const reused = {
@@ -151,7 +155,7 @@ test("a report has what each step made and cost, former results and steps that a
   state.planned = { ...state.planned, plan: planOf(state.planned.plan.steps.slice(0, -1)) };
   state.removedSteps.push(gone);
   const { steps, expiring } = runReport(state);
-  const facts = { content_type: "image/png", width: 2, height: 3, duration_ms: 4, fps: 5 };
+  const facts = { content_type: "image/png", width: 2, height: 3, duration_ms: 4, fps: 5, expires_at: iso(expiresAt) };
   expect(steps[0]).toMatchObject({
     quote: "0.00008",
     attempts: [
@@ -206,7 +210,7 @@ test("a report has what each step made and cost, former results and steps that a
       step: "a",
       index: 0,
       asset_id: "x0",
-      expires_at: iso(12 + 48 * 3_600_000),
+      expires_at: iso(expiresAt),
       needed_by: ["ok"],
       copied: true,
       uncopied: null,
@@ -215,7 +219,7 @@ test("a report has what each step made and cost, former results and steps that a
       step: "a",
       index: 1,
       asset_id: "x1",
-      expires_at: iso(12 + 48 * 3_600_000),
+      expires_at: iso(expiresAt),
       needed_by: ["use"],
       copied: false,
       uncopied: null,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Json, PlanStep, Reference } from "../../../src/core/plan/plan.ts";
 import {
   areSkippedByCondition,
-  isLocallyAvailable,
+  isAtHand,
   missingReason,
   readerOf,
   referenced,
@@ -133,7 +133,7 @@ describe("what a reference is resolved to", () => {
     expect(resolveReference(state, ref("a", 1).$ref, "local")).toEqual(local(copy));
     expect(resolveReference(state, ref("clone").$ref, "local")).toBe("v1");
     expect(resolveReference(state, uploadRef("f").$ref, "local")).toEqual(local(file));
-    const here = (one: Reference) => isLocallyAvailable(state, one.$ref);
+    const here = (one: Reference) => isAtHand(state, one.$ref, "local");
     expect([ref("a"), ref("a", 1), ref("a", "all"), ref("clone"), uploadRef("f"), valueRef("v")].map(here)).toEqual([
       ...[false, true, false, true, true, true],
     ]);

@@ -8,7 +8,6 @@ import { ownText } from "../../../src/core/kit/clean-text.ts";
 import type { JobStep, Json, Plan } from "../../../src/core/plan/plan.ts";
 import { currentIdentity } from "../../../src/core/run/request-identity.ts";
 import { ResultRecorder } from "../../../src/core/run/result-recorder.ts";
-import { expiryOf, RETENTION_MS } from "../../../src/core/run/retention.ts";
 
 const policy = { attempts: 1, maxCostMicros: null, keep: true };
 const job = (path: string, input: Json, needs: readonly string[], keep = true): JobStep => ({
@@ -147,16 +146,4 @@ test("the fingerprint of a request changes with every part of it, and not with t
       if (canonicalize(a) !== canonicalize(b)) expect(of(a!)).not.toBe(of(b!));
     }),
   );
-});
-
-test("a reused result expires as long after its creation as any other", () => {
-  const state = chain();
-  const facts = { contentType: ownText("image/png"), width: 1, height: 1, durationMs: null, fps: null, error: null };
-  const output = { index: 0, status: "COMPLETED", assetId: "asset_a", voiceId: null, ...facts, copy: null } as const;
-  const from = { runId: "r0", step: "a", jobId: "job_0", completedAt: 5 };
-  take(state, [
-    { type: "step.started", step: "a" },
-    { type: "step.reused", step: "a", from, outputs: [output], value: null },
-  ]);
-  expect(expiryOf(state.steps.a!)).toBe(5 + RETENTION_MS);
 });

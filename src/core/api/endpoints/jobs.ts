@@ -36,6 +36,8 @@ const output = wire({
   durationMs: number,
   /** Null until the service has probed the video; a later read may have it. */
   fps: number,
+  /** ISO-8601: until when the service keeps it, whatever its status; null where it does not say. */
+  expiresAt: text,
   error: optional(serviceError),
 });
 

@@ -44,8 +44,9 @@ function shorten(name: string): string {
 }
 
 /**
- * What to fetch. With the job named, a lapsed URL is replaced by a fresh one; `url` spares the first read of the job. `assetId`: the
- * output's asset as an earlier answer had it; a later answer may list the outputs otherwise.
+ * What to fetch. With the job named, a URL that has lapsed, or is an hour old, is replaced by a fresh one; `url` spares the first
+ * read of the job, and `readAt` says when it was read, epoch milliseconds (default: now). `assetId`: the output's asset as an
+ * earlier answer had it; a later answer may list the outputs otherwise.
  */
 export type DownloadSource =
   | string
@@ -54,7 +55,11 @@ export type DownloadSource =
       readonly outputIndex: number;
       readonly assetId?: string | null | undefined;
       readonly url?: string | null | undefined;
+      readonly readAt?: number | undefined;
     };
+
+/** A download URL lives for an hour at most; a request with one sets out a little earlier, milliseconds. */
+const URL_LIFE_MS = HOUR_MS - 60_000;
 
 export interface Downloaded {
   readonly path: string;
@@ -82,34 +87,36 @@ export async function download(
   options: DownloadOptions = {},
 ): Promise<Downloaded> {
   const ref = typeof source === "string" ? null : source;
-  let url = typeof source === "string" ? source : (source.url ?? (await freshUrl(context, jobs, source, options)));
+  const { clock } = context;
+  let url = typeof source === "string" ? source : (source.url ?? null);
+  let readAt = ref?.readAt ?? clock.now();
   let renewals = 0;
-  const until = context.clock.now() + (options.maxMs ?? defaultMaxMs);
+  const until = clock.now() + (options.maxMs ?? defaultMaxMs);
   const part = await openPart(toPath);
   try {
     for (let fruitless = 1; ; ) {
       const before = part.sizeBytes;
-      const piece = await fetchPiece(context, url, part, { ...options, until });
+      if (ref !== null && (url === null || clock.now() - readAt >= URL_LIFE_MS)) {
+        readAt = clock.now();
+        url = await freshUrl(context, jobs, ref, options);
+      }
+      const piece = await fetchPiece(context, url!, part, { ...options, until });
       if (piece.kind === "whole") {
         const { sha256, sizeBytes } = await part.commit();
         return { path: toPath, sha256, sizeBytes, contentType: piece.contentType };
       }
       if (piece.kind === "lapsed") {
-        if (ref === null || renewals++ >= maxRenewals) throw failed(url, piece, ref !== null);
-        url = await freshUrl(context, jobs, ref, options);
+        if (ref === null || renewals++ >= maxRenewals) throw failed(url!, piece, ref !== null);
+        url = null;
         continue;
       }
-      if (piece.kind !== "broken") throw failed(url, piece);
+      if (piece.kind !== "broken") throw failed(url!, piece);
       fruitless = part.sizeBytes > before ? 1 : fruitless + 1;
       if (fruitless > maxFruitless)
-        throw incomplete(url, `broke off ${maxFruitless} times in a row without a further byte`, piece.cause);
-      if (context.clock.now() >= until)
-        throw incomplete(url, "did not finish within the time that a download may take", piece.cause);
-      await sleep(
-        context.clock,
-        backoffMs(context.retry, fruitless, piece.retryAfterMs, context.random()),
-        options.signal,
-      );
+        throw incomplete(url!, `broke off ${maxFruitless} times in a row without a further byte`, piece.cause);
+      if (clock.now() >= until)
+        throw incomplete(url!, "did not finish within the time that a download may take", piece.cause);
+      await sleep(clock, backoffMs(context.retry, fruitless, piece.retryAfterMs, context.random()), options.signal);
     }
   } finally {
     await part.discard();

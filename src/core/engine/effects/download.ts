@@ -9,7 +9,7 @@ import { LongWork } from "../../kit/long-work.ts";
 import { ownVersion } from "../../kit/own-version.ts";
 import type { Command } from "../../run/command.ts";
 import { runOutcome, type UnplacedOutput } from "../../run/outcome.ts";
-import { RETENTION_MS } from "../../run/retention.ts";
+import { isOver } from "../../run/retention.ts";
 import { measureBytes } from "../media/media-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { openNamedFile } from "../media/open-file.ts";
@@ -38,12 +38,12 @@ export const download: Effect<"download"> = async (command, context) => {
   const priority = { level: urgency(command, context), turn: context.turn };
   try {
     const target = media.tmpPath();
-    const url = freshUrls.get(`${jobId} ${index}`);
+    const fresh = freshUrls.get(`${jobId} ${index}`);
     freshUrls.delete(`${jobId} ${index}`);
     const facts = outputOf(command, context);
     const got = await downloadOutput(
       client,
-      { jobId, outputIndex: index, assetId: facts?.assetId, url },
+      { jobId, outputIndex: index, assetId: facts?.assetId, ...fresh },
       { target, stated: facts ?? UNSTATED, signal, priority, onProgress: bytesProgress(step, context) },
     );
     const { sha256, sizeBytes } = await media.adopt(target);
@@ -60,48 +60,65 @@ export const download: Effect<"download"> = async (command, context) => {
     const judged = error instanceof DownloadError && answerOf(error) === null ? null : judge("download", error);
     if (judged !== null && judged.verdict !== "no copy") return retryOrPause(judged, context);
     const message = cleanText((error as Error).message);
-    return uncopied(command, context, message, error instanceof DownloadError && CERTAIN.has(error.reason));
+    const reason = error instanceof DownloadError ? error.reason : null;
+    return uncopied(command, context, message, {
+      isCertain: reason !== null && CERTAIN.has(reason),
+      isRefused: reason === "expired" || reason === "refused" || judged?.verdict === "no copy",
+    });
   }
 };
 
 /** Another try would go the same way: the next resume tries it, under a URL or with options that may have changed. */
 const CERTAIN: ReadonlySet<DownloadError["reason"]> = new Set(["refused", "too-large", "forbidden-address"]);
 
-/** It is said at once, and tried again: soon, unless that is certain to fail, or by the next resume. */
-function uncopied(command: Download, context: EffectContext, message: CleanText, isCertain = false): EffectResult {
+/**
+ * It is said at once, and tried again: soon, unless that is certain to fail, or by the next resume. What is refused after its
+ * time is gone; what did not come, or not whole, may come until it is erased.
+ */
+function uncopied(
+  command: Download,
+  context: EffectContext,
+  message: CleanText,
+  { isCertain = false, isRefused = false } = {},
+): EffectResult {
   const { step, attempt, index } = command;
   const isNews = outputOf(command, context)?.uncopied !== message;
   const events: readonly RunEvent[] = isNews ? [{ type: "output.uncopied", step, attempt, index, message }] : [];
-  return isCertain ? deferToNextDrive(...events) : { end: "refused", events, otherwise: [] };
+  const isGone = isRefused && mayBeGone(command, context);
+  if (isCertain && !isGone) return deferToNextDrive(...events);
+  return { end: "refused", events, otherwise: isGone ? [{ type: "output.expired", step, attempt, index }] : [] };
 }
 
 function outputOf({ step, attempt, index }: Download, { state }: EffectContext): OutputState | undefined {
-  return state.steps[step]?.attempts[attempt - 1]?.outputs[index];
+  const { outputs, attempts } = state.steps[step] ?? {};
+  return (attempt === 0 ? outputs : attempts?.[attempt - 1]?.outputs)?.[index];
+}
+
+/** Its time at the service is over, by both clocks, of which either may have been set; or the service has refused it as an input. */
+function mayBeGone(command: Download, context: EffectContext): boolean {
+  const output = outputOf(command, context);
+  const now = context.now();
+  return output?.phase === "lapsed" || isOver(output ?? {}, Math.min(now, now + context.client.clockOffsetMs()));
 }
 
 /** The service listed the output, and now it does not: its first word stands for a while, and once it may have expired no more. */
-function saysLess(
-  { step, attempt, index }: Download,
-  { state, now }: EffectContext,
-  { reason, message }: DownloadError,
-): EffectResult {
-  const { completedAt, doubt } = state.steps[step]!.attempts[attempt - 1]!;
-  const expired: readonly RunEvent[] = reason === "expired" ? [{ type: "output.expired", step, attempt, index }] : [];
-  if (expired.length > 0 && now() >= (completedAt ?? 0) + RETENTION_MS) return done(...expired);
+function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
+  const { step, attempt, index } = command;
+  const { state, now } = context;
+  const gone: RunEvent = { type: "output.expired", step, attempt, index };
+  if (attempt === 0 || mayBeGone(command, context)) return done(gone);
+  const { doubt } = state.steps[step]!.attempts[attempt - 1]!;
+  const expired = reason === "expired" ? [gone] : [];
   const doubtText = sentence`it was completed with output ${index}, and now ${cleanText(message)}`;
   const isNews = isNewDoubt(doubt, doubtText, now());
   const events: readonly RunEvent[] = isNews ? [{ type: "job.doubted", step, attempt, message: doubtText }] : [];
   return { end: "refused", events, otherwise: expired };
 }
 
-/** The oldest first: the service keeps outputs for 48 h only. */
-function urgency(
-  { step, attempt }: { readonly step: string; readonly attempt: number },
-  context: EffectContext,
-): number {
-  const now = context.now();
-  const completedAt = context.state.steps[step]?.attempts[attempt - 1]?.completedAt ?? now;
-  return FIRST + Math.min(RETENTION_MS, Math.max(0, now - completedAt)) / HOUR_MS;
+/** The first to expire first. */
+function urgency(command: Download, context: EffectContext): number {
+  const { expiresAt = Number.POSITIVE_INFINITY } = outputOf(command, context) ?? {};
+  return FIRST + 24 / (1 + Math.max(0, expiresAt - context.now()) / HOUR_MS);
 }
 
 /**

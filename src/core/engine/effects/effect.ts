@@ -44,7 +44,7 @@ export interface EffectContext {
   readonly handles: UploadHandles;
   readonly estimates: EstimateCache;
   /** Download URLs by `job id, output`: known while the process lives, never written down. */
-  readonly freshUrls: Map<string, string>;
+  readonly freshUrls: Map<string, { readonly url: string; readonly readAt: number }>;
   readonly jobOwners: JobOwners;
   /** Jobs that steps of any run have. */
   readonly repository: Pick<RunRepository, "knownJobs">;

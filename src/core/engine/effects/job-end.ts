@@ -2,6 +2,7 @@ import { isTerminal, type JobResult, type StatusClass } from "../../api/index.ts
 import type { OutputFacts, RunEvent } from "../../journal/events.ts";
 import { type AttemptState, planStep } from "../../journal/state.ts";
 import { type CleanText, cleanContentType, cleanId, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
+import { outputsLiveMs } from "../../kit/deployments.ts";
 import type { Command } from "../../run/command.ts";
 import { foreignError, isNewDoubt, lookAgainMs, MOST_CODE } from "../service/service-answers.ts";
 import { deferToNextDrive, done, type EffectContext, type EffectResult } from "./effect.ts";
@@ -28,10 +29,15 @@ export async function jobEnd(command: Follow, context: JobContext, { job, outcom
   const isAccepted = attempt.doubt?.isAccepted === true && outcome === "completed";
   if (lack !== null && !isAccepted) return doubted(command, attempt, { job, lack, now: context.now() });
   // Spares the download a read of the job.
-  for (const { index, url } of job.outputs) if (url !== null) freshUrls.set(`${job.jobId} ${index}`, url);
+  const readAt = context.now();
+  for (const { index, url } of job.outputs) if (url !== null) freshUrls.set(`${job.jobId} ${index}`, { url, readAt });
   const isDoubted = attempt.phase === "unresolved" && attempt.doubt !== undefined;
   const found: readonly RunEvent[] = isDoubted ? [{ type: "job.found", step, attempt: n }] : [];
-  return done(...found, ...finished(command, job, outcome), ...billed(command, job, attempt.impossibleBill));
+  return done(
+    ...found,
+    ...finished(command, job, { outcome, keptUntil: keptUntil(attempt, job, context) }),
+    ...billed(command, job, attempt.impossibleBill),
+  );
 }
 
 /** The service's clock is known to the second at best, and a machine's own may be off before its first answer, milliseconds. */
@@ -137,9 +143,22 @@ function doubted(
   return deferToNextDrive(...events);
 }
 
-function finished({ step, attempt }: Follow, job: JobResult, outcome: string): readonly RunEvent[] {
+/** Until when the service keeps what it says nothing of: counted from the submit, by its clock. */
+function keptUntil({ submittedAt }: AttemptState, { createdAt }: JobResult, { client, now }: JobContext): number {
+  const statedAt = Date.parse(createdAt ?? "");
+  const madeAt = Number.isNaN(statedAt) ? (submittedAt ?? now()) + client.clockOffsetMs() : statedAt;
+  return madeAt + outputsLiveMs(client.baseUrl);
+}
+
+interface End {
+  readonly outcome: StatusClass;
+  readonly keptUntil: number;
+}
+
+function finished({ step, attempt }: Follow, job: JobResult, { outcome, keptUntil }: End): readonly RunEvent[] {
   if (outcome === "completed") {
-    return [{ type: "job.completed", step, attempt, outputs: job.outputs.map(outputFacts) }];
+    const outputs = job.outputs.map((output) => outputFacts(output, keptUntil));
+    return [{ type: "job.completed", step, attempt, outputs }];
   }
   const error =
     job.error === null
@@ -160,10 +179,12 @@ export function billed(
   return cost === reported ? [] : [{ type: "job.bill.impossible", step, attempt, said: cost }];
 }
 
-function outputFacts(output: JobResult["outputs"][number]): OutputFacts {
+function outputFacts(output: JobResult["outputs"][number], keptUntil: number): OutputFacts {
   const { index, assetId, voiceId, contentType, width, height, durationMs, fps, error } = output;
   const status: OutputFacts["status"] =
     output.status === "COMPLETED" ? "COMPLETED" : output.status === "EXPIRED" ? "EXPIRED" : "FAILED";
+  const statedUntil = Date.parse(output.expiresAt ?? "");
+  const expiresAt = Number.isNaN(statedUntil) ? keptUntil : statedUntil;
   return {
     index,
     status,
@@ -175,5 +196,7 @@ function outputFacts(output: JobResult["outputs"][number]): OutputFacts {
     durationMs,
     fps,
     error: error === null ? null : foreignError(error, "output"),
+    // Voices stay.
+    ...(status !== "FAILED" && voiceId === null && { expiresAt }),
   };
 }

@@ -3,7 +3,7 @@ import { referencesOf } from "../../plan/index.ts";
 import type { Problem } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
 import { resolvedSoFar } from "../../run/resolve.ts";
-import { expiredOutputs } from "../media/expired.ts";
+import { lapsedOutputs } from "../media/expired.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import type { PlaceholderInput } from "../price/placeholder-input.ts";
 import { isLapse, isRefusal, readRefusal } from "../price/refusal.ts";
@@ -42,7 +42,7 @@ async function askTwice(command: Quote, asked: Asked, context: EffectContext): P
   } catch (error) {
     if (error instanceof MediaLostError) throw error;
     const { verdict } = judge("estimate", error, command);
-    const missing = verdict === "media renewed" ? expiredOutputs(context.state, asked.input, error) : [];
+    const missing = verdict === "media renewed" ? lapsedOutputs(context.state, asked.input, error) : [];
     if (missing.length > 0) return done(...missing);
     if (isLapse(error, asked)) {
       return ask(command, asked, context, true).catch((again: unknown) => ofPending(command, asked, context, again));

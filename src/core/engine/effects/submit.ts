@@ -5,7 +5,7 @@ import { cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import type { Command } from "../../run/command.ts";
 import { TOO_OLD } from "../../run/kinds/job.ts";
 import { jobOfSubmit } from "../adoption/unresolved.ts";
-import { expiredOutputs, readsUploads } from "../media/expired.ts";
+import { lapsedOutputs, readsUploads } from "../media/expired.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
 import {
@@ -242,9 +242,9 @@ function withoutCopy(command: Submit, context: EffectContext, error: MediaLostEr
   return mediaLost(error, events);
 }
 
-/** An asset in its input expired at the service: send it again with the local copy, or withdraw it. */
+/** The service takes an asset in its input no longer: it is sent again with the file of that, where there is one. */
 function withoutMedia(command: Submit, context: EffectContext, { error }: Judged, mayExist: boolean): EffectResult {
   if (mayExist) return unresolved(command, context, error);
-  const missing = expiredOutputs(context.state, command.input, error);
+  const missing = lapsedOutputs(context.state, command.input, error);
   return missing.length === 0 ? refused(command, error) : done(...missing, withdrawn(command, "expired"));
 }

@@ -1,17 +1,18 @@
 import type { ApiError } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
-import { lastAttempt, type RunState } from "../../journal/state.ts";
+import { outputsOf, type RunState } from "../../journal/state.ts";
 import type { Json } from "../../plan/plan.ts";
+import { lapse } from "../../run/retention.ts";
 
 export function readsUploads(input: Json): boolean {
   return JSON.stringify(input).includes('"source":"upload"');
 }
 
 /**
- * Which outputs the service has let go of: what reads them takes our copies from then on, or cannot be made. What it
+ * Which outputs the service takes as inputs no longer: what reads them takes their files from then on. What it
  * does not know any more counts only where it was reused from an earlier run; of this run's own that is a mistake.
  */
-export function expiredOutputs(state: RunState, input: Json, refusal: unknown): readonly RunEvent[] {
+export function lapsedOutputs(state: RunState, input: Json, refusal: unknown): readonly RunEvent[] {
   const error = refusal as ApiError;
   const idsAt = (fields: readonly string[]) => fields.flatMap((field) => assetIds(within(input, field)));
   const expired = fieldsWith(error, "expired");
@@ -20,14 +21,11 @@ export function expiredOutputs(state: RunState, input: Json, refusal: unknown): 
   const unknown = new Set(idsAt(fieldsWith(error, "not_found")));
   return Object.values(state.steps).flatMap((step) => {
     const isReused = step.outputs !== null;
-    const attempt = isReused ? 0 : (lastAttempt(step)?.n ?? 0);
-    const outputs = step.outputs ?? lastAttempt(step)?.outputs ?? [];
-    return outputs.flatMap(({ phase, assetId, index }): readonly RunEvent[] => {
+    return outputsOf(step).flatMap(({ phase, assetId, index }): readonly RunEvent[] => {
       // Also those that another step has found gone meanwhile: what was refused was put together before.
       const wasCreated = phase !== "pending" && phase !== "failed";
       const isGone = assetId !== null && (missing.has(assetId) || (isReused && unknown.has(assetId)));
-      if (!wasCreated || !isGone) return [];
-      return [{ type: "output.expired", step: step.path, attempt, index }];
+      return wasCreated && isGone ? [lapse(step, { index })] : [];
     });
   });
 }

@@ -4,6 +4,7 @@ import { type Catalog, type ChatLook, lookForChat, readCatalog, withFamilies } f
 import { type Draft, draft, type Pipeline, profileNamed } from "../../define/index.ts";
 import type { Families } from "../../families/index.ts";
 import type { JournalStore } from "../../journal/store.ts";
+import { outputsLiveMs } from "../../kit/deployments.ts";
 import { LongWork } from "../../kit/long-work.ts";
 import {
   type AppliedProfile,
@@ -217,7 +218,7 @@ export class Planner {
 
   /** `only`: these steps of the plan, not all. */
   async price(plan: Plan, options: PricingOptions, only?: readonly PlanStep[]): Promise<Quote> {
-    const { handles, media, durations, missingKey } = this.#parts;
+    const { client, handles, media, durations, missingKey } = this.#parts;
     const { maxUnquotedMicros, reuse = false } = options;
     await durations.load(plan.steps);
     const reusePreview = reuse ? await previewReuse(plan, this.#parts.cache, options.again) : undefined;
@@ -233,6 +234,7 @@ export class Planner {
       earlierMs: options.earlierMs,
       reusePreview,
       missingKey,
+      outputsLiveMs: outputsLiveMs(client.baseUrl),
     };
     const quote = await pricePlan(plan, { ...prices, limits, isForecast }, only);
     return reusePreview === undefined ? quote : { ...quote, prices: this.#explained(quote.prices, plan, reusePreview) };

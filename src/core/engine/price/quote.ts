@@ -7,7 +7,6 @@ import { criticalPath, type DurationMs, dependentsOf, expectedSpanMs } from "../
 import { type Catalog, type JobLimits, optionsAround, referencesOf, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
-import { RETENTION_MS } from "../../run/retention.ts";
 import type { Offer } from "../errors.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
@@ -76,6 +75,8 @@ export interface Pricing {
   /** Why the service cannot be asked for prices. */
   readonly missingKey: Error | null;
   readonly limits: JobLimits;
+  /** How long the service keeps outputs after their submit, milliseconds. */
+  readonly outputsLiveMs: number;
   /** Whether the whole plan is looked at: what leads to nothing, how long it takes, and its risks. */
   readonly isForecast: boolean;
   /** Of the run that is priced again. */
@@ -211,7 +212,7 @@ function resolvedBy({ reusePreview }: Pricing): PlaceholderSources["resolved"] {
 /** What a person asks of the whole plan. */
 async function foresee(
   plan: Plan,
-  { durations, limits, reusePreview }: Pricing,
+  { durations, limits, reusePreview, outputsLiveMs }: Pricing,
   work: LongWork,
 ): Promise<Pick<Quote, "warnings" | "criticalPath" | "forecastMs" | "risks">> {
   const stepAt = (path: string) => stepNamed(plan, path)!;
@@ -230,7 +231,7 @@ async function foresee(
     warnings: [...optionsOut(plan), ...unusedSteps(plan)],
     criticalPath: path.filter((name) => !isSecond(name)),
     forecastMs: isForeseen ? expectedSpanMs(plan, durationMs, limits) : null,
-    risks: expiryRisks(plan, durationMs, isDone),
+    risks: expiryRisks(plan, durationMs, { isDone, outputsLiveMs }),
   };
 }
 
@@ -300,26 +301,32 @@ interface ExpiryRisk {
   readonly heals: boolean;
 }
 
-/**
- * What a run of the plan may find gone at the service: made long before it is used, or before a decision that may take long.
- * `isDone`: steps that are there without being made.
- */
-function expiryRisks(plan: Plan, durationMs: DurationMs, isDone: (path: string) => boolean): readonly ExpiryRisk[] {
+interface RiskContext extends Pick<Pricing, "outputsLiveMs"> {
+  /** Whether the step is there without being made. */
+  readonly isDone: (path: string) => boolean;
+}
+
+/** What a run of the plan may find gone at the service: made long before it is used, or before a decision that may take long. */
+function expiryRisks(
+  plan: Plan,
+  durationMs: DurationMs,
+  { isDone, outputsLiveMs }: RiskContext,
+): readonly ExpiryRisk[] {
   const endsAt = new Map<string, number>();
   const startOf = ({ needs }: PlanStep) => needs.reduce((at, path) => Math.max(at, endsAt.get(path) ?? 0), 0);
   for (const step of plan.steps) endsAt.set(step.path, startOf(step) + durationMs(step));
   const gates = gatesOf(plan);
-  const stored = `its output is kept for ${hours(RETENTION_MS)} h by the service`;
+  const stored = `its output is kept for ${hours(outputsLiveMs)} h from its submit by the service`;
   return plan.steps.flatMap((step) => {
     if (isDone(step.path)) return [];
     return makersOf(plan, step).flatMap((maker): readonly ExpiryRisk[] => {
       if (isDone(maker.path)) return [];
-      const ageMs = startOf(step) - endsAt.get(maker.path)!;
+      const ageMs = startOf(step) - startOf(maker);
       const gate = gates.find(({ after }) => after.has(step.path) && !after.has(maker.path));
-      if (ageMs <= RETENTION_MS && gate === undefined) return [];
+      if (ageMs <= outputsLiveMs && gate === undefined) return [];
       const why =
-        ageMs > RETENTION_MS
-          ? `${step.path} starts about ${hours(ageMs)} h after ${maker.path} is produced, and ${stored}`
+        ageMs > outputsLiveMs
+          ? `${step.path} starts about ${hours(ageMs)} h after ${maker.path} is submitted, and ${stored}`
           : `${step.path} waits for the decision ${gate!.path}, which may take longer than that: ${maker.path} is produced before it, and ${stored}`;
       return [{ step: step.path, uses: maker.path, why, heals: traitsOf(maker).submits!.policy.keep }];
     });

@@ -15,7 +15,7 @@ import { traitsOf } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import { type CacheableStep, currentIdentity, isCacheable } from "../../run/request-identity.ts";
-import { REUSABLE_MS } from "../../run/retention.ts";
+import { isOver, REUSE_MARGIN_MS } from "../../run/retention.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { downloadOutput } from "../media/output-damage.ts";
 
@@ -121,14 +121,14 @@ export class ResultCache {
   }
 
   async #one(output: OutputState, from: ReusedFrom, query: CacheQuery): Promise<CachedOutput | null> {
-    const { media, now } = this.#parts;
+    const { client, media, now } = this.#parts;
     const { phase, copy: recorded, ...facts } = output;
     if (facts.voiceId !== null) return { ...facts, copy: null };
     // Touched, so that gc does not remove it before the event that names it is written.
     const isStored = recorded && (await (query.verify ? media.touch(recorded.sha256) : media.has(recorded.sha256)));
     const copy = isStored ? recorded : null;
-    const isThere =
-      facts.assetId !== null && phase !== "archived" && phase !== "expired" && now() < from.completedAt + REUSABLE_MS;
+    const isTaken = facts.assetId !== null && (phase === "available" || phase === "downloaded");
+    const isThere = isTaken && !isOver(facts, now() + client.clockOffsetMs() + REUSE_MARGIN_MS);
     if (copy !== null) return { ...facts, assetId: isThere ? facts.assetId : null, copy };
     if (!isThere || from.jobId === null) return null;
     // A lost copy is downloaded again when it is needed, with the same bytes.

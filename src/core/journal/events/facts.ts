@@ -50,6 +50,8 @@ export interface OutputFacts {
   readonly durationMs: number | null;
   readonly fps: number | null;
   readonly error: JournalError | null;
+  /** Until when the service keeps it, by the service's clock, epoch milliseconds; absent: nothing of it ends there. */
+  readonly expiresAt?: number;
 }
 
 /** Why a run does not continue by itself. */

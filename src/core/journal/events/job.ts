@@ -55,6 +55,8 @@ export type JobEvent =
   | ({ readonly type: "output.downloaded" } & OfOutput & StoredCopy)
   /** Its bytes did not come, or not whole: fetched again for a while, then by the next resume; reported once for each message. */
   | ({ readonly type: "output.uncopied"; readonly message: CleanText } & OfOutput)
+  /** No later job takes its asset any more; its bytes may still be had. */
+  | ({ readonly type: "output.lapsed" } & OfOutput)
   | ({ readonly type: "output.expired" } & OfOutput);
 
 export const jobEvents: EventTable<JobEvent> = {
@@ -198,6 +200,12 @@ export const jobEvents: EventTable<JobEvent> = {
     line: ({ index, message }) => line(`output ${index} could not be copied: ${message}`),
     incident: ({ index, message }) => ({ what: `output ${index} could not be copied`, why: message }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
+  },
+  "output.lapsed": {
+    apply: (fold, event) => fold.moveOutput(outputOf(fold, event)),
+    changes: "step",
+    line: ({ index }) => line(`output ${index} is past its time at the service: its file stands in for it`),
+    ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
   },
   "output.expired": {
     apply: (fold, event) => fold.moveOutput(outputOf(fold, event)),

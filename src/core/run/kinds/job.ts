@@ -19,7 +19,7 @@ import { conditionsOf } from "../pruning.ts";
 import { gateOf, readiness } from "../readiness.ts";
 import { awaitCacheLookup, type CacheableStep, idempotencyKey, requestIdentity } from "../request-identity.ts";
 import { restorableAttempt } from "../rerun.ts";
-import { RETENTION_MS } from "../retention.ts";
+import { ERASED_AFTER_MS, isOver, lapsed, uncopiedOf } from "../retention.ts";
 import { awayMsOf } from "../second-choice.ts";
 import { AWAY } from "../step-failure.ts";
 import { ask } from "../waiting.ts";
@@ -91,6 +91,7 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
   const ready = readiness(state, plan, plan.input);
   if (ready.ready === "no") return checkMedia(plan, attempt, builder);
   if (ready.ready === "never") return builder.skipOrFail(step, ready.reason, ready.skippedByCondition);
+  if (replaceLapsed(plan, builder)) return;
   if (restoreIfUnchanged(plan, step, ready.input, builder)) return;
   if (awaitCacheLookup(plan, step, ready.input, builder)) return;
   const n = attempt?.n ?? step.attempts.length + 1;
@@ -122,6 +123,13 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
   submit(plan, step, { n, input: ready.input, holdMicros }, builder);
 }
 
+/** Pushes events where the files of some inputs stand in for them from now on; returns whether any do, which changes the request. */
+function replaceLapsed(plan: JobStep, { state, context, events }: DecisionBuilder): boolean {
+  const over = lapsed(state, plan, context.now + (context.clockOffsetMs ?? 0));
+  events.push(...over);
+  return over.length > 0;
+}
+
 /** Returns whether the price has to be asked for again, because an earlier driver asked for it. */
 function isOutdated(attempt: AttemptState | null, { state, context }: DecisionBuilder): boolean {
   const quotedAt = attempt?.quotedAt ?? 0;
@@ -132,7 +140,7 @@ function isOutdated(attempt: AttemptState | null, { state, context }: DecisionBu
 function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: DecisionBuilder): void {
   const { steps } = builder.state;
   const isThere = conditionsOf(plan, attempt).some((path) => isStepFinal(steps[path]!.status));
-  if (!isThere) return;
+  if (!isThere || replaceLapsed(plan, builder)) return;
   builder.issue({ type: "quote", step: plan.path, attempt: attempt!.n, model: plan.model, input: plan.input });
 }
 
@@ -202,6 +210,10 @@ function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder):
     builder.events.push({ type: "job.submit.withdrawn", ...target, reason: "unsent" });
     return;
   }
+  if (isWithheld && replaceLapsed(plan, builder)) {
+    builder.events.push({ type: "job.submit.withdrawn", ...target, reason: "expired" });
+    return;
+  }
   if (!isWithheld && isTooOld(attempt, builder)) {
     builder.events.push({ type: "job.unresolved", ...target, message: TOO_OLD, cause: "too old" });
     return;
@@ -267,20 +279,14 @@ function failed(plan: JobStep, step: StepState, attempt: AttemptState, builder: 
   builder.events.push({ type: "job.quoted", step: plan.path, attempt: attempt.n + 1, costMicros, basis });
 }
 
-/**
- * Returns whether the service no longer keeps it, by this machine's clock and by the service's, because either may be
- * wrong.
- */
-function isKeptNoMore(
-  { completedAt }: AttemptState,
-  { context: { now, clockOffsetMs = 0 } }: DecisionBuilder,
-): boolean {
-  return Math.min(now, now + clockOffsetMs) >= (completedAt ?? 0) + RETENTION_MS;
+/** Returns whether the service has erased it, by this machine's clock and by the service's, because either may be wrong. */
+function isErased(output: OutputState, { context: { now, clockOffsetMs = 0 } }: DecisionBuilder): boolean {
+  return isOver(output, Math.min(now, now + clockOffsetMs) - ERASED_AFTER_MS);
 }
 
 /**
  * Downloads outputs and records costs as soon as they exist, whatever the outcome of the run: also for superseded
- * attempts and removed steps, because they are paid for.
+ * attempts and removed steps, because they are paid for. Where no copy is kept, only the file of a lapsed output is needed.
  */
 export function collectOutputs(plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   for (const attempt of step.attempts) {
@@ -289,16 +295,26 @@ export function collectOutputs(plan: PlanStep, step: StepState, builder: Decisio
     if (!isOver) continue;
     const target = { step: plan.path, attempt: attempt.n, jobId: attempt.jobId! };
     if (attempt.money === "held") builder.issue({ type: "settle", ...target });
-    if (!traitsOf(plan).keeps) continue;
-    for (const output of attempt.outputs) {
-      if (output.phase !== "available" || output.voiceId !== null) continue;
-      const download = { type: "download", ...target, index: output.index } as const;
-      if (builder.context.notBefore.get(commandId(download)) !== Number.POSITIVE_INFINITY) builder.issue(download);
-      else if (isKeptNoMore(attempt, builder)) {
-        builder.events.push({ type: "output.expired", step: plan.path, attempt: attempt.n, index: output.index });
-      } else builder.watch();
-    }
+    const wanted = attempt.outputs.filter(({ phase, voiceId }) => {
+      return voiceId === null && (phase === "lapsed" || (phase === "available" && traitsOf(plan).keeps));
+    });
+    for (const output of wanted) copyOutput(output, target, builder);
   }
+  const jobId = step.reusedFrom?.jobId ?? null;
+  if (step.outputs === null || jobId === null) return;
+  for (const output of uncopiedOf(plan, step)) copyOutput(output, { step: plan.path, attempt: 0, jobId }, builder);
+}
+
+function copyOutput(
+  output: OutputState,
+  { step, attempt, jobId }: { readonly step: string; readonly attempt: number; readonly jobId: string },
+  builder: DecisionBuilder,
+): void {
+  const { index } = output;
+  const download = { type: "download", step, attempt, jobId, index } as const;
+  if (builder.context.notBefore.get(commandId(download)) !== Number.POSITIVE_INFINITY) builder.issue(download);
+  else if (isErased(output, builder)) builder.events.push({ type: "output.expired", step, attempt, index });
+  else builder.watch();
 }
 
 /** Ends an unsent option once the service has been down longer than its `awayMs`. */

@@ -1,5 +1,13 @@
 import type { Chosen } from "../../journal/events.ts";
-import { isRunFinal, isStepFinal, lastAttempt, outputsOf, type RunState, type StepState } from "../../journal/state.ts";
+import {
+  isRunFinal,
+  isStepFinal,
+  lastAttempt,
+  type OutputPhase,
+  outputsOf,
+  type RunState,
+  type StepState,
+} from "../../journal/state.ts";
 import { dollars } from "../../kit/money.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import { traitsOf } from "../../plan/index.ts";
@@ -7,7 +15,7 @@ import { NOT_ACCEPTED, type PlanStep, type Reference } from "../../plan/plan.ts"
 import { stepNamed } from "../../plan/plan-index.ts";
 import { openJobs } from "../open-jobs.ts";
 import { type ProducedOutput, referenced } from "../resolve.ts";
-import { expiryOf, lost, uncopied } from "../retention.ts";
+import { lost, uncopied } from "../retention.ts";
 import { isForPerson, unresolvedText } from "../waiting.ts";
 
 /** Something that a run at rest lacks. The same list stands in every view of the run. */
@@ -53,7 +61,7 @@ function jobs(state: RunState): readonly Missing[] {
     const what = "job" as const;
     const attempt = lastAttempt(stepState);
     if (attempt !== null && isForPerson(attempt)) {
-      return { step, output: null, what, until: iso(expiryOf(stepState)), text: unresolvedText(state, stepState) };
+      return { step, output: null, what, until: null, text: unresolvedText(state, stepState) };
     }
     const most = `bills up to ${dollars(holdMicros, Math.ceil)}`;
     if (provider !== undefined) {
@@ -76,8 +84,8 @@ function files(state: RunState): readonly Missing[] {
   // After its end nothing is needed any more, but all that was to be kept.
   const wanted = isRunFinal(state.status)
     ? uncopied(state).map(({ step, output }) => {
-        const { index, uncopied: failure = null } = output;
-        return { step, index, expiresAt: expiryOf(state.steps[step]!), neededBy: [], uncopied: failure };
+        const { index, expiresAt = null, uncopied: failure = null } = output;
+        return { step, index, expiresAt, neededBy: [], uncopied: failure };
       })
     : expiring(state).filter(({ copied }) => !copied);
   const here = wanted.map(({ step, index, expiresAt, neededBy, uncopied: failure }): Missing => {
@@ -88,8 +96,7 @@ function files(state: RunState): readonly Missing[] {
     return { step, output: index, what: "file", until: iso(expiresAt), text };
   });
   if (state.status === "succeeded") return here;
-  const gone = lost(state).map(({ step, output: { index } }): Missing => {
-    const expiresAt = expiryOf(state.steps[step]!);
+  const gone = lost(state).map(({ step, output: { index, expiresAt = null } }): Missing => {
     const text = `Output ${index} of ${step} expired at the service before its file was here`;
     return { step, output: index, what: "expired", until: iso(expiresAt), text };
   });
@@ -150,17 +157,17 @@ function outputsAtService(
   plan: PlanStep,
   users: ReadonlyMap<string, readonly string[]>,
 ): readonly Expiring[] {
-  const step = state.steps[plan.path]!;
-  const expiresAt = expiryOf(step);
-  if (expiresAt === null) return [];
-  return outputsOf(step).flatMap(({ index, assetId, voiceId, phase, copy, uncopied = null }): readonly Expiring[] => {
-    if (voiceId !== null || (phase !== "available" && phase !== "downloaded")) return [];
+  return outputsOf(state.steps[plan.path]!).flatMap((output): readonly Expiring[] => {
+    const { index, assetId, voiceId, phase, copy, expiresAt, uncopied = null } = output;
+    if (voiceId !== null || expiresAt === undefined || !atService.has(phase)) return [];
     const neededBy = users.get(`${plan.path} ${index}`) ?? [];
     const copied = copy !== null;
     const isWanted = (assetId !== null && neededBy.length > 0) || (traitsOf(plan).keeps && !copied);
     return isWanted ? [{ step: plan.path, index, assetId, expiresAt, neededBy, copied, uncopied }] : [];
   });
 }
+
+const atService: ReadonlySet<OutputPhase> = new Set(["available", "downloaded", "lapsed"]);
 
 /** Unfinished steps, by the outputs that they use. */
 function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {

@@ -164,6 +164,8 @@ export interface OutputReport {
   readonly height: number | null;
   readonly duration_ms: number | null;
   readonly fps: number | null;
+  /** Until when the service keeps it; null where nothing of it ends there. */
+  readonly expires_at: string | null;
 }
 
 /** The report of a run, from its state and from whether the process that drove it still lives. */
@@ -305,6 +307,7 @@ function outputReports(state: RunState, step: StepView): readonly OutputReport[]
       height: output.height,
       duration_ms: output.durationMs,
       fps: output.fps,
+      expires_at: instant(output.expiresAt ?? null),
     };
   });
 }

@@ -44,7 +44,9 @@ export interface ServiceOptions {
 export const PRICE_MICROS = 100_000;
 const PICTURE = greyPng(512);
 const RENDER_MS = 2_000;
-const RETENTION_MS = 48 * 3_600_000;
+/** From the submit on its outputs can be inputs so long, and then only be downloaded. */
+const OUTPUT_LIFE_MS = 24 * 3_600_000;
+const ERASED_AFTER_MS = 72 * 3_600_000;
 const HANDLE_LIFE_MS = 3_600_000;
 const KEY_LIFE_MS = 24 * 3_600_000;
 const FLAGGED = { code: "MODERATION_FAILED", retryable: false } as const;
@@ -207,7 +209,8 @@ export class PaidService {
   #whyGone(media: MediaReference | null): "expired" | "not_found" | null {
     if (typeof media?.asset_id === "string") {
       const job = this.jobs.get(/^asset_(.*)_\d+$/.exec(media.asset_id)?.[1] ?? "");
-      return job === undefined ? "not_found" : this.isGone(job) ? "expired" : null;
+      if (job === undefined) return "not_found";
+      return this.#options.now() >= job.createdAt + OUTPUT_LIFE_MS ? "expired" : null;
     }
     if (typeof media?.url !== "string") return null;
     const expiresAt = this.#handles.get(media.url);
@@ -249,6 +252,8 @@ export class PaidService {
       asset_id: isGone ? null : `asset_${id}_${index}`,
       url: isGone ? null : `${MEDIA_ORIGIN}/media/${id}/${index}?signature=s`,
       content_type: "image/png",
+      // Some services do not say it.
+      ...(this.#saysExpiry(job) && { expires_at: isGone ? null : iso(job.createdAt + OUTPUT_LIFE_MS) }),
     }));
     return json(200, { ...base, ...cost, outputs, error: null });
   }
@@ -280,9 +285,13 @@ export class PaidService {
     return { status: 200, headers, body: bytes };
   }
 
-  /** What it made is kept no longer. */
+  #saysExpiry({ jobId }: PaidJob): boolean {
+    return Number(jobId.slice("job_".length)) % 2 === 0;
+  }
+
+  /** What it made is erased. */
   isGone(job: PaidJob): boolean {
-    return this.#options.now() > this.#doneAt(job) + RETENTION_MS;
+    return this.#options.now() >= job.createdAt + OUTPUT_LIFE_MS + ERASED_AFTER_MS;
   }
 
   #isDone(job: PaidJob): boolean {
