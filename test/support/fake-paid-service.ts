@@ -56,6 +56,13 @@ export interface FakeServiceOptions {
   readonly varies?: boolean;
   /** What a read of a job that is over shows instead of the truth. Default: the truth. */
   readonly shows?: (job: JobResult) => Partial<JobResult>;
+  /** Since their submit, outputs are taken as inputs for so long, and erased some time later. Default: for ever. */
+  readonly outputsLive?: {
+    readonly forMs: number;
+    readonly erasedAfterMs: number;
+    /** Whether results say until when. */
+    readonly isSaid: boolean;
+  };
   readonly fails?: (model: string, body: string) => { readonly code: string; readonly retryable: boolean } | null;
 }
 
@@ -71,6 +78,8 @@ export class FakePaidService {
   readonly uploads = new Map<string, string>();
   /** Assets whose bytes it has no more. */
   readonly erased = new Set<string>();
+  /** Assets that estimates and submits named although their time was over. */
+  readonly askedTooLate: string[] = [];
   /** Chats that were answered and charged, by job id. */
   readonly chats = new Map<string, { readonly request: ChatRequest; readonly costMicros: number }>();
   readonly #options: FakeServiceOptions;
@@ -123,6 +132,8 @@ export class FakePaidService {
       voices: () => listing([{ id: "voice_stock", name: null, labels: {} }]),
       searchVoices: async () => [],
       estimate: ({ model, input }: { model: string; input: unknown }) => {
+        const late = this.#refuseLate(input);
+        if (late !== null) return talk("estimate", () => Promise.reject(late));
         const costMicros = this.#price(model, input);
         const reason = costMicros === null ? "measured at submit" : null;
         return talk("estimate", () => ({ model, costMicros, quotable: costMicros !== null, reason, currency: "USD" }));
@@ -147,7 +158,8 @@ export class FakePaidService {
       download: ({ jobId, outputIndex }: { jobId: string; outputIndex: number }, path: string) =>
         talk("download", async () => {
           const { bytes, assetId } = this.jobs.get(jobId)!.outputs[outputIndex]!;
-          if (this.erased.has(assetId ?? "")) throw new DownloadError("it is erased", { reason: "expired" });
+          if (this.erased.has(assetId ?? "") || this.#isErased(this.jobs.get(jobId)!))
+            throw new DownloadError("it is erased", { reason: "expired" });
           const picture = this.picture(bytes);
           await writeFile(path, picture);
           return { path, sha256: "", sizeBytes: picture.length, contentType: "image/png" };
@@ -214,7 +226,7 @@ export class FakePaidService {
       };
     };
     if (known !== undefined) return ack(known, true);
-    const refusal = this.#options.refuses?.(model, input) ?? null;
+    const refusal = this.#options.refuses?.(model, input) ?? this.#refuseLate(input);
     if (refusal !== null) {
       throw mayExist ? new UnknownOutcomeError({ model, idempotencyKey, cause: refusal }) : refusal;
     }
@@ -247,15 +259,37 @@ export class FakePaidService {
     return ack(jobId, false);
   }
 
+  #refuseLate(input: unknown): ApiError | null {
+    const asked = [...JSON.stringify(input).matchAll(/"asset_id":"([^"]+)"/g)].map(([, id]) => id!);
+    const late = asked.filter((id) => {
+      const made = [...this.jobs.values()].filter(({ outputs }) => outputs.some(({ assetId }) => assetId === id));
+      return made.length > 0 && made.every((job) => this.now() >= this.#livesUntil(job));
+    });
+    this.askedTooLate.push(...late);
+    const details = [{ field: "input", message: "it expired", reason: "expired", allowed: null }];
+    return late.length === 0 ? null : apiError(400, "INVALID_ARGUMENT", { details });
+  }
+
+  #livesUntil({ createdAt }: FakePaidJob): number {
+    return createdAt + (this.#options.outputsLive?.forMs ?? Number.POSITIVE_INFINITY);
+  }
+
+  #isErased(job: FakePaidJob): boolean {
+    return this.now() >= this.#livesUntil(job) + (this.#options.outputsLive?.erasedAfterMs ?? 0);
+  }
+
   #result(jobId: string): JobResult {
     const job = this.jobs.get(jobId)!;
+    const isErased = this.#isErased(job);
+    const expiresAt = this.#options.outputsLive?.isSaid === true ? new Date(this.#livesUntil(job)).toISOString() : null;
     const failure = this.#options.fails?.(job.model, job.body) ?? null;
     const outputs = job.outputs.map(({ assetId, voiceId }, index) => ({
       index,
-      status: "COMPLETED" as const,
-      assetId,
+      status: isErased ? ("EXPIRED" as const) : ("COMPLETED" as const),
+      assetId: isErased ? null : assetId,
       voiceId,
-      url: assetId === null ? null : `https://paper.test/media/${assetId}`,
+      expiresAt,
+      url: assetId === null || isErased ? null : `https://paper.test/media/${assetId}`,
       contentType: assetId === null ? null : "image/png",
       width: null,
       height: null,

@@ -16,6 +16,7 @@ import { uncopied } from "./retention.ts";
 import { RunIndex } from "./run-index.ts";
 import { secondGate } from "./second-choice.ts";
 import type { StepNode } from "./step-node.ts";
+import { expiring } from "./view/missing.ts";
 import {
   askForLate,
   askingIds,
@@ -358,8 +359,16 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
   const asks = first.message === null ? "" : ` (${JSON.stringify(first.message)})`;
   builder.pauseNow(
     "approval",
-    `${first.path}${more} waits for a decision${asks}. See and decide: showrunner approve ${state.runId}`,
+    `${first.path}${more} waits for a decision${asks}.${mayBeLost(state)} See and decide: showrunner approve ${state.runId}`,
   );
+}
+
+/** Describes what later steps need and has no copy here, and until when it can be fetched. */
+function mayBeLost(state: RunState): string {
+  const [first, ...others] = expiring(state).filter(({ copied, neededBy }) => !copied && neededBy.length > 0);
+  if (first === undefined) return "";
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+  return ` Without a copy here, output ${first.index} of ${first.step} is kept by the service until ${new Date(first.expiresAt).toISOString()}${more}: decide before then.`;
 }
 
 /** Describes what is paid for and not here, until when it can be fetched, and how. */
@@ -369,7 +378,8 @@ function lackText({ runId }: RunState, [first, ...others]: readonly ProducedOutp
   const why = output.uncopied === undefined ? "" : ` (${output.uncopied})`;
   const more = others.length === 0 ? "" : `; nor ${others.length === 1 ? "is 1 other" : `are ${others.length} others`}`;
   const until = output.expiresAt === undefined ? "" : ` until ${new Date(output.expiresAt).toISOString()}`;
-  return `${what}${why}${more}. The service keeps it${until}. Fetch it again, at no cost: showrunner resume ${runId}`;
+  const kept = output.phase === "lapsed" ? "The service need not keep it any longer" : `The service keeps it${until}`;
+  return `${what}${why}${more}. ${kept}. Fetch it again, at no cost: showrunner resume ${runId}`;
 }
 
 function finishRun(builder: DecisionBuilder): void {

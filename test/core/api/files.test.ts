@@ -9,7 +9,9 @@ import { safeFileName } from "../../../src/core/api/index.ts";
 import { downloadLimit } from "../../../src/core/api/options.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 import { clientSetup } from "../../support/client-setup.ts";
-import { failure, hangUp, jobBody, json, outputItem } from "../../support/fake-service.ts";
+import { failure, hangUp, jobBody, json, outputItem, type Reply } from "../../support/fake-service.ts";
+import { during } from "../../support/fake-showrunner.ts";
+import { SimulatedClock } from "../../support/simulated-clock.ts";
 
 const setUp = clientSetup();
 const bytes = Buffer.from(Array.from({ length: 50_000 }, (_, index) => (index * 31) % 251));
@@ -150,6 +152,43 @@ test("a lapsed URL is replaced by a fresh one from the job", async () => {
     join(folder, "a"),
   );
   expect(result.sha256).toBe(sha256);
+});
+
+test("a URL that is an hour old is read again from the job before it is used, also within a long download", async () => {
+  const clock = new SimulatedClock();
+  const at = { origin: "" };
+  const fresh =
+    (path: string): Reply =>
+    (request, response) => {
+      expect(request.path).toBe("/v3/jobs/job_1");
+      json(200, jobBody("COMPLETED", { outputs: [outputItem({ url: `${at.origin}${path}` })] }))(request, response);
+    };
+  const half = bytes.length / 2;
+  const { client, service } = await setUp(
+    [
+      fresh("/second"),
+      (_request, response) => {
+        response.writeHead(200, { etag: '"v"', "content-length": bytes.length });
+        response.write(bytes.subarray(0, half), () => {
+          clock.suspend(3_600_000);
+          response.destroy();
+        });
+      },
+      fresh("/third"),
+      (_request, response) => {
+        const range = `bytes ${half}-${bytes.length - 1}/${bytes.length}`;
+        response
+          .writeHead(206, { etag: '"v"', "content-range": range, "content-length": half })
+          .end(bytes.subarray(half));
+      },
+    ],
+    { clock },
+  );
+  at.origin = service.origin;
+  const old = { url: `${service.origin}/first`, readAt: clock.now() - 3_600_000 };
+  const source = { jobId: "job_1", outputIndex: 0, ...old };
+  expect((await during(clock, client.download(source, join(folder, "a")))).sha256).toBe(sha256);
+  expect(service.seen.map(({ path }) => path)).toEqual(["/v3/jobs/job_1", "/second", "/v3/jobs/job_1", "/third"]);
 });
 
 test("an output whose place has changed since is found by its asset, and never taken for the one in its place", async () => {

@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -6,7 +7,8 @@ import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { DownloadError } from "../../../src/core/api/index.ts";
 import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
-import { type Pipeline, pipeline, type RunOptions, type RunResult } from "../../../src/index.ts";
+import { openShowrunner, type Pipeline, pipeline, type RunOptions, type RunResult } from "../../../src/index.ts";
+import { startLocalService } from "../../../src/local-service/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService, OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
@@ -146,7 +148,7 @@ describe("a run makes a step itself", () => {
       rmSync(join(world.mediaDir, name), { recursive: true });
     }
     expect((await world.show.quote(chain, {}, { reuse: true })).totalMicros.max).toBe(0);
-    await world.clock.advance(48 * 3_600_000);
+    await world.clock.advance(24 * 3_600_000);
     expect((await world.show.quote(chain, {}, { reuse: true })).totalMicros.max).toBe(400_000);
     await run(world, chain, {}, { id: "two", reuse: true });
     expect(world.paidService.jobs.size).toBe(8);
@@ -180,6 +182,32 @@ describe("a reused result", () => {
     expect(await reusedSteps(world, "two")).toEqual(["a", "c"]);
     const sent = [...world.paidService.jobs.values()].map(({ body }) => body).find((body) => body.includes("another"));
     expect(sent).toContain("https://paper.test/files/");
+  });
+
+  test("that the service keeps no longer, and of which there is no copy, is priced anew", async () => {
+    const service = await startLocalService({ renderer: "stub", retentionMs: 25_000 });
+    const folder = mkdtempSync(join(tmpdir(), "reuse-expired-"));
+    const { baseUrl, apiKey } = service;
+    const show = await openShowrunner({ baseUrl, apiKey, journal: join(folder, "journal.db") });
+    try {
+      const filmed = pipeline("filmed", {
+        input: z.object({ p: z.string() }),
+        build({ input, job }) {
+          const still = job("still", models.image, { prompt: "a still" }, { keep: false });
+          return { film: job("film", models.image, { prompt: input.p, images: [still] }) };
+        },
+      });
+      const run = await show.run(filmed, { p: "walks" }, { outDir: join(folder, "out") });
+      expect((await run.result()).status).toBe("succeeded");
+      await service.clock.advance(32_000);
+      const quote = await show.quote(filmed, { p: "jumps" }, { reuse: true });
+      expect(quote.problems).toEqual([]);
+      expect(quote.prices.map(({ step, basis }) => `${step} ${basis}`)).toEqual(["still quoted", "film provisional"]);
+      expect(quote.prices[0]?.anew).toContain("expired at the service and no copy is left");
+    } finally {
+      await show.close();
+      await service.close();
+    }
   });
 
   test("is read from the service where there is no local copy, and copied where one is needed now", async () => {

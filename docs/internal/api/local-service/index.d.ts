@@ -332,6 +332,7 @@ interface LocalServiceOptions {
   readonly maxRunning?: number;
   readonly speed?: number;
   readonly retentionMs?: number;
+  readonly urlLifeMs?: number;
   readonly catalog?: string | readonly unknown[];
   readonly strict?: boolean;
   readonly families?: FamiliesOption;

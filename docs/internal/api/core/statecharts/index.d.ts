@@ -8,13 +8,16 @@ declare const outputMachine: import("xstate").StateMachine<import("xstate").Mach
 } | {
   type: "output.downloaded";
 } | {
+  type: "output.lapsed";
+} | {
   type: "output.expired";
-}, {}, never, never, never, never, "archived" | "available" | "downloaded" | "expired" | "failed" | "pending", string, import("xstate").NonReducibleUnknown, import("xstate").NonReducibleUnknown, import("xstate").EventObject, import("xstate").MetaObject, {
+}, {}, never, never, never, never, "archived" | "available" | "downloaded" | "expired" | "failed" | "lapsed" | "pending", string, import("xstate").NonReducibleUnknown, import("xstate").NonReducibleUnknown, import("xstate").EventObject, import("xstate").MetaObject, {
   id: "output";
   states: {
     readonly pending: {};
     readonly available: {};
     readonly downloaded: {};
+    readonly lapsed: {};
     readonly archived: {};
     readonly expired: {};
     readonly failed: {};
