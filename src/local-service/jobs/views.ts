@@ -61,7 +61,7 @@ export function jobViews({ store, now, sign, asOf, urlLifeMs }: ViewPorts) {
       duration_ms: row.durationMs,
       fps: row.fpsShownAt !== null && row.fpsShownAt > now() ? null : row.fps,
       error: expired ? null : parsed(row.error),
-      ...(row.contentType !== null && { expires_at: instantOrNull(expired ? null : job.expiresAt) }),
+      expires_at: usable ? instantOrNull(job.expiresAt) : null,
     };
   }
 
