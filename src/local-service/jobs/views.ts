@@ -61,7 +61,7 @@ export function jobViews({ store, now, sign, asOf, urlLifeMs }: ViewPorts) {
       duration_ms: row.durationMs,
       fps: row.fpsShownAt !== null && row.fpsShownAt > now() ? null : row.fps,
       error: expired ? null : parsed(row.error),
-      expires_at: usable ? instantOrNull(job.expiresAt) : null,
+      ...(asOf === "3.9" ? {} : { expires_at: usable ? instantOrNull(job.expiresAt) : null }),
     };
   }
 

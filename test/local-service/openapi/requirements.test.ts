@@ -22,6 +22,7 @@ test("each kind of output leaves null what it does not have, and its ids have th
     voice_id: null,
     url: expect.stringMatching(/^http/),
     error: null,
+    expires_at: expect.stringMatching(/^\d{4}-.*Z$/),
   };
   expect(await of("image-1", { prompt: "x" })).toEqual({
     ...file,
@@ -52,6 +53,7 @@ test("each kind of output leaves null what it does not have, and its ids have th
     asset_id: null,
     voice_id: expect.stringMatching(new RegExp(`^voice_${uuid}$`)),
     url: null,
+    expires_at: null,
     content_type: null,
     width: null,
     height: null,

@@ -652,7 +652,8 @@ declare const output: Wire<{
   width: Field<number | null>;
   height: Field<number | null>;
   durationMs: Field<number | null>; 
-  fps: Field<number | null>;
+  fps: Field<number | null>; 
+  expiresAt: Field<string | null>;
   error: Field<ServiceError | null>;
 }>;
 type Output = z.output<typeof output> & {
@@ -718,6 +719,7 @@ declare const jobResult: z.ZodPipe<Wire<{
     readonly height: number | null;
     readonly durationMs: number | null;
     readonly fps: number | null;
+    readonly expiresAt: string | null;
     readonly error: ServiceError | null;
   }[]>, z.ZodTransform<readonly Output[], readonly {
     readonly status: OutputStatus;
@@ -729,6 +731,7 @@ declare const jobResult: z.ZodPipe<Wire<{
     readonly height: number | null;
     readonly durationMs: number | null;
     readonly fps: number | null;
+    readonly expiresAt: string | null;
     readonly error: ServiceError | null;
   }[]>>;
   metrics: Field<{
@@ -1063,6 +1066,7 @@ type DownloadSource = string | {
   readonly outputIndex: number;
   readonly assetId?: string | null | undefined;
   readonly url?: string | null | undefined;
+  readonly readAt?: number | undefined;
 };
 interface Downloaded {
   readonly path: string;

@@ -103,7 +103,7 @@ type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "f
 type StepStatus = "waiting" | "running" | "unresolved" | "succeeded" | "partial" | "failed" | "skipped" | "cancelled";
 type JobPhase = "planned" | "priced" | "submitting.sent" | "submitting.unknown" | "unresolved" | "inQueue" | "inProgress" | "completed" | "failed" | "refused" | "lost";
 type MoneyPhase = "none" | "held" | "settled" | "released";
-type OutputPhase = "pending" | "available" | "downloaded" | "archived" | "expired" | "failed";
+type OutputPhase = "pending" | "available" | "downloaded" | "lapsed" | "archived" | "expired" | "failed";
 type ChatPhase = "sent" | "answered" | "failed" | "abandoned";
 type Tags = {
   readonly [key: string]: string;
@@ -139,6 +139,7 @@ interface OutputFacts {
   readonly durationMs: number | null;
   readonly fps: number | null;
   readonly error: JournalError | null;
+  readonly expiresAt?: number;
 }
 type PauseReason = "funds" | "budget" | "approval" | "stopped" | "drift" | "files" | "unresolved" | "unanswered" | "late" | "code" | "cap" | "unreachable" | "misdirected" | "credentials";
 type UnresolvedCause = "refused" | "too old" | "not found" | "older job" | "another's job" | "incomplete" | "no answer";
@@ -450,6 +451,8 @@ type JobEvent = ({
 } & OfOutput & StoredCopy) | ({
   readonly type: "output.uncopied";
   readonly message: CleanText;
+} & OfOutput) | ({
+  readonly type: "output.lapsed";
 } & OfOutput) | ({
   readonly type: "output.expired";
 } & OfOutput);
@@ -903,6 +906,7 @@ interface OutputReport {
   readonly height: number | null;
   readonly duration_ms: number | null;
   readonly fps: number | null;
+  readonly expires_at: string | null;
 }
 interface RunsQuery {
   readonly limit?: number | undefined;
@@ -1254,6 +1258,7 @@ declare const DEPLOYMENTS: {
     readonly baseUrl: "https://api.hedra.com/v3";
     readonly keyVariables: readonly ["HEDRA_API_KEY"];
     readonly keyPrefix: "sk_hedra_";
+    readonly outputsLiveMs: number;
   };
 };
 type ServiceName = keyof typeof DEPLOYMENTS;
