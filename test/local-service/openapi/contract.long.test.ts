@@ -93,12 +93,17 @@ async function submits(service: LocalService): Promise<void> {
     await get(service, `${path}/jobs`);
   }
   for (const model of ["image-0", "video-2", "nothing"]) {
-    for (const more of ["", "/openapi.json", "/jobs", "/voices"]) await get(service, `/models/${model}${more}`);
+    for (const more of ["", "/openapi.json", "/jobs", "/voices", "/voices/search?q=x"])
+      await get(service, `/models/${model}${more}`);
     for (const more of ["", "/estimate"]) await post(service, `/models/${model}${more}`, { input: { prompt: "x" } });
   }
   await post(service, "/models/image-1/estimate", { input: {} });
   await post(service, "/models/image-1/estimate", { input: { prompt: "moderation-refused" } });
   for (const more of ["jobs", "voices"]) await get(service, `/models/speech-1/${more}?limit=0`);
+  for (const query of ["", "?q=al&gender=male&language=en&limit=1"])
+    await get(service, `/models/speech-1/voices/search${query}`);
+  for (let count = 0; count < 10; count++) await post(service, "/models/image-1", { input: { prompt: "x" } }, poor);
+  expect((await upload(service, PICTURE.bytes, poor)).status).toBe(402);
   await get(service, "/models?modality=audio");
   await get(service, "/models?modality=smell");
   await upload(service, new TextEncoder().encode("no media"));
@@ -157,6 +162,8 @@ async function account(service: LocalService): Promise<void> {
     "/usage?group_by=day",
     "/usage?group_by=model",
     "/usage?group_by=moon",
+    "/transactions?limit=1",
+    "/transactions?limit=0",
     "/keys?limit=1",
     "/keys?limit=x",
   ]) {
