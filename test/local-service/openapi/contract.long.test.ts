@@ -204,8 +204,10 @@ async function hooks(service: LocalService): Promise<void> {
   service.faults([]);
   expect((await post(service, `/webhooks/deliveries/${job_id}/redeliver`, {})).status).toBe(200);
   await get(service, "/webhooks/deliveries?limit=0");
+  await post(service, "/_local/wallet", { card_declined: true, top_off: 5 });
+  await post(service, "/_local/wallet", { card_declined: false });
+  const posts = await hook.arrived(6);
   await ask(service, "DELETE", "/webhooks/default");
-  const posts = await hook.arrived(5);
   const contract = contractOfService(service);
   for (const sent of posts) contract.checkSent(String(sent.headers["x-studio-webhook-event"]), sent);
 }
