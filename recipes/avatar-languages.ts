@@ -42,8 +42,6 @@ export default pipeline("avatar-languages", {
         caption(task, `captions-${language}`, loud, { lines: audio.input("text"), style: { box: true } }),
       ] as const;
     });
-    const each = <T>(part: (one: (typeof captioned)[number][1]) => T) =>
-      named("guide-{format}", {}, Object.fromEntries(captioned.map(([language, one]) => [language, part(one)])));
-    return { films: each(({ film }) => film), subtitles: each(({ srt }) => srt) };
+    return { films: named("guide-{format}", {}, Object.fromEntries(captioned)) };
   },
 });

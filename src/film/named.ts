@@ -1,15 +1,25 @@
 import { FilmError } from "./ffmpeg/film-error.ts";
 
+/** A film and its subtitles, as `caption` gives them. */
+interface Subtitled {
+  readonly film: object;
+  readonly srt?: object;
+  readonly vtt?: object;
+}
+
+type Named<H> = H extends Subtitled ? Extract<H["film" | "srt" | "vtt"], object> : H;
+
 /**
  * Names files by a template, for what a pipeline returns: `named("{client}-{sku}-{format}", { client, sku }, reframed)` gives
  * the handles under names such as `acme-mug-9x16`, which their files get. `{format}` is the key of each handle, with `x` for
- * its colon. @throws FilmError for a field that has no value
+ * its colon. Of what `caption` gives, film and subtitles get the same name (`guide-en.mp4`, `guide-en.srt`), by which players pair them.
+ * @throws FilmError for a field that has no value
  */
 export function named<H>(
   template: string,
   values: { readonly [field: string]: string | number },
   handles: { readonly [format: string]: H },
-): { readonly [name: string]: H } {
+): { readonly [name: string]: Named<H> } {
   const entries = Object.entries(handles).map(([key, handle]) => {
     const all: { readonly [field: string]: string | number } = { ...values, format: key.replace(":", "x") };
     const name = template.replace(/\{(\w+)\}/g, (_, field: string) => {
@@ -24,11 +34,20 @@ export function named<H>(
     return [name, handle] as const;
   });
   const names = new Set(entries.map(([name]) => name));
-  if (names.size === entries.length) return Object.fromEntries(entries);
+  if (names.size === entries.length) return Object.fromEntries(entries.flatMap(withSubtitles<H>));
   throw new FilmError(
     "FILM_INPUT",
     `the template ${JSON.stringify(template)} gives one name to several files; add {format}`,
   );
+}
+
+function withSubtitles<H>([name, given]: readonly [string, H]): readonly (readonly [string, Named<H>])[] {
+  const { film, srt, vtt } = given as Partial<Record<keyof Subtitled, Named<H>>>;
+  if (film === undefined) return [[name, given as Named<H>]];
+  const subtitles = Object.entries({ srt, vtt }).flatMap(([ending, one]) =>
+    one === undefined ? [] : [[`${name}.${ending}`, one] as const],
+  );
+  return [[name, film], ...subtitles];
 }
 
 /** What may stand in the name of a file anywhere. */

@@ -21,7 +21,7 @@ describe("what a file holds", () => {
   test("is read with size, rate, length and sound", async () => {
     const { seconds, video, audio } = await probe(clip);
     expect(seconds).toBeCloseTo(1, 2);
-    expect(video).toMatchObject({ width: 320, height: 240, fps: 25, rotation: 0, isStill: false });
+    expect(video).toMatchObject({ width: 320, height: 240, fps: 25, turn: 1, isStill: false });
     expect(audio).toMatchObject({ codec: "aac", sampleRate: 44100 });
   });
 

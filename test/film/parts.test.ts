@@ -4,6 +4,7 @@ import { join as at } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readMarks } from "../../src/core/marks/index.ts";
 import { probe } from "../../src/film/ffmpeg/probe.ts";
+import { colorsOf } from "../../src/film/ffmpeg/shown.ts";
 import { fitFilter } from "../../src/film/graph/fit.ts";
 import { rateOf } from "../../src/film/graph/rate.ts";
 import { pixelsOf } from "../../src/film/graph/size.ts";
@@ -114,8 +115,11 @@ test("a picture of a few bytes that would be drawn at any size is refused", () =
   ])
     expect(() => pixelsOf(undefined, undefined, first)).toThrow("is no size: give 16 to 8192 pixels a side");
   const frame = { width: 1080, height: 1080 };
+  const colors = colorsOf({ pix_fmt: "rgb24" }, true);
   for (const fit of ["crop", "blur"] as const)
-    expect(() => fitFilter({ width: 2, height: 80_000 }, frame, { fit, label: "x" })).toThrow("cut it before");
+    expect(() => fitFilter({ width: 2, height: 80_000, turn: 1, colors }, frame, { fit, label: "x" })).toThrow(
+      "cut it before",
+    );
 });
 
 test("rates are those of players", () => {
@@ -127,6 +131,12 @@ test("rates are those of players", () => {
 test("files are named by a template", () => {
   const files = named("{client}-{sku}-{format}", { client: "Acme Ltd.", sku: 7 }, { "9:16": 1, "16:9": 2 });
   expect(files).toEqual({ "Acme-Ltd.-7-9x16": 1, "Acme-Ltd.-7-16x9": 2 });
+  const captioned = { film: "f", srt: "s", vtt: "v", value: "cues" };
+  expect(named("guide-{format}", {}, { en: captioned as never })).toEqual({
+    "guide-en": "f",
+    "guide-en.srt": "s",
+    "guide-en.vtt": "v",
+  });
   expect(() => named("{sku}-{colour}", { sku: 7 }, { a: 1 })).toThrow(/has \{colour\}, and there is format, sku/);
   expect(() => named("{sku}", { sku: 7 }, { a: 1, b: 2 })).toThrow(/gives one name to several files/);
 });

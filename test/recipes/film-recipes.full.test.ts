@@ -143,7 +143,9 @@ test(
     const { status, outputs } = await (await show.run(avatarLanguages, input, options("guide"))).result();
     expect(status).toBe("succeeded");
     const names = ["de", "en", "es", "fr"].map((language) => `guide-${language}`);
-    expect(Object.keys(outputs.films!).sort()).toEqual(names);
+    expect(Object.keys(outputs.films!).sort()).toEqual(
+      names.flatMap((name) => [name, `${name}.srt`, `${name}.vtt`]).sort(),
+    );
     for (const name of names) {
       const { path } = outputs.films![name]!;
       const film = await probe(path!);
@@ -151,12 +153,12 @@ test(
       const { integrated, truePeak } = await loudnessOf(path!);
       expect(Math.abs(integrated + 14), name).toBeLessThan(1);
       expect(truePeak, name).toBeLessThan(-0.9);
-      const all = times(outputs.subtitles![name]!.path!);
+      const all = times(outputs.films![`${name}.srt`]!.path!);
       expect(all, name).toEqual(all.toSorted((a, b) => a - b));
       expect(all[0], name).toBeLessThan(0.5);
       expect(film.seconds - all.at(-1)!, name).toBeLessThan(0.8);
     }
-    const words = (language: string) => readFileSync(join(outDir("guide"), `subtitles.guide-${language}.srt`), "utf8");
+    const words = (language: string) => readFileSync(join(outDir("guide"), `films.guide-${language}.srt`), "utf8");
     expect(words("de")).toMatch(/Willkommen/);
     expect(words("es")).toMatch(/bienvenidos\./i);
     expect(words("fr")).toMatch(isFull ? /commence\s+à\s+midi\./ : /à\s+tous\./);

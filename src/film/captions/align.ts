@@ -1,8 +1,11 @@
+import { piecesOf } from "./breaks.ts";
 import type { Span } from "./speech.ts";
 
 /** A word with when it is said. */
 export interface TimedWord extends Span {
   readonly text: string;
+  /** No space stands before it, as in scripts that have none. Default false. */
+  readonly isJoined?: boolean;
 }
 
 /** How long a text takes to say, next to others: its letters, and more for signs that are words. */
@@ -69,14 +72,18 @@ function chooseEnds(expected: readonly number[], pauses: readonly Pause[]): read
 
 /** Words of a line, each for as long as its letters take within the speech of the line. */
 export function alignWords(line: string, span: Span, speech: readonly Span[]): readonly TimedWord[] {
-  const words = line.split(/\s+/).filter((word) => word !== "");
+  const words = piecesOf(line);
   const within = speech
     .map(({ start, end }) => ({ start: Math.max(start, span.start), end: Math.min(end, span.end) }))
     .filter(({ start, end }) => end > start);
   const parts = within.length === 0 ? [span] : within;
-  const ends = cumulative(words.map(weightOf), spoken(parts));
-  return words.map((text, index) => ({
+  const ends = cumulative(
+    words.map(({ text }) => weightOf(text)),
+    spoken(parts),
+  );
+  return words.map(({ text, isJoined }, index) => ({
     text,
+    ...(isJoined && { isJoined }),
     start: index === 0 ? span.start : clock(ends[index - 1]!, parts, true),
     end: index === words.length - 1 ? span.end : clock(ends[index]!, parts),
   }));

@@ -53,6 +53,9 @@ interface Line extends LetterStyle {
   readonly margins?: readonly [number, number, number];
 }
 
+/** Direction of a text: from the right where its first letter is. */
+const BY_ITS_LETTERS = -1;
+
 export function styleLine(name: string, line: Line): string {
   const { font = DEFAULT_FONT, color = "#ffffff", outline = "#000000", box = false, heightPx, edgePx, isBold } = line;
   const { alignment = 7, margins = [0, 0, 0] } = line;
@@ -60,7 +63,7 @@ export function styleLine(name: string, line: Line): string {
   const colors = [color, color, outline].map((one) => assColor(one)).join(",");
   const weight = isBold ? -1 : 0;
   const family = font.replace(/[,\r\n]/g, " ");
-  return `Style: ${name},${family},${heightPx},${colors},${assColor(outline, isBoxed ? "40" : "80")},${weight},0,${isBoxed ? 3 : 1},${edgePx},0,${alignment},${margins.join(",")},1`;
+  return `Style: ${name},${family},${heightPx},${colors},${assColor(outline, isBoxed ? "40" : "80")},${weight},0,${isBoxed ? 3 : 1},${edgePx},0,${alignment},${margins.join(",")},${BY_ITS_LETTERS}`;
 }
 
 export function assScript({ width, height }: Pixels, styles: readonly string[], events: readonly string[]): string {
@@ -99,8 +102,9 @@ function marked({ text, words }: Cue, index: number, highlight: string): string 
   let length = 0;
   return words
     .map((word, at) => {
-      const before = at === 0 ? "" : length === firstLine.length && text.includes("\n") ? "\\N" : " ";
-      length += word.text.length + (at === 0 ? 0 : 1);
+      const space = at === 0 || word.isJoined === true ? "" : " ";
+      const before = at > 0 && length === firstLine.length && text.includes("\n") ? "\\N" : space;
+      length += word.text.length + space.length;
       const shown = assText(word.text);
       return before + (at === index ? `{\\c${assColor(highlight, "")}&}${shown}{\\r}` : shown);
     })

@@ -1,4 +1,5 @@
-import type { TimedWord } from "./align.ts";
+import { type TimedWord, weightOf } from "./align.ts";
+import { partsWithin, widthOf } from "./breaks.ts";
 import type { Span } from "./speech.ts";
 
 /** What is shown at once. */
@@ -9,7 +10,7 @@ export interface Cue extends Span {
 }
 
 export interface CueLimits {
-  /** Letters of a line; a cue has two. */
+  /** Width of a line, in letters of the usual width; a cue has two. */
   readonly letters: number;
 }
 
@@ -17,22 +18,29 @@ export interface CueLimits {
 const BESIDE = 23;
 const MOST_READ = 42;
 
-/** As many letters as fit, and can be read at once. `size`: their height as a part of the shorter side. */
+/**
+ * As many letters as fit, and can be read at once. `size`: their height as a part of the shorter side; `most`: letters of a line that
+ * were asked for.
+ */
 export function limitsFor(
   { width, height }: { readonly width: number; readonly height: number },
-  size = 0.05,
+  { size = 0.05, most = MOST_READ }: { readonly size?: number | undefined; readonly most?: number | undefined } = {},
 ): CueLimits {
-  const fit = (BESIDE * (width / Math.min(width, height)) * 0.05) / size;
-  return { letters: Math.max(8, Math.min(MOST_READ, Math.floor(fit))) };
+  const fit = Math.floor((BESIDE * (width / Math.min(width, height)) * 0.05) / size);
+  return { letters: Math.max(LEAST, Math.min(most, fit)) };
 }
+
+/** Of a line: of letters as high as half of a picture there are so many beside each other. */
+const LEAST = 2;
 
 /** A pause this long within a line begins a new cue, seconds. */
 const LONG_PAUSE = 0.7;
 
 /** The cues of one line: as even as they can be, of whole words, ending after a sentence or a comma where there is one. */
-export function cuesOf(words: readonly TimedWord[], { letters }: CueLimits): readonly Cue[] {
+export function cuesOf(given: readonly TimedWord[], { letters }: CueLimits): readonly Cue[] {
+  const words = given.flatMap((word) => brokenWord(word, letters));
   const groups: TimedWord[][] = [];
-  const whole = textOf(words).length;
+  const whole = widthOf(textOf(words));
   const aim = whole / Math.ceil(whole / capacity(letters));
   for (const word of words) {
     const last = groups.at(-1);
@@ -42,9 +50,22 @@ export function cuesOf(words: readonly TimedWord[], { letters }: CueLimits): rea
   return groups.map((group) => ({
     start: group[0]!.start,
     end: group.at(-1)!.end,
-    text: twoLines(group, letters),
+    text: linesOf(group, letters).join("\n"),
     words: group,
   }));
+}
+
+/** A word that is wider than a line in parts that are not, each for as long as its letters take. */
+function brokenWord(word: TimedWord, letters: number): readonly TimedWord[] {
+  const parts = partsWithin(word.text, letters);
+  if (parts.length === 1) return [word];
+  const all = parts.reduce((sum, part) => sum + weightOf(part), 0);
+  let end = word.start;
+  return parts.map((text, index) => {
+    const start = end;
+    end += (weightOf(text) / all) * (word.end - word.start);
+    return { text, start, end, ...((index > 0 || word.isJoined === true) && { isJoined: true }) };
+  });
 }
 
 function isFull(
@@ -52,32 +73,32 @@ function isFull(
   word: TimedWord,
   { letters, aim }: CueLimits & { readonly aim: number },
 ): boolean {
-  const length = textOf(group).length;
+  const width = widthOf(textOf(group));
   const last = group.at(-1)!;
   if (word.start - last.end > LONG_PAUSE) return true;
-  const next = textOf([...group, word]).length;
-  if (next > capacity(letters)) return true;
-  const isEnd = /[.!?…。！？]["'”’)]*$/.test(last.text) && length > letters / 2;
-  return isEnd || next - aim > Math.abs(aim - length);
+  if (linesOf([...group, word], letters).some((line) => widthOf(line) > letters)) return true;
+  const isEnd = /[\p{Sentence_Terminal}…]["'”’»)]*$/u.test(last.text) && width > letters / 2;
+  const next = widthOf(textOf([...group, word]));
+  return isEnd || next - aim > Math.abs(aim - width);
 }
 
-/** Letters of two lines, which words never fill to the end. */
+/** Width of two lines, which words never fill to the end. */
 function capacity(letters: number): number {
   return Math.max(letters, 2 * letters - 4);
 }
 
-function textOf(words: readonly TimedWord[]): string {
-  return words.map(({ text }) => text).join(" ");
+/** Words with the spaces that are between them. */
+export function textOf(words: readonly TimedWord[]): string {
+  return words.map(({ text, isJoined }, index) => (index === 0 || isJoined === true ? text : ` ${text}`)).join("");
 }
 
-/** Broken where both lines are about as long. */
-function twoLines(words: readonly TimedWord[], letters: number): string {
+/** One line, or two that are about as wide. */
+function linesOf(words: readonly TimedWord[], letters: number): readonly string[] {
   const whole = textOf(words);
-  if (whole.length <= letters || words.length < 2) return whole;
+  if (widthOf(whole) <= letters || words.length < 2) return [whole];
   const breaks = words.slice(1).map((_, index) => {
-    const [upper, lower] = [textOf(words.slice(0, index + 1)), textOf(words.slice(index + 1))];
-    return { upper, lower, longest: Math.max(upper.length, lower.length) };
+    const lines = [textOf(words.slice(0, index + 1)), textOf(words.slice(index + 1))];
+    return { lines, widest: Math.max(...lines.map(widthOf)) };
   });
-  const { upper, lower } = breaks.reduce((best, one) => (one.longest < best.longest ? one : best));
-  return `${upper}\n${lower}`;
+  return breaks.reduce((best, one) => (one.widest < best.widest ? one : best)).lines;
 }

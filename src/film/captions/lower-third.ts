@@ -12,6 +12,7 @@ import {
 } from "../graph/layout.ts";
 import type { Pixels } from "../graph/size.ts";
 import { assColor, assEvent, assScript, assText, type LetterStyle, styleLine } from "./ass.ts";
+import { piecesOf, widthOf } from "./breaks.ts";
 
 /** A name and what it is, at the left over the lower part of the picture. */
 export interface LowerThirdText {
@@ -33,7 +34,7 @@ export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captio
     const line = linePx(pixels, size);
     const inner = lowerThirdBox(pixels, { size }).width * 0.9 - 3 * paddingOf(line);
     const lines = broken(title, lettersBeside(inner, line));
-    const isOneLine = (subtitle?.length ?? 0) <= lettersBeside(inner, line * SUBTITLE_PART);
+    const isOneLine = widthOf(subtitle ?? "") <= lettersBeside(inner, line * SUBTITLE_PART);
     if (lines.length > MOST_TITLE_LINES || !isOneLine) continue;
     const place: LowerThirdPlace = { size, titleLines: lines.length, hasSubtitle: subtitle !== undefined, captionSize };
     return { box: lowerThirdBox(pixels, place), line, lines };
@@ -47,12 +48,12 @@ export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captio
 /** Whole words in lines of so many letters; a word that is longer has a line of its own, and does not fit. */
 function broken(text: string, letters: number): readonly string[] {
   const lines: string[] = [];
-  for (const word of text.trim().split(/\s+/)) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= letters) lines[lines.length - 1] = `${last} ${word}`;
+  for (const { text: word, isJoined } of piecesOf(text)) {
+    const longer = `${lines.at(-1) ?? ""}${isJoined ? "" : " "}${word}`;
+    if (lines.length > 0 && widthOf(longer) <= letters) lines[lines.length - 1] = longer;
     else lines.push(word);
   }
-  return lines.some((line) => line.length > letters) ? [...lines, "", ""] : lines;
+  return lines.some((line) => widthOf(line) > letters) ? [...lines, "", ""] : lines;
 }
 
 /** Of the plate's width that is as dark as its left end; from there it fades out. */

@@ -22,7 +22,7 @@ export async function findFlaws(
   // Whoever judges may cost money: nobody does where it is refused already.
   if (checks.judge === undefined || flaws.length > 0) return flaws;
   if (found.video === null) return ["it has no pictures to judge"];
-  const frames = await framesOf(found, signal);
+  const frames = await framesOf(found, found.video, signal);
   const { judge } = checks;
   const judged = await (typeof judge === "function" ? judge(frames, signal) : askLanguageModel(judge, frames, signal));
   return typeof judged === "string" ? [judged] : (judged ?? []);

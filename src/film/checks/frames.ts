@@ -1,23 +1,33 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Probed } from "../ffmpeg/probe.ts";
+import type { Probed, ProbedVideo } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
+import { fitFilter } from "../graph/fit.ts";
+import { even } from "../graph/size.ts";
 
 /** Parts of the length at which frames are taken. */
 const PLACES = [0.1, 0.5, 0.9];
-const SCALE = "scale='min(768,iw)':-2:out_range=full,format=yuvj420p";
+const MOST_WIDTH = 768;
+const AS_JPEG = "scale=in_color_matrix=bt709:out_color_matrix=bt601:out_range=full,format=yuvj420p";
 
 /** Three frames of a film, or a still picture, as JPEG. */
-export async function framesOf({ path, seconds, video }: Probed, signal: AbortSignal): Promise<readonly Uint8Array[]> {
+export async function framesOf(
+  { path, seconds }: Probed,
+  video: ProbedVideo,
+  signal: AbortSignal,
+): Promise<readonly Uint8Array[]> {
   const folder = await mkdtemp(join(tmpdir(), "showrunner-frames-"));
   try {
     const frames: Uint8Array[] = [];
-    for (const place of video?.isStill === true ? [0] : PLACES) {
+    const factor = Math.min(1, MOST_WIDTH / video.width);
+    const size = { width: even(video.width * factor), height: even(video.height * factor) };
+    const filter = `[0:V:0]${fitFilter(video, size, { fit: "pad", label: "f" })},${AS_JPEG}[picture]`;
+    for (const place of video.isStill ? [0] : PLACES) {
       const target = join(folder, `${frames.length}.jpg`);
       const seek = place === 0 ? [] : ["-ss", (seconds * place).toFixed(3)];
       const inputs = [{ path, name: "what was made", args: seek }];
-      const args = ["-map", "0:v:0", "-frames:v", "1", "-vf", SCALE, "-q:v", "4"];
+      const args = ["-filter_complex", filter, "-map", "[picture]", "-frames:v", "1", "-q:v", "4"];
       await runFfmpeg({ inputs, args, target, signal });
       frames.push(await readFile(target));
     }

@@ -13,6 +13,8 @@ export interface Ffmpeg {
   readonly version: string;
   readonly filters: ReadonlySet<string>;
   readonly encoders: ReadonlySet<string>;
+  /** Names of what it decodes, as ffprobe says them. */
+  readonly decoders: ReadonlySet<string>;
 }
 
 /** Of each program that was asked, until its file changes. */
@@ -58,15 +60,20 @@ async function ask(path: string, probePath: string): Promise<Ffmpeg> {
     if (exitCode !== 0) throw new FilmError("FFMPEG_MISSING", `${path} ${args.join(" ")} failed: ${stderr.trim()}`);
     return stdout;
   };
-  const [version, filters, encoders] = await Promise.all([says("-version"), says("-filters"), says("-encoders")]);
+  const [version, filters, encoders, codecs] = await Promise.all(
+    ["-version", "-filters", "-encoders", "-codecs"].map((one) => says(one)) as [Said, Said, Said, Said],
+  );
   return {
     path,
     probePath,
     version: /^ffmpeg version (\S+)/.exec(version)?.[1] ?? "of unknown version",
     filters: names(filters, /^ [T.][S.][C.]? +(\S+) +\S*->/gm),
     encoders: names(encoders, /^ [VAS][A-Z.]{5} +([^\s=]+)/gm),
+    decoders: names(codecs, /^ D[A-Z.]{5} +([^\s=]+)/gm),
   };
 }
+
+type Said = Promise<string>;
 
 function names(text: string, line: RegExp): ReadonlySet<string> {
   return new Set([...text.matchAll(line)].map(([, name]) => name!));

@@ -16,12 +16,60 @@ export async function inputArgs(path: string, known?: string): Promise<readonly 
 }
 
 async function sniffed(path: string): Promise<string> {
-  const demuxer = await sniff(path).catch((cause: unknown) => {
-    throw new FilmError("CLIP_DAMAGED", `${basename(path)} cannot be read: ${String(cause)}`, { cause });
-  });
+  const head = await headOf(path, HEAD_BYTES);
+  const at = (bytes: string, from: number) => head.toString("latin1", from, from + bytes.length) === bytes;
+  const unread = UNREAD.find(({ begin }) => begin.some(([bytes, from]) => at(bytes, from)));
+  if (unread !== undefined || isAnimatedWebp(head)) {
+    const { is, instead } = unread ?? { is: "an animated WebP", instead: "a GIF or a film" };
+    throw new FilmError("CLIP_FORMAT", `${basename(path)} is ${is}, which is not read here; save it as ${instead}`);
+  }
+  const demuxer = FORMATS.find(([, bytes, from]) => at(bytes, from))?.[0] ?? byFrames(head);
   if (demuxer !== null) return demuxer;
-  throw new FilmError("CLIP_DAMAGED", `${basename(path)} begins like no film, sound or picture that is read`);
+  throw new FilmError("CLIP_FORMAT", `${basename(path)} begins like no film, sound or picture that is read`);
 }
+
+/** The begin of a file. @throws FilmError */
+export async function headOf(path: string, most = PICTURE_BYTES): Promise<Buffer> {
+  try {
+    await using file = await open(path, "r");
+    const size = Math.min(most, (await file.stat()).size);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0);
+    return buffer.subarray(0, bytesRead);
+  } catch (cause) {
+    throw new FilmError("CLIP_DAMAGED", `${basename(path)} cannot be read: ${String(cause)}`, { cause });
+  }
+}
+
+/** Whether a demuxer reads one picture. */
+export function isPictureFormat(demuxer: string): boolean {
+  return demuxer.endsWith("_pipe");
+}
+
+/** Whether it is a picture in the format of films. */
+export async function isStillMov(path: string): Promise<boolean> {
+  return (await headOf(path, HEAD_BYTES)).toString("latin1", 4, 12) === "ftypavif";
+}
+
+function isAnimatedWebp(head: Buffer): boolean {
+  return head.toString("latin1", 8, 16) === "WEBPVP8X" && ((head[20] ?? 0) & 2) !== 0;
+}
+
+type Begin = readonly (readonly [bytes: string, at: number])[];
+const brands = (...names: readonly string[]): Begin => names.map((name) => [`ftyp${name}`, 4] as const);
+
+/** What people have, and no version of ffmpeg reads in full, with what to save it as. */
+const UNREAD: readonly { readonly begin: Begin; readonly is: string; readonly instead: string }[] = [
+  {
+    begin: brands("heic", "heix", "heim", "heis", "hevc", "mif1", "msf1"),
+    is: "a HEIC picture",
+    instead: "JPEG or PNG",
+  },
+  { begin: [["\xff\x0a", 0], ["JXL ", 4]], is: "a JPEG XL picture", instead: "JPEG or PNG" }, // biome-ignore format: one line
+  { begin: [["8BPS", 0]], is: "a Photoshop document", instead: "PNG" },
+  { begin: [["%PDF", 0]], is: "a PDF", instead: "PNG" },
+  { begin: [["<svg", 0], ["<?xml", 0]], is: "SVG or other XML", instead: "PNG" }, // biome-ignore format: one line
+  { begin: [["MThd", 0]], is: "MIDI", instead: "WAV or MP3" },
+];
 
 /** What begins a file, by the demuxer that reads it. Nothing else is given to ffmpeg. */
 const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[] = [
@@ -33,9 +81,18 @@ const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[
   ["matroska", "\x1a\x45\xdf\xa3", 0],
   ["avi", "AVI ", 8],
   ["wav", "WAVE", 8],
+  ["aiff", "AIFF", 8],
+  ["aiff", "AIFC", 8],
+  ["caf", "caff", 0],
+  ["amr", "#!AMR", 0],
+  ["asf", "\x30\x26\xb2\x75\x8e\x66\xcf\x11", 0],
+  ["mpeg", "\0\0\x01\xba", 0],
   ["webp_pipe", "WEBP", 8],
   ["png_pipe", "\x89PNG", 0],
   ["jpeg_pipe", "\xff\xd8\xff", 0],
+  ["tiff_pipe", "II*\0", 0],
+  ["tiff_pipe", "MM\0*", 0],
+  ["bmp_pipe", "BM", 0],
   ["gif", "GIF8", 0],
   ["ogg", "OggS", 0],
   ["flac", "fLaC", 0],
@@ -44,22 +101,8 @@ const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[
 ];
 
 const HEAD_BYTES = 512;
-
-/**
- * The demuxer for a file, by its first bytes: a playlist that is called `film.mp4` would else be opened as a playlist, and
- * lead to other files. Null: of no format that is read.
- */
-async function sniff(path: string): Promise<string | null> {
-  const file = await open(path, "r");
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    const head = buffer.subarray(0, bytesRead).toString("latin1");
-    const found = FORMATS.find(([, bytes, at]) => head.startsWith(bytes, at));
-    return found?.[0] ?? byFrames(buffer.subarray(0, bytesRead));
-  } finally {
-    await file.close();
-  }
-}
+/** Within which a picture says how it is to be turned. */
+const PICTURE_BYTES = 4 * 1024 * 1024;
 
 /** Formats that begin with a frame at once. */
 function byFrames(head: Buffer): string | null {

@@ -1,8 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { requireFfmpeg } from "./abilities.ts";
+import { exifOrientation } from "../../core/kit/exif-orientation.ts";
+import { type Ffmpeg, requireFfmpeg, toInstall } from "./abilities.ts";
 import { FilmError } from "./film-error.ts";
-import { inputArgs, MOST_PIXELS } from "./input-args.ts";
+import { headOf, inputArgs, isPictureFormat, isStillMov, MOST_PIXELS } from "./input-args.ts";
+import { walkPackets } from "./packets.ts";
 import { runProgram } from "./run-program.ts";
+import { colorsOf, type DeclaredColors, type ShownAs } from "./shown.ts";
 
 /** Milliseconds. It takes a tenth of a second, and seconds where other films are coded on all cores. */
 const TIMEOUT_MS = 30_000;
@@ -34,20 +37,22 @@ export interface Probed {
   readonly seconds: number;
   /** By its clock, from which it is shown. */
   readonly begins: number;
+  /** Of a format whose last picture may stand for longer than anything in it says. */
+  readonly isOpenEnded: boolean;
   readonly video: ProbedVideo | null;
   readonly audio: ProbedAudio | null;
 }
 
-export interface ProbedVideo {
+export interface ProbedVideo extends ShownAs {
   readonly codec: string;
   /** Pixels as they are shown: turned, and with square pixels. */
   readonly width: number;
   readonly height: number;
-  /** Frames a second; 0 for a picture. */
+  /** Frames a second; 0 for a picture, and where nothing says so. */
   readonly fps: number;
-  /** Degrees by which a player turns it: 0, 90, 180 or 270. */
-  readonly rotation: number;
   readonly seconds: number;
+  /** Whether the pictures themselves are said to last so long, not only the file that they are in. */
+  readonly isOwnLength: boolean;
   readonly isStill: boolean;
 }
 
@@ -58,24 +63,24 @@ export interface ProbedAudio {
   readonly seconds: number;
 }
 
-interface Stream {
+interface Stream extends DeclaredColors {
   readonly codec_type?: string;
   readonly codec_name?: string;
   readonly width?: number;
-  readonly height?: number;
   readonly sample_aspect_ratio?: string;
   readonly avg_frame_rate?: string;
   readonly r_frame_rate?: string;
   readonly duration?: string;
   readonly sample_rate?: string;
   readonly channels?: number;
-  readonly tags?: { readonly rotate?: string; readonly DURATION?: string };
+  readonly tags?: { readonly DURATION?: string };
   readonly side_data_list?: readonly { readonly rotation?: number }[];
   readonly disposition?: { readonly attached_pic?: number };
 }
 
 const SHOWN =
-  "format=duration,start_time,format_name:stream=codec_type,codec_name,width,height,sample_aspect_ratio,avg_frame_rate,r_frame_rate,duration,sample_rate,channels:stream_tags=rotate,DURATION:stream_side_data=rotation:stream_disposition=attached_pic";
+  "format=duration,start_time,format_name:stream=codec_type,codec_name,width,height,sample_aspect_ratio,avg_frame_rate,duration,sample_rate,channels," +
+  "pix_fmt,color_range,color_space,color_transfer,color_primaries:stream_tags=DURATION:stream_side_data=rotation:stream_disposition=attached_pic";
 
 interface ProbeOptions {
   /** How errors call it. Default: its path. */
@@ -90,12 +95,12 @@ export async function probe(
   path: string,
   { name = path, signal, isForeign = true }: ProbeOptions = {},
 ): Promise<Probed> {
-  const { probePath } = await requireFfmpeg();
+  const ffmpeg = await requireFfmpeg();
   const input = await inputArgs(path).catch((error: unknown) => {
     throw error instanceof FilmError ? new FilmError(error.code, `${name}: ${error.message}`) : error;
   });
   const args = ["-v", "error", "-of", "json", "-show_entries", SHOWN, ...input];
-  const { exitCode, stdout, stderr } = await runProgram(probePath, args, { timeoutMs: TIMEOUT_MS, signal });
+  const { exitCode, stdout, stderr } = await runProgram(ffmpeg.probePath, args, { timeoutMs: TIMEOUT_MS, signal });
   const damaged = (why: string) => new FilmError("CLIP_DAMAGED", `${name} is damaged: ${why}`);
   if (exitCode !== 0) throw damaged(plainError(stderr, path));
   const said = shownIn(stdout);
@@ -105,10 +110,14 @@ export async function probe(
     ({ codec_type, disposition }) => codec_type === "video" && disposition?.attached_pic !== 1,
   );
   const sound = streams.find(({ codec_type }) => codec_type === "audio");
+  for (const stream of [pictures, sound]) if (stream !== undefined) checkDecoder(stream, ffmpeg, name);
+  const { format_name: format = "", start_time: start } = said.format ?? {};
   const whole = Number(said.format?.duration ?? 0) || 0;
-  const isStill = /_pipe$/.test(said.format?.format_name ?? "");
-  const video = pictures === undefined ? null : videoFacts(pictures, isStill ? 0 : whole, isStill);
-  const audio = sound === undefined ? null : audioFacts(sound, whole);
+  const begins = Number(start ?? 0) || 0;
+  const isStill = isPictureFormat(format) || (await isStillMov(path));
+  const walked = { path, begins, format, signal };
+  const video = pictures === undefined ? null : await videoFacts(pictures, isStill ? 0 : whole, isStill, walked);
+  const audio = sound === undefined ? null : await audioFacts(sound, whole, walked);
   if (video === null && audio === null) throw damaged("it holds neither pictures nor sound");
   const pixels = video === null ? 1 : video.width * video.height;
   // The decoder says no size of what it does not decode.
@@ -118,7 +127,14 @@ export async function probe(
   if (!isStill && !(seconds > 0)) throw damaged("it has no length");
   const longest = Math.max(seconds, audio?.seconds ?? 0);
   if (isForeign && longest > mostSeconds()) throw tooLong(name, `is ${Math.round(longest)} s long`);
-  return { path, seconds, begins: Number(said.format?.start_time ?? 0) || 0, video, audio };
+  return { path, seconds, begins, isOpenEnded: /matroska/.test(format), video, audio };
+}
+
+/** What a build of ffmpeg cannot decode is no damage. */
+function checkDecoder({ codec_name: codec }: Stream, { decoders, path, version }: Ffmpeg, name: string): void {
+  if (codec === undefined || decoders.has(codec)) return;
+  const built = `${path} (${version}) was built without a decoder for it`;
+  throw new FilmError("CLIP_FORMAT", `${name} is coded as ${codec}, and ${built}. ${toInstall()}`);
 }
 
 interface Shown {
@@ -146,34 +162,53 @@ export function plainError(stderr: string, path?: string): string {
   return plain.replace(/^it: /, "").slice(0, 300);
 }
 
-function videoFacts(stream: Stream, whole: number, isStill: boolean): ProbedVideo {
-  const turned = Number(
-    stream.side_data_list?.find(({ rotation }) => rotation !== undefined)?.rotation ??
-      -Number(stream.tags?.rotate ?? 0),
-  );
-  const rotation = (((Math.round(-turned / 90) * 90) % 360) + 360) % 360;
+interface Walked {
+  readonly path: string;
+  readonly begins: number;
+  readonly format: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function videoFacts(stream: Stream, whole: number, isStill: boolean, walked: Walked): Promise<ProbedVideo> {
+  const rotation = stream.side_data_list?.find((data) => data.rotation !== undefined)?.rotation ?? 0;
+  const turn = isPictureFormat(walked.format) ? exifOrientation(await headOf(walked.path)) : 1;
   const [wide = 1, high = 1] = (stream.sample_aspect_ratio ?? "1:1").split(":").map(Number);
   const aspect = wide > 0 && high > 0 ? wide / high : 1;
   const [width, height] = [Math.round((stream.width ?? 0) * aspect), stream.height ?? 0];
-  const isAside = rotation % 180 !== 0;
+  const isAside = turn >= 5 || Math.round(rotation / 90) % 2 !== 0;
+  const own = lengthOf(stream);
   return {
     codec: stream.codec_name ?? "unknown",
     width: isAside ? height : width,
     height: isAside ? width : height,
-    fps: isStill ? 0 : ratio(stream.avg_frame_rate) || ratio(stream.r_frame_rate),
-    rotation,
-    seconds: isStill ? 0 : lengthOf(stream) || whole,
+    fps: isStill ? 0 : ratio(stream.avg_frame_rate),
+    seconds: isStill ? 0 : own || whole || (await packetSeconds("V:0", walked)),
+    isOwnLength: own > 0,
     isStill,
+    turn,
+    colors: colorsOf(stream, isStill),
   };
 }
 
-function audioFacts(stream: Stream, whole: number): ProbedAudio {
+/** Formats in which the length of a sound is guessed by its first frames, or is that of its first part. */
+const GUESSED = /^(?:mp3|aac|amr)$/;
+/** By which a length that is said may differ from the packets: coders of sound add some of their own. */
+const MOST_GUESSED_OFF = 0.1;
+
+async function audioFacts(stream: Stream, whole: number, walked: Walked): Promise<ProbedAudio> {
+  const stated = lengthOf(stream) || whole;
+  const heard = stated > 0 && !GUESSED.test(walked.format) ? stated : await packetSeconds("a:0", walked);
   return {
     codec: stream.codec_name ?? "unknown",
     sampleRate: Number(stream.sample_rate ?? 0),
     channels: stream.channels ?? 0,
-    seconds: lengthOf(stream) || whole,
+    seconds: Math.abs(heard - stated) > MOST_GUESSED_OFF ? heard : stated,
   };
+}
+
+async function packetSeconds(stream: "V:0" | "a:0", { path, begins, signal }: Walked): Promise<number> {
+  const { end, count } = await walkPackets(path, stream, { begins, signal });
+  return count === 0 ? 0 : end - Math.max(0, begins);
 }
 
 /** Matroska says it as a tag, `00:00:02.500000000`. */

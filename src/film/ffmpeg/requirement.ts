@@ -7,7 +7,7 @@ export type Requirement = NonNullable<TaskOptions["requires"]>;
 /** Filters that every ffmpeg of the last years has, unless it was built without. */
 const COMMON: readonly string[] = [
   "scale crop pad overlay fps tpad trim concat xfade fade format setsar setpts settb split gblur lutyuv zoompan thumbnail",
-  "colorchannelmixer aresample aformat apad atrim asetpts anullsrc acrossfade afade amix adelay volume",
+  "hflip vflip transpose sidedata setparams colorspace colorchannelmixer aresample aformat apad atrim asetpts anullsrc acrossfade afade amix adelay volume",
 ].flatMap((line) => line.split(" "));
 
 /** What functions need beside these. */

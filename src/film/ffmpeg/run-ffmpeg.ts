@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { closedWavBegin, readWavHeader } from "../../core/kit/wav-header.ts";
 import { requireFfmpeg } from "./abilities.ts";
 import { FilmError } from "./film-error.ts";
-import { inputArgs } from "./input-args.ts";
+import { inputArgs, isPictureFormat } from "./input-args.ts";
 import { plainError } from "./probe.ts";
 import { DEFAULT_TIMEOUT_MS, runProgram } from "./run-program.ts";
 
@@ -50,6 +50,12 @@ const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexa
 /** A frame that is broken is an error, and no grey picture. */
 const STRICT = ["-err_detect", "explode"];
 
+/**
+ * Pictures are turned by a filter, as versions of ffmpeg differ in what they know of it, and last for a second: a shorter one is none at
+ * a low frame rate.
+ */
+const STILL = ["-noautorotate", "-framerate", "1"];
+
 /** Runs ffmpeg; answers what it said. @throws FilmError that names the input which could not be read */
 export async function runFfmpeg(given: FfmpegCall): Promise<string> {
   await using closed = await closedInputs(given.inputs, given.target === null ? tmpdir() : dirname(given.target));
@@ -60,11 +66,11 @@ async function callFfmpeg(call: FfmpegCall): Promise<string> {
   const { path } = await requireFfmpeg();
   const { inputs, target, isVerbose = false, isStrict = true, maxBytes = MOST_BYTES } = call;
   const opened = await Promise.all(
-    inputs.map(async (input) => [
-      ...(isStrict ? STRICT : []),
-      ...(input.args ?? []),
-      ...(await inputArgs(input.path, input.demuxer)),
-    ]),
+    inputs.map(async (input) => {
+      const file = await inputArgs(input.path, input.demuxer);
+      const still = file.some((one) => isPictureFormat(one)) ? STILL : [];
+      return [...(isStrict ? STRICT : []), ...still, ...(input.args ?? []), ...file];
+    }),
   );
   const args = [
     ...["-hide_banner", "-nostdin", "-y", "-loglevel", isVerbose ? "info" : "error"],

@@ -1,8 +1,8 @@
-import { requireFfmpeg } from "../ffmpeg/abilities.ts";
+import { requireFfmpeg, toInstall } from "../ffmpeg/abilities.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
-import { inputArgs } from "../ffmpeg/input-args.ts";
+import { walkPackets } from "../ffmpeg/packets.ts";
 import { mostSeconds, type Probed, type ProbedVideo, plainError, probe, tooLong } from "../ffmpeg/probe.ts";
-import { runProgram } from "../ffmpeg/run-program.ts";
+import { hdrName, TONE_MAPPING } from "../ffmpeg/shown.ts";
 import { sizeFault } from "./size.ts";
 
 /** A clip with pictures; `seconds` is where its last frame ends, by the frames and not by the header. */
@@ -11,7 +11,6 @@ export interface Clip extends Probed {
   readonly video: ProbedVideo;
 }
 
-const TIMEOUT_MS = 20_000;
 /** Frames a second of what is read, at most. */
 const MOST_FPS = 120;
 /** Of the seconds that a film may have, what one frame may be shown for: two minutes of two hours. */
@@ -19,52 +18,53 @@ const MOST_OF_ONE_FRAME = 1 / 60;
 /** Where header and frames differ by more, the file is not whole, seconds. */
 const MOST_APART = 0.5;
 
-/** Opens a clip and walks through all of it without decoding. @throws FilmError where it is no whole film, or by its clock too long to be drawn */
+/**
+ * Opens a clip and walks through all of it without decoding. @throws FilmError where it is no whole film, cannot be drawn by the
+ * ffmpeg of this machine, or is by its clock too long to be
+ */
 export async function openClip(path: string, name: string, signal?: AbortSignal): Promise<Clip> {
   const probed = await probe(path, { name, signal });
   const { video } = probed;
   if (video === null) throw new FilmError("CLIP_DAMAGED", `${name} holds no pictures`);
+  await checkToneMapping(video, name);
   if (video.isStill) return { ...probed, name, video };
   const fault = sizeFault(video);
   if (fault !== null) throw new FilmError("CLIP_DAMAGED", `${name} is a film of ${fault}`);
-  const seconds = await pictureSeconds(probed, name, signal);
-  if (seconds < probed.seconds - MOST_APART) {
-    const said = `its pictures end at ${seconds.toFixed(1)} s of ${probed.seconds.toFixed(1)} s`;
+  const pictures = await walkPictures(probed, name, signal);
+  const stated = statedSeconds(probed, video);
+  const lacks = (stated ?? 0) - pictures.seconds > MOST_APART;
+  if (lacks && !probed.isOpenEnded) {
+    const said = `its pictures end at ${pictures.seconds.toFixed(1)} s of ${stated!.toFixed(1)} s`;
     throw new FilmError("CLIP_DAMAGED", `${name} is damaged: ${said}`);
   }
-  return { ...probed, name, video, seconds };
+  // A recorder adds a picture where something moves: the last one may have stood for long.
+  const seconds = lacks ? stated! : pictures.seconds;
+  const shown = { ...video, fps: video.fps || pictures.fps, seconds: lacks ? pictures.seconds : video.seconds };
+  return { ...probed, name, video: shown, seconds };
 }
 
-async function pictureSeconds(
-  { path, begins }: Probed,
-  name: string,
-  signal: AbortSignal | undefined,
-): Promise<number> {
-  const { probePath } = await requireFfmpeg();
-  const entries = ["-select_streams", "V:0", "-show_entries", "packet=pts_time,duration_time,flags", "-of", "csv=p=0"];
-  let [first, last, rest] = [Number.POSITIVE_INFINITY, 0, ""];
-  let [frames, shown, longest] = [0, begins, 0];
-  const onOutput = (text: string) => {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) {
-      const [at, duration, flags = ""] = line.split(",");
-      if (flags.includes("D") || !Number.isFinite(Number(at))) continue;
-      first = Math.min(first, Number(at));
-      frames += 1;
-      longest = Math.max(longest, Number(at) - shown, Number(duration) || 0);
-      shown = Math.max(shown, Number(at));
-      last = Math.max(last, Number(at) + (Number(duration) || 0));
-    }
-  };
-  const args = ["-v", "error", ...entries, ...(await inputArgs(path))];
-  const { exitCode, stderr } = await runProgram(probePath, args, { timeoutMs: TIMEOUT_MS, signal, onOutput });
-  const isCut = /partial file|prematurely|truncat|corrupt|invalid/i.test(stderr);
-  if (exitCode !== 0 || isCut) throw new FilmError("CLIP_DAMAGED", `${name} is damaged: ${plainError(stderr, path)}`);
-  if (!(last > first)) throw new FilmError("CLIP_DAMAGED", `${name} is damaged: it holds no pictures`);
+/** How long the pictures are said to be; null where only the whole is said, which may be that of a longer sound. */
+function statedSeconds({ audio }: Probed, { seconds, isOwnLength }: ProbedVideo): number | null {
+  return isOwnLength || audio === null ? seconds : null;
+}
+
+async function checkToneMapping({ colors }: ProbedVideo, name: string): Promise<void> {
+  const hdr = hdrName(colors);
+  const { filters, path, version } = await requireFfmpeg();
+  const lacking = TONE_MAPPING.filter((one) => !filters.has(one));
+  if (hdr === null || lacking.length === 0) return;
+  const built = `${path} (${version}) was built without ${lacking.join(" and ")}, which it takes to show it as others`;
+  throw new FilmError("FFMPEG_MISSING", `${name} is HDR (${hdr}), and ${built}. ${toInstall()}`);
+}
+
+async function walkPictures({ path, begins }: Probed, name: string, signal: AbortSignal | undefined) {
+  const { first, end, count, longest, fault } = await walkPackets(path, "V:0", { begins, signal });
+  if (fault !== null) throw new FilmError("CLIP_DAMAGED", `${name} is damaged: ${plainError(fault, path)}`);
+  if (!(end > first)) throw new FilmError("CLIP_DAMAGED", `${name} is damaged: it holds no pictures`);
   const most = mostSeconds();
   if (longest > most * MOST_OF_ONE_FRAME) throw tooLong(name, `shows one picture for ${Math.round(longest)} s`);
-  if (last - begins > most) throw tooLong(name, `is ${Math.round(last - begins)} s long`);
-  if (frames > most * MOST_FPS) throw tooLong(name, `has ${frames} frames`);
-  return last - Math.max(0, first);
+  if (end - begins > most) throw tooLong(name, `is ${Math.round(end - begins)} s long`);
+  if (count > most * MOST_FPS) throw tooLong(name, `has ${count} frames`);
+  const seconds = end - Math.max(0, first);
+  return { seconds, fps: count / seconds };
 }

@@ -1,3 +1,4 @@
+import { type ShownAs, shownFilter } from "../ffmpeg/shown.ts";
 import { even, type Pixels, scaleFilter } from "./size.ts";
 
 /**
@@ -10,28 +11,30 @@ export type Fit = "crop" | "pad" | "blur";
 const ALIKE = 0.01;
 
 /**
- * Filters that fit pictures of one size, as they are shown, into a frame. `label` is for the names of what is between them,
+ * Filters that show decoded pictures as players do, and fit them into a frame. `label` is for the names of what is between them,
  * and is of this graph alone.
  */
 export function fitFilter(
-  from: Pixels,
+  from: Pixels & ShownAs,
   to: Pixels,
   { fit, label }: { readonly fit: Fit; readonly label: string },
 ): string {
   const frame = `${to.width}:${to.height}`;
   const [is, shall] = [from.width / from.height, to.width / to.height];
-  if (Math.abs(is / shall - 1) < ALIKE) return `scale=${frame},setsar=1`;
+  const most = Math.max(to.width / from.width, to.height / from.height);
+  const around = scaled(from, most, null);
+  const shown = shownFilter(from, most < 1 ? scaleFilter(around) : undefined);
+  if (Math.abs(is / shall - 1) < ALIKE) return `${shown},scale=${frame},setsar=1`;
   const inside = scaled(from, Math.min(to.width / from.width, to.height / from.height), to);
-  const around = scaled(from, Math.max(to.width / from.width, to.height / from.height), null);
-  if (fit === "crop") return `${scaleFilter(around)},crop=${frame},setsar=1`;
+  if (fit === "crop") return `${shown},${scaleFilter(around)},crop=${frame},setsar=1`;
   const small = `${scaleFilter(inside)},setsar=1`;
-  if (fit === "pad") return `${small},pad=${frame}:(ow-iw)/2:(oh-ih)/2`;
+  if (fit === "pad") return `${shown},${small},pad=${frame}:(ow-iw)/2:(oh-ih)/2`;
   // Blurred at an eighth of the size, which looks the same and takes a fraction of the time.
   const [wide, high] = [even(to.width / 8), even(to.height / 8)];
   const back = scaled(from, Math.max(wide / from.width, high / from.height), null);
   const blurred = `${scaleFilter(back)},crop=${wide}:${high},gblur=sigma=5,lutyuv=y=val*0.85,scale=${frame},setsar=1`;
   const [a, b, c, d] = ["a", "b", "c", "d"].map((one) => `[${label}${one}]`);
-  return `split${a}${b};${a}${blurred}${c};${b}${small}${d};${c}${d}overlay=(W-w)/2:(H-h)/2`;
+  return `${shown},split${a}${b};${a}${blurred}${c};${b}${small}${d};${c}${d}overlay=(W-w)/2:(H-h)/2`;
 }
 
 function scaled(from: Pixels, factor: number, most: Pixels | null): Pixels {

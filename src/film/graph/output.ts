@@ -1,5 +1,12 @@
 import { requireFfmpeg } from "../ffmpeg/abilities.ts";
 import { videoEncoder } from "../ffmpeg/encoders.ts";
+import type { ProbedAudio } from "../ffmpeg/probe.ts";
+import { isPlain } from "../ffmpeg/shown.ts";
+import type { Clip } from "./clip.ts";
+import { fitFilter } from "./fit.ts";
+import { ALIKE_SECONDS } from "./length.ts";
+import { rateOf } from "./rate.ts";
+import { pixelsOf } from "./size.ts";
 
 /** Samples a second of every sound that is made. */
 export const SAMPLE_RATE = 48_000;
@@ -12,5 +19,31 @@ export const SOUND_ARGS: readonly string[] = ["-c:a", "aac", "-b:a", "192k", "-a
 /** How films are written: by the best encoder here, to be played while they load. */
 export async function filmArgs(): Promise<{ readonly args: readonly string[]; readonly encoder: string }> {
   const { name, args } = videoEncoder(await requireFfmpeg());
-  return { args: ["-c:v", name, ...args, "-pix_fmt", "yuv420p", "-movflags", "+faststart"], encoder: name };
+  const form = ["-pix_fmt", "yuv420p", ...COLORS, "-movflags", "+faststart"];
+  return { args: ["-c:v", name, ...args, ...form], encoder: name };
+}
+
+const COLORS = [
+  ...["-color_range", "tv", "-colorspace", "bt709"],
+  ...["-color_primaries", "bt709", "-color_trc", "bt709"],
+];
+
+/** The sound of a film that stays as it is, or in the form that players of MP4 take. */
+export function soundOf({ audio }: { readonly audio: ProbedAudio | null }): readonly string[] {
+  return ["-map", "0:a:0?", ...(/^(?:aac|mp3)$/.test(audio?.codec ?? "aac") ? ["-c:a", "copy"] : SOUND_ARGS)];
+}
+
+/**
+ * The pictures of a film that is to last so long, as they are coded; coded anew where it is longer or shorter, or where players of MP4 do
+ * not take them, or in other colours than those of all films that are made.
+ */
+export async function picturesOf({ seconds, video }: Clip, shall: number): Promise<readonly string[]> {
+  const isFit = /^(?:h264|hevc|av1|mpeg4)$/.test(video.codec) && isPlain(video);
+  if (isFit && Math.abs(shall - seconds) < ALIKE_SECONDS)
+    return ["-map", "0:V:0", "-c:v", "copy", "-movflags", "+faststart"];
+  const rate = rateOf(video.fps);
+  const held = `tpad=stop_mode=clone:stop_duration=${Math.max(0, shall - seconds) + 1}`;
+  const whole = fitFilter(video, pixelsOf(undefined, undefined, video), { fit: "pad", label: "p" });
+  const filter = `[0:V:0]fps=${rate.text}:start_time=0,${held},trim=end_frame=${Math.round(shall * rate.fps)},${whole}[pictures]`;
+  return ["-filter_complex", filter, "-map", "[pictures]", ...(await filmArgs()).args, "-r", rate.text];
 }

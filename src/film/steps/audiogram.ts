@@ -3,7 +3,9 @@ import { any, checkOptions, color, format, size } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
+import { FROM_RGB } from "../ffmpeg/shown.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
+import { openClip } from "../graph/clip.ts";
 import { fitFilter } from "../graph/fit.ts";
 import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
 import { type Format, pixelsOf, type Size } from "../graph/size.ts";
@@ -29,7 +31,7 @@ export function audiogram(task: Task, name: string, sound: Media<"audio">, optio
     { sound, ...own },
     {
       files: { film: "video" },
-      version: "1",
+      version: "2",
       needs: ["waves"],
       step,
       make: (given, context) => audiogramFile(given as unknown as Given, context),
@@ -51,10 +53,9 @@ async function audiogramFile(given: Given, { signal, progress, file }: TaskConte
   const { size = "1080p", format = "1:1", color = "#ffffff" } = given;
   const [sound, picture] = await Promise.all([
     probe(given.sound.path, { name: "the sound", signal }),
-    probe(given.picture.path, { name: "the picture", signal }),
+    openClip(given.picture.path, "the picture", signal),
   ]);
   if (sound.audio === null) throw new FilmError("CLIP_DAMAGED", "the sound holds none");
-  if (picture.video === null) throw new FilmError("CLIP_DAMAGED", "the picture holds none");
   const pixels = pixelsOf(size, format, picture.video);
   const frames = Math.round(sound.audio.seconds * FPS);
   const seconds = frames / FPS;
@@ -62,7 +63,7 @@ async function audiogramFile(given: Given, { signal, progress, file }: TaskConte
   const graph = [
     `[1:V:0]fps=${FPS}:start_time=0,${fitFilter(picture.video, pixels, { fit: "crop", label: "p" })},format=yuv420p,tpad=stop_mode=clone:stop_duration=${seconds + 1},trim=end_frame=${frames}[back]`,
     `[0:a:0]${PLAIN_SOUND},apad,atrim=end_sample=${Math.round(seconds * SAMPLE_RATE)},asplit[sound][shown]`,
-    `[shown]pan=mono|c0=0.5*c0+0.5*c1,volume=6dB,showwaves=s=${wide}x${high}:mode=cline:rate=${FPS}:colors=${color.replace("#", "0x")}:draw=full:scale=sqrt,format=rgba[wave]`,
+    `[shown]pan=mono|c0=0.5*c0+0.5*c1,volume=6dB,showwaves=s=${wide}x${high}:mode=cline:rate=${FPS}:colors=${color.replace("#", "0x")}:draw=full:scale=sqrt,format=rgba,${FROM_RGB},format=yuva420p[wave]`,
     `[back][wave]overlay=0:H*0.78-h/2:shortest=0:eof_action=repeat,trim=end_frame=${frames}[film]`,
   ];
   await runFfmpeg({

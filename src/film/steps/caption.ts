@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { knownText, type LocalFile, type Media, type OrValue, type TaskContext } from "../../core/define/index.ts";
 import { alignLines, alignWords, type TimedWord } from "../captions/align.ts";
 import { ass, cueEvents, type LetterStyle } from "../captions/ass.ts";
+import { sentencesOf } from "../captions/breaks.ts";
 import { assFilter, fontsDrawn } from "../captions/burn.ts";
 import { type Cue, cuesOf, limitsFor } from "../captions/cues.ts";
 import { srt, vtt } from "../captions/files.ts";
@@ -13,7 +14,9 @@ import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { type Clip, openClip } from "../graph/clip.ts";
-import { filmArgs } from "../graph/output.ts";
+import { fitFilter } from "../graph/fit.ts";
+import { filmArgs, picturesOf, soundOf } from "../graph/output.ts";
+import { pixelsOf } from "../graph/size.ts";
 
 /** What is said, and where it is heard. */
 export interface SpokenLine {
@@ -32,7 +35,7 @@ export interface CaptionOptions extends StepFields {
   readonly style?: LetterStyle;
   /** Drawn into the pictures; false: a track of the film, which players show on request. Default true. */
   readonly burn?: boolean;
-  /** Letters of a line at most; two lines are shown at once. Default: by the shape of the film. */
+  /** Letters of a line at most, of which wide ones count more; two lines are shown at once. Default: as many as fit, at most 42. */
   readonly letters?: number;
 }
 
@@ -63,7 +66,7 @@ export function caption(task: Task, name: string, film: Media<"video">, options:
     { film, ...own, lines },
     {
       files: { film: "video", "captions.srt": "text", "captions.vtt": "text" },
-      version: "3",
+      version: "4",
       ...(own.burn === false
         ? {}
         : { letters: { texts: knownTexts(lines as readonly SpokenLine[]), style: own.style ?? {} } }),
@@ -107,7 +110,7 @@ interface Given {
 async function captionFile(given: Given, context: TaskContext): Promise<Captioned> {
   const film = await openClip(given.film.path, "the film", context.signal);
   const timed = await timeLines(given.lines, film, context);
-  const limits = given.letters === undefined ? limitsFor(film.video, given.style?.size) : { letters: given.letters };
+  const limits = limitsFor(film.video, { size: given.style?.size, most: given.letters });
   const cues = timed.flatMap((words) => cuesOf(words, limits));
   if (cues.length === 0) throw new FilmError("FILM_INPUT", "there is nothing to caption: the script is empty");
   await writeFile(context.file("captions.srt"), srt(cues));
@@ -158,21 +161,18 @@ async function speechOf(file: { readonly path: string; readonly name: string }, 
   return speech;
 }
 
-/** Sentences of a script, each a line. */
-export function sentencesOf(script: string): readonly string[] {
-  return (script.match(/[^.!?…。！？\n]+(?:[.!?…。！？]+["'”’)]*|\n|$)/gu) ?? [])
-    .map((one) => one.trim())
-    .filter((one) => one !== "");
-}
-
 async function burned(film: Clip, cues: readonly Cue[], style: LetterStyle, context: TaskContext) {
   const { folder, signal, progress, file } = context;
   await checkLetters({ texts: cues.map(({ text }) => text), style }, signal);
-  const script = ass(cueEvents(cues, style), { pixels: film.video, style });
+  const pixels = pixelsOf(undefined, undefined, film.video);
+  const script = ass(cueEvents(cues, style), { pixels, style });
   const filter = await assFilter(script, style, folder);
   const said = await runFfmpeg({
     inputs: [film],
-    args: ["-vf", `setsar=1,${filter}`, "-map", "0:V:0", "-map", "0:a:0?", "-c:a", "copy", ...(await filmArgs()).args],
+    args: [
+      ...["-filter_complex", `[0:V:0]${fitFilter(film.video, pixels, { fit: "pad", label: "f" })},${filter}[film]`],
+      ...["-map", "[film]", ...soundOf(film), ...(await filmArgs()).args],
+    ],
     target: file("film"),
     seconds: film.seconds,
     signal,
@@ -183,24 +183,11 @@ async function burned(film: Clip, cues: readonly Cue[], style: LetterStyle, cont
   return fontsDrawn(said);
 }
 
-/** Nothing is drawn; the pictures stay as they are coded. */
+/** Nothing is drawn; the pictures stay as they are coded, where that is fit for all players. */
 async function asTrack(film: Clip, { file, signal }: TaskContext): Promise<readonly string[]> {
   await runFfmpeg({
     inputs: [film, { path: file("captions.srt"), name: "the captions", demuxer: "srt" }],
-    args: [
-      "-map",
-      "0:V:0",
-      "-map",
-      "0:a:0?",
-      "-map",
-      "1:s:0",
-      "-c",
-      "copy",
-      "-c:s",
-      "mov_text",
-      "-movflags",
-      "+faststart",
-    ],
+    args: [...(await picturesOf(film, film.seconds)), ...soundOf(film), "-map", "1:s:0", "-c:s", "mov_text"],
     target: file("film"),
     signal,
   });

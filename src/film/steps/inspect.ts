@@ -146,7 +146,7 @@ async function takeFrames(
   const found = await probe(path, { name: "what was made", signal });
   if (found.video === null) throw new FilmError("FILM_INPUT", "it has no pictures to judge");
   const flaws = await findFlaws({ path, signal }, checks);
-  const frames = await framesOf(found, signal);
+  const frames = await framesOf(found, found.video, signal);
   // A still picture of a model whose kind only the service knows is one frame, where a film has three.
   for (const [index, file] of names.entries()) await writeFile(context.file(file), frames[index] ?? frames[0]!);
   return { flaws };

@@ -7,11 +7,10 @@ import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { type Clip, openClip } from "../graph/clip.ts";
-import { ALIKE_SECONDS, filmSeconds, LENGTH, type Length, lengthNote } from "../graph/length.ts";
+import { filmSeconds, LENGTH, type Length, lengthNote } from "../graph/length.ts";
 import { type Loudness, loudnessFilter, measureLoudness } from "../graph/loudness.ts";
 import { type Layer, mixGraph } from "../graph/mix-graph.ts";
-import { filmArgs, SOUND_ARGS } from "../graph/output.ts";
-import { rateOf } from "../graph/rate.ts";
+import { picturesOf, SOUND_ARGS } from "../graph/output.ts";
 
 /** A sound, or one with its place and level. */
 export type Sound =
@@ -88,7 +87,7 @@ export function mix(task: Task, name: string, film: Media<"video">, options: Mix
   const input = { film, ...sounds, ...rest };
   return filmTask(task, name, input, {
     files: { film: "video" },
-    version: "2",
+    version: "3",
     needs: ["loudness"],
     step,
     foresee: foreseenMix,
@@ -144,12 +143,12 @@ async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
     signal,
     onProgress: (fraction) => context.progress(fraction / 2),
   });
-  const pictures = await pictureArgs(film, seconds);
+  const pictures = await picturesOf(film, seconds);
   const target = context.file("film");
   const write = (filter: string) =>
     runFfmpeg({
       inputs: [film, { path: mixed, name: "the mix" }],
-      args: ["-map", "0:V:0", "-map", "1:a:0", "-af", filter, ...pictures, ...SOUND_ARGS],
+      args: [...pictures, "-map", "1:a:0", "-af", filter, ...SOUND_ARGS],
       target,
       seconds,
       signal,
@@ -181,15 +180,6 @@ async function layersOf({ voice, music, effects, own = 0 }: Given, film: Clip, s
   if (layers.length === 0)
     throw new FilmError("FILM_INPUT", "there is nothing to mix: the film has no sound, and none was given");
   return { inputs, layers, voices: spoken.map(({ at }) => at), end: ends.length === 0 ? null : Math.max(...ends) };
-}
-
-/** Pictures as they are coded; coded anew where they end later or earlier. */
-async function pictureArgs({ seconds, video }: Clip, shall: number): Promise<readonly string[]> {
-  if (Math.abs(shall - seconds) < ALIKE_SECONDS) return ["-c:v", "copy", "-movflags", "+faststart"];
-  const rate = rateOf(video.fps);
-  const held = `tpad=stop_mode=clone:stop_duration=${Math.max(0, shall - seconds) + 1}`;
-  const filter = `fps=${rate.text}:start_time=0,${held},trim=end_frame=${Math.round(shall * rate.fps)}`;
-  return ["-vf", filter, ...(await filmArgs()).args, "-r", rate.text];
 }
 
 /** A limiter takes loudness away again: that much is given back, so often. */

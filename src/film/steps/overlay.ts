@@ -16,15 +16,15 @@ import {
   unfit,
 } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
-import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
+import { laidOverFilter } from "../ffmpeg/shown.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { type Clip, openClip } from "../graph/clip.ts";
 import { type Fit, fitFilter } from "../graph/fit.ts";
 import { type Box, type Corner, logoBox } from "../graph/layout.ts";
 import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
 import { EARLY, rateOf } from "../graph/rate.ts";
-import { scaleFilter } from "../graph/size.ts";
+import { pixelsOf, scaleFilter } from "../graph/size.ts";
 
 export interface Logo {
   readonly picture: Media<"image">;
@@ -78,7 +78,7 @@ export function overlay(task: Task, name: string, film: Media<"video">, options:
     { film, ...own },
     {
       files: { film: "video" },
-      version: "2",
+      version: "3",
       letters: own.lowerThird && lettersOf(own.lowerThird),
       step,
       make: (given, context) => overlayFile(given as unknown as Given, context),
@@ -153,11 +153,12 @@ interface Graph {
 }
 
 async function graphOf({ logo, lowerThird, endCard }: Given, clip: Clip, context: TaskContext): Promise<Graph> {
-  const { video } = clip;
-  const rate = rateOf(video.fps);
+  const video = pixelsOf(undefined, undefined, clip.video);
+  const rate = rateOf(clip.video.fps);
   // Ended by trim and not by the file: at a file's own end the filters fps and xfade give one frame more.
   const frames = Math.round(clip.seconds * rate.fps);
-  const plain = `fps=${rate.text}:start_time=0,tpad=stop_mode=clone:stop=2,trim=end_frame=${frames},scale=${video.width}:${video.height},setsar=1,format=yuv420p`;
+  const whole = fitFilter(clip.video, video, { fit: "pad", label: "w" });
+  const plain = `fps=${rate.text}:start_time=0,tpad=stop_mode=clone:stop=2,trim=end_frame=${frames},${whole},format=yuv420p`;
   let graph: Graph = { inputs: [clip], chains: [`[0:V:0]${plain}[base]`], last: "base", seconds: frames / rate.fps };
   const lower = lowerThird && { at: 0.5, seconds: 4, style: {}, ...lowerThird };
   const plate = lower && placeLowerThird(video, lower).box;
@@ -180,11 +181,11 @@ async function withLogo(
   lowerThird: Box | undefined,
   { clip, context }: { readonly clip: Clip; readonly context: TaskContext },
 ): Promise<Graph> {
-  const { video } = await picture(logo.picture, "the logo", context.signal);
+  const { video } = await openClip(logo.picture.path, "the logo", context.signal);
   const { corner, width, opacity = 1 } = logo;
   const box = logoBox(clip.video, { corner, width, picture: video, lowerThird });
   const chains = [
-    `[${graph.inputs.length}:V:0]format=rgba,${scaleFilter(box)},colorchannelmixer=aa=${opacity}[logo]`,
+    `[${graph.inputs.length}:V:0]${laidOverFilter(video, scaleFilter(box), opacity)}[logo]`,
     `[${graph.last}][logo]overlay=${box.x}:${box.y}[branded]`,
   ];
   const inputs = [...graph.inputs, { path: logo.picture.path, name: "the logo" }];
@@ -193,7 +194,7 @@ async function withLogo(
 
 async function withCard(graph: Graph, card: OnDisk<EndCard>, clip: Clip, { signal }: TaskContext): Promise<Graph> {
   const { seconds: shown = SHOWN.seconds, fade = SHOWN.fade } = card;
-  const { video } = await picture(card.picture, "the end card", signal);
+  const { video } = await openClip(card.picture.path, "the end card", signal);
   const rate = rateOf(clip.video.fps);
   const blend = Math.max(1, Math.round(fade * rate.fps)) / rate.fps;
   if (blend >= clip.seconds || blend >= shown)
@@ -207,12 +208,6 @@ async function withCard(graph: Graph, card: OnDisk<EndCard>, clip: Clip, { signa
   ];
   const inputs = [...graph.inputs, { path: card.picture.path, name: "the end card" }];
   return { inputs, chains: [...graph.chains, ...chains], last: "carded", seconds: graph.seconds + shown - blend };
-}
-
-async function picture({ path }: LocalFile, name: string, signal: AbortSignal) {
-  const { video } = await probe(path, { name, signal });
-  if (video === null) throw new FilmError("CLIP_DAMAGED", `${name} is no picture`);
-  return { video };
 }
 
 function lettersOf({ title, subtitle, style = {} }: LowerThird): Letters {

@@ -4,7 +4,7 @@ import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { openClip } from "../graph/clip.ts";
 import { type Fit, fitFilter } from "../graph/fit.ts";
-import { filmArgs } from "../graph/output.ts";
+import { filmArgs, soundOf } from "../graph/output.ts";
 import { type Format, formatName, type Pixels, pixelsOf, type Size } from "../graph/size.ts";
 
 export interface ReframeOptions<F extends Format = Format> extends StepFields {
@@ -36,7 +36,7 @@ export function reframe<F extends Format>(task: Task, name: string, film: Media<
       { film, format, ...rest },
       {
         files: { film: "video" },
-        version: "1",
+        version: "2",
         step,
         make: (given, context) => reframeFile(given as unknown as Given, context),
       },
@@ -58,7 +58,7 @@ async function reframeFile({ film, format, size, fit = "crop" }: Given, context:
   const filter = `[0:V:0]${fitFilter(clip.video, pixels, { fit, label: "f" })}[film]`;
   await runFfmpeg({
     inputs: [clip],
-    args: ["-filter_complex", filter, "-map", "[film]", "-map", "0:a:0?", "-c:a", "copy", ...(await filmArgs()).args],
+    args: ["-filter_complex", filter, "-map", "[film]", ...soundOf(clip), ...(await filmArgs()).args],
     target: file("film"),
     seconds: clip.seconds,
     signal,

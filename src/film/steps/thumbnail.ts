@@ -1,6 +1,7 @@
 import type { LocalFile, Media, OrValue, TaskContext } from "../../core/define/index.ts";
 import { checkOptions, fit, format, seconds, size } from "../check-options.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
+import { AS_RGB } from "../ffmpeg/shown.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { openClip } from "../graph/clip.ts";
 import { type Fit, fitFilter } from "../graph/fit.ts";
@@ -25,7 +26,7 @@ export function thumbnail(task: Task, name: string, film: Media<"video">, option
     { film, ...own },
     {
       files: { picture: "image" },
-      version: "2",
+      version: "3",
       step,
       make: (given, context) => pictureFile(given as unknown as Given, context),
     },
@@ -60,7 +61,7 @@ async function pictureFile(given: Given, { signal, file }: TaskContext): Promise
   await runFfmpeg({
     inputs: [{ ...clip, args: start > 0 ? ["-ss", String(start)] : [] }],
     args: [
-      ...["-filter_complex", `[0:V:0]${best}${fitFilter(clip.video, pixels, { fit, label: "f" })}[picture]`],
+      ...["-filter_complex", `[0:V:0]${best}${fitFilter(clip.video, pixels, { fit, label: "f" })},${AS_RGB}[picture]`],
       ...["-map", "[picture]", "-frames:v", "1", "-update", "1", "-c:v", "png"],
     ],
     target: file("picture"),

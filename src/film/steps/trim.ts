@@ -4,8 +4,10 @@ import { FilmError } from "../ffmpeg/film-error.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { openClip } from "../graph/clip.ts";
+import { fitFilter } from "../graph/fit.ts";
 import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
 import { rateOf } from "../graph/rate.ts";
+import { pixelsOf } from "../graph/size.ts";
 
 export interface TrimOptions extends StepFields {
   /** Second at which it begins. Default 0. */
@@ -27,7 +29,7 @@ export function trim(task: Task, name: string, film: Media<"video">, options: Tr
     { film, ...own },
     {
       files: { film: "video" },
-      version: "1",
+      version: "2",
       step,
       make: (given, context) => trimFile(given as unknown as Given, context),
     },
@@ -48,7 +50,8 @@ async function trimFile({ film, from = 0, to }: Given, { signal, progress, file 
   const rate = rateOf(clip.video.fps);
   const [first, last] = [Math.round(from * rate.fps), Math.round(end * rate.fps)];
   const samples = (frame: number) => Math.round((frame / rate.fps) * SAMPLE_RATE);
-  const pictures = `[0:V:0]fps=${rate.text}:start_time=0,trim=start_frame=${first}:end_frame=${last},setpts=PTS-STARTPTS,setsar=1,format=yuv420p[film]`;
+  const whole = fitFilter(clip.video, pixelsOf(undefined, undefined, clip.video), { fit: "pad", label: "f" });
+  const pictures = `[0:V:0]fps=${rate.text}:start_time=0,trim=start_frame=${first}:end_frame=${last},setpts=PTS-STARTPTS,${whole},format=yuv420p[film]`;
   const sound = `[0:a:0]${PLAIN_SOUND},apad,atrim=start_sample=${samples(first)}:end_sample=${samples(last)},asetpts=PTS-STARTPTS[sound]`;
   const hasSound = clip.audio !== null;
   const seconds = (last - first) / rate.fps;

@@ -49,7 +49,8 @@ export async function colorAt(
     "-frames:v",
     "1",
     "-vf",
-    `crop=${crop},scale=1:1:flags=area,format=rgb24`,
+    // ffmpeg scales and converts in one step by another matrix.
+    `crop=${crop},format=gbrp,scale=1:1:flags=area,format=rgb24`,
   ];
   const { stdout } = await promisify(execFile)("ffmpeg", [...args, "-f", "rawvideo", "-"], { encoding: "buffer" });
   return [stdout[0]!, stdout[1]!, stdout[2]!];

@@ -160,7 +160,9 @@ async function namedCopy({ name, step, output: { copy } }: UnplacedOutput, { sta
   const { sha256, contentType } = copy!;
   const marked = await plannedMark(state, { step, copy: copy! }, media);
   const placedSha256 = marked?.preview.status === "marked" ? marked.preview.sha256 : sha256;
-  const file = `${name}${fileExtension(contentType)}`;
+  const ending = fileExtension(contentType);
+  // Subtitles whose name says what they are lie beside the film of that name.
+  const file = name.toLowerCase().endsWith(ending) ? name : `${name}${ending}`;
   return { sha256, name: file, placedSha256, marked, ...(marked && { mark: marked.mark }) };
 }
 

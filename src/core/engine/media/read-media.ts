@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { extname } from "node:path";
+import { exifOrientation } from "../../kit/exif-orientation.ts";
 import type { FileKind } from "../../plan/plan.ts";
 import type { Answered, MediaFacts, Question, StatedFacts } from "./media-reader.ts";
 import { Bytes } from "./whole/bytes.ts";
@@ -70,10 +71,11 @@ const TEXT_TYPES: Readonly<Record<string, string>> = { ".srt": "application/x-su
 async function imageFacts(path: string, contentType: string): Promise<Facts> {
   const { imageSize } = await import("image-size");
   using file = new Bytes(path);
-  const { width, height, orientation = 1 } = imageSize(file.head(HEAD_BYTES));
+  const head = file.head(HEAD_BYTES);
+  const { width, height } = imageSize(head);
   if (width === 0 || height === 0) return { fault: `it holds ${contentType} without a size` };
-  // From 5 on, EXIF turns the picture on its side.
-  return { is: { ...NONE, contentType, ...(orientation < 5 ? { width, height } : { width: height, height: width }) } };
+  const isAside = exifOrientation(Buffer.from(head)) >= 5;
+  return { is: { ...NONE, contentType, ...(isAside ? { width: height, height: width } : { width, height }) } };
 }
 
 async function timedFacts(path: string, kind: "audio" | "video", contentType: string): Promise<Facts> {

@@ -1,0 +1,62 @@
+/** How a picture is to be turned before it is shown, as EXIF counts: 1 is upright; from 5 on it lies on its side. */
+export type Orientation = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
+
+/** The orientation that the EXIF data of a JPEG, PNG or WebP say; 1 where they say none. `bytes`: the file, or its begin. */
+export function exifOrientation(bytes: Buffer): Orientation {
+  const exif = exifIn(bytes);
+  return exif === null ? 1 : orientationIn(exif);
+}
+
+const text = (bytes: Buffer, at: number, length: number) => bytes.toString("latin1", at, at + length);
+
+/** EXIF's block, from its byte order on. */
+function exifIn(bytes: Buffer): Buffer | null {
+  if (text(bytes, 0, 2) === "\xff\xd8") return jpegExif(bytes);
+  if (text(bytes, 0, 4) === "\x89PNG") return chunk(bytes, { from: 8, type: "eXIf", typeAt: 4, sizeAt: 0, around: 12 });
+  if (text(bytes, 0, 4) !== "RIFF" || text(bytes, 8, 4) !== "WEBP") return null;
+  const found = chunk(bytes, { from: 12, type: "EXIF", typeAt: 0, sizeAt: 4, around: 8 });
+  return found !== null && text(found, 0, 6) === "Exif\0\0" ? found.subarray(6) : found;
+}
+
+function jpegExif(bytes: Buffer): Buffer | null {
+  for (let at = 2; at + 10 <= bytes.length && bytes[at] === 0xff && bytes[at + 1] !== 0xda; ) {
+    const size = bytes.readUInt16BE(at + 2);
+    if (bytes[at + 1] === 0xe1 && text(bytes, at + 4, 6) === "Exif\0\0") return bytes.subarray(at + 10, at + 2 + size);
+    at += 2 + size;
+  }
+  return null;
+}
+
+interface Chunks {
+  readonly from: number;
+  readonly type: string;
+  readonly typeAt: number;
+  readonly sizeAt: number;
+  /** Bytes of a chunk beside its own. */
+  readonly around: number;
+}
+
+/** A PNG counts the larger end first, and pads nothing. */
+function chunk(bytes: Buffer, { from, type, typeAt, sizeAt, around }: Chunks): Buffer | null {
+  for (let at = from; at + 8 <= bytes.length; ) {
+    const size = sizeAt === 0 ? bytes.readUInt32BE(at) : bytes.readUInt32LE(at + sizeAt);
+    if (text(bytes, at + typeAt, 4) === type) return bytes.subarray(at + 8, at + 8 + size);
+    at += around + size + (sizeAt === 0 ? 0 : size % 2);
+  }
+  return null;
+}
+
+const ORIENTATION = 0x112;
+
+function orientationIn(exif: Buffer): Orientation {
+  const isLittle = text(exif, 0, 2) === "II";
+  if (exif.length < 14 || (!isLittle && text(exif, 0, 2) !== "MM")) return 1;
+  const u16 = (at: number) => (at + 2 > exif.length ? 0 : isLittle ? exif.readUInt16LE(at) : exif.readUInt16BE(at));
+  const first = isLittle ? exif.readUInt32LE(4) : exif.readUInt32BE(4);
+  for (let index = 0; index < u16(first); index++) {
+    const at = first + 2 + 12 * index;
+    const value = u16(at + 8);
+    if (u16(at) === ORIENTATION) return value >= 1 && value <= 8 ? (value as Orientation) : 1;
+  }
+  return 1;
+}

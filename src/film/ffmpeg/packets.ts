@@ -1,0 +1,49 @@
+import { requireFfmpeg } from "./abilities.ts";
+import { inputArgs } from "./input-args.ts";
+import { runProgram } from "./run-program.ts";
+
+const TIMEOUT_MS = 20_000;
+
+/** What the packets of a stream say, without decoding them; seconds, by the clock of the file. */
+export interface Packets {
+  readonly first: number;
+  /** Where the last one ends. */
+  readonly end: number;
+  readonly count: number;
+  /** For which one is shown or heard at most. */
+  readonly longest: number;
+  /** What ffprobe said of the file; null: it got through it. */
+  readonly fault: string | null;
+}
+
+/** Walks through the pictures (`V:0`) or the sound (`a:0`) of a file. `begins`: from when it is shown. */
+export async function walkPackets(
+  path: string,
+  stream: "V:0" | "a:0",
+  { begins, signal }: { readonly begins: number; readonly signal?: AbortSignal | undefined },
+): Promise<Packets> {
+  const { probePath } = await requireFfmpeg();
+  const entries = ["-select_streams", stream, "-show_entries", "packet=pts_time,duration_time,flags", "-of", "csv=p=0"];
+  let [first, last, ends, rest] = [Number.POSITIVE_INFINITY, 0, 0, ""];
+  let [count, shown, longest] = [0, begins, 0];
+  const onOutput = (text: string) => {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const [at, duration, flags = ""] = line.split(",");
+      if (flags.includes("D") || !Number.isFinite(Number(at))) continue;
+      first = Math.min(first, Number(at));
+      count += 1;
+      longest = Math.max(longest, Number(at) - shown, Number(duration) || 0);
+      shown = Math.max(shown, Number(at));
+      last = Math.max(last, Number(at));
+      ends = Math.max(ends, Number(at) + (Number(duration) || 0));
+    }
+  };
+  const args = ["-v", "error", ...entries, ...(await inputArgs(path))];
+  const { exitCode, stderr } = await runProgram(probePath, args, { timeoutMs: TIMEOUT_MS, signal, onOutput });
+  const isCut = /partial file|prematurely|truncat|corrupt|invalid/i.test(stderr);
+  // Recorders do not say how long the last one is.
+  const end = ends > last || count < 2 ? ends : last + (last - first) / (count - 1);
+  return { first, end, count, longest, fault: exitCode !== 0 || isCut ? stderr : null };
+}

@@ -1,0 +1,125 @@
+import type { Orientation } from "../../core/kit/exif-orientation.ts";
+
+/** Colours of a picture by the names that ffprobe has for them: as they are declared, else as players take them. */
+export interface Colors {
+  readonly matrix: string;
+  readonly primaries: string;
+  readonly transfer: string;
+  readonly range: "tv" | "pc";
+  /** Held as RGB or as grey, so that there is no matrix. */
+  readonly isRgb: boolean;
+  readonly isDeclared: boolean;
+}
+
+/** How a decoded picture is to be shown. */
+export interface ShownAs {
+  /** By a filter; 1 for a film, which ffmpeg turns. */
+  readonly turn: Orientation;
+  readonly colors: Colors;
+}
+
+export interface DeclaredColors {
+  readonly height?: number | undefined;
+  readonly pix_fmt?: string | undefined;
+  readonly color_range?: string | undefined;
+  readonly color_space?: string | undefined;
+  readonly color_transfer?: string | undefined;
+  readonly color_primaries?: string | undefined;
+}
+
+/** Names that filters of ffmpeg have as well. */
+const KNOWN =
+  /^(?:bt709|fcc|bt470m|bt470bg|smpte170m|smpte240m|smpte428|smpte431|smpte432|film|ycgco|ictcp|bt2020n?c?|smpte2084|arib-std-b67|linear)$/;
+const isKnown = (name: string | undefined): name is string => name !== undefined && KNOWN.test(name);
+const RGB = /^(?:0?rgb|0?bgr|x2|gbr|[ar]?rgba?|[ar]?bgra?|argb|abgr|pal8|gray|mono|ya)/;
+/** Below, films that declare nothing are as those of television before HD. */
+const HD_LINES = 720;
+
+/** What declares no primaries was made on a screen, whose are BT.709's. */
+export function colorsOf(stream: DeclaredColors, isStill: boolean): Colors {
+  const { height = 0, pix_fmt = "", color_range, color_space, color_transfer, color_primaries } = stream;
+  const isRgb = RGB.test(pix_fmt);
+  const matrix = isKnown(color_space) ? color_space : isStill || height < HD_LINES ? "smpte170m" : "bt709";
+  return {
+    matrix: /^bt2020/.test(matrix) ? "bt2020nc" : matrix,
+    primaries: isKnown(color_primaries) ? color_primaries : /^bt2020/.test(matrix) ? "bt2020" : "bt709",
+    transfer: isKnown(color_transfer) ? color_transfer : "bt709",
+    range: color_range === "pc" || /^yuvj/.test(pix_fmt) || (isRgb && color_range !== "tv") ? "pc" : "tv",
+    isRgb,
+    isDeclared: color_range === "pc" || [color_space, color_transfer, color_primaries].some(isKnown),
+  };
+}
+
+/** How HDR is coded, in words; null for colours of the usual range. */
+export function hdrName({ transfer }: Colors): string | null {
+  if (transfer === "smpte2084") return "PQ";
+  return transfer === "arib-std-b67" ? "HLG" : null;
+}
+
+/** What HDR takes, which not every ffmpeg was built with. */
+export const TONE_MAPPING: readonly string[] = ["zscale", "tonemap"];
+
+const TURNS: { readonly [orientation in Orientation]: readonly string[] } = {
+  1: [],
+  2: ["hflip"],
+  3: ["hflip", "vflip"],
+  4: ["vflip"],
+  5: ["transpose=cclock_flip"],
+  6: ["transpose=clock"],
+  7: ["transpose=clock_flip"],
+  8: ["transpose=cclock"],
+};
+
+/** Whether a film declares no other colours than those of all films that are made here. */
+export function isPlain({ colors }: ShownAs): boolean {
+  return !colors.isRgb && (!colors.isDeclared || isBt709(colors));
+}
+
+function isBt709({ transfer, matrix, primaries, range }: Colors): boolean {
+  return isUsual(transfer) && matrix === "bt709" && primaries === "bt709" && range === "tv";
+}
+
+const isUsual = (transfer: string) => !/^(?:smpte2084|arib-std-b67|linear)$/.test(transfer);
+
+/** The white of paper under HDR, cd/m², and how many times as bright lights may be (BT.2408). */
+const [WHITE, PEAK] = [203, 4.93];
+
+/**
+ * Filters that bring a decoded picture to what is shown: upright, with BT.709 of limited range. Curves of the usual range are
+ * taken for one another, as players do. White of paper stays white; what is brighter in HDR is hardly told apart from it. `shrink`: the
+ * filter that makes HDR smaller first, which takes long otherwise.
+ */
+export function shownFilter({ turn, colors }: ShownAs, shrink?: string): string {
+  const { matrix, primaries, range, isRgb } = colors;
+  const turned = turn === 1 ? [] : [...TURNS[turn], "sidedata=delete:DISPLAYMATRIX"];
+  const declared = (transfer: string) =>
+    `setparams=range=${range}:colorspace=${matrix}:color_primaries=${primaries}:color_trc=${transfer}`;
+  if (isRgb) {
+    return [...turned, FROM_RGB, "format=yuv444p", TAGGED].join();
+  }
+  if (!isUsual(colors.transfer)) {
+    const linear = `zscale=t=linear:npl=${WHITE},format=gbrpf32le,zscale=p=bt709`;
+    const mapped = `tonemap=mobius:param=0.97:peak=${PEAK}:desat=0,zscale=t=bt709:m=bt709:r=tv,format=yuv420p`;
+    return [...turned, ...(shrink === undefined ? [] : [shrink]), declared(colors.transfer), linear, mapped].join();
+  }
+  if (isBt709(colors)) return [...turned, TAGGED].join();
+  return [
+    ...turned,
+    declared("bt709"),
+    "colorspace=space=bt709:primaries=bt709:trc=bt709:range=tv:format=yuv420p",
+  ].join();
+}
+
+const TAGGED = "setparams=range=tv:colorspace=bt709:color_primaries=bt709:color_trc=bt709";
+
+/** Of what is held as RGB, before anything scales it: ffmpeg scales and converts in one step by another matrix. */
+export const FROM_RGB = "scale=in_range=full:out_range=tv:out_color_matrix=bt709";
+
+/** A film's picture as PNG has it, once nothing scales it any more. */
+export const AS_RGB = "scale=in_color_matrix=bt709:in_range=tv,format=rgb24";
+
+/** A picture that lies over a film, of a size and as opaque as asked for, in the film's colours; its transparency stays. */
+export function laidOverFilter({ turn }: ShownAs, scaled: string, opacity: number): string {
+  const turned = TURNS[turn].map((one) => `${one},`).join("");
+  return `${turned}format=rgba,${scaled},colorchannelmixer=aa=${opacity},${FROM_RGB},format=yuva420p`;
+}
