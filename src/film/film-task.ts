@@ -22,14 +22,14 @@ export type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFa
 
 const STEP_FIELDS = ["after", "when", "attempts", "onFailure", "prune", "expect", "mostSeconds"] as const;
 
-/** What of the options is the step's, and what is its function's. */
+/** What of the options is the step's, and what is its function's. Who writes JavaScript may leave them out where they are needed. */
 export function splitOptions<O extends StepFields>(
-  options: O,
+  options: O | undefined,
 ): { readonly step: StepFields; readonly own: Omit<O, keyof StepFields> } {
   const own: Partial<O> = { ...options };
   const step: { [field: string]: unknown } = {};
   for (const field of STEP_FIELDS) {
-    if (options[field] !== undefined) step[field] = options[field];
+    if (options?.[field] !== undefined) step[field] = options[field];
     delete own[field];
   }
   return { step, own: own as Omit<O, keyof StepFields> };

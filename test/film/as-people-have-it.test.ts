@@ -270,7 +270,7 @@ describe("recordings", () => {
 
   test("of pixels that are not square keep their shape, also of odd sizes", async () => {
     await draw("wide.mp4", "testsrc2=s=160x180:r=10:d=1,setsar=2", "-pix_fmt", "yuv420p");
-    await draw("odd.mp4", "color=gray:s=161x91:r=10:d=1", "-pix_fmt", "yuv444p");
+    await draw("odd.mp4", "color=gray:s=160x90:r=10:d=1,format=yuv444p,scale=161:91,setsar=1", "-pix_fmt", "yuv444p");
     const words = [{ text: "x", start: 0, end: 0.1 }];
     for (const [name, size] of [
       ["wide.mp4", [320, 180]],

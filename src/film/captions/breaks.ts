@@ -57,7 +57,7 @@ export function sentencesOf(script: string): readonly string[] {
 const WIDTHS: readonly (readonly [RegExp, number])[] = [
   [/^[\p{M}\p{Cf}]$/u, 0],
   [/^[iljftrI.,:;'’|!()[\] ]$/u, 0.6],
-  [/^[mwMW@%—…ШЩЖЮФМшщжюфмЫы]$/u, 1.7],
+  [/^[mwMW@%—…ШЩЖЮФМшщжюфмЫы]$/u, 1.9],
   [/^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff00-\uff60]$/u, 1.7],
   [/^\p{Extended_Pictographic}$/u, 2.2],
   [

@@ -1,5 +1,5 @@
 import { type TimedWord, weightOf } from "./align.ts";
-import { partsWithin, widthOf } from "./breaks.ts";
+import { partsWithin, piecesOf, widthOf } from "./breaks.ts";
 import type { Span } from "./speech.ts";
 
 /** What is shown at once. */
@@ -55,16 +55,18 @@ export function cuesOf(given: readonly TimedWord[], { letters }: CueLimits): rea
   }));
 }
 
-/** A word that is wider than a line in parts that are not, each for as long as its letters take. */
+/** A word that is wider than a line, or several that were given as one, in parts that are not, each for as long as its letters take. */
 function brokenWord(word: TimedWord, letters: number): readonly TimedWord[] {
-  const parts = partsWithin(word.text, letters);
-  if (parts.length === 1) return [word];
-  const all = parts.reduce((sum, part) => sum + weightOf(part), 0);
+  if (widthOf(word.text) <= letters) return [word];
+  const parts = piecesOf(word.text).flatMap((piece) =>
+    partsWithin(piece.text, letters).map((text, index) => ({ text, isJoined: index > 0 || piece.isJoined })),
+  );
+  const all = parts.reduce((sum, { text }) => sum + weightOf(text), 0);
   let end = word.start;
-  return parts.map((text, index) => {
+  return parts.map(({ text, isJoined }, index) => {
     const start = end;
     end += (weightOf(text) / all) * (word.end - word.start);
-    return { text, start, end, ...((index > 0 || word.isJoined === true) && { isJoined: true }) };
+    return { text, start, end, ...((index === 0 ? word.isJoined === true : isJoined) && { isJoined: true }) };
   });
 }
 

@@ -1,11 +1,14 @@
 import { findFfmpeg } from "./abilities.ts";
 import { videoEncoder } from "./encoders.ts";
 import { ffmpegForAll } from "./requirement.ts";
+import { TONE_MAPPING } from "./shown.ts";
 
 /** The ffmpeg of this machine in a line, or what it lacks for the steps of a film and the command that installs it. */
 export async function ffmpegSummary(): Promise<{ readonly found: string } | { readonly lacks: string }> {
   const lacks = await ffmpegForAll();
   const ffmpeg = await findFfmpeg();
   if (lacks !== null || ffmpeg === null) return { lacks: lacks ?? "ffmpeg does not start" };
-  return { found: `${ffmpeg.version} (${ffmpeg.path}), pictures by ${videoEncoder(ffmpeg).name}` };
+  const lacking = TONE_MAPPING.filter((filter) => !ffmpeg.filters.has(filter));
+  const hdr = lacking.length === 0 ? "" : `; clips in HDR are refused, as it lacks ${lacking.join(" and ")}`;
+  return { found: `${ffmpeg.version} (${ffmpeg.path}), pictures by ${videoEncoder(ffmpeg).name}${hdr}` };
 }

@@ -1,5 +1,5 @@
 import type { LocalFile, Media, TaskContext } from "../../core/define/index.ts";
-import { any, checkOptions, color, format, size } from "../check-options.ts";
+import { any, checkOptions, color, format, size, unfit } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
@@ -25,6 +25,7 @@ export interface AudiogramOptions extends StepFields {
 export function audiogram(task: Task, name: string, sound: Media<"audio">, options: AudiogramOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { picture: any, size, format, color });
+  if (own.picture === undefined) throw unfit(`${name}: picture is missing; give the image that is behind the wave`);
   return filmTask(
     task,
     name,

@@ -53,6 +53,7 @@ export interface Captioned {
  */
 export function caption(task: Task, name: string, film: Media<"video">, options: CaptionOptions) {
   const { step, own } = splitOptions(options);
+  if (own.lines === undefined) throw unfit(`${name}: lines is missing; give the text that is spoken`);
   const lines = Array.isArray(own.lines) ? own.lines : [{ text: own.lines as OrValue<string>, isScript: true }];
   checkOptions(name, own, RULES);
   checkOptions(`${name}: style`, own.style ?? {}, letterStyle);
