@@ -24,12 +24,12 @@ const STEP_FIELDS = ["after", "when", "attempts", "onFailure", "prune", "expect"
 
 /** What of the options is the step's, and what is its function's. Who writes JavaScript may leave them out where they are needed. */
 export function splitOptions<O extends StepFields>(
-  options: O | undefined,
+  options: O = {} as O,
 ): { readonly step: StepFields; readonly own: Omit<O, keyof StepFields> } {
   const own: Partial<O> = { ...options };
   const step: { [field: string]: unknown } = {};
   for (const field of STEP_FIELDS) {
-    if (options?.[field] !== undefined) step[field] = options[field];
+    if (options[field] !== undefined) step[field] = options[field];
     delete own[field];
   }
   return { step, own: own as Omit<O, keyof StepFields> };
