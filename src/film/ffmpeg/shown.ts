@@ -106,10 +106,13 @@ export function shownFilter({ turn, colors }: ShownAs, shrink?: string): string 
   return [
     ...turned,
     declared("bt709"),
+    EVEN,
     "colorspace=space=bt709:primaries=bt709:trc=bt709:range=tv:format=yuv420p",
   ].join();
 }
 
+/** The filter colorspace takes whole pairs of pixels. */
+const EVEN = "scale=2*trunc(iw/2):2*trunc(ih/2)";
 const TAGGED = "setparams=range=tv:colorspace=bt709:color_primaries=bt709:color_trc=bt709";
 
 /** Of what is held as RGB, before anything scales it: ffmpeg scales and converts in one step by another matrix. */
