@@ -233,10 +233,10 @@ interface ResultByYield {
   readonly unknown: UntypedResult;
 }
 interface Returns {
-  readonly [name: string]: Returnable;
+  readonly [name: string]: Returnable | undefined;
 }
 type Returnable = Handle | readonly Returnable[] | {
-  readonly [name: string]: Returnable;
+  readonly [name: string]: Returnable | undefined;
 };
 type ResultOf<R> = R extends UploadHandle ? UploadResult : R extends Value<infer T> ? T : R extends ValuesHandle<infer T> ? readonly T[] : R extends Handle<infer Y, infer F> ? F extends "list" ? readonly ResultByYield[Y][] : ResultByYield[Y] : { readonly [K in keyof R]: ResultOf<R[K]> };
 type PartialResultOf<R> = R extends UploadHandle ? UploadResult | null : R extends Value<infer T> ? T | null : R extends ValuesHandle<infer T> ? readonly T[] | null : R extends Handle<infer Y, infer F> ? F extends "list" ? readonly (ResultByYield[Y] | null)[] : ResultByYield[Y] | null : { readonly [K in keyof R]: PartialResultOf<R[K]> };
