@@ -32,7 +32,6 @@ test("only the door to the network opens connections, and the client by the disp
   });
   expect(users.toSorted()).toEqual([
     "core/api/files/fetch-piece.ts: undici()",
-    "core/api/http/transport.ts: undici()",
     "core/api/stream/stream.ts: undici()",
     // That of the page that it is loaded by.
     // Passes on what the user's package asks of its provider, and looks at the answer.
@@ -40,6 +39,9 @@ test("only the door to the network opens connections, and the client by the disp
     "core/network/address-guard.ts: lookup as lookUp",
     "core/network/fetch.ts: fetch",
     "core/network/fetch.ts: undici()",
+    "core/network/proxy.ts: Agent as HttpAgent",
+    "core/network/proxy.ts: Agent as HttpsAgent",
+    "core/network/proxy.ts: undici()",
     'core/network/undici.ts: import("undici"',
     'core/network/undici.ts: load("undici"',
     "studio/browser/connect.ts: fetch",

@@ -3,6 +3,7 @@ import { chooseService, isKeyOfV2, keyCommand, keyIdOf, missingKey } from "../..
 import { dollars } from "../../core/kit/money.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { networkFindings } from "../doctor/network.ts";
 import { type Finding, failed, fine, journalFindings, mediaFindings, NO_SKEW_MS, unknown } from "../doctor/storage.ts";
 import { type WebhookFlags, type WebhookTarget, webhookFindings, webhookTarget } from "../doctor/webhook.ts";
 import { explainError } from "../explain-error.ts";
@@ -60,6 +61,7 @@ export async function doctor(context: Context, flags: DoctorFlags): Promise<Exit
   const findings = [
     fine("node", process.versions.node),
     credential(context, flags),
+    ...(await networkFindings(context.io)),
     ...journal,
     ...media,
     await filmFinding(),

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { unreached } from "../../core/api/http/transport-failure.ts";
 import type { Client } from "../../core/api/index.ts";
 import { redactUrl } from "../../core/kit/clean-text.ts";
 import { fetchForOperator } from "../../core/network/index.ts";
@@ -92,7 +93,7 @@ async function reachable({ url, port }: WebhookTarget): Promise<Finding> {
         );
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = unreached(error, url.href) ?? (cause instanceof Error ? cause.message : String(cause));
     return failed(
       "reachable",
       `${visible(url.origin)}: ${visible(why)}`,

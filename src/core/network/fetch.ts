@@ -4,6 +4,7 @@ import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import { checkProtocol, ForbiddenAddressError, hostOf, lookupThat, reachOf } from "./address-guard.ts";
 import { codingsOf, decodedBody, UNCODED } from "./content-coding.ts";
+import { createAgent, judgeBeforeProxy, withRoutes } from "./proxy.ts";
 import { CONNECT_MS, undici } from "./undici.ts";
 
 export const MOST_REDIRECTS = 5;
@@ -13,7 +14,7 @@ export const MOST_REDIRECTS = 5;
  * anywhere. A redirect is an answer and is not followed: the operator did not name where it leads.
  */
 export function fetchForOperator(url: string | URL, init: Omit<RequestInit, "redirect">): Promise<Response> {
-  return fetch(url, { ...init, redirect: "manual" });
+  return withRoutes(() => fetch(url, { ...init, redirect: "manual" }));
 }
 
 export interface Fetched {
@@ -59,8 +60,9 @@ async function get(target: URL, isNamed: boolean, signal: AbortSignal) {
   if (target.username !== "" || target.password !== "") throw new ForbiddenAddressError("it holds user information");
   const host = hostOf(target);
   if (!isNamed && isIP(host) !== 0) judge(host, [host]);
-  const connect = { timeout: CONNECT_MS, ...(!isNamed && { lookup: lookupThat(judge) }) };
-  const agent = new (undici().Agent)({ connect });
+  const lookup = isNamed ? undefined : lookupThat(judge);
+  if (lookup !== undefined) await judgeBeforeProxy(target, lookup);
+  const agent = createAgent({ connect: { timeout: CONNECT_MS, ...(lookup && { lookup }) } });
   try {
     return await undici().request(target, {
       dispatcher: agent,
@@ -95,7 +97,7 @@ export interface Forwarder {
 }
 
 export function createForwarder(): Forwarder {
-  const agent = new (undici().Agent)({ connect: { timeout: CONNECT_MS }, headersTimeout: 0, bodyTimeout: 0 });
+  const agent = createAgent({ connect: { timeout: CONNECT_MS }, headersTimeout: 0, bodyTimeout: 0 });
   return {
     send: (url, { method, headers, body, signal }) =>
       undici().request(url, {

@@ -8,4 +8,16 @@ export {
   MOST_REDIRECTS,
   redirectTarget,
 } from "./fetch.ts";
+export {
+  createAgent,
+  judgeBeforeProxy,
+  namedProxy,
+  noProxy,
+  ProxyVariableError,
+  proxyAgents,
+  type Route,
+  routeOf,
+  shownProxy,
+  withRoutes,
+} from "./proxy.ts";
 export { undici } from "./undici.ts";

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
 import type * as Restate from "@restatedev/restate-sdk";
+import { unreached } from "../../core/api/http/transport-failure.ts";
 import { ShowrunnerError } from "../../core/kit/errors.ts";
 import { fetchForOperator } from "../../core/network/index.ts";
 import type { LocalWork } from "../../internal.ts";
@@ -215,7 +216,10 @@ async function load(): Promise<typeof Restate> {
 class RestateUnavailableError extends ShowrunnerError {
   readonly code = "ENGINE_UNAVAILABLE";
   constructor(origin: string, cause: unknown) {
-    super(`Restate did not answer at ${origin}: is it running, and is this its address?`, { cause });
+    super(
+      `Restate did not answer at ${origin}: ${unreached(cause, origin) ?? "is it running, and is this its address?"}`,
+      { cause },
+    );
   }
 }
 

@@ -82,11 +82,11 @@ export interface DestinationRules {
   ownPort(): number;
 }
 
-/** The pinned destination of a POST: the connection uses this address without resolving the name again. */
+/** The pinned destination of a POST: the connection uses these addresses without resolving the name again. */
 export type Destination =
-  | { readonly is: "open"; readonly url: URL; readonly to: ResolvedAddress }
+  | { readonly is: "open"; readonly url: URL; readonly to: readonly [ResolvedAddress, ...ResolvedAddress[]] }
   | { readonly is: "blocked" }
-  | { readonly is: "unresolved" };
+  | { readonly is: "unresolved"; readonly url: URL };
 
 const BLOCKED: Destination = { is: "blocked" };
 
@@ -113,7 +113,9 @@ export async function findDestination(text: string, resolve: Resolve, rules: Des
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:") return BLOCKED;
   const found = await addressesOf(url, resolve).catch(() => []);
-  const [to] = found;
-  if (!to) return { is: "unresolved" };
-  return found.every((address) => mayReach(url, address, rules)) ? { is: "open", url, to } : BLOCKED;
+  const [first, ...others] = found;
+  if (!first) return { is: "unresolved", url };
+  return found.every((address) => mayReach(url, address, rules))
+    ? { is: "open", url, to: [first, ...others] }
+    : BLOCKED;
 }

@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import http from "node:http";
 import https from "node:https";
 import { isIP, type LookupFunction } from "node:net";
+import { proxyAgents } from "../../core/network/index.ts";
 import type { ErrorCode } from "../http/refusal.ts";
 import { type Destination, type DestinationRules, findDestination, type Resolve } from "./destination.ts";
 
@@ -101,13 +102,14 @@ export interface Message {
 /** Bytes of a response's body that are read and ignored before the connection is closed. */
 const MAX_ANSWER_BYTES = 65_536;
 
-type Open = Extract<Destination, { readonly is: "open" }>;
+/** An unresolved name may still be one that a proxy resolves. */
+type Reachable = Exclude<Destination, { readonly is: "blocked" }>;
 
-/** Pins the connection to the checked address, whatever the name resolves to by now. */
-function pinned({ address, family }: Open["to"]): LookupFunction {
+/** Pins the connection to the checked addresses, whatever the name resolves to by now. */
+function pinned(to: Extract<Destination, { readonly is: "open" }>["to"]): LookupFunction {
   return (_host, options, callback) => {
-    if (options.all) callback(null, [{ address, family }]);
-    else callback(null, address, family);
+    if (options.all) callback(null, [...to]);
+    else callback(null, to[0].address, to[0].family);
   };
 }
 
@@ -121,23 +123,28 @@ function drain(response: http.IncomingMessage): void {
 }
 
 /**
- * One POST on its own connection, to the given address. Follows no redirect. Resolves with the response's status as
+ * One POST on its own connection, to the given addresses, or through the proxy that the environment names. Follows no redirect. Resolves with the response's status as
  * soon as its headers arrive; the whole exchange ends within the timeout. Null when aborted by the signal.
  */
 export function post(
-  { url, to }: Open,
+  destination: Reachable,
   message: Message,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<Outcome | null> {
   return new Promise((resolve) => {
-    const { request } = url.protocol === "https:" ? https : http;
+    const { url } = destination;
+    const isHttps = url.protocol === "https:";
+    const { request } = isHttps ? https : http;
+    const byProxy = proxyAgents(url, { keepAlive: false });
+    if (byProxy === null && destination.is === "unresolved") return resolve({ is: "unreachable" });
     const host = url.hostname.replace(/^\[|\]$/g, "");
     const sending = request(url, {
       method: "POST",
       headers: { ...message.headers, "Content-Length": message.body.byteLength },
-      agent: false,
-      lookup: pinned(to),
+      ...(destination.is === "open" && byProxy === null
+        ? { agent: false, lookup: pinned(destination.to) }
+        : { agent: byProxy?.[isHttps ? "httpsAgent" : "httpAgent"] }),
       ...(isIP(host) === 0 ? { servername: host } : {}),
     });
     const limit = setTimeout(() => {
@@ -201,7 +208,6 @@ export function createOutbound(options: OutboundOptions): Outbound {
     if (stopping.signal.aborted) return null;
     if (found === null) return { is: "late" };
     if (found.is === "blocked") return found;
-    if (found.is === "unresolved") return { is: "unreachable" };
     return post(found, message, Math.max(1, until - performance.now()), stopping.signal);
   }
 

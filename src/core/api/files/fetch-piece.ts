@@ -4,6 +4,7 @@ import {
   codingsOf,
   decodedBody,
   ForbiddenAddressError,
+  judgeBeforeProxy,
   MOST_REDIRECTS,
   redirectTarget,
   UNCODED,
@@ -129,6 +130,7 @@ async function requested(
   let target = url;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
     transport.guard.check(target.href);
+    await judgeBeforeProxy(target, transport.guard.lookupNamed);
     const answer = await undici().request(target, {
       dispatcher: transport.downloads,
       headers: { "user-agent": "showrunner", ...UNCODED, ...headers },

@@ -1,4 +1,5 @@
 import { own } from "../../kit/own.ts";
+import { ProxyVariableError, type Route, routeOf, shownProxy } from "../../network/index.ts";
 import { ConnectionError, TimeoutError } from "../errors/client-errors.ts";
 import type { Exchange } from "./transport.ts";
 
@@ -16,10 +17,9 @@ export function lostError(
     });
   }
   const reason = lost.cause instanceof Error ? (codeOf(lost.cause) ?? lost.cause.message) : String(lost.cause);
-  const host = request.origin.replace(/^\w+:\/\//, "");
   const message = lost.sent
     ? `${what} lost its connection to ${request.origin} before the answer was complete (${reason})`
-    : `${what} could not reach ${request.origin}: ${sayFailure(transportFailure(lost.cause), host, lost.cause)}; is the service running and the base URL right?`;
+    : `${what} could not reach ${request.origin}: ${unreachedReason(lost.cause, request.origin)}; ${environmentAdvice(lost.cause, request.origin) ?? "is the service running and the base URL right?"}`;
   return new ConnectionError(message, { sent: lost.sent, cause: lost.cause });
 }
 
@@ -56,18 +56,26 @@ const noTunnel = /Proxy response|HTTP Tunneling/i;
 /** Tells DNS, TLS, proxy and the network apart by the cause that Node or undici gives. */
 export function transportFailure(cause: unknown): TransportFailure {
   const code = codeOf(cause);
-  if (cause instanceof Error && noTunnel.test(cause.message)) return "proxy";
+  if (isTunnelRefused(cause)) return "proxy";
   if (code === null) return "broken";
   return own(byCode, code) ?? (tlsCode.test(code) ? "tls" : "broken");
 }
 
+/** Nothing of the request was sent on. */
+export function isTunnelRefused(error: unknown): boolean {
+  return causesOf(error).some(({ message }) => noTunnel.test(message));
+}
+
 /** The code of an error, or of what it was caused by. */
 export function codeOf(error: unknown): string | null {
-  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
-    const { code } = cause as { readonly code?: unknown };
-    if (typeof code === "string") return code;
-  }
-  return null;
+  const codes = causesOf(error).map((cause) => (cause as { readonly code?: unknown }).code);
+  return codes.find((code) => typeof code === "string") ?? null;
+}
+
+function causesOf(error: unknown): readonly Error[] {
+  const found: Error[] = [];
+  for (let cause = error; cause instanceof Error && found.length < 5; cause = cause.cause) found.push(cause);
+  return found;
 }
 
 const words: Readonly<Record<TransportFailure, (host: string) => string>> = {
@@ -80,8 +88,51 @@ const words: Readonly<Record<TransportFailure, (host: string) => string>> = {
   broken: (host) => `the connection to ${host} broke`,
 };
 
-/** One clause for people, with the code in brackets where there is one. */
-export function sayFailure(failure: TransportFailure, host: string, cause: unknown): string {
+/** Why no connection to an address was made, and what to do where the environment has to do with it; null for any other error. */
+export function unreached(error: unknown, address: string): string | null {
+  const isOther = transportFailure(error) === "broken" && !(error instanceof ProxyVariableError);
+  return isOther ? null : [unreachedReason(error, address), environmentAdvice(error, address) ?? []].flat().join("; ");
+}
+
+/** One clause for people, with the code in brackets where there is one: why an address was not reached. */
+function unreachedReason(cause: unknown, address: string): string {
+  if (cause instanceof ProxyVariableError) return cause.message;
+  const failure = transportFailure(cause);
+  const { proxy } = routeTo(address);
+  const host = proxy !== null && beforeAnyTunnel.has(failure) ? proxy.url.host : new URL(address).host;
   const code = codeOf(cause) ?? (cause instanceof Error ? cause.message : null);
   return `${words[failure](host)}${code === null ? "" : ` [${code}]`}`;
+}
+
+const beforeAnyTunnel: ReadonlySet<TransportFailure> = new Set(["dns", "refused", "network", "connect timeout"]);
+
+/** What to do about it where the environment has to do with it; else null. */
+export function environmentAdvice(cause: unknown, address: string): string | null {
+  const failure = transportFailure(cause);
+  if (failure === "tls") {
+    const { NODE_EXTRA_CA_CERTS: file } = process.env;
+    return file
+      ? `does the file of NODE_EXTRA_CA_CERTS, ${file}, hold the certificate of the authority that signed it?`
+      : "where a proxy or the service has a certificate authority of its own, start with NODE_EXTRA_CA_CERTS=authority.pem, or with NODE_USE_SYSTEM_CA=1 if this machine trusts it";
+  }
+  const { proxy, exceptedBy } = routeTo(address);
+  if (failure === "proxy" && proxy !== null) {
+    const status = /\((\d{3})\)/.exec(causesOf(cause).join("\n"))?.[1];
+    return status === "407"
+      ? `the proxy ${shownProxy(proxy)} wants a user and a password: ${proxy.variable} has them before the host, USER:PASSWORD@${proxy.url.host}`
+      : `the proxy ${shownProxy(proxy)} ${status === undefined ? "broke off" : `answered ${status}`}: does it allow this host, or should NO_PROXY list it?`;
+  }
+  if (!beforeAnyTunnel.has(failure)) return null;
+  if (proxy !== null)
+    return `it is asked through the proxy ${shownProxy(proxy)}: is that right, or should NO_PROXY list it?`;
+  return exceptedBy === null ? null : `it is asked without a proxy, as ${exceptedBy} says`;
+}
+
+/** Straight where a variable names no proxy: that is an error of its own. */
+function routeTo(address: string): Route {
+  try {
+    return routeOf(new URL(address));
+  } catch {
+    return { proxy: null, exceptedBy: null };
+  }
 }

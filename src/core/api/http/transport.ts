@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { LookupFunction } from "node:net";
 import { Readable } from "node:stream";
 import type { Agent, Dispatcher } from "undici";
-import { type AddressGuard, undici } from "../../network/index.ts";
+import { type AddressGuard, createAgent } from "../../network/index.ts";
 import type { Clock } from "../clock.ts";
 
 /** What one request did to the network, set by the transport as it happens. */
@@ -43,7 +43,7 @@ const agentOptions: Agent.Options = {
 const connectMs = 10_000;
 
 /**
- * Own agents over HTTP/1.1 with keep-alive; a dispatcher that the caller gives is used as it is and never closed. It
+ * Own agents over HTTP/1.1 with keep-alive, by the routes of the environment; a dispatcher that the caller gives is used as it is and never closed. It
  * resolves names by itself, so that of what the service names only addresses without a name are judged.
  */
 export function createTransport(guard: AddressGuard, given?: Dispatcher): Transport {
@@ -54,7 +54,7 @@ export function createTransport(guard: AddressGuard, given?: Dispatcher): Transp
   const agents: Agent[] = [];
   let isClosed = false;
   const agentWith = (lookup: LookupFunction) => {
-    const agent = new (undici().Agent)({ ...agentOptions, connect: { timeout: connectMs, lookup } });
+    const agent = createAgent({ ...agentOptions, connect: { timeout: connectMs, lookup } });
     agents.push(agent);
     if (isClosed) void agent.destroy();
     return agent;
@@ -146,7 +146,10 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
-    this.fail(cause);
+    // undici makes an error of this answer of a proxy's.
+    if (/Proxy Authentication Required/.test(cause.message)) {
+      this.#finish({ kind: "answer", status: 407, headers: this.#headers, text: "" });
+    } else this.fail(cause);
   }
 
   #finish(result: Exchange): void {

@@ -2,6 +2,7 @@ import { sleep } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import { type CleanText, ownText } from "../../kit/clean-text.ts";
+import { withRoutes } from "../../network/index.ts";
 import type { GenerateModel, ImageModel, SpeechModel, VideoModel } from "../../plan/generate-model.ts";
 import type { GenerateStep } from "../../plan/plan.ts";
 import { declaredOf } from "../../providers/index.ts";
@@ -70,10 +71,11 @@ async function sent(
       const headers = keyHeader(plan, command.key);
       // Looked for before it is sent: an answer is written down at once.
       const secrets = await learnSecretsOf(model);
-      const { operation } = await start({ ...options, headers, abortSignal } as never);
+      const { operation } = await withRoutes(() => start({ ...options, headers, abortSignal } as never));
       return accepted(command, plan, { operation, secrets }, context);
     }
-    const answer = await (model as ImageModel | SpeechModel).doGenerate({ ...options, abortSignal } as never);
+    const once = model as ImageModel | SpeechModel;
+    const answer = await withRoutes(() => once.doGenerate({ ...options, abortSignal } as never));
     return await answered(command, plan, answer, context);
   } catch (error) {
     await learnSecretsOf(model);

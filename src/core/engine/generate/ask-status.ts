@@ -1,3 +1,4 @@
+import { withRoutes } from "../../network/index.ts";
 import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
 import type { Json } from "../../plan/plan.ts";
 import type { StatusReply } from "../../providers/index.ts";
@@ -18,7 +19,11 @@ interface StatusRequest {
 
 /** Asks a model once what became of its work, and notes the HTTP answer that its package read. Ends with the signal. */
 export async function askStatus(model: VideoModel, request: StatusRequest): Promise<Asked> {
-  const ask = (of: VideoModel) => beforeAbort(of.doStatus!(request as never), request.abortSignal);
+  const ask = (of: VideoModel) =>
+    beforeAbort(
+      withRoutes(() => of.doStatus!(request as never)),
+      request.abortSignal,
+    );
   const seen = new SeenRequests();
   const listening = listeningTo(model, request, seen);
   if (listening === null) return { answer: await ask(model), reply: null };

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { retryAfterHeaderMs } from "../../api/http/headers.ts";
+import { environmentAdvice, isTunnelRefused } from "../../api/http/transport-failure.ts";
 import type { JournalError } from "../../journal/events.ts";
 import { type CleanText, cleanText, ownText, thrownText } from "../../kit/clean-text.ts";
 import { HOUR_MS } from "../../kit/duration.ts";
@@ -40,9 +41,13 @@ const UNCONNECTED = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
+  "UND_ERR_PRX_CONN",
+  "UND_ERR_PRX_TLS",
   "CERT_HAS_EXPIRED",
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
   "ERR_TLS_CERT_ALTNAME_INVALID",
 ]);
 
@@ -63,7 +68,7 @@ export function providerVerdict(error: unknown, { call, now }: Asked): ProviderV
   const answer = chain.find((cause) => typeof cause.statusCode === "number");
   const status = (answer?.statusCode as number | undefined) ?? null;
   const isFirst = isFirstRequest(chain, call);
-  const isUnconnected = chain.some(({ code }) => UNCONNECTED.has(String(code))) && isFirst;
+  const isUnconnected = (chain.some(({ code }) => UNCONNECTED.has(String(code))) || isTunnelRefused(error)) && isFirst;
   const isUnsent = status === null && BEFORE_SENDING.has(String(chain[0]?.name)) && !hasAnswer(chain);
   const isBusy = status === BUSY && isFirst;
   const isRefused = status !== null && REFUSING.has(status) && isFirst;
@@ -80,8 +85,10 @@ export function providerVerdict(error: unknown, { call, now }: Asked): ProviderV
 /** The text of an error, without secrets: providers may quote the key that they refuse. */
 export function saidBy(error: unknown): CleanText {
   const text = thrownText(error);
-  const details = causesOf(error).flatMap(detailsOf);
-  return cleanText([text, ...details].join(": "), 1_000);
+  const chain = causesOf(error);
+  const url = chain.find(({ url }) => typeof url === "string" && URL.canParse(url))?.url as string | undefined;
+  const advice = (url !== undefined && environmentAdvice(error, url)) || [];
+  return cleanText([text, ...chain.flatMap(detailsOf), advice].flat().join(": "), 1_000);
 }
 
 /** What is wrong, field by field or in a sentence, where only the body of the answer says so: fal's package does not read it. */

@@ -2,6 +2,7 @@ import { createWriteStream } from "node:fs";
 import { rm } from "node:fs/promises";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { unreached } from "../../api/http/transport-failure.ts";
 import { redactUrl } from "../../api/index.ts";
 import { ForbiddenAddressError, fetchForInput } from "../../network/index.ts";
 import type { InputDoor } from "../options/input-door.ts";
@@ -34,7 +35,7 @@ export async function fetchFile(
         error: `${shown} is not fetched: ${error.message}; whoever runs it may allow its origin (\`inside\`, on the command line --inside)`,
       };
     }
-    return { error: `${shown} could not be fetched (${reasonOf(error)})` };
+    return { error: `${shown} could not be fetched (${unreached(error, url) ?? reasonOf(error)})` };
   } finally {
     await rm(path, { force: true });
   }

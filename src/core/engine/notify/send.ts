@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { type KeyObject, sign } from "node:crypto";
+import { unreached } from "../../api/http/transport-failure.ts";
 import { signedText } from "../../api/webhooks/verify-webhook.ts";
 import { fetchForOperator } from "../../network/index.ts";
 import { InvalidOptionError } from "../errors.ts";
@@ -42,7 +43,7 @@ async function post(url: string, delivery: Delivery, key: KeyObject, signal: Abo
   } catch (error) {
     const { cause, message } = error as Error;
     const inner = cause as NodeJS.ErrnoException | undefined;
-    return `it could not be reached (${inner?.code ?? inner?.message ?? message})`;
+    return `it could not be reached (${unreached(error, url) ?? inner?.code ?? inner?.message ?? message})`;
   }
 }
 

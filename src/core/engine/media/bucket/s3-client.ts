@@ -1,5 +1,6 @@
 import type { S3Client } from "@aws-sdk/client-s3";
 import { ShowrunnerError } from "../../../kit/errors.ts";
+import { proxyAgents } from "../../../network/index.ts";
 import type { BucketLocation } from "./bucket.ts";
 
 /** Optional peers: who keeps media in a folder needs neither. */
@@ -56,6 +57,7 @@ export async function connectS3(location: BucketLocation, timeouts: Partial<Time
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     requestHandler: {
+      ...proxyAgents(new URL(endpoint ?? `https://${location.bucket}.s3.${region}.amazonaws.com`), { keepAlive: true }),
       connectionTimeout: connectMs,
       requestTimeout: answerMs,
       socketTimeout: idleMs,
