@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { namedProxy, noProxy, shownProxy } from "../../core/network/index.ts";
+import { namedProxy, noProxy, shownProxy } from "../../core/kit/proxy-route.ts";
 import type { Io } from "../io.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
@@ -31,7 +31,7 @@ function proxies(env: Io["env"]): Finding {
 async function authorities({ NODE_EXTRA_CA_CERTS: file }: Io["env"]): Promise<readonly Finding[]> {
   if (!file) return [];
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => error);
-  const cure = "set NODE_EXTRA_CA_CERTS to a file of certificates in PEM; Node goes on without it";
+  const cure = "set NODE_EXTRA_CA_CERTS to a file of certificates in PEM; Node continues without it";
   if (text instanceof Error) return [failed("authority", `${visible(file)} cannot be read (${text.code})`, cure)];
   const count = text.split("-----BEGIN CERTIFICATE-----").length - 1;
   const shown = `${counted(count, "certificate")} in ${visible(file)} (NODE_EXTRA_CA_CERTS)`;

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { unreached } from "../../core/api/http/transport-failure.ts";
 import type { Client } from "../../core/api/index.ts";
 import { redactUrl } from "../../core/kit/clean-text.ts";
-import { fetchForOperator } from "../../core/network/index.ts";
+import { fetchForOperator, unreached } from "../../core/network/index.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { explainError } from "../explain-error.ts";

@@ -1,5 +1,6 @@
 export { type AddressGuard, createAddressGuard, ForbiddenAddressError, reachOf } from "./address-guard.ts";
 export { codingsOf, decodedBody, UNCODED } from "./content-coding.ts";
+export { codeOf, environmentAdvice, isTunnelRefused, transportFailure, unreached, unreachedReason } from "./failure.ts";
 export {
   createForwarder,
   type Forwarder,
@@ -8,16 +9,5 @@ export {
   MOST_REDIRECTS,
   redirectTarget,
 } from "./fetch.ts";
-export {
-  createAgent,
-  judgeBeforeProxy,
-  namedProxy,
-  noProxy,
-  ProxyVariableError,
-  proxyAgents,
-  type Route,
-  routeOf,
-  shownProxy,
-  withRoutes,
-} from "./proxy.ts";
+export { createAgent, judgeBeforeProxy, proxyAgents, withRoutes } from "./proxy.ts";
 export { undici } from "./undici.ts";

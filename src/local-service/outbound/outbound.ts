@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import http from "node:http";
 import https from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import { proxyAgents } from "../../core/network/index.ts";
+import { proxyForNode } from "../../core/kit/proxy-route.ts";
 import type { ErrorCode } from "../http/refusal.ts";
 import { type Destination, type DestinationRules, findDestination, type Resolve } from "./destination.ts";
 
@@ -135,16 +135,16 @@ export function post(
   return new Promise((resolve) => {
     const { url } = destination;
     const isHttps = url.protocol === "https:";
-    const { request } = isHttps ? https : http;
-    const byProxy = proxyAgents(url, { keepAlive: false });
-    if (byProxy === null && destination.is === "unresolved") return resolve({ is: "unreachable" });
+    const { request, Agent } = isHttps ? https : http;
+    const proxyEnv = proxyForNode(url);
+    if (proxyEnv === null && destination.is === "unresolved") return resolve({ is: "unreachable" });
     const host = url.hostname.replace(/^\[|\]$/g, "");
     const sending = request(url, {
       method: "POST",
       headers: { ...message.headers, "Content-Length": message.body.byteLength },
-      ...(destination.is === "open" && byProxy === null
+      ...(destination.is === "open" && proxyEnv === null
         ? { agent: false, lookup: pinned(destination.to) }
-        : { agent: byProxy?.[isHttps ? "httpsAgent" : "httpAgent"] }),
+        : { agent: new Agent({ proxyEnv: proxyEnv ?? undefined }) }),
       ...(isIP(host) === 0 ? { servername: host } : {}),
     });
     const limit = setTimeout(() => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { routeOf } from "../../../src/core/network/index.ts";
+import { routeOf } from "../../../src/core/kit/proxy-route.ts";
 
 const PROXY = "http://proxy.corp:3128";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Answer } from "../../answers/index.ts";
 import { ShowrunnerError } from "../../kit/errors.ts";
-import { transportFailure } from "../http/transport-failure.ts";
+import { transportFailure } from "../../network/index.ts";
 import {
   arrayOf,
   currency,

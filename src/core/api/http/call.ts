@@ -1,16 +1,16 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { z } from "zod";
 import { redactUrls } from "../../kit/clean-text.ts";
+import { codeOf, environmentAdvice, unreachedReason } from "../../network/index.ts";
 import { sleep } from "../clock.ts";
 import { ApiError, readEnvelope } from "../errors/api-error.ts";
-import { MalformedResponseError, UploadError } from "../errors/client-errors.ts";
+import { ConnectionError, MalformedResponseError, TimeoutError, UploadError } from "../errors/client-errors.ts";
 import type { BaseUrl, Settings } from "../options.ts";
 import type { Priority } from "../pace/fair-queue.ts";
 import type { Pacer, RequestClass } from "../pace/pacer.ts";
 import { backoffMs, type Repeat } from "../retry.ts";
 import { headerText, LONGEST_ASKED_MS, retryAfterHeaderMs } from "./headers.ts";
 import { type Exchange, exchange, type HttpMethod, type Transport } from "./transport.ts";
-import { lostError } from "./transport-failure.ts";
 
 /** What every request of one client shares. */
 export interface HttpContext extends Settings {
@@ -147,6 +147,26 @@ export function errorOf(
     origin: context.base.origin,
     timeoutMs: options.timeoutMs ?? context.timeoutMs,
   });
+}
+
+/** The thrown form of a request that got no answer. */
+function lostError(
+  lost: Extract<Exchange, { kind: "lost" }>,
+  request: { readonly method: string; readonly path: string; readonly origin: string; readonly timeoutMs: number },
+): ConnectionError | TimeoutError {
+  const what = `${request.method} ${request.path}`;
+  if (lost.timedOut) {
+    return new TimeoutError(`${what} got no complete answer within ${request.timeoutMs} ms`, {
+      timeoutMs: request.timeoutMs,
+      sent: lost.sent,
+      cause: lost.cause,
+    });
+  }
+  const reason = lost.cause instanceof Error ? (codeOf(lost.cause) ?? lost.cause.message) : String(lost.cause);
+  const message = lost.sent
+    ? `${what} lost its connection to ${request.origin} before the answer was complete (${reason})`
+    : `${what} could not reach ${request.origin}: ${unreachedReason(lost.cause, request.origin)}; ${environmentAdvice(lost.cause, request.origin) ?? "is the service running and the base URL right?"}`;
+  return new ConnectionError(message, { sent: lost.sent, cause: lost.cause });
 }
 
 export function mayRepeat(repeat: Repeat, error: ReturnType<typeof errorOf>): boolean {

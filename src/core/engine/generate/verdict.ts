@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { retryAfterHeaderMs } from "../../api/http/headers.ts";
-import { environmentAdvice, isTunnelRefused } from "../../api/http/transport-failure.ts";
 import type { JournalError } from "../../journal/events.ts";
 import { type CleanText, cleanText, ownText, thrownText } from "../../kit/clean-text.ts";
 import { HOUR_MS } from "../../kit/duration.ts";
+import { environmentAdvice, isTunnelRefused } from "../../network/index.ts";
 import { AWAY } from "../../run/kinds/generate.ts";
 import { asModerated } from "./moderated.ts";
 

@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
 import { type KeyObject, sign } from "node:crypto";
-import { unreached } from "../../api/http/transport-failure.ts";
 import { signedText } from "../../api/webhooks/verify-webhook.ts";
-import { fetchForOperator } from "../../network/index.ts";
+import { fetchForOperator, unreached } from "../../network/index.ts";
 import { InvalidOptionError } from "../errors.ts";
 
 /** One piece of news on its way. */

@@ -48,6 +48,7 @@ export async function connectS3(location: BucketLocation, timeouts: Partial<Time
   const { sdk, sign } = await load();
   const { connectMs, readMs, answerMs, idleMs, attempts } = { ...TIMEOUTS, ...timeouts };
   const { region = process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION ?? "us-east-1", endpoint } = location;
+  const set = process.env.AWS_ENDPOINT_URL_S3 || process.env.AWS_ENDPOINT_URL || undefined;
   const client = new sdk.S3Client({
     region,
     ...(endpoint !== undefined && { endpoint }),
@@ -57,7 +58,7 @@ export async function connectS3(location: BucketLocation, timeouts: Partial<Time
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     requestHandler: {
-      ...proxyAgents(new URL(endpoint ?? `https://${location.bucket}.s3.${region}.amazonaws.com`), { keepAlive: true }),
+      ...proxyAgents(new URL(endpoint ?? set ?? `https://${location.bucket}.s3.${region}.amazonaws.com`)),
       connectionTimeout: connectMs,
       requestTimeout: answerMs,
       socketTimeout: idleMs,

@@ -1,27 +1,5 @@
-import { own } from "../../kit/own.ts";
-import { ProxyVariableError, type Route, routeOf, shownProxy } from "../../network/index.ts";
-import { ConnectionError, TimeoutError } from "../errors/client-errors.ts";
-import type { Exchange } from "./transport.ts";
-
-/** The thrown form of a request that got no answer. */
-export function lostError(
-  lost: Extract<Exchange, { kind: "lost" }>,
-  request: { readonly method: string; readonly path: string; readonly origin: string; readonly timeoutMs: number },
-): ConnectionError | TimeoutError {
-  const what = `${request.method} ${request.path}`;
-  if (lost.timedOut) {
-    return new TimeoutError(`${what} got no complete answer within ${request.timeoutMs} ms`, {
-      timeoutMs: request.timeoutMs,
-      sent: lost.sent,
-      cause: lost.cause,
-    });
-  }
-  const reason = lost.cause instanceof Error ? (codeOf(lost.cause) ?? lost.cause.message) : String(lost.cause);
-  const message = lost.sent
-    ? `${what} lost its connection to ${request.origin} before the answer was complete (${reason})`
-    : `${what} could not reach ${request.origin}: ${unreachedReason(lost.cause, request.origin)}; ${environmentAdvice(lost.cause, request.origin) ?? "is the service running and the base URL right?"}`;
-  return new ConnectionError(message, { sent: lost.sent, cause: lost.cause });
-}
+import { own } from "../kit/own.ts";
+import { ProxyVariableError, type Route, routeOf, shownProxy } from "../kit/proxy-route.ts";
 
 /** Why there was no connection, or none any more. */
 export type TransportFailure = "dns" | "refused" | "network" | "tls" | "proxy" | "connect timeout" | "broken";
@@ -95,7 +73,7 @@ export function unreached(error: unknown, address: string): string | null {
 }
 
 /** One clause for people, with the code in brackets where there is one: why an address was not reached. */
-function unreachedReason(cause: unknown, address: string): string {
+export function unreachedReason(cause: unknown, address: string): string {
   if (cause instanceof ProxyVariableError) return cause.message;
   const failure = transportFailure(cause);
   const { proxy } = routeTo(address);

@@ -1,0 +1,106 @@
+import { BlockList, isIP } from "node:net";
+
+/** A variable of the environment that should name a proxy, and does not. */
+export class ProxyVariableError extends Error {}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const VARIABLES = { "https:": ["https_proxy", "HTTPS_PROXY"], "http:": ["http_proxy", "HTTP_PROXY"] } as const;
+const EXCEPTIONS = ["no_proxy", "NO_PROXY"] as const;
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { "https:": "443", "http:": "80" };
+
+export interface NamedProxy {
+  /** That of the environment which names it. */
+  readonly variable: string;
+  /** With user and password where it has them: never to be shown. */
+  readonly url: URL;
+}
+
+/** How requests to an address are sent: through a proxy, or straight, perhaps as an exception to one. */
+export interface Route {
+  readonly proxy: NamedProxy | null;
+  /** The variable that excepts it: `NO_PROXY`. */
+  readonly exceptedBy: string | null;
+}
+
+const STRAIGHT: Route = { proxy: null, exceptedBy: null };
+
+/**
+ * The route that the environment names, which every tool reads alike. This machine is never asked through a proxy.
+ * @throws ProxyVariableError
+ */
+export function routeOf(target: URL, env: Env = process.env): Route {
+  const proxy = namedProxy(target.protocol, env);
+  const host = target.hostname.replace(/^\[|\]$|\.$/g, "");
+  if (proxy === null || isThisMachine(host)) return STRAIGHT;
+  const exceptions = noProxy(env);
+  const port = target.port || DEFAULT_PORTS[target.protocol]!;
+  return exceptions?.value.split(/[,\s]+/).some((entry) => excepts(entry.toLowerCase(), host, port))
+    ? { proxy: null, exceptedBy: exceptions.variable }
+    : { proxy, exceptedBy: null };
+}
+
+/** The proxy for a protocol; null without one. @throws ProxyVariableError */
+export function namedProxy(protocol: string, env: Env = process.env): NamedProxy | null {
+  const set = setVariable(VARIABLES[protocol as keyof typeof VARIABLES] ?? [], env);
+  if (set === null) return null;
+  const { variable, value } = set;
+  const text = value.includes("://") ? value : `http://${value}`;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url !== null && /^https?:$/.test(url.protocol)) return { variable, url };
+  throw new ProxyVariableError(`${variable} names no HTTP proxy: write it as http://proxy.example.com:3128`);
+}
+
+/** The variables that except addresses from proxies. */
+export function noProxy(env: Env): { readonly variable: string; readonly value: string } | null {
+  return setVariable(EXCEPTIONS, env);
+}
+
+function setVariable(names: readonly string[], env: Env): { readonly variable: string; readonly value: string } | null {
+  const variable = names.find((name) => env[name]?.trim());
+  return variable === undefined ? null : { variable, value: env[variable]!.trim() };
+}
+
+function isThisMachine(host: string): boolean {
+  return /(^|\.)localhost$/.test(host) || ["127.0.0.0/8", "::1"].some((range) => isWithin(host, range));
+}
+
+/** `host`, `.suffix`, `*.suffix`, an address or a range of addresses, each with a port or without; `*` is everything. */
+function excepts(entry: string, host: string, port: string): boolean {
+  const isBareIpv6 = isIP(entry.replace(/\/\d+$/, "")) === 6;
+  const [, name = "", ownPort = port] = isBareIpv6 ? ["", entry] : (/^\[?(.*?)\]?(?::(\d+))?$/.exec(entry) ?? []);
+  if (name === "" || ownPort !== port) return false;
+  if (name === "*") return true;
+  if (isIP(host) !== 0) return isWithin(host, name);
+  const suffix = name.replace(/^\*?\./, "").replace(/\.$/, "");
+  return host.endsWith(`.${suffix}`) || (host === suffix && !name.startsWith("*"));
+}
+
+function isWithin(host: string, range: string): boolean {
+  const [network = "", bits] = range.split("/");
+  const family = isIP(network);
+  const most = family === 4 ? 32 : 128;
+  const length = bits === undefined ? most : Number(bits);
+  if (isIP(host) === 0 || family === 0 || !(length >= 0 && length <= most)) return false;
+  const list = new BlockList();
+  list.addSubnet(network, length, family === 4 ? "ipv4" : "ipv6");
+  return list.check(host, isIP(host) === 4 ? "ipv4" : "ipv6");
+}
+
+/** Whether any is named, be it for some addresses alone. */
+export function isProxyNamed(env: Env = process.env): boolean {
+  return Object.values(VARIABLES).some((names) => setVariable(names, env) !== null);
+}
+
+/** `proxyEnv` of Node's own agents for an address; null for a straight route, and where this Node knows of no proxies. */
+export function proxyForNode(target: URL): { readonly HTTP_PROXY: string; readonly HTTPS_PROXY: string } | null {
+  const { proxy } = routeOf(target);
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const isKnown = (major === 22 && minor >= 21) || (major === 24 && minor >= 5) || major > 24;
+  return proxy === null || !isKnown ? null : { HTTP_PROXY: proxy.url.href, HTTPS_PROXY: proxy.url.href };
+}
+
+/** For messages: without user and password. */
+export function shownProxy({ variable, url }: NamedProxy): string {
+  return `${url.host} (${variable})`;
+}
