@@ -204,7 +204,7 @@ with is in its journal.
 |---|---|
 ${environment.join("\n")}
 
-\`NO_COLOR\`, \`HTTPS_PROXY\` (with \`NODE_USE_ENV_PROXY=1\`) and \`NODE_EXTRA_CA_CERTS\` work as everywhere.
+\`NO_COLOR\`, \`HTTPS_PROXY\`, \`HTTP_PROXY\`, \`NO_PROXY\` and \`NODE_EXTRA_CA_CERTS\` work as everywhere: [proxies](how-to.md#work-behind-a-companys-proxy).
 
 ## Files
 
