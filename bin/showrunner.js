@@ -10,7 +10,12 @@ import process from "node:process";
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const source = new URL("../src/cli/main.ts", import.meta.url);
 
-if (major < 22 || (major === 22 && minor < 19)) {
+if (process.versions.bun) {
+  process.stderr.write(
+    `Showrunner runs under Node; this is Bun ${process.versions.bun}, which may install it.\nNext: bunx showrunner   (without --bun)\n`,
+  );
+  process.exitCode = 2;
+} else if (major < 22 || (major === 22 && minor < 19)) {
   const next = existsSync(source)
     ? "npm ci, then npx showrunner (it brings its own Node)"
     : "npm install -D node@24   (then `npx showrunner` runs under it)";

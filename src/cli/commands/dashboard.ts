@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { constants } from "node:fs";
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { writeDurably } from "../../core/kit/durable-file.ts";
+import { open } from "../../core/kit/file-handle.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import type { Showrunner } from "../../internal.ts";
 import type { OfferedPipeline } from "../../studio/dashboard/index.ts";

@@ -1,5 +1,6 @@
-import { open, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import { open } from "../../core/kit/file-handle.ts";
 import { CliError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
 

@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
-import { chmod, type FileHandle, lstat, open, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, type FileHandle, lstat, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { HOUR_MS } from "./duration.ts";
+import { open } from "./file-handle.ts";
 
 /** A temporary file this old belongs to a process that is gone, milliseconds. */
 export const LEFTOVER_MS = HOUR_MS;

@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { open } from "../kit/file-handle.ts";
 
 /** A file's bytes, read in pieces. */
 export interface Source {

@@ -1,5 +1,5 @@
-import { open } from "node:fs/promises";
 import { basename } from "node:path";
+import { open } from "../../core/kit/file-handle.ts";
 import { FilmError } from "./film-error.ts";
 
 /** Pixels of one picture, three times those of 8K: a few bytes can claim a picture that fills any memory. */

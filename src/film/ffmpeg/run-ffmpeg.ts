@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { open, rm, stat } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { open } from "../../core/kit/file-handle.ts";
 import { closedWavBegin, readWavHeader } from "../../core/kit/wav-header.ts";
 import { requireFfmpeg } from "./abilities.ts";
 import { FilmError } from "./film-error.ts";

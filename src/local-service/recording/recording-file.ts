@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
-import { type FileHandle, lstat, mkdir, open } from "node:fs/promises";
+import { type FileHandle, lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { open } from "../../core/kit/file-handle.ts";
 import { type FolderLock, holderOf, lockFolder } from "../../core/kit/folder-lock.ts";
 import { RECORDING_FILE, RECORDING_VERSION } from "./recorded-values.ts";
 import { RecordingError } from "./recording-error.ts";

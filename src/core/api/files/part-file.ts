@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, open, rename, rm } from "node:fs/promises";
+import { mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { syncFolder } from "../../kit/durable-file.ts";
+import { open } from "../../kit/file-handle.ts";
 
 /** A file in the making, beside its target and hashed as it grows. */
 export interface PartFile {

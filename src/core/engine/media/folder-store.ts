@@ -1,8 +1,9 @@
 import { hash, randomUUID } from "node:crypto";
 import type { Stats } from "node:fs";
-import { mkdir, open, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import PQueue from "p-queue";
+import { open } from "../../kit/file-handle.ts";
 import { type HeldMedia, heldMedia } from "./held-media.ts";
 import { MediaMissingError } from "./media-errors.ts";
 import { bytesOf, MediaFiles, unlessMissing } from "./media-files.ts";

@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
-import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promises";
+import { type FileHandle, lstat, readlink, realpath } from "node:fs/promises";
+import { open } from "../../kit/file-handle.ts";
 import { isWithin } from "../../kit/is-within.ts";
 
 /** A file that an input must not have read. */

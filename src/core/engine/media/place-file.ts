@@ -6,7 +6,6 @@ import {
   type FileHandle,
   lstat,
   mkdir,
-  open,
   readdir,
   realpath,
   rename,
@@ -17,6 +16,7 @@ import { basename, dirname, extname, isAbsolute, join, posix, relative } from "n
 import PQueue from "p-queue";
 import { safeFileName } from "../../api/index.ts";
 import { removeTemporaries, syncFolder, temporaryPath } from "../../kit/durable-file.ts";
+import { open } from "../../kit/file-handle.ts";
 import { own } from "../../kit/own.ts";
 import { type Mark, writeMarked } from "../../marks/index.ts";
 import type { HeldMedia } from "./held-media.ts";

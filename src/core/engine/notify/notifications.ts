@@ -1,9 +1,10 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomUUID } from "node:crypto";
-import { link, mkdir, open, readFile, rm } from "node:fs/promises";
+import { link, mkdir, readFile, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { RunNotification } from "../../api/webhooks/verify-webhook.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { syncFolder } from "../../kit/durable-file.ts";
+import { open } from "../../kit/file-handle.ts";
 import { folderOfJournal } from "../../kit/journal-location.ts";
 import { InvalidOptionError } from "../errors.ts";
 import { ATTEMPT_MS } from "./notifier.ts";

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { open, rename, rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { basename } from "node:path/posix";
 import PQueue from "p-queue";
@@ -7,6 +7,7 @@ import type { Chosen, StoredCopy } from "../../journal/events.ts";
 import { type OutputState, outputsOf, type RunState, type StepState } from "../../journal/state.ts";
 import { redactText, withoutSecrets } from "../../kit/clean-text.ts";
 import { syncFolder, temporaryPath } from "../../kit/durable-file.ts";
+import { open } from "../../kit/file-handle.ts";
 import { formatUsd } from "../../kit/money.ts";
 import { type DigitalSourceType, type Mark, type MarkPreview, previewMark } from "../../marks/index.ts";
 import { editedFields, referencesOf, resolveInput, traitsOf } from "../../plan/index.ts";

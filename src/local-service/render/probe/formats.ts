@@ -1,5 +1,5 @@
-import { open } from "node:fs/promises";
 import { fileTypeFromBuffer } from "file-type";
+import { open } from "../../../core/kit/file-handle.ts";
 
 /** An accepted upload format. */
 export interface Format {
