@@ -25,7 +25,7 @@ describe("a submit", () => {
       currency: "USD",
     });
     expect(job.outputs).toHaveLength(3);
-    const keys = "asset_id content_type duration_ms error fps height status url voice_id width".split(" ");
+    const keys = "asset_id content_type duration_ms error expires_at fps height status url voice_id width".split(" ");
     for (const output of job.outputs) expect(Object.keys(output).toSorted()).toEqual(keys);
     expect(job.outputs[0]).toMatchObject({
       status: "COMPLETED",
