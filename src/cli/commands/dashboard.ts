@@ -6,6 +6,7 @@ import { join, relative } from "node:path";
 import { writeDurably } from "../../core/kit/durable-file.ts";
 import { open } from "../../core/kit/file-handle.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
+import { fetchForOperator } from "../../core/network/index.ts";
 import type { Showrunner } from "../../internal.ts";
 import type { OfferedPipeline } from "../../studio/dashboard/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
@@ -90,7 +91,7 @@ export async function dashboardOrigin(
   const origin = await addressIn(folder);
   const isRunning =
     origin !== null &&
-    (await fetch(origin, { method: "HEAD", signal: AbortSignal.timeout(1_000) }).then(
+    (await fetchForOperator(origin, { method: "HEAD", signal: AbortSignal.timeout(1_000) }).then(
       () => true,
       () => false,
     ));

@@ -86,7 +86,7 @@ const [WHITE, PEAK] = [203, 4.93];
 
 /**
  * Filters that bring a decoded picture to what is shown: upright, with BT.709 of limited range. Curves of the usual range are
- * taken for one another, as players do. White of paper stays white; what is brighter in HDR is hardly told apart from it. `shrink`: the
+ * taken for one another, as players do. White of paper stays white; what is brighter in HDR hardly differs from it. `shrink`: the
  * filter that makes HDR smaller first, which takes long otherwise.
  */
 export function shownFilter({ turn, colors }: ShownAs, shrink?: string): string {
