@@ -1,5 +1,5 @@
 /** Both packages as people install and bundle them. Says so where the registry is out of reach, and fails. */
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -54,6 +54,8 @@ beforeAll(async () => {
   tools = mkdtempSync(join(tmpdir(), "showrunner-tools-"));
   writeInto(tools, { "package.json": '{ "private": true }' });
   reached(() => install(tools, "pnpm@10", "@yarnpkg/cli-dist@4", "bun@1"));
+  // Puts its binary in place, which npm leaves to a script of the package.
+  execFileSync(process.execPath, ["install.js"], { cwd: join(tools, "node_modules/bun"), stdio: "ignore" });
 });
 afterAll(() => rmSync(tools, { recursive: true, force: true }));
 
