@@ -25,6 +25,7 @@ interface Span {
 }
 interface TimedWord extends Span {
   readonly text: string;
+  readonly isJoined?: boolean;
 }
 type Format = "16:9" | "9:16" | "1:1" | "4:5";
 type Size = "480p" | "720p" | "1080p" | "2160p" | `${number}x${number}`;
@@ -89,7 +90,7 @@ type LookedAt<C> = Exclude<MediaKind, { [N in keyof C & keyof Blind]-?: [Extract
 type Known<C> = { readonly [N in Exclude<keyof C, keyof Checks>]: never };
 type Judge = (frames: readonly Uint8Array[], signal: AbortSignal) => Inspected | Promise<Inspected>;
 declare class FilmError extends Error {
-  readonly code: "FFMPEG_MISSING" | "CLIP_DAMAGED" | "CLIP_TOO_LONG" | "FFMPEG_FAILED" | "FFMPEG_TIMEOUT" | "FFMPEG_TOO_LARGE" | "FFMPEG_STOPPED" | "FILM_INPUT";
+  readonly code: "FFMPEG_MISSING" | "CLIP_DAMAGED" | "CLIP_FORMAT" | "CLIP_TOO_LONG" | "FFMPEG_FAILED" | "FFMPEG_TIMEOUT" | "FFMPEG_TOO_LARGE" | "FFMPEG_STOPPED" | "FILM_INPUT";
   constructor(code: FilmError["code"], message: string, options?: ErrorOptions);
 }
 declare function ffmpegSummary(): Promise<{
@@ -99,12 +100,18 @@ declare function ffmpegSummary(): Promise<{
 }>;
 type Fit = "crop" | "pad" | "blur";
 type Length = "pictures" | "sound" | "longest";
+interface Subtitled {
+  readonly film: object;
+  readonly srt?: object;
+  readonly vtt?: object;
+}
+type Named<H> = H extends Subtitled ? Extract<H["film" | "srt" | "vtt"], object> : H;
 declare function named<H>(template: string, values: {
   readonly [field: string]: string | number;
 }, handles: {
   readonly [format: string]: H;
 }): {
-  readonly [name: string]: H;
+  readonly [name: string]: Named<H>;
 };
 type Task = TaskMethod;
 type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect"> & {
