@@ -6,7 +6,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { models } from "../recipes/models.ts";
 import { loadPipeline } from "../src/cli/load/pipeline-file.ts";
+import { catalogOf } from "../src/core/catalog/index.ts";
 import {
   type Catalog,
   createClient,
@@ -49,7 +51,9 @@ export async function migratedRecipes(
   const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
   const show = await openShowrunner({ client, journal: createMemoryJournal(), mediaDir: join(scratch, "media") });
   try {
-    const catalog = await pullCatalog(client, null);
+    // The recipes' own module of models.
+    const known = new Set(Object.values(models).map(({ id }) => id as string));
+    const catalog = catalogOf((await pullCatalog(client, null)).models().filter(({ id }) => known.has(id)));
     const names = readdirSync(folder, { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [one.name] : []));
     const recipes: MigratedRecipe[] = [];
     for (const name of names.sort()) recipes.push(await recipe(name, { catalog, show, scratch, load }));

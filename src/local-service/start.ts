@@ -303,6 +303,7 @@ function mediaOf({ kind, input }: RenderRequest & { readonly kind: Exclude<Rende
     case "image":
       return PICTURE;
     case "speech":
+    case "sound":
       return SOUND;
     case "avatar":
       return HEARD_FILM;

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { runCli } from "../../src/cli/program.ts";
 import { writeSnapshot } from "../../src/internal.ts";
 import { fakeIo } from "../cli/support/fake-io.ts";
+import { ownCatalog } from "../support/built-in-catalog.ts";
 import { id } from "./support/migrate-one.ts";
 import { wideCatalog } from "./support/wide-catalog.ts";
 
@@ -88,8 +89,9 @@ describe("showrunner migrate", () => {
   });
 
   test("ends with 3 when something is left behind, with 2 when nothing could be migrated", async () => {
+    await writeSnapshot(join(cwd, "catalog.json"), ownCatalog());
     write([image, { type: "image" }, { type: "text_to_sound", text: "wind" }]);
-    const partial = await migrate(["v2.json", "--out", "out"]);
+    const partial = await migrate(["v2.json", "--out", "out", "--catalog", "catalog.json"]);
     expect(partial).toMatchObject({
       code: 3,
       stderr: expect.stringContaining("body 2 (line 6, column 3): text_prompt is required"),
@@ -154,7 +156,8 @@ describe("showrunner migrate", () => {
   test("a loss is open until somebody decides it", async () => {
     const inputs = { text_prompt: "waves", duration_ms: 5000, aspect_ratio: "16:9" };
     write([{ type: "video", model_slug: "acme/video-1", video_id: id(1), generated_video_inputs: inputs }]);
-    const { code, stderr } = await migrate(["v2.json", "--out", "out", "--verify"]);
+    await writeSnapshot(join(cwd, "catalog.json"), ownCatalog());
+    const { code, stderr } = await migrate(["v2.json", "--out", "out", "--verify", "--catalog", "catalog.json"]);
     expect(code).toBe(3);
     expect(stderr).toContain("open: body 1: video_id: video-1 takes no film to start from");
     expect(stderr).toContain("1 body migrated to 1 job, 1 open");

@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { migrateV2 } from "../../src/migrate/index.ts";
 import { parseTemplatedJson } from "../../src/migrate/read/flow-nodes.ts";
 import { soleExpression, targetOf, textParts } from "../../src/migrate/read/template.ts";
-import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { ownCatalog } from "../support/built-in-catalog.ts";
 import { evaluate, planOf } from "./support/planned.ts";
 
-const catalog = builtInCatalog();
+const catalog = ownCatalog();
 const api = "https://api.example/v2";
 
 function node(name: string, parameters: object, type = "n8n-nodes-base.httpRequest") {

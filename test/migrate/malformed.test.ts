@@ -5,11 +5,11 @@ import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { type MigrationReport, migrateV2, migrateV2File } from "../../src/migrate/index.ts";
 import { readV2File } from "../../src/migrate/read/read-file.ts";
-import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { ownCatalog } from "../support/built-in-catalog.ts";
 import { isFull } from "../support/sample.ts";
 import { anyBody } from "./support/arbitraries.ts";
 
-const catalog = builtInCatalog();
+const catalog = ownCatalog();
 const folder = mkdtempSync(join(tmpdir(), "migrate-malformed-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 

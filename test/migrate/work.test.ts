@@ -5,14 +5,14 @@ import { languageCode } from "../../src/migrate/bodies/speech.ts";
 import { migrateV2, migrationFiles } from "../../src/migrate/index.ts";
 import { workDifferences } from "../../src/migrate/proof/verify.ts";
 import type { BodyReport } from "../../src/migrate/report/report.ts";
-import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { ownCatalog } from "../support/built-in-catalog.ts";
 import { anyDocument } from "./support/arbitraries.ts";
 import { id, migrateBodies } from "./support/migrate-one.ts";
 import { evaluate, planOf } from "./support/planned.ts";
 import { wideCatalog } from "./support/wide-catalog.ts";
 
 const RUNS = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 50);
-const catalogs = { "the built-in models": builtInCatalog(), "models for every type": wideCatalog() };
+const catalogs = { "the built-in models": ownCatalog(), "models for every type": wideCatalog() };
 const film = { text_prompt: "waves", duration_ms: 5000, aspect_ratio: "16:9" };
 
 /** Ids, prompts and shots of a body that v2 would have used, as its own documents have them. */
@@ -202,7 +202,7 @@ describe("what migration got wrong", () => {
       },
     });
     const flow = { nodes: [node("On", {}), node("Off", { disabled: true }), node("Off too", { enabled: false })] };
-    const { report } = migrateV2(flow, { catalog: builtInCatalog() });
+    const { report } = migrateV2(flow, { catalog: ownCatalog() });
     expect(report.steps.map(({ name }) => name)).toEqual(["on"]);
     expect(report.left).toEqual([
       { at: 'node "Off"', why: "is switched off in the flow, so it makes nothing" },
@@ -225,7 +225,7 @@ test("a body that stays open is kept in report.md without marks that reorder wha
   const { migration } = migrateBodies([
     { type: "text_to_sound", text: "wind \u202e dniw", output_format: "\u2066mp3" },
   ]);
-  const markdown = migrationFiles(migration, builtInCatalog())["report.md"] ?? "";
+  const markdown = migrationFiles(migration, ownCatalog())["report.md"] ?? "";
   expect(markdown).toContain("wind \\u202e dniw");
   expect(markdown).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
 });

@@ -1,9 +1,20 @@
 import { type Catalog, type CatalogModel, catalogOf, type JsonSchema } from "../../src/core/catalog/index.ts";
 import { BUILT_IN_MODELS } from "../../src/local-service/catalog/builtin/index.ts";
+import { PUBLISHED_MODELS } from "../../src/local-service/catalog/builtin/published.ts";
+import type { ModelDefinition } from "../../src/local-service/catalog/model.ts";
 
-/** The local service's own models as the planner sees them, without a service. */
+/** The local service's models as the planner sees them, without a service. */
 export function builtInCatalog(): Catalog {
-  const models = BUILT_IN_MODELS.map(({ entry, state }): CatalogModel => {
+  return catalogWith(BUILT_IN_MODELS);
+}
+
+/** Without those of hosted services: few models, one of a kind. */
+export function ownCatalog(): Catalog {
+  return catalogWith(BUILT_IN_MODELS.filter((model) => !PUBLISHED_MODELS.includes(model)));
+}
+
+function catalogWith(definitions: readonly ModelDefinition[]): Catalog {
+  const models = definitions.map(({ entry, state }): CatalogModel => {
     const { id, modality, name, description } = entry;
     const base = { id, modality, name, description, priceDescription: entry.price_description };
     const schemas = {

@@ -49,7 +49,6 @@ export default pipeline("storyboard-lines", {
       shot_type: "customize",
       duration_ms: 10000,
     });
-    // To decide: model_slug: v2 chose a model by itself; upscale-1 is taken until you confirm it
     // To decide: target_resolution: upscale-1 enlarges by a factor, and the size of what it gets is not known
     const crossingLarge = job("crossing-large", models.upscale, {
       source_video: crossingLargeSource,

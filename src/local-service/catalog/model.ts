@@ -68,6 +68,21 @@ export interface StockVoice {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+const stockVoice = (voiceId: string, name: string, base: StockVoice["base"], gender: string, accent: string) => ({
+  voiceId: `voice_${voiceId}`,
+  name,
+  base,
+  labels: { gender, accent, language: "en" },
+});
+
+/** Stock voices, available to every account; their ids never change. */
+export const STOCK_VOICES: readonly StockVoice[] = [
+  stockVoice("1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01", "Sally", "slt", "female", "american"),
+  stockVoice("2b7d9a10-6c42-4e8b-9d21-7e3f4b5c6d02", "Robert", "rms", "male", "american"),
+  stockVoice("3c8eab21-7d53-4f9c-8e32-8f405c6d7e03", "Alan", "awb", "male", "scottish"),
+  stockVoice("4d9fbc32-8e64-40ad-9f43-90516d7e8f04", "Kevin", "kal", "male", "american"),
+];
+
 /** At least one character that is neither white space nor a control character. */
 export const VISIBLE = "[^\\s\\x00-\\x1F\\x7F-\\x9F]";
 

@@ -1,5 +1,5 @@
-/** Kinds of output. `voice` produces a voice profile and no file. */
-export type RenderKind = "image" | "video" | "avatar" | "speech" | "voice";
+/** Kinds of output. `sound` is all that is not said: music, noises, a given sound changed. `voice` produces a voice profile and no file. */
+export type RenderKind = "image" | "video" | "avatar" | "speech" | "sound" | "voice";
 
 /** A media input on disk, with the measurements of its upload. */
 export interface MediaFile {

@@ -53,6 +53,8 @@ async function make(request: RenderRequest, onProgress: Progress): Promise<Uint8
       return (await import("./video/avatar.ts")).renderAvatar(request, onProgress);
     case "speech":
       return (await import("./sound/render-speech.ts")).renderSpeech(request, onProgress);
+    case "sound":
+      return (await import("./sound/render-speech.ts")).renderSound(request);
     case "voice":
       throw new Error("a voice is no file");
     default:

@@ -2,7 +2,7 @@
 
 export type JobStatus = "IN_QUEUE" | "IN_PROGRESS" | "COMPLETED" | "FAILED";
 export type OutputStatus = "COMPLETED" | "FAILED" | "EXPIRED";
-export type JobKind = "image" | "video" | "avatar" | "speech" | "voice" | "chat";
+export type JobKind = "image" | "video" | "avatar" | "speech" | "sound" | "voice" | "chat";
 
 export interface JobRow {
   readonly seq: number;

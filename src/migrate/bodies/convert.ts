@@ -51,7 +51,11 @@ export function fillUpscale(job: Job): void {
   const path = [`${kind}_id`];
   setMedia(job, slotField(view, kind), [mediumAt(context, body, path, kind, "source")], kind);
   const hadFactor = given(body, "upscale_factor") !== undefined;
-  job.plain(["upscale_factor"], "upscale_factor", "scale", "factor");
+  if (hadFactor && job.plainField(["upscale_factor", "scale", "factor"]) === null) {
+    const sizes = job.plainField(["target_resolution", "resolution"])?.values ?? [];
+    const why = `${view.id} enlarges to a resolution, not by a factor`;
+    job.decide(["upscale_factor"], why, ["the smallest", ...sizes.map(String)].slice(sizes.length === 0 ? 0 : 1));
+  } else job.plain(["upscale_factor"], "upscale_factor", "scale", "factor");
   const resolution = given(body, "target_resolution");
   if (resolution === undefined) return;
   const target = job.plainField(["target_resolution", "resolution"]);

@@ -30,8 +30,7 @@ export class ModelChooser {
     this.#views = catalog
       .models()
       .map(viewOf)
-      .filter((view) => view !== null)
-      .sort((a, b) => (a.id < b.id ? -1 : 1));
+      .filter((view) => view !== null);
     this.#byId = new Map(this.#views.map((view) => [view.id, view]));
     this.#map = map;
   }
@@ -86,6 +85,7 @@ export class ModelChooser {
     return { view: best, ...namedLevel(slug, best), by: isOnly ? "only" : "shape", why, candidates: ids };
   }
 
+  /** What suits best first; of several, in the order of the catalog. */
   #candidates(need: Need): readonly ModelView[] {
     const found = this.#views.flatMap((view) => {
       const suitability = suits(view, need);
@@ -95,7 +95,7 @@ export class ModelChooser {
     const least = Math.min(...found.map(({ unmet }) => unmet));
     return found
       .filter(({ unmet }) => unmet === least)
-      .sort((a, b) => b.met - a.met || (a.view.id < b.view.id ? -1 : 1))
+      .sort((a, b) => b.met - a.met)
       .map(({ view }) => view);
   }
 }

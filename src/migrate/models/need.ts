@@ -14,6 +14,7 @@ export function needsOf(body: Body): readonly Need[] {
   if (has("reference_audio_ids")) also.push("audios");
   if (has("reference_video_ids")) also.push("videos");
   if (type === "voice_clone") also.push("name");
+  if (has("target_resolution")) also.push("target");
   const need = (...must: readonly Slot[]): Need => ({ type, must, also });
   const loose = (...must: readonly Slot[]): Need => ({ ...need(...must), isLoose: true });
   switch (type) {
@@ -73,18 +74,18 @@ export const TYPE_FACTS: Readonly<Record<V2Type, TypeFacts>> = {
   image_to_image: { short: "image", must: ["prompt"], yields: "image", hint: null, isCertain: true },
   video: { short: "video", must: ["prompt"], yields: "video", hint: null, isCertain: true },
   text_to_speech: { short: "speech", must: ["text", "voice"], yields: "audio", hint: null, isCertain: true },
-  text_to_sound: { short: "sound", must: ["text"], yields: "audio", hint: /sound|sfx|effect|foley/i, isCertain: false },
-  speech_to_speech: { short: "speech", must: ["audio", "voice"], yields: "audio", hint: null, isCertain: false },
+  text_to_sound: { short: "sound", must: ["text"], yields: "audio", hint: /sound|sfx|effect|foley/i, isCertain: true },
+  speech_to_speech: { short: "speech", must: ["audio", "voice"], yields: "audio", hint: null, isCertain: true },
   voice_clone: { short: "voice", must: ["audio"], yields: "voice", hint: null, isCertain: true },
   audio_isolation: {
     short: "isolation",
     must: ["audio"],
     yields: "audio",
     hint: /isolat|denois|separat|clean/i,
-    isCertain: false,
+    isCertain: true,
   },
-  image_upscale: { short: "upscale", must: ["image"], yields: "image", hint: UPSCALE, isCertain: false },
-  video_upscale: { short: "upscale", must: ["video"], yields: "video", hint: UPSCALE, isCertain: false },
+  image_upscale: { short: "upscale", must: ["image"], yields: "image", hint: UPSCALE, isCertain: true },
+  video_upscale: { short: "upscale", must: ["video"], yields: "video", hint: UPSCALE, isCertain: true },
   video_to_video: { short: "restyle", must: ["video", "prompt"], yields: "video", hint: null, isCertain: false },
   motion_control: {
     short: "motion",

@@ -135,12 +135,13 @@ export type Slot =
   | "audios"
   | "video"
   | "videos"
+  | "target"
   | "name";
 
 interface SlotFacts {
   /** Field names, in order of preference. */
   readonly names: readonly string[];
-  readonly takes: MediaKind | "voice" | "json";
+  readonly takes: MediaKind | "voice" | "json" | "choice";
   /** Media role that identifies a field of another name. */
   readonly role?: string;
 }
@@ -157,6 +158,7 @@ const SLOTS: Readonly<Record<Slot, SlotFacts>> = {
   audios: { names: ["audios", "reference_audios"], takes: "audio", role: "reference" },
   video: { names: ["source_video", "video"], takes: "video", role: "input_video" },
   videos: { names: ["videos", "reference_videos"], takes: "video", role: "reference" },
+  target: { names: ["target_resolution", "resolution"], takes: "choice" },
   name: { names: ["name"], takes: "json" },
 };
 
@@ -174,6 +176,7 @@ function holds(field: FieldView, requested: SlotFacts["takes"]): boolean {
   const { takes } = field;
   // The schema treats preset voices as a plain enumeration; we treat them as a voice.
   if (requested === "voice") return takes.what === "voice" || (takes.what === "json" && field.values !== null);
+  if (requested === "choice") return takes.what === "json" && field.values !== null;
   if (takes.what !== "media") return requested === "json" && takes.what === "json" && field.values === null;
   return requested !== "json" && (takes.kinds.length === 0 || takes.kinds.includes(requested));
 }

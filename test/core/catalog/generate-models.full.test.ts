@@ -6,7 +6,7 @@ import { fieldDocs } from "../../../src/core/catalog/codegen/docs.ts";
 import { valueNames } from "../../../src/core/catalog/codegen/types.ts";
 import { catalogOf, generateModels, parseSnapshot, snapshotText } from "../../../src/core/catalog/index.ts";
 import type { CatalogModel, JsonSchema } from "../../../src/core/plan/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { ownCatalog } from "../../support/built-in-catalog.ts";
 import { typeCheck } from "../../support/type-check.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
@@ -30,15 +30,15 @@ return {}; } });
 `;
 
 describe("generated models", () => {
-  test("of the recipes are what the built-in catalog gives now", () => {
-    const live = builtInCatalog()
+  test("of the recipes are what the local service has of its own", () => {
+    const live = ownCatalog()
       .models()
       .filter(({ state }) => state === "live");
     expect(readFileSync(join(root, "recipes/models.ts"), "utf8")).toBe(generateModels(catalogOf(live)));
   });
 
   test("do not change when the catalog is written, read or listed in another order", () => {
-    const models = builtInCatalog().models();
+    const models = ownCatalog().models();
     const source = generateModels(catalogOf(models));
     expect(generateModels(catalogOf(models.toReversed()))).toBe(source);
     const text = snapshotText(catalogOf(models));

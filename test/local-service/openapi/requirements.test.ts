@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { PUBLISHED_MODELS } from "../../../src/local-service/catalog/builtin/published.ts";
 import { PICTURE, SOUND } from "../../../src/local-service/start.ts";
 import { ask, type Body, finished, get, key, made, start, submit, upload, uploaded } from "../support/service.ts";
 
@@ -131,9 +132,12 @@ test("an estimate is what the submit then charges; one that is impossible says s
 test("the catalog is listed whole, or by modality", async () => {
   const service = await start();
   const ids = async (query: string) => (await get(service, `/models${query}`)).body.data.map((model: Body) => model.id);
-  expect(await ids("")).toEqual(["image-1", "video-1", "avatar-1", "speech-1", "voice-clone-1", "upscale-1"]);
-  expect(await ids("?modality=audio")).toEqual(["speech-1", "voice-clone-1"]);
-  expect(await ids("?modality=image")).toEqual(["image-1"]);
+  const own = ["image-1", "video-1", "avatar-1", "speech-1", "voice-clone-1", "upscale-1"];
+  const published = (modality?: string) =>
+    PUBLISHED_MODELS.flatMap(({ entry }) => (modality === undefined || entry.modality === modality ? [entry.id] : []));
+  expect(await ids("")).toEqual([...own, ...published()]);
+  expect(await ids("?modality=audio")).toEqual(["speech-1", "voice-clone-1", ...published("audio")]);
+  expect(await ids("?modality=image")).toEqual(["image-1", ...published("image")]);
 });
 
 test("a page has 20 items by default, and 100 at most", async () => {

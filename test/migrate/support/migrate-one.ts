@@ -1,6 +1,6 @@
 import type { Json } from "../../../src/core/plan/plan.ts";
 import { type FieldEntry, type MigrateOptions, type Migration, migrateV2 } from "../../../src/migrate/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { ownCatalog } from "../../support/built-in-catalog.ts";
 import { evaluate, planOf } from "./planned.ts";
 
 export interface Migrated {
@@ -13,7 +13,7 @@ export interface Migrated {
 
 /** Migrates bodies and plans the written source. */
 export function migrateBodies(bodies: readonly object[], options: Partial<MigrateOptions> = {}): Migrated {
-  const catalog = options.catalog ?? builtInCatalog();
+  const catalog = options.catalog ?? ownCatalog();
   const migration = migrateV2(JSON.parse(JSON.stringify(bodies)), { ...options, catalog });
   const planned = migration.source === null ? null : planOf(migration, evaluate(migration.source, catalog), catalog);
   if (planned !== null && !planned.ok) throw new Error(JSON.stringify(planned.problems));

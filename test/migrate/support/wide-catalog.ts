@@ -1,5 +1,5 @@
 import { type Catalog, type CatalogModel, catalogOf, type JsonSchema } from "../../../src/core/catalog/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { ownCatalog } from "../../support/built-in-catalog.ts";
 import { MEDIA_REFERENCE } from "../../support/large-catalog/fields.ts";
 
 const reference = (kind: string, role: string): JsonSchema => ({ ...MEDIA_REFERENCE, media_type: kind, role });
@@ -28,7 +28,7 @@ const text = { type: "string", minLength: 1, maxLength: 1000 };
 /** The built-in models and one for every type of v2 body, with names, bounds and lists of their own. */
 export function wideCatalog(): Catalog {
   return catalogOf([
-    ...builtInCatalog().models(),
+    ...ownCatalog().models(),
     model("sound-effects-2", "audio", "Makes sound effects.", ["prompt"], {
       prompt: text,
       duration_ms: { type: "integer", minimum: 1000, maximum: 20_000, multipleOf: 500 },

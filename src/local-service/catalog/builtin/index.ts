@@ -6,31 +6,17 @@ import {
   MAX_SOUND_BYTES,
   type ModelDefinition,
   mediaReference,
-  type StockVoice,
+  STOCK_VOICES,
   steps,
   visibleText,
   type Work,
 } from "../model.ts";
+import { PUBLISHED_MODELS } from "./published.ts";
 import { builtIn, integer, mediaMs, secondsBegun, text, video, videoToCome } from "./video.ts";
 
 const PER_CHARACTER_MICROS = 30;
 const LEAST_SPEECH_MICROS = 1_000;
 const CLONE_MICROS = 500_000;
-
-const stockVoice = (voiceId: string, name: string, base: StockVoice["base"], gender: string, accent: string) => ({
-  voiceId: `voice_${voiceId}`,
-  name,
-  base,
-  labels: { gender, accent, language: "en" },
-});
-
-/** Stock voices, available to every account; their ids never change. */
-export const STOCK_VOICES: readonly StockVoice[] = [
-  stockVoice("1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01", "Sally", "slt", "female", "american"),
-  stockVoice("2b7d9a10-6c42-4e8b-9d21-7e3f4b5c6d02", "Robert", "rms", "male", "american"),
-  stockVoice("3c8eab21-7d53-4f9c-8e32-8f405c6d7e03", "Alan", "awb", "male", "scottish"),
-  stockVoice("4d9fbc32-8e64-40ad-9f43-90516d7e8f04", "Kevin", "kal", "male", "american"),
-];
 
 export const speech = builtIn({
   id: "speech-1",
@@ -215,7 +201,10 @@ export const imageRetired = builtIn({
   kind: "image",
   state: { is: "retired", replacedBy: "image-1" },
 });
-/** The built-in catalog. */
+
+export { STOCK_VOICES };
+
+/** The built-in catalog: models of this service's own, then those of hosted services. */
 export const BUILT_IN_MODELS: readonly ModelDefinition[] = [
   image,
   video,
@@ -225,4 +214,5 @@ export const BUILT_IN_MODELS: readonly ModelDefinition[] = [
   upscale,
   imageRetired,
   videoToCome,
+  ...PUBLISHED_MODELS,
 ];

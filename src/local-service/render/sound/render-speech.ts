@@ -2,8 +2,10 @@ import { registerMp3Encoder } from "@mediabunny/mp3-encoder";
 import { AudioSample, AudioSampleSource, BufferTarget, Mp3OutputFormat, Output, WavOutputFormat } from "mediabunny";
 import { inputError, type RenderRequest, type VoiceProfile } from "../contract.ts";
 import { hashOf } from "../random.ts";
-import { activeLoudness, joined, medianPitch, type Sound, toMono } from "./sound.ts";
-import { speak } from "./speech.ts";
+import { loadSound } from "./decode.ts";
+import { composeMusic } from "./music.ts";
+import { activeLoudness, joined, lengthOf, medianPitch, resampleBy, type Sound, toMono, withLength } from "./sound.ts";
+import { NATURAL_PITCH, speak } from "./speech.ts";
 
 const MAX_SECONDS = 60;
 
@@ -64,6 +66,23 @@ export async function renderSpeech(
   });
   return encodeSound(sound, String(input.output_format).includes("mp3") ? "mp3" : "wav");
 }
+
+/** A given sound in the voice, or as it is; without one, music of `duration_ms` for the words. As WAV. */
+export async function renderSound({ input, media, voice, seed, index }: RenderRequest): Promise<Uint8Array> {
+  const [file] = media.audio ?? [];
+  if (file === undefined) {
+    const seconds = within(input.duration_ms, 1, MAX_MUSIC_MS, 5_000) / 1000;
+    return encodeSound(composeMusic(String(input.text ?? input.prompt ?? ""), hashOf(seed, index), seconds), "wav");
+  }
+  const sound = await loadSound(file, "audio");
+  const spoken = voice === null ? null : medianPitch(toMono(sound), sound.rate);
+  if (voice === null || spoken === null) return encodeSound(sound, "wav");
+  const moved = resampleBy(toMono(sound), (voice.pitchHz ?? NATURAL_PITCH[voice.base]) / spoken);
+  // As long as it was: what a higher voice leaves empty is silence.
+  return encodeSound(withLength({ rate: sound.rate, channels: [moved] }, lengthOf(sound)), "wav");
+}
+
+const MAX_MUSIC_MS = 600_000;
 
 function within(value: unknown, low: number, high: number, otherwise: number): number {
   return typeof value === "number" && Number.isFinite(value) ? Math.min(high, Math.max(low, value)) : otherwise;

@@ -1,0 +1,190 @@
+import type { Family, FamilyCondition, FamilyPrice } from "../../core/families/index.ts";
+import { isRecord } from "../json.ts";
+import { micros } from "../money.ts";
+import { customShotsMs } from "../render/size.ts";
+import type { JobKind } from "../store/rows.ts";
+import { isAmong } from "../validate/family-rules.ts";
+import { secondsBegun } from "./builtin/video.ts";
+import { type CatalogEntry, type JsonSchema, type ModelDefinition, STOCK_VOICES, type Work } from "./model.ts";
+
+const PER_PICTURE_MICROS = 20_000;
+const PER_SECOND_MICROS = 50_000;
+const PER_CHARACTER_MICROS = 30;
+const PER_SOUND_SECOND_MICROS = 2_000;
+const PER_VOICE_MICROS = 500_000;
+const ASSUMED_MS = 5_000;
+
+const number = (value: unknown, fallback: number) => (typeof value === "number" && value > 0 ? value : fallback);
+
+/** Expected duration of the output. */
+export function lengthMs({ input, media }: Work): number {
+  const source = [...(media["audio"] ?? []), ...(media["source_video"] ?? [])];
+  const given = source.reduce((sum, item) => sum + (item.durationMs ?? 0), 0);
+  return customShotsMs(input) ?? number(input["duration_ms"], given > 0 ? given : ASSUMED_MS);
+}
+
+export function characters({ input }: Work): number {
+  return [input["text"], input["prompt"]].reduce(
+    (sum: number, text) => sum + (typeof text === "string" ? text.length : 0),
+    0,
+  );
+}
+
+/** Fallback price for a model whose price is stated in prose only: per picture, second, character or voice. */
+export function guessPriceMicros(kind: Exclude<JobKind, "chat">, work: Work): number {
+  const outputs = number(work.input["num_outputs"], 1);
+  switch (kind) {
+    case "image":
+      return PER_PICTURE_MICROS * outputs;
+    case "video":
+    case "avatar":
+      return PER_SECOND_MICROS * Math.ceil(lengthMs(work) / 1000) * outputs;
+    case "speech":
+      return Math.max(1_000, PER_CHARACTER_MICROS * characters(work));
+    case "sound":
+      return PER_SOUND_SECOND_MICROS * secondsBegun(lengthMs(work));
+    case "voice":
+      return PER_VOICE_MICROS;
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** Simulated processing time, before the speed factor. */
+export function guessRenderMs(kind: Exclude<JobKind, "chat">, work: Work): number {
+  if (kind === "video" || kind === "avatar") return 6_000 + 0.8 * lengthMs(work);
+  return kind === "image" ? 2_000 : 3_000;
+}
+
+type Kind = Exclude<JobKind, "chat">;
+
+/** The renderer's name for the media of each role. */
+const FIELD_OF_ROLE: Readonly<Record<string, string>> = {
+  start_frame: "start_image",
+  end_frame: "end_image",
+  reference: "images",
+  audio_input: "audio",
+  input_video: "source_video",
+};
+
+/** The short side in pixels of what an upscaler is asked for. */
+const TARGET_PX: Readonly<Record<string, number>> = { "1080p": 1080, "2k": 1440, "4k": 2160 };
+
+function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknown>> {
+  return isRecord(schema) && isRecord(schema["properties"]) ? schema["properties"] : {};
+}
+
+/** What a field, or the items of a list, declare about their media. */
+function annotation(property: unknown, name: "media_type" | "role"): string | null {
+  if (!isRecord(property)) return null;
+  const own = property[name];
+  if (typeof own === "string") return own;
+  return "items" in property ? annotation(property["items"], name) : null;
+}
+
+/** Chooses the renderer for a model from its id, its modality and the fields that it takes. */
+export function inferKind({ id, modality, input_schema: schema }: CatalogEntry): Kind {
+  const properties = propertiesOf(schema);
+  const takesSound = Object.values(properties).some((property) =>
+    annotation(property, "media_type")?.startsWith("audio"),
+  );
+  if (modality === "image") return "image";
+  if (modality === "video") return takesSound ? "avatar" : "video";
+  const hasVoice = "voice_id" in properties;
+  if (!takesSound) return hasVoice || !("duration_ms" in properties) ? "speech" : "sound";
+  if ("text" in properties || "prompt" in properties) return "speech";
+  return !hasVoice && ("name" in properties || /clon/i.test(id)) ? "voice" : "sound";
+}
+
+/** Maps the model's media fields to the renderer's. */
+export function inferNames(schema: JsonSchema): Readonly<Record<string, string>> {
+  const names = Object.entries(propertiesOf(schema)).flatMap(([field, property]) => {
+    const role = annotation(property, "role") ?? "";
+    const isPicture = annotation(property, "media_type")?.startsWith("image") !== false;
+    const known = role === "reference" && !isPicture ? `reference_${field}` : FIELD_OF_ROLE[role];
+    return known === undefined ? [] : [[field, known] as const];
+  });
+  return Object.fromEntries(names);
+}
+
+/** Whether the schema enumerates the voices of a text. */
+export function listsVoices(schema: JsonSchema): boolean {
+  const voice = propertiesOf(schema)["voice_id"];
+  return isRecord(voice) && ("enum" in voice || "const" in voice);
+}
+
+/** Fields that a renderer requires, read from wherever a model declares them. */
+export function inferInput(kind: Kind, work: Work): Work["input"] {
+  const { input } = work;
+  const said = [input["text"], input["prompt"]].find((value) => typeof value === "string") ?? "something";
+  if (kind === "speech") return { text: said, ...input };
+  if (kind === "voice") return { name: "voice", ...input };
+  return { prompt: said, ...scaleOf(work), ...input };
+}
+
+/** The configured price of a model's family, in micro-dollars; null where none applies. */
+export function familyPriceMicros(prices: readonly FamilyPrice[], work: Work): number | null {
+  const price = prices.find(({ when }) => applies(when, work));
+  return price === undefined ? null : Math.round(micros(price.usd) * unitsOf(price.per, work));
+}
+
+function unitsOf(per: FamilyPrice["per"], work: Work): number {
+  const requested = work.input["num_outputs"];
+  const outputs = typeof requested === "number" ? requested : 1;
+  switch (per) {
+    case "job":
+      return 1;
+    case "image":
+      return outputs;
+    case "second":
+      return secondsBegun(lengthMs(work)) * outputs;
+    case "1000_characters":
+      return characters(work) / 1000;
+    default:
+      return per satisfies never;
+  }
+}
+
+/** Defaults are already filled. */
+function applies(when: FamilyCondition | undefined, { input }: Work): boolean {
+  if (when === undefined) return true;
+  const value = input[when.field] ?? null;
+  return when.is === undefined ? value !== null : isAmong(value, when.is);
+}
+
+/** How many times as large an upscaler makes its source; a film that is changed otherwise keeps its size. */
+function scaleOf({ input, media }: Work): { readonly scale?: number } {
+  const [source] = media["source_video"] ?? media["source_image"] ?? [];
+  if (source === undefined || (source.kind === "image" && "aspect_ratio" in input)) return {};
+  const target = TARGET_PX[String(input["target_resolution"] ?? input["resolution"]).toLowerCase()];
+  const short = Math.min(source.width ?? 0, source.height ?? 0);
+  if (target === undefined || short === 0) return { scale: source.kind === "image" ? 2 : 1 };
+  return { scale: Math.max(1, target / short) };
+}
+
+/** A live model of which only its entry is known: renderer, names, length and price are inferred. */
+export function definitionOfEntry(
+  entry: CatalogEntry,
+  family: Family | null,
+  prices: readonly FamilyPrice[] = [],
+): ModelDefinition {
+  const kind = inferKind(entry);
+  const rename = inferNames(entry.input_schema);
+  const speaks = kind === "speech" || (kind === "sound" && "voice_id" in propertiesOf(entry.input_schema));
+  const has = (work: Work, name: string) =>
+    Object.entries(work.media).some(([field, files]) => (rename[field] ?? field) === name && files.length > 0);
+  return {
+    entry,
+    state: { is: "live" },
+    // Many films may be given a sound, and a face that says it.
+    kind: (work) => (kind === "avatar" && !(has(work, "audio") && has(work, "start_image")) ? "video" : kind),
+    unquotable: null,
+    priceMicros: (work) =>
+      familyPriceMicros(family?.prices ?? [], work) ?? familyPriceMicros(prices, work) ?? guessPriceMicros(kind, work),
+    renderMs: (work) => family?.typicalMs ?? guessRenderMs(kind, work),
+    listsVoices: listsVoices(entry.input_schema),
+    voices: speaks ? STOCK_VOICES : [],
+    oldIds: {},
+    adapt: (work) => ({ input: inferInput(kind, work), rename }),
+  };
+}
