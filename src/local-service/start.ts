@@ -211,7 +211,7 @@ interface Opened {
 /** Composes the service. @throws LocalServiceError */
 async function openService(options: NormalOptions): Promise<Opened> {
   let origin = "http://127.0.0.1";
-  const definitions = loadCatalog(options.catalog, options);
+  const offered = loadCatalog(options.catalog, options);
   const store = openStore(options.dataDir);
   const outbound = createOutbound({
     allowLoopback: options.deliverToLoopback,
@@ -238,7 +238,7 @@ async function openService(options: NormalOptions): Promise<Opened> {
     outbound,
     presigner,
     dataDir: openDataDir(options.dataDir),
-    catalog: createCatalog(definitions, options.families),
+    catalog: createCatalog(offered, options.families),
     ...(await openRenderer(options)),
     streams: createOpenStreams(),
     metrics: createMetrics(),

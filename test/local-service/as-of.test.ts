@@ -46,6 +46,20 @@ test("as of 3.9 a status repeats its cursor, a job has its instants, and a token
   expect(Object.keys(body)).toEqual(["token", "expires_at", "scopes", "workspace_id"]);
 });
 
+test("as of 3.9 a chat passes over what was refused later, and language models are not listed", async () => {
+  const service = await start({ asOf: "3.9" });
+  const body = { model: "chat-1", messages: [{ role: "user", content: "A mill." }], store: true, logprobs: true };
+  const larger = { ...body, max_tokens: 99_999, stream_options: {}, reasoning_effort: "medium" };
+  const answers = [body, larger].map((body) => ask(service, "POST", "/chat/completions", { body }));
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);
+  const wrong = await ask(service, "POST", "/chat/completions", { body: { ...body, messages: [] } });
+  expect([wrong.status, wrong.body.error.type, wrong.headers.get("x-should-retry")]).toEqual([400, undefined, null]);
+  expect((await ask(service, "POST", "/responses", { body: { model: "chat-1", input: "A mill." } })).status).toBe(404);
+  const { data } = (await get(service, "/models")).body;
+  expect(data.filter(({ modality }: { modality: string }) => modality === "text")).toEqual([]);
+  expect((await get(service, "/models/chat-1")).status).toBe(404);
+});
+
 test("a version that is not known is refused at the start", async () => {
   await expect(start({ asOf: "4.0" as "3.9" })).rejects.toThrow('asOf is "4.0"; give "3.9" or "today"');
 });

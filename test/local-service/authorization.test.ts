@@ -28,7 +28,7 @@ const RULES: readonly (readonly [RegExp, Scope | "key" | "public"])[] = [
   [/^\w+ \/log-drains/, "log_drains:manage"],
   [/^\w+ \/keys/, "keys:manage"],
   [/^POST \/tokens$/, "key"],
-  [/^POST \/chat\/completions$/, "chat:write"],
+  [/^POST \/(chat\/completions|responses)$/, "chat:write"],
 ];
 
 function needOf({ name }: Route): Scope | "key" | "public" {

@@ -47,7 +47,7 @@ export async function readCatalog(
   const models = found.filter((model) => model !== null);
   // Only for "did you mean": a list that cannot be read is no problem of the plan.
   const listed = models.length < requested.length ? await listOf(client).catch(() => []) : [];
-  const others = listed.filter(({ modality }) => modality !== "text").map(({ id }) => id);
+  const others = listed.map(({ id }) => id);
   const lacking = new Set<string>();
   for (const looked of await Promise.all(looks)) {
     if (looked.model !== null) models.push(looked.model);
@@ -69,6 +69,7 @@ export interface ChatLook {
 /** Sends two reads. What cannot be learnt throws nothing. */
 export async function lookForChat(client: CatalogClient, id: string): Promise<ChatLook> {
   const model = await fetchModel(client, id).catch(() => null);
+  if (model !== null && isChatModel(model)) return { id, model: null, isLacking: false };
   if (model !== null || client.modelJobs === undefined) return { id, model, isLacking: false };
   try {
     await client.modelJobs(id)[Symbol.asyncIterator]().next();
@@ -118,9 +119,14 @@ export interface PullOptions {
   readonly onProgress?: ((read: number, all: number) => void) | undefined;
 }
 
-async function listOf<T>(client: { models(): AsyncIterable<T> }): Promise<readonly T[]> {
+/** Language models stand in the same list; a catalog is of models that make media. */
+const isChatModel = ({ modality }: { readonly modality?: string | null }) => modality === "text";
+
+async function listOf<T extends { readonly modality?: string | null }>(client: {
+  models(): AsyncIterable<T>;
+}): Promise<readonly T[]> {
   const listed: T[] = [];
-  for await (const model of client.models()) listed.push(model);
+  for await (const model of client.models()) if (!isChatModel(model)) listed.push(model);
   return listed;
 }
 

@@ -1,4 +1,5 @@
 import type { Families, Family, FamilyRule } from "../../core/families/index.ts";
+import type { ChatModel } from "../chat/models.ts";
 import { type FieldProblem, notFound, problem, refuse } from "../http/refusal.ts";
 import type { VoiceProfile } from "../render/contract.ts";
 import type { Store } from "../store/store.ts";
@@ -8,6 +9,7 @@ import { combinationCheck, type FamilyCheck, familyCheck } from "../validate/fam
 import { toProblems } from "../validate/problems.ts";
 import { TookTooLong, withinTime } from "../validate/time-limit.ts";
 import { BUILT_IN_MODELS } from "./builtin/index.ts";
+import type { Offered } from "./load.ts";
 import type { JsonSchema, Modality, ModelDefinition, StockVoice } from "./model.ts";
 
 /** Validates an input and fills its defaults in place. */
@@ -99,6 +101,10 @@ export interface Catalog {
   use(modelId: string): CompiledModel;
   /** In any state, for jobs accepted earlier. */
   find(modelId: string): CompiledModel | undefined;
+  /** Language models. */
+  readonly chats: readonly ChatModel[];
+  /** The language model of this id, in whichever case it is written. */
+  chat(modelId: string): ChatModel | undefined;
   stockVoice(voiceId: string): StockVoice | undefined;
   /** Why models of this catalog are disabled. */
   readonly defects: readonly string[];
@@ -106,10 +112,11 @@ export interface Catalog {
   readonly notices: readonly string[];
 }
 
-export function createCatalog(definitions: readonly ModelDefinition[], families: Families): Catalog {
+export function createCatalog({ models: definitions, chats }: Offered, families: Families): Catalog {
   const compiled = definitions === BUILT_IN_MODELS ? ownModel : compileModel;
   const models = new Map(definitions.map((one) => [one.entry.id, compiled(one, families.of(one.entry.id))]));
   const advice = new Map(definitions.flatMap((one) => [...levelIds(one), ...Object.entries(one.oldIds)]));
+  const chatsById = new Map(chats.map((chat) => [chat.id.toLowerCase(), chat]));
   const voices = new Map(definitions.flatMap((definition) => definition.voices.map((voice) => [voice.voiceId, voice])));
   const usable = [...models.values()].filter((model) => model.state.is === "live" && model.defect === null);
   const shown = [...models.values()].filter(
@@ -128,6 +135,8 @@ export function createCatalog(definitions: readonly ModelDefinition[], families:
       return model;
     },
     find: (modelId) => models.get(modelId),
+    chats,
+    chat: (modelId) => chatsById.get(modelId.toLowerCase()),
     stockVoice: (voiceId) => voices.get(voiceId),
     defects: [...models.values()].flatMap((model) => model.defect ?? []),
     notices: [...models.values()].flatMap((model) => model.notice ?? []),

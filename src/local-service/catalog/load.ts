@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Family } from "../../core/families/index.ts";
+import { type ChatModel, chatEntry, OWN_CHAT_MODEL } from "../chat/models.ts";
 import { LocalServiceError } from "../errors.ts";
 import { readJsonFile } from "../json.ts";
 import { micros } from "../money.ts";
@@ -22,7 +23,7 @@ const localPart = z.strictObject({
   listed: z.boolean().optional(),
 });
 
-/** A model as `GET /models/{model}` returns it. Unknown fields are preserved. */
+/** A model of media as `GET /models/{model}` returns it. Unknown fields are preserved. */
 const fileEntry = z.looseObject({
   id: z.string().min(1).max(200),
   modality: z.enum(["image", "video", "audio"]),
@@ -78,8 +79,8 @@ function definitionOf(file: FileEntry, family: Family | null): ModelDefinition {
   };
 }
 
-function parseEntry(value: unknown, index: number, source: string): FileEntry {
-  const parsed = fileEntry.safeParse(value);
+function parseEntry<T>(schema: z.ZodType<T>, value: unknown, index: number, source: string): T {
+  const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = `${source}, model ${index}${issue?.path.length ? `, ${issue.path.join(".")}` : ""}`;
@@ -94,21 +95,39 @@ function readCatalogFile(path: string): unknown {
   }
 }
 
+/** What a service offers. */
+export interface Offered {
+  /** Models of media. */
+  readonly models: readonly ModelDefinition[];
+  /** Language models. */
+  readonly chats: readonly ChatModel[];
+}
+
 /**
- * The models to offer: those of a file or an array, else the built-in ones.
+ * The models to offer: those of a file or an array, else the built-in ones; the built-in language model too where none is
+ * in the file.
  * @throws LocalServiceError `CATALOG_INVALID` for anything but a list of models; an invalid schema only disables its
  * model
  */
 export function loadCatalog(
   catalog: string | readonly unknown[] | null,
   { families, strict }: Pick<NormalOptions, "families" | "strict">,
-): readonly ModelDefinition[] {
-  if (catalog === null) return BUILT_IN_MODELS;
+): Offered {
+  if (catalog === null) return { models: BUILT_IN_MODELS, chats: [OWN_CHAT_MODEL] };
   const source = typeof catalog === "string" ? catalog : "The catalog";
   const list = catalogFile.safeParse(typeof catalog === "string" ? readCatalogFile(catalog) : catalog);
   if (!list.success) throw broken(`${source} is no array of models.`);
-  const entries = list.data.map((value, index) => parseEntry(value, index, source));
-  const twice = entries.find((entry, index) => entries.findIndex(({ id }) => id === entry.id) !== index);
-  if (twice) throw broken(`${source} has the model ${twice.id} twice.`);
-  return entries.map((entry) => definitionOf(strict ? described(entry) : entry, families.of(entry.id)));
+  const chats: ChatModel[] = [];
+  const entries: FileEntry[] = [];
+  for (const [index, value] of list.data.entries()) {
+    if (isRecord(value) && value["modality"] === "text") chats.push(parseEntry(chatEntry, value, index, source));
+    else entries.push(parseEntry(fileEntry, value, index, source));
+  }
+  const ids = [...entries, ...chats].map(({ id }) => id);
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice !== undefined) throw broken(`${source} has the model ${twice} twice.`);
+  return {
+    models: entries.map((entry) => definitionOf(strict ? described(entry) : entry, families.of(entry.id))),
+    chats: chats.length === 0 ? [OWN_CHAT_MODEL] : chats,
+  };
 }

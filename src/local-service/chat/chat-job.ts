@@ -1,35 +1,14 @@
 import type { Principal } from "../access/principal.ts";
-import { type ErrorBody, notFound } from "../http/refusal.ts";
+import { type ErrorBody, refuse, refuseForNow } from "../http/refusal.ts";
 import { jobId as newJobId } from "../ids.ts";
 import { acceptedEvents, startedEvents } from "../lifecycle/job.ts";
-import { shortfall } from "../money.ts";
+import { balanceOf, shortfall } from "../money.ts";
 import { jobFinisher } from "../runner/finish.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { JobRow, NewJobRow } from "../store/rows.ts";
-import { answerTo } from "./engine/answer.ts";
+import { answerTo, argumentsOf, reasoningOn, toolCalled } from "./engine/answer.ts";
+import { priceMicros } from "./models.ts";
 import type { ChatRequest } from "./request.ts";
-
-/** A language model of this service, with its prices in micro-dollars per token. */
-export interface ChatModel {
-  readonly id: string;
-  readonly promptMicros: number;
-  readonly completionMicros: number;
-}
-
-/** All chat models. They are not in the catalog, whose models produce media. */
-export const CHAT_MODELS: readonly ChatModel[] = [{ id: "chat-1", promptMicros: 1, completionMicros: 4 }];
-
-export function isChatModel(id: string): boolean {
-  return CHAT_MODELS.some((known) => known.id === id);
-}
-
-/** @throws Refusal 404 */
-export function chatModel(id: string): ChatModel {
-  const model = CHAT_MODELS.find((known) => known.id === id);
-  if (model) return model;
-  const fixed = "There is no such chat model.";
-  throw notFound(`${fixed} On offer: ${CHAT_MODELS.map((known) => known.id).join(", ")}.`, fixed);
-}
 
 /** A word of up to five letters or digits, or one other character, with the white space before it. */
 const TOKEN = /\s+$|\s*[\p{L}\p{M}\p{N}_]{1,5}|\s*[^\s\p{L}\p{M}\p{N}_]/gu;
@@ -44,22 +23,25 @@ const PER_MESSAGE = 3;
 /** Tokens of a picture. */
 const PER_IMAGE = 85;
 
-export interface ComposedChoice {
-  readonly tokens: readonly string[];
-  readonly finishReason: "stop" | "length";
+/** One token of an answer, and the part of the answer that it belongs to; parts come in this order. */
+export interface AnswerToken {
+  readonly of: "reasoning" | "text" | "call";
+  readonly text: string;
 }
 
-export interface Usage {
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  readonly total_tokens: number;
-}
-
-/** A complete answer, computed before any of it is sent. */
+/** A complete answer, computed before any of it is sent: words, or the call of a tool. */
 export interface Composed {
-  readonly choices: readonly ComposedChoice[];
-  readonly usage: Usage;
-  readonly priceMicros: number;
+  readonly tokens: readonly AnswerToken[];
+  /** The tool that is called, with the tokens of `call` as its arguments. */
+  readonly tool: string | null;
+  readonly finishReason: "stop" | "length" | "tool_calls";
+  readonly promptTokens: number;
+  readonly reasoningTokens: number;
+}
+
+/** The whole text of one part of an answer. */
+export function textOf({ tokens }: Pick<Composed, "tokens">, part: AnswerToken["of"]): string {
+  return tokens.flatMap(({ of, text }) => (of === part ? text : [])).join("");
 }
 
 function beforeStop(text: string, stops: readonly string[]): string {
@@ -67,39 +49,46 @@ function beforeStop(text: string, stops: readonly string[]): string {
   return found.length === 0 ? text : text.slice(0, Math.min(...found));
 }
 
-function choice(request: ChatRequest, index: number, black: readonly number[] | null): ComposedChoice {
-  const tokens = tokenize(beforeStop(answerTo(request, index, black), request.stops));
-  if (tokens.length <= request.maxTokens) return { tokens, finishReason: "stop" };
-  return { tokens: tokens.slice(0, request.maxTokens), finishReason: "length" };
+/** Generates the answer to a request; `black`: which of its pictures are. @throws Refusal 400 */
+export function compose(request: ChatRequest, black: readonly number[] | null): Composed {
+  const tool = toolCalled(request);
+  const part = (of: AnswerToken["of"], text: string) => tokenize(text).map((token) => ({ of, text: token }));
+  const reasoning = part("reasoning", reasoningOn(request));
+  const words = tool
+    ? part("call", argumentsOf(request, tool))
+    : part("text", beforeStop(answerTo(request, black), request.stops));
+  const all = [...reasoning, ...words];
+  const isCut = all.length > request.maxTokens;
+  return {
+    tokens: all.slice(0, request.maxTokens),
+    tool: tool?.name ?? null,
+    finishReason: isCut ? "length" : tool ? "tool_calls" : "stop",
+    promptTokens: promptTokens(request),
+    reasoningTokens: Math.min(reasoning.length, request.maxTokens),
+  };
 }
 
-/** Generates and prices all choices of a request; `black`: which of its pictures are. @throws Refusal 400 */
-export function compose(request: ChatRequest, model: ChatModel, black: readonly number[] | null): Composed {
-  const choices = Array.from({ length: request.choices }, (_, index) => choice(request, index, black));
-  const prompt_tokens = request.messages.reduce(
+function promptTokens({ messages, images }: ChatRequest): number {
+  return messages.reduce(
     (sum, { text }) => sum + tokenize(text).length + PER_MESSAGE,
-    PER_MESSAGE + request.images.length * PER_IMAGE,
+    PER_MESSAGE + images.length * PER_IMAGE,
   );
-  const completion_tokens = choices.reduce((sum, { tokens }) => sum + tokens.length, 0);
-  return {
-    choices,
-    usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
-    priceMicros: prompt_tokens * model.promptMicros + completion_tokens * model.completionMicros,
-  };
 }
 
 /** Simulated time to the first token, and between tokens. */
 const FIRST_TOKEN_MS = 200;
 const PER_TOKEN_MS = 8;
+/** Most requests at once, of one key and of one workspace. */
+const MOST_AT_ONCE = 15;
 
 /** A chat answer as a charged job. */
 export interface ChatJob {
   readonly row: JobRow;
-  /** When the n-th token is due on the service's clock; n counts across all choices. */
+  /** When the n-th token is due on the service's clock. */
   dueMs(token: number): number;
   /** Injected outcome; null for none. */
   readonly failure: ErrorBody | null;
-  /** Finishes the job: COMPLETED, or FAILED and refunded. */
+  /** Finishes the job: COMPLETED and charged what it cost, or FAILED and refunded. */
   finish(): Promise<void>;
 }
 
@@ -117,7 +106,7 @@ export function chatJobs(service: ServiceContext) {
       workspaceId: principal.workspaceId,
       ownerId: principal.ownerId,
       keyId: principal.keyId,
-      model: request.model,
+      model: request.model.id,
       kind: "chat",
       quality: null,
       status: "IN_QUEUE",
@@ -128,26 +117,48 @@ export function chatJobs(service: ServiceContext) {
       idempotencyKey: null,
       seed: 0,
       queueMs: 0,
-      renderMs: scaled(FIRST_TOKEN_MS + composed.usage.completion_tokens * PER_TOKEN_MS),
+      renderMs: scaled(FIRST_TOKEN_MS + composed.tokens.length * PER_TOKEN_MS),
       createdAt: now,
-      chargedMicros: composed.priceMicros,
-      costShownAt: now + faults.costLateMs({ model: request.model, prompt }),
+      // The most that the answer may cost is held until its end.
+      chargedMicros: priceMicros(request.model, composed.promptTokens, request.maxTokens),
+      costShownAt: now + faults.costLateMs({ model: request.model.id, prompt }),
     };
   }
 
   function insert(row: NewJobRow): JobRow {
-    const wallet = store.workspaces.get(row.workspaceId);
-    // The price is known only with the answer, so no required amount is stated in advance.
-    const refused = shortfall(wallet, row.chargedMicros, false, service.fundingUrl(row.workspaceId));
+    const { workspaceId } = row;
+    const inFlight = store.jobs.chatsInFlight(workspaceId, row.keyId);
+    const isOver = inFlight.ofKey >= MOST_AT_ONCE || inFlight.ofWorkspace >= MOST_AT_ONCE;
+    if (isOver && options.asOf !== "3.9") throw tooMany();
+    const wallet = store.workspaces.get(workspaceId);
+    // What the answer will cost is not known, so no required amount is stated.
+    const refused = shortfall(wallet, row.chargedMicros, false, service.fundingUrl(workspaceId));
+    const isHeld = inFlight.heldMicros > 0 && balanceOf(wallet) + inFlight.heldMicros >= row.chargedMicros;
+    if (refused && isHeld) throw refuse("INSUFFICIENT_BALANCE", HELD, { ...refused.body, retryable: true });
     if (refused) throw refused;
-    store.workspaces.charge(row.workspaceId, row.chargedMicros);
+    store.workspaces.charge(workspaceId, row.chargedMicros);
     const seq = store.jobs.insert(row);
     store.jobs.start(seq, row.createdAt);
     service.record(store.jobs.bySeq(seq)!, [...acceptedEvents, ...startedEvents]);
     return store.jobs.bySeq(seq)!;
   }
 
-  /** Charges the wallet and starts the work, in one transaction. @throws Refusal 402 */
+  /** Replaces what was held by what the answer cost. */
+  function settle(row: JobRow, { model }: ChatRequest, { tokens, promptTokens, reasoningTokens }: Composed): void {
+    const chargedMicros = priceMicros(model, promptTokens, tokens.length);
+    store.workspaces.charge(row.workspaceId, chargedMicros - row.chargedMicros);
+    store.jobs.settle(row.seq, chargedMicros);
+    const firstTokenMs = Math.min(scaled(FIRST_TOKEN_MS), clock.now() - row.createdAt);
+    store.chats.insert({
+      jobSeq: row.seq,
+      promptTokens,
+      completionTokens: tokens.length,
+      reasoningTokens,
+      firstTokenMs,
+    });
+  }
+
+  /** Holds the highest price and starts the work, in one transaction. @throws Refusal 402, 429 */
   return async (request: ChatRequest, composed: Composed, principal: Principal): Promise<ChatJob> => {
     const row = await store.write(() => insert(newRow(request, composed, principal)));
     const forced = faults.endOf(row);
@@ -155,7 +166,21 @@ export function chatJobs(service: ServiceContext) {
       row,
       dueMs: (token) => row.createdAt + scaled(FIRST_TOKEN_MS + token * PER_TOKEN_MS),
       failure: forced.job,
-      finish: () => store.write(() => finisher.finish(row.seq, [], forced)),
+      finish: () =>
+        store.write(() => {
+          settle(row, request, composed);
+          finisher.finish(row.seq, [], forced);
+        }),
     };
   };
+}
+
+const HELD = "Other requests of this workspace hold the balance; send this one again when they have ended.";
+
+function tooMany() {
+  const message = `More than ${MOST_AT_ONCE} requests to language models are in flight.`;
+  return refuseForNow("RESOURCE_EXHAUSTED", message, 1, {
+    "X-RateLimit-Concurrency-Limit": String(MOST_AT_ONCE),
+    "X-RateLimit-Concurrency-Remaining": "0",
+  });
 }

@@ -3,58 +3,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../clock/clock.ts";
 import type { StreamFault } from "../faults/engine.ts";
 import { type Answer, type Call, type Endpoint, endpoint, ok } from "../http/call.ts";
-import { type ErrorBody, Refusal, refuseForNow } from "../http/refusal.ts";
+import { asChatError, type ErrorBody, notFound, Refusal, refuseForNow } from "../http/refusal.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { moderateTexts } from "../validate/problems.ts";
-import { type ChatJob, type Composed, chatJobs, chatModel, compose, type Usage } from "./chat-job.ts";
-import { type ChatRequest, modelNamed, readChatRequest } from "./request.ts";
-
-/** Fields shared by the answer and all its chunks. */
-export interface CompletionHead {
-  /** The job's id. */
-  readonly id: string;
-  /** Seconds since the Unix epoch. */
-  readonly created: number;
-  readonly model: string;
-}
-
-/** The complete answer. */
-export function completion(head: CompletionHead, { choices, usage }: Composed) {
-  return {
-    ...head,
-    object: "chat.completion",
-    choices: choices.map(({ tokens, finishReason }, index) => ({
-      index,
-      message: { role: "assistant", content: tokens.join(""), refusal: null },
-      logprobs: null,
-      finish_reason: finishReason,
-    })),
-    usage,
-  };
-}
-
-interface Delta {
-  readonly role?: "assistant";
-  readonly content?: string;
-}
-
-/** Builds the chunks of a stream; `includeUsage` adds a null usage to each, and the actual usage to the last one. */
-export function chunkWriter(head: CompletionHead, includeUsage: boolean) {
-  const base = { ...head, object: "chat.completion.chunk" };
-  const usage = includeUsage ? { usage: null } : {};
-  const frame = (data: unknown) => `data: ${JSON.stringify(data)}\n\n`;
-  const choice = (index: number, delta: Delta, finish_reason: string | null) =>
-    frame({ ...base, choices: [{ index, delta, logprobs: null, finish_reason }], ...usage });
-  return {
-    first: (index: number) => choice(index, { role: "assistant", content: "" }, null),
-    token: (index: number, content: string) => choice(index, { content }, null),
-    last: (index: number, finishReason: string) => choice(index, {}, finishReason),
-    usage: (total: Usage) => (includeUsage ? frame({ ...base, choices: [], usage: total }) : ""),
-    error: (error: ErrorBody) => frame({ error }),
-  };
-}
-
-export const STREAM_END = "data: [DONE]\n\n";
+import { type ChatJob, type Composed, chatJobs, compose } from "./chat-job.ts";
+import { type AnswerForm, type AnswerHead, completionForm } from "./form.ts";
+import { type ChatModel, OWN_CHAT_MODEL } from "./models.ts";
+import { type ChatRequest, MAX_CHAT_BYTES, modelNamed, readChatRequest } from "./request.ts";
+import { type ResponsesBody, readResponsesBody, responsesField, responsesForm, toChatBody } from "./responses.ts";
 
 /** Resolves when the service's clock reaches the instant; at once when it has passed. */
 export function until(clock: Clock, dueMs: number): Promise<void> {
@@ -109,49 +65,36 @@ export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault
   };
 }
 
-interface Streamed {
-  readonly job: ChatJob;
-  readonly head: CompletionHead;
-  readonly composed: Composed;
-  readonly includeUsage: boolean;
-}
-
 /**
  * Streams an answer token by token. The job continues to its end when the reader disconnects. Once the stream has
- * started, a failure is reported as one chunk with the error, then the stream ends.
+ * started, a failure is reported as one event with the error, then the stream ends.
  */
-export function chatStreamer({ clock, streams, faults }: ServiceContext) {
-  return async (call: Call, { job, head, composed, includeUsage }: Streamed): Promise<void> => {
-    const { choices, usage } = composed;
-    const chunks = chunkWriter(head, includeUsage);
+function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
+  return async (call: Call, job: ChatJob, { tokens }: Composed, form: AnswerForm): Promise<void> => {
+    const frames = form.frames();
     const sink = openSink(call, faults.stream(job.row));
-    const failsAt = job.failure === null ? Number.POSITIVE_INFINITY : Math.floor(usage.completion_tokens / 2);
+    const failsAt = job.failure === null ? Number.POSITIVE_INFINITY : Math.floor(tokens.length / 2);
+    const fail = (error: ErrorBody) =>
+      sink.end(frames.error(options.asOf === "3.9" ? error : asChatError(error, true)));
+    const sendAll = async (all: readonly string[]) => {
+      for (const frame of all) await sink.send(frame);
+    };
     const leave = streams.add({
       wakeOn: () => () => undefined,
       onWake: () => undefined,
       keepAlive: sink.comment,
-      shutDown: () => sink.end(chunks.error(refuseForNow("UNAVAILABLE", "The service is closing.", 1).body)),
+      shutDown: () => fail(refuseForNow("UNAVAILABLE", "The service is closing.", 1).body),
     });
 
-    async function sendChoices(): Promise<void> {
-      let sent = 0;
-      for (const [index, { tokens, finishReason }] of choices.entries()) {
-        await sink.send(chunks.first(index));
-        for (const token of tokens) {
-          if (sent >= failsAt) return;
-          await until(clock, job.dueMs(sent++));
-          await sink.send(chunks.token(index, token));
-        }
-        await sink.send(chunks.last(index, finishReason));
-      }
-    }
-
     try {
-      await sendChoices();
+      await sendAll(frames.first());
+      for (const [index, token] of tokens.slice(0, failsAt).entries()) {
+        await until(clock, job.dueMs(index));
+        await sendAll(frames.token(token));
+      }
       await job.finish();
-      if (job.failure) return sink.end(chunks.error(job.failure));
-      await sink.send(chunks.usage(usage));
-      await sink.send(STREAM_END);
+      if (job.failure) return fail(job.failure);
+      await sendAll(frames.last());
       sink.end();
     } finally {
       leave();
@@ -182,33 +125,95 @@ async function look({ images }: ChatRequest): Promise<readonly number[] | null> 
   return blackAmong(images);
 }
 
-/** `POST /chat/completions`: answered by the text engine in this process, and charged like any job. */
+/** What an endpoint makes of a body: the request as a chat, and how its answer is written. */
+interface Dialect<Body> {
+  read(body: unknown): Body;
+  toChat(body: Body): unknown;
+  form(head: AnswerHead, composed: Composed, request: ChatRequest, body: Body): AnswerForm;
+  /** The name of a chat's field in it. */
+  field(name: string): string;
+}
+
+const COMPLETIONS: Dialect<unknown> = {
+  read: (body) => body,
+  toChat: (body) => body,
+  form: (head, composed, { includeUsage }) => completionForm(head, composed, includeUsage),
+  field: (name) => name,
+};
+
+const RESPONSES: Dialect<ResponsesBody> = {
+  read: readResponsesBody,
+  toChat: toChatBody,
+  form: (head, composed, _request, body) => responsesForm(head, composed, body),
+  field: responsesField,
+};
+
+/** A refusal of a chat in the names of the fields that were sent. */
+function renamed(error: unknown, nameOf: (field: string) => string): unknown {
+  if (!(error instanceof Refusal) || error.body.param === undefined) return error;
+  const { param, details } = error.body;
+  const inDetails = details?.map(({ field, message, ...rest }) => {
+    return { ...rest, field: nameOf(field), message: message.replace(field, nameOf(field)) };
+  });
+  const body = { ...error.body, param: nameOf(param), ...(inDetails && { details: inDetails }) };
+  return new Refusal(body, error.headers, error.strictBody.message);
+}
+
+/** Requests to language models: answered by the text engine in this process, and charged like any job. */
 export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
-  const { clock, options, onDefect } = service;
+  const { catalog, clock, options, onDefect } = service;
+  const isEarlier = options.asOf === "3.9";
   const start = chatJobs(service);
   const stream = chatStreamer(service);
 
-  async function complete(call: Call): Promise<Answer> {
-    const body = await call.json();
-    const named = modelNamed(body);
-    if (named !== null) chatModel(named);
-    const request = withoutNamed(readChatRequest(body), options.moderationTriggers);
-    const model = chatModel(request.model);
-    moderate(request, options.moderationTriggers);
-    const composed = compose(request, model, await look(request));
-    const job = await start(request, composed, call.principal);
-    const head = { id: job.row.jobId, created: Math.floor(job.row.createdAt / 1000), model: model.id };
-    if (request.stream) {
-      const streamed = { job, head, composed, includeUsage: request.includeUsage };
-      stream(call, streamed).catch((error: unknown) => onDefect(error, call.traceId));
-      return { is: "sent", status: 200 };
-    }
-    await until(clock, job.dueMs(composed.usage.completion_tokens));
-    await job.finish();
-    if (job.failure === null) return ok(completion(head, composed));
-    const retryAfter = job.failure.retry_after;
-    throw new Refusal(job.failure, retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) });
+  /** @throws Refusal 404 */
+  function modelOf(body: unknown): ChatModel | null {
+    const name = modelNamed(body);
+    const model = name === null ? null : catalog.chat(name);
+    if (model !== undefined) return model;
+    const fixed = "There is no such chat model.";
+    throw notFound(`${fixed} On offer: ${catalog.chats.map(({ id }) => id).join(", ")}.`, fixed);
   }
 
-  return [endpoint("POST", "/chat/completions", "chat:write", "Answer a conversation, whole or as a stream", complete)];
+  function answering<Body>(dialect: Dialect<Body>) {
+    return async (call: Call): Promise<Answer> => {
+      const sent = await call.json();
+      // Where no model is named, reading the body says so.
+      const model = modelOf(sent) ?? OWN_CHAT_MODEL;
+      const body = dialect.read(sent);
+      try {
+        return await answer(call, dialect, body, model);
+      } catch (error) {
+        throw renamed(error, dialect.field);
+      }
+    };
+  }
+
+  async function answer<Body>(call: Call, dialect: Dialect<Body>, body: Body, model: ChatModel): Promise<Answer> {
+    const request = withoutNamed(
+      readChatRequest(dialect.toChat(body), model, { isEarlier }),
+      options.moderationTriggers,
+    );
+    moderate(request, options.moderationTriggers);
+    const composed = compose(request, await look(request));
+    const job = await start(request, composed, call.principal);
+    const head = { id: job.row.jobId, created: Math.floor(job.row.createdAt / 1000), model: model.id };
+    const form = dialect.form(head, composed, request, body);
+    if (request.stream) {
+      stream(call, job, composed, form).catch((error: unknown) => onDefect(error, call.traceId));
+      return { is: "sent", status: 200 };
+    }
+    await until(clock, job.dueMs(composed.tokens.length));
+    await job.finish();
+    if (job.failure === null) return ok(form.whole());
+    const { retry_after } = job.failure;
+    throw new Refusal(job.failure, retry_after === undefined ? {} : { "Retry-After": String(retry_after) });
+  }
+
+  const row = <Body>(path: string, summary: string, dialect: Dialect<Body>): Endpoint =>
+    endpoint("POST", path, "chat:write", summary, answering(dialect));
+  const completions = row("/chat/completions", "Answer a conversation, whole or as a stream", COMPLETIONS);
+  if (isEarlier) return [completions];
+  const responses = row("/responses", "The same as a response, whole or as its events", RESPONSES);
+  return [completions, responses].map((one) => ({ ...one, maxBodyBytes: MAX_CHAT_BYTES, hasChatErrors: true }));
 }

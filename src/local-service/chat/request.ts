@@ -1,15 +1,14 @@
 import { z } from "zod";
 import { parseBody } from "../http/body.ts";
-import { invalid, problem } from "../http/refusal.ts";
+import { type FieldProblem, invalid, problem } from "../http/refusal.ts";
+import { type ChatModel, mostImages } from "./models.ts";
 
-/** Upper limit on tokens of an answer, even when more are requested. */
-export const MAX_COMPLETION_TOKENS = 16_384;
-const DEFAULT_COMPLETION_TOKENS = 4_096;
+/** Largest body of a request to a language model. */
+export const MAX_CHAT_BYTES = 5 * 1024 * 1024;
 /** Upper limit on characters of all messages together. */
 const MAX_PROMPT_CHARACTERS = 1_000_000;
-const MAX_CHOICES = 8;
 const MAX_STOPS = 4;
-const MOST_IMAGES = 100;
+const MAX_TOOLS = 128;
 const stop = z.string().max(10_000);
 
 const part = z.looseObject({
@@ -36,22 +35,50 @@ const responseFormat = z.discriminatedUnion("type", [
   }),
 ]);
 
-/** `POST /chat/completions`. Unknown fields are ignored. */
-export const chatBody = z.object({
+const toolName = z.string().regex(/^[\w.-]{1,200}$/);
+const tool = z.looseObject({
+  type: z.literal("function"),
+  function: z.looseObject({
+    name: toolName,
+    description: z.string().nullish(),
+    parameters: z.record(z.string(), z.unknown()).nullish(),
+  }),
+});
+const toolChoice = z.union([
+  z.enum(["none", "auto", "required"]),
+  z.looseObject({ type: z.literal("function"), function: z.looseObject({ name: toolName }) }),
+]);
+
+/** `POST /chat/completions`. A field that is not listed is refused. */
+export const chatBody = z.strictObject({
   model: z.string().max(200),
   messages: z.array(message).min(1).max(1000),
-  stream: z.boolean().nullish(),
-  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   max_tokens: z.int().min(1).nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
+  n: z.literal(1).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  tools: z.array(tool).max(MAX_TOOLS).nullish(),
+  tool_choice: toolChoice.nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  response_format: responseFormat.nullish(),
+  reasoning_effort: z.enum(["none", "low", "high", "max"]).nullish(),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
-  n: z.int().min(1).max(MAX_CHOICES).nullish(),
-  seed: z.int().nullish(),
   stop: z.union([stop, z.array(stop).max(MAX_STOPS)]).nullish(),
-  response_format: responseFormat.nullish(),
-  tool_choice: z.union([z.enum(["none", "auto", "required"]), z.looseObject({ type: z.string().max(100) })]).nullish(),
+  seed: z.int().nullish(),
+  frequency_penalty: z.number().min(-2).max(2).nullish(),
+  presence_penalty: z.number().min(-2).max(2).nullish(),
+  logit_bias: z.record(z.string(), z.number().min(-100).max(100)).nullish(),
+  logprobs: z.literal(false).nullish(),
+  top_logprobs: z.literal([false, 0]).nullish(),
+  user: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
+  prompt_cache_key: z.string().nullish(),
 });
+
+/** The same as of 3.9: what was refused later is passed over. */
+const earlierBody = chatBody.omit({ n: true, logprobs: true, top_logprobs: true, reasoning_effort: true }).strip();
 
 export type ResponseFormat =
   | { readonly is: "text" }
@@ -64,32 +91,50 @@ export interface ChatMessage {
   readonly text: string;
 }
 
+export interface ChatTool {
+  readonly name: string;
+  /** JSON Schema of its arguments. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
 /** A request with its defaults filled. */
 export interface ChatRequest {
-  readonly model: string;
+  readonly model: ChatModel;
   readonly messages: readonly ChatMessage[];
   /** Addresses of its pictures, mostly `data:`. */
   readonly images: readonly string[];
   readonly stream: boolean;
   readonly includeUsage: boolean;
+  /** Of the answer, its reasoning included. */
   readonly maxTokens: number;
   readonly temperature: number;
-  readonly choices: number;
   readonly seed: number;
   readonly stops: readonly string[];
   readonly format: ResponseFormat;
+  readonly tools: readonly ChatTool[];
+  readonly toolChoice: "none" | "auto" | "required" | { readonly name: string };
+  /** How much reasoning is asked for; null for the model's default. */
+  readonly effort: "none" | "low" | "high" | "max" | null;
 }
 
-type Body = z.output<typeof chatBody>;
+type Body = z.output<typeof earlierBody> & Partial<z.output<typeof chatBody>>;
 
 function textOf(content: Body["messages"][number]["content"]): string {
   if (typeof content === "string") return content;
   return (content ?? []).flatMap((item) => item.text ?? []).join("\n");
 }
 
-function imagesOf({ messages }: Body): readonly string[] {
-  const parts = messages.flatMap(({ content }) => (typeof content === "string" ? [] : (content ?? [])));
-  return parts.flatMap(({ image_url }) => image_url?.url ?? []).slice(0, MOST_IMAGES);
+interface ShownImage {
+  readonly field: string;
+  readonly url: string;
+}
+
+function imagesOf({ messages }: Body): readonly ShownImage[] {
+  return messages.flatMap(({ content }, index) =>
+    (typeof content === "string" ? [] : (content ?? [])).flatMap(({ image_url }, at) =>
+      image_url ? [{ field: `messages[${index}].content[${at}].image_url.url`, url: image_url.url }] : [],
+    ),
+  );
 }
 
 function formatOf(format: Body["response_format"]): ResponseFormat {
@@ -109,14 +154,39 @@ function stopsOf(stop: Body["stop"]): readonly string[] {
   return all.filter((text) => text !== "");
 }
 
-function assertAnswerable(body: Body, messages: readonly ChatMessage[]): void {
-  const length = messages.reduce((sum, { text }) => sum + text.length, 0);
-  if (length > MAX_PROMPT_CHARACTERS) {
-    throw invalid([problem("messages", `have more than ${MAX_PROMPT_CHARACTERS} characters`, "maxLength")]);
-  }
-  const choice = body.tool_choice ?? "auto";
-  if (choice === "auto" || choice === "none") return;
-  throw invalid([problem("tool_choice", "cannot demand a call: no model here calls tools", "enum", ["none", "auto"])]);
+function choiceOf(choice: Body["tool_choice"]): ChatRequest["toolChoice"] {
+  return typeof choice === "object" && choice !== null ? { name: choice.function.name } : (choice ?? "auto");
+}
+
+/** The limit of tokens that holds, and the field that states it. */
+function limitOf({ max_tokens, max_completion_tokens }: Body, model: ChatModel) {
+  const byDefault = Math.min(model.default_max_tokens, model.max_output_tokens);
+  const limits = { max_tokens: max_tokens ?? Infinity, max_completion_tokens: max_completion_tokens ?? Infinity };
+  const field = limits.max_tokens < limits.max_completion_tokens ? "max_tokens" : "max_completion_tokens";
+  return { field, tokens: Number.isFinite(limits[field]) ? limits[field] : byDefault } as const;
+}
+
+/** What is wrong with a request beyond the shape of each field. */
+function* problemsOf({ messages, tools, toolChoice }: ChatRequest): Generator<FieldProblem> {
+  if (messages.reduce((sum, { text }) => sum + text.length, 0) > MAX_PROMPT_CHARACTERS)
+    yield problem("messages", `have more than ${MAX_PROMPT_CHARACTERS} characters`, "maxLength");
+  const names = tools.map(({ name }) => name);
+  const isKnown = typeof toolChoice === "object" ? names.includes(toolChoice.name) : names.length > 0;
+  if (!isKnown && toolChoice !== "none" && toolChoice !== "auto")
+    yield problem("tool_choice", "demands a call of a tool that is not in tools", "enum", names);
+}
+
+/** What was not refused as of 3.9. */
+function* laterProblems(body: Body, model: ChatModel, images: readonly ShownImage[]): Generator<FieldProblem> {
+  if (body.stream_options && !body.stream) yield problem("stream_options", "is only for stream: true", "invalid");
+  const { field, tokens } = limitOf(body, model);
+  if (tokens > model.max_output_tokens)
+    yield problem(field, `is more than the ${model.max_output_tokens} tokens of ${model.id}`, "maximum");
+  const most = mostImages(model);
+  if (images.length > most)
+    yield problem("messages", `show ${images.length} images, and ${model.id} takes ${most}`, "maxItems");
+  for (const { field, url } of images)
+    if (!/^(https:\/\/|data:)/i.test(url)) yield problem(field, "is neither an https nor a data URL", "format");
 }
 
 /** The model that a body names, read before the rest is validated; null when it names none. */
@@ -125,23 +195,26 @@ export function modelNamed(body: unknown): string | null {
   return typeof name === "string" ? name : null;
 }
 
-/** @throws Refusal 400 with every bad field */
-export function readChatRequest(value: unknown): ChatRequest {
-  const body = parseBody(chatBody, value);
-  const messages = body.messages.map(({ role, content }) => ({ role, text: textOf(content) }));
-  assertAnswerable(body, messages);
-  const requested = body.max_completion_tokens ?? body.max_tokens ?? DEFAULT_COMPLETION_TOKENS;
-  return {
-    model: body.model,
-    messages,
-    images: imagesOf(body),
+/** `isEarlier`: as of 3.9. @throws Refusal 400 with every bad field */
+export function readChatRequest(value: unknown, model: ChatModel, { isEarlier = false } = {}): ChatRequest {
+  const body: Body = parseBody<Body>(isEarlier ? earlierBody : chatBody, value);
+  const images = imagesOf(body);
+  const request: ChatRequest = {
+    model,
+    messages: body.messages.map(({ role, content }) => ({ role, text: textOf(content) })),
+    images: images.map(({ url }) => url),
     stream: body.stream ?? false,
     includeUsage: body.stream_options?.include_usage ?? false,
-    maxTokens: Math.min(requested, MAX_COMPLETION_TOKENS),
+    maxTokens: Math.min(limitOf(body, model).tokens, model.max_output_tokens),
     temperature: body.temperature ?? 1,
-    choices: body.n ?? 1,
     seed: body.seed ?? 0,
     stops: stopsOf(body.stop),
     format: formatOf(body.response_format),
+    tools: (body.tools ?? []).map(({ function: { name, parameters } }) => ({ name, parameters: parameters ?? {} })),
+    toolChoice: choiceOf(body.tool_choice),
+    effort: body.reasoning_effort ?? null,
   };
+  const problems = [...problemsOf(request), ...(isEarlier ? [] : laterProblems(body, model, images))];
+  if (problems.length > 0) throw invalid(problems);
+  return request;
 }

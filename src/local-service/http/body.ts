@@ -79,8 +79,8 @@ export function readBody(incoming: IncomingMessage, maxBytes: number): Promise<B
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Strict UTF-8 JSON of bounded size; an empty body counts as `{}`. @throws Refusal 400 */
-export async function readJson(incoming: IncomingMessage): Promise<unknown> {
-  const text = utf8(await readBody(incoming, MAX_JSON_BYTES));
+export async function readJson(incoming: IncomingMessage, maxBytes = MAX_JSON_BYTES): Promise<unknown> {
+  const text = utf8(await readBody(incoming, maxBytes));
   const excess = jsonExcess(text);
   if (excess !== null) throw bad(EXCESS[excess], excess);
   return text === "" ? {} : parse(text);
@@ -108,12 +108,17 @@ const REASONS: Readonly<Record<string, string>> = {
   too_small: "minimum",
   too_big: "maximum",
   invalid_format: "format",
-  unrecognized_keys: "unknown_field",
 };
 
-function toProblem(issue: z.core.$ZodIssue): FieldProblem {
+function toProblems(issue: z.core.$ZodIssue): FieldProblem[] {
   const pointer = issue.path.map((part) => `/${String(part)}`).join("");
-  const field = fieldPath("", pointer).replace(/^\./, "") || "body";
+  const at = fieldPath("", pointer).replace(/^\./, "");
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.map((key) => problem(at ? `${at}.${key}` : key, "is not a known field", "unknown_field"));
+  return [toProblem(issue, at || "body")];
+}
+
+function toProblem(issue: z.core.$ZodIssue, field: string): FieldProblem {
   const allowed = issue.code === "invalid_value" ? issue.values.map(String) : null;
   if (issue.code === "custom") return problem(field, issue.message, String(issue.params?.["reason"] ?? "invalid"));
   const isText = (issue.code === "too_small" || issue.code === "too_big") && issue.origin === "string";
@@ -125,7 +130,7 @@ function toProblem(issue: z.core.$ZodIssue): FieldProblem {
 /** The problems of a value by its schema; the parsed value where there are none. */
 export function problemsOf<T>(schema: z.ZodType<T>, value: unknown): { problems: FieldProblem[]; data: T | undefined } {
   const { data, error } = schema.safeParse(value, { reportInput: true });
-  return { data, problems: error?.issues.map(toProblem) ?? [] };
+  return { data, problems: error?.issues.flatMap(toProblems) ?? [] };
 }
 
 /** Reads a body by its schema. @throws Refusal 400 with every bad field */

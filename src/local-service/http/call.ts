@@ -46,6 +46,10 @@ export interface Endpoint {
   readonly access: Access;
   /** Accepts requests without a credential; one that is sent is still verified. */
   readonly isOpen?: true;
+  /** Largest JSON body, where it is less than elsewhere. */
+  readonly maxBodyBytes?: number;
+  /** Errors are those of language models, `asChatError`. */
+  readonly hasChatErrors?: true;
   /** One line for the documentation. */
   readonly summary: string;
   handle(call: Call): Promise<Answer> | Answer;

@@ -5,7 +5,7 @@ import type { Principal } from "../access/principal.ts";
 import { requestId as newRequestId, traceId as newTraceId } from "../ids.ts";
 import { readJson } from "./body.ts";
 import type { Access, Answer, Call, Endpoint, Headers } from "./call.ts";
-import { type ErrorPorts, errorAnswer, notFound, refuse } from "./refusal.ts";
+import { asChatError, type ErrorBody, type ErrorPorts, errorAnswer, notFound, refuse } from "./refusal.ts";
 
 /** @throws Refusal 403 that names what is missing. */
 export function permit(principal: Principal, access: Access): void {
@@ -44,10 +44,13 @@ export interface KernelPorts extends ErrorPorts {
 const EXPOSED = [
   "Location",
   "Retry-After",
+  "X-RateLimit-Concurrency-Limit",
+  "X-RateLimit-Concurrency-Remaining",
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
   "X-RateLimit-Reset",
   "X-Request-Id",
+  "X-Should-Retry",
   "X-Trace-Id",
   "X-Idempotent-Replayed",
 ].join(", ");
@@ -83,7 +86,12 @@ function standardHeaders(incoming: HttpBindings["incoming"], traceId: string, no
 
 const NOBODY: Principal = { keyId: "", workspaceId: "", ownerId: "", scopes: [], via: "secret", expiresAt: null };
 
-function callOf(c: Context<Bindings>, traceId: string, headers: Headers): Call & { principal: Principal } {
+function callOf(
+  c: Context<Bindings>,
+  { maxBodyBytes }: Endpoint,
+  traceId: string,
+  headers: Headers,
+): Call & { principal: Principal } {
   const { incoming, outgoing } = c.env;
   let body: Promise<unknown> | undefined;
   return {
@@ -95,7 +103,7 @@ function callOf(c: Context<Bindings>, traceId: string, headers: Headers): Call &
       return (Array.isArray(value) ? value.join(", ") : value) ?? null;
     },
     json() {
-      body ??= readJson(incoming);
+      body ??= readJson(incoming, maxBodyBytes);
       return body;
     },
     principal: NOBODY,
@@ -113,6 +121,20 @@ function respond(answer: Answer, headers: Headers): Response {
   if (answer.is === "text") return new Response(answer.body, { status: answer.status, headers: all });
   all["Content-Type"] = "application/json";
   return new Response(JSON.stringify(answer.body), { status: answer.status, headers: all });
+}
+
+/** An error of a language model, whose headers say whether to retry. What is no error in the envelope stays as it is. */
+function asChatAnswer(answer: Answer): Answer {
+  if (answer.is !== "json" || answer.status < 400) return answer;
+  const body = answer.body as { readonly error: ErrorBody };
+  const error = asChatError(body.error);
+  const { "Retry-After": _, ...headers } = answer.headers ?? {};
+  const after = error.retryable ? { "Retry-After": String(error.retry_after) } : {};
+  return {
+    ...answer,
+    body: { ...body, error },
+    headers: { ...headers, ...after, "x-should-retry": String(error.retryable) },
+  };
 }
 
 async function perform(endpoint: Endpoint, call: Call & { principal: Principal }, ports: KernelPorts): Promise<Answer> {
@@ -137,8 +159,9 @@ function mount(app: Hono<Bindings>, prefix: string, endpoints: readonly Endpoint
     app.on(endpoint.method, `${prefix}${endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1")}`, async (c) => {
       const traceId = newTraceId();
       const headers = standardHeaders(c.env.incoming, traceId, ports.now());
-      const call = callOf(c, traceId, headers);
-      const answer = await ports.interceptor.after(endpoint, call, await perform(endpoint, call, ports));
+      const call = callOf(c, endpoint, traceId, headers);
+      const answered = await ports.interceptor.after(endpoint, call, await perform(endpoint, call, ports));
+      const answer = endpoint.hasChatErrors ? asChatAnswer(answered) : answered;
       ports.count(route, answer.status);
       return respond(answer, headers);
     });

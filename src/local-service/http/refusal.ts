@@ -68,12 +68,31 @@ export interface Billing {
 export interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
+  /** Of language models only: the kind of error, as their clients name it. */
+  readonly type?: string;
   readonly retryable: boolean;
   readonly retry_after?: number;
   readonly param?: string;
   readonly details?: readonly FieldProblem[];
   readonly replaced_by?: string;
   readonly billing?: Billing;
+}
+
+const CHAT_ERROR_TYPES: Readonly<Record<number, string>> = {
+  401: "authentication_error",
+  403: "permission_error",
+  429: "rate_limit_error",
+};
+
+/**
+ * An error of a language model: with its `type`, and retryable only where another request could end otherwise. Once output
+ * was sent (`hasBegun`), no error is.
+ */
+export function asChatError({ retry_after = 1, ...error }: ErrorBody, hasBegun = false): ErrorBody {
+  const status = HTTP_STATUS[error.code];
+  const type = CHAT_ERROR_TYPES[status] ?? (status >= 500 ? "server_error" : "invalid_request_error");
+  const retryable = error.retryable && status !== 500 && !hasBegun;
+  return { ...error, type, retryable, ...(retryable && { retry_after }) };
 }
 
 /** A request that the service answers with an error envelope. Thrown by handlers, caught once in `kernel.ts`. */

@@ -25,8 +25,9 @@ export function logItem(row: EventRow) {
   return { id, timestamp: instant(row.at), level, event, message, source, data: parsed(row.data) };
 }
 
+/** While a language model answers, the highest price is held, which is no cost. */
 function costOf(job: JobRow, now: number) {
-  if (job.costShownAt > now) return {};
+  if (job.costShownAt > now || (job.kind === "chat" && job.completedAt === null)) return {};
   return { cost: usd(job.chargedMicros - job.refundedMicros), currency: "USD" };
 }
 
@@ -66,9 +67,20 @@ export function jobViews({ store, now, sign, asOf, urlLifeMs }: ViewPorts) {
   }
 
   function metricsOf(job: JobRow) {
-    if (job.status !== "COMPLETED") return {};
+    const isMeasured = job.status === "COMPLETED" || (job.kind === "chat" && job.status === "FAILED");
+    if (!isMeasured) return {};
     const took = job.completedAt !== null && job.startedAt !== null ? job.completedAt - job.startedAt : null;
-    return { metrics: { processing_time_ms: took } };
+    const chat = job.kind === "chat" ? store.chats.ofJob(job.seq) : undefined;
+    if (!chat) return { metrics: { processing_time_ms: took } };
+    return {
+      usage: {
+        prompt_tokens: chat.promptTokens,
+        completion_tokens: chat.completionTokens,
+        reasoning_tokens: chat.reasoningTokens,
+        estimated: false,
+      },
+      metrics: { processing_time_ms: took, time_to_first_token_ms: chat.firstTokenMs },
+    };
   }
 
   return {

@@ -1,7 +1,7 @@
 import type { Principal } from "../access/principal.ts";
 import type { CompiledModel } from "../catalog/catalog.ts";
-import type { Modality } from "../catalog/model.ts";
-import { isChatModel } from "../chat/chat-job.ts";
+import { OWN_CHAT_MODEL } from "../chat/models.ts";
+import { chatBody } from "../chat/request.ts";
 import {
   type Answer,
   type Call,
@@ -17,11 +17,12 @@ import {
 import { invalid, problem, refuse } from "../http/refusal.ts";
 import { type PreparedWork, workPreparer } from "../jobs/submit.ts";
 import { usd } from "../money.ts";
-import { modelDocument, modelNames } from "../openapi/document.ts";
+import { chatDocument, modelDocument, modelNames } from "../openapi/document.ts";
+import { bodyOf } from "../openapi/operation.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 const UNQUOTABLE = "This model cannot be quoted before its inputs are measured.";
-const MODALITIES: readonly Modality[] = ["image", "video", "audio"];
+const MODALITIES = ["image", "video", "audio", "text"] as const;
 
 function summary({ entry }: CompiledModel) {
   const { input_schema: _input, output_schema: _output, ...rest } = entry;
@@ -79,10 +80,30 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
     return ok(unquotableCost === "omit" ? unquoted : { ...unquoted, cost: unquotableCost === "zero" ? 0 : null });
   }
 
+  const areChatsListed = options.asOf !== "3.9";
+  const listedChat = (call: Call) => (areChatsListed ? catalog.chat(call.param("model")) : undefined);
+  // The built-in language model answers beside a catalog file, but is none of its models.
+  const isBeside = options.catalog !== null && catalog.chats[0] === OWN_CHAT_MODEL;
+
+  function listed(call: Call): Answer {
+    const modality = readChoice(call, "modality", MODALITIES);
+    const media = modality === "text" ? [] : catalog.listed(modality).map(summary);
+    const isMeant = modality === "text" || (modality === null && !isBeside);
+    const chats = isMeant && areChatsListed ? catalog.chats : [];
+    return ok({ data: [...media, ...chats.map(({ input_schema: _, ...chat }) => chat)], next_cursor: null });
+  }
+
+  function detail(call: Call): Answer {
+    const chat = listedChat(call);
+    return ok(chat ? { input_schema: bodyOf(chatBody), ...chat } : use(call).entry);
+  }
+
   function jobs(call: Call): Answer {
     const modelId = call.param("model");
-    if (!catalog.find(modelId) && !isChatModel(modelId)) use(call);
-    const read = (before: number, count: number) => store.jobs.pageOfModel(call.principal, modelId, before, count);
+    const chat = catalog.chat(modelId);
+    if (!catalog.find(modelId) && !chat) use(call);
+    const id = chat?.id ?? modelId;
+    const read = (before: number, count: number) => store.jobs.pageOfModel(call.principal, id, before, count);
     return newestFirst(call, read, views.summary);
   }
 
@@ -133,13 +154,11 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
   const open = options.openCatalog ? { isOpen: true as const } : {};
   return [
     {
-      ...endpoint("GET", "/models", "models:read", "The models on offer", (call) =>
-        ok({ data: catalog.listed(readChoice(call, "modality", MODALITIES)).map(summary), next_cursor: null }),
-      ),
+      ...endpoint("GET", "/models", "models:read", "The models on offer, language models last", listed),
       ...open,
     },
     {
-      ...endpoint("GET", "/models/{model}", "models:read", "A model with its schemas", (call) => ok(use(call).entry)),
+      ...endpoint("GET", "/models/{model}", "models:read", "A model with its schemas", detail),
       ...open,
     },
     {
@@ -148,7 +167,10 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
         "/models/{model}/openapi.json",
         "models:read",
         "A model's submit operation as OpenAPI 3.1",
-        (call) => ok(documentOf(use(call))),
+        (call) => {
+          const chat = listedChat(call);
+          return ok(chat ? chatDocument(chat) : documentOf(use(call)));
+        },
       ),
       ...open,
     },

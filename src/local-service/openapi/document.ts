@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogEntry, JsonSchema } from "../catalog/model.ts";
+import type { ChatModel } from "../chat/models.ts";
 import { faultsBody } from "../faults/rules.ts";
 import { type Call, type Endpoint, endpoint } from "../http/call.ts";
 import { isRecord } from "../json.ts";
@@ -248,6 +249,16 @@ export function modelDocument(entry: CatalogEntry, names: ModelNames) {
   const description = entry.description ?? "";
   const paths = { [modelPath(entry.id)]: { post: modelOperation(entry, names, inlineInput(entry)) } };
   return document({ title: entry.name ?? entry.id, description, server: "/v3" }, { paths });
+}
+
+/** The same for a language model: the operation that all of them share. */
+export function chatDocument({ id, name, description }: ChatModel) {
+  const chat = endpoint("POST", "/chat/completions", "chat:write", `Ask ${name ?? id}`, () => ({
+    is: "empty",
+    status: 204,
+  }));
+  const about = { title: name ?? id, description: description ?? "", server: "/v3" };
+  return document(about, { paths: pathsOf([{ ...chat, hasChatErrors: true }], API_SPECS) });
 }
 
 const tag = "Operator";

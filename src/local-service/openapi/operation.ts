@@ -120,7 +120,7 @@ export interface Success {
    * An event stream, in place of `content` or in addition: its data is component `<name>Data`, a whole frame
    * `<name>Frame`.
    */
-  readonly stream?: "JobStream" | "ChatCompletionStream";
+  readonly stream?: "JobStream" | "ChatCompletionStream" | "ResponseStream";
   /** By name; header objects. */
   readonly headers?: Readonly<Record<string, object>>;
 }
@@ -178,8 +178,18 @@ const ALWAYS = {
   "X-Request-Id": { $ref: "#/components/headers/RequestId" },
 };
 
-function failure(status: number) {
-  const headers = status === 429 ? RATE_HEADERS : RETRY_HEADERS;
+const SHOULD_RETRY = { description: "The same as retryable.", required: true, schema: oneOf("true", "false") };
+/** Of language models, whose requests are limited in flight too: then the other limit is not stated. */
+const CHAT_RATE_HEADERS = {
+  ...Object.fromEntries(Object.entries(RATE_HEADERS).map(([name, header]) => [name, { ...header, required: false }])),
+  "X-RateLimit-Concurrency-Limit": integerHeader("Requests in flight at once, where they were too many.", false),
+  "X-RateLimit-Concurrency-Remaining": integerHeader("0 then.", false),
+};
+
+function failure(status: number, { hasChatErrors }: Endpoint) {
+  const limits = hasChatErrors ? CHAT_RATE_HEADERS : RATE_HEADERS;
+  const retry = status === 429 ? limits : RETRY_HEADERS;
+  const headers = { ...retry, ...(hasChatErrors && { "X-Should-Retry": SHOULD_RETRY }) };
   return {
     description: MEANING[status] ?? "The request failed.",
     headers: { ...ALWAYS, ...headers },
@@ -251,8 +261,8 @@ export function operation(endpoint: Endpoint, spec: OperationSpec) {
       : {}),
     responses: {
       [spec.success.status]: success(spec.success),
-      ...Object.fromEntries(statuses.map((status) => [status, failure(status)])),
-      default: failure(0),
+      ...Object.fromEntries(statuses.map((status) => [status, failure(status, endpoint)])),
+      default: failure(0, endpoint),
     },
   };
 }

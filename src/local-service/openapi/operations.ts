@@ -34,6 +34,9 @@ last frame as Last-Event-ID to continue after it. An end without done was cut sh
 const CHUNKS = `The answer; or, with \`stream: true\`, an event stream of ChatCompletionChunk objects that ends with
 \`data: [DONE]\`. A failure after the stream has begun is one last event with \`error\`.`;
 
+const EVENTS = `The answer; or, with \`stream: true\`, its events from \`response.created\` to \`response.completed\` or
+\`response.incomplete\`. A failure after the stream has begun is one last event \`error\`.`;
+
 const date = { ...text, description: "A date, or an instant, as ISO-8601." };
 const groups = { ...text, enum: ["total", "day", "model"], default: "total" };
 const unavailable = { errors: ["GONE", "FAILED_PRECONDITION"] } as const;
@@ -157,6 +160,13 @@ export const API_SPECS: Specs = {
     "create_chat_completion",
     { ...one("ChatCompletion", CHUNKS), stream: "ChatCompletionStream" },
     { ...request("ChatCompletionRequest"), errors: ["INSUFFICIENT_BALANCE", "NOT_FOUND", "MODERATION_FAILED"] },
+  ),
+
+  "POST /responses": row(
+    "chat",
+    "create_response",
+    { ...one("ModelResponse", EVENTS), stream: "ResponseStream" },
+    { ...request("CreateResponseRequest"), errors: ["INSUFFICIENT_BALANCE", "NOT_FOUND", "MODERATION_FAILED"] },
   ),
 
   "GET /webhooks/public-key": row(

@@ -3,6 +3,7 @@ import {
   anyFields,
   dollars,
   exactly,
+  flag,
   id,
   instant,
   listOf,
@@ -25,7 +26,13 @@ const common = { job_id: jobId, model: text, status };
 const sometimes = { quality: text, completed_at: instant, cost: dollars, currency: usd };
 
 const outputs = listOf(refTo("JobOutput"));
-const metrics = object({ processing_time_ms: orNull(whole) });
+const metrics = object({ processing_time_ms: orNull(whole) }, { time_to_first_token_ms: whole });
+const usage = object({
+  prompt_tokens: whole,
+  completion_tokens: { ...whole, description: "Those of the reasoning included." },
+  reasoning_tokens: orNull(whole),
+  estimated: flag,
+});
 
 /* A webhook's payload: the job without logs and cost. */
 const ended = { job_id: jobId, model: text, outputs };
@@ -41,7 +48,14 @@ export const jobComponents = {
   JobOutput: { ...output, properties: { ...(properties as object), error: orNull(refTo("ErrorObject")) } },
   Job: object(
     { ...common, outputs, error: orNull(refTo("ErrorObject")) },
-    { ...sometimes, created_at: instant, prompt: text, metrics, logs: { ...listOf(refTo("LogEvent")), maxItems: 100 } },
+    {
+      ...sometimes,
+      created_at: instant,
+      prompt: text,
+      metrics,
+      usage,
+      logs: { ...listOf(refTo("LogEvent")), maxItems: 100 },
+    },
   ),
   JobCompletedEvent: object({ ...ended, status: exactly("COMPLETED"), metrics, error: { type: "null" } }, said),
   JobFailedEvent: object({ ...ended, status: exactly("FAILED"), error: refTo("ErrorObject") }, said),
@@ -94,6 +108,8 @@ export const streamComponents = {
   ChatCompletionStreamData: anyOf("ChatCompletionChunk", "ChatCompletionError", "ChatCompletionStreamEnd"),
   ChatCompletionStreamEnd: { ...exactly("[DONE]"), description: "Not JSON." },
   ChatCompletionStreamFrame: object({ data: refTo("ChatCompletionStreamData") }),
+  ResponseStreamData: refTo("ResponseEvent"),
+  ResponseStreamFrame: object({ event: text, data: refTo("ResponseStreamData") }),
 };
 
 const digits = { type: "string", pattern: "^[0-9]+$" };

@@ -100,6 +100,15 @@ export interface EventRow {
   readonly data: string;
 }
 
+/** Tokens of a finished answer; those of its reasoning count among the completion's. */
+export interface ChatRow {
+  readonly jobSeq: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly reasoningTokens: number;
+  readonly firstTokenMs: number;
+}
+
 export interface WorkspaceRow {
   readonly workspaceId: string;
   readonly fundedMicros: number;
@@ -247,6 +256,11 @@ CREATE TABLE IF NOT EXISTS jobEvents (
   message TEXT NOT NULL, source TEXT NOT NULL, data TEXT NOT NULL,
   PRIMARY KEY (jobSeq, id)
 ) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS chats (
+  jobSeq INTEGER PRIMARY KEY, promptTokens INTEGER NOT NULL, completionTokens INTEGER NOT NULL,
+  reasoningTokens INTEGER NOT NULL, firstTokenMs INTEGER NOT NULL
+);
 
 CREATE TABLE IF NOT EXISTS idempotency (
   workspaceId TEXT NOT NULL, key TEXT NOT NULL, model TEXT NOT NULL, jobSeq INTEGER NOT NULL, ack TEXT NOT NULL,

@@ -5,6 +5,7 @@ import { LocalServiceError } from "../errors.ts";
 import { Statements, Writer } from "./database.ts";
 import { SCHEMA, SCHEMA_VERSION } from "./rows.ts";
 import {
+  chatTable,
   countJobs,
   eventTable,
   fileTable,
@@ -75,6 +76,7 @@ export function openStore(dataDir: string) {
     jobs: jobTable(statements),
     outputs: outputTable(statements),
     events: eventTable(statements),
+    chats: chatTable(statements),
     idempotency: idempotencyTable(statements),
     modelRuns: modelRunTable(statements),
     files: fileTable(statements),

@@ -1,5 +1,6 @@
 import type { Statements } from "./database.ts";
 import type {
+  ChatRow,
   EventRow,
   FileRow,
   IdempotencyRow,
@@ -30,6 +31,12 @@ export interface UsageRow {
   readonly requests: number;
 }
 
+interface ChatsInFlight {
+  readonly ofWorkspace: number;
+  readonly ofKey: number;
+  readonly heldMicros: number;
+}
+
 /** The outcome of a job. */
 export interface JobEnd {
   readonly status: JobStatus;
@@ -43,6 +50,8 @@ const PAGE = "AND seq < ? ORDER BY seq DESC LIMIT ?";
 const OF_OWNER = `SELECT * FROM jobs WHERE workspaceId = ? AND ownerId = ? ${PAGE}`;
 const OF_MODEL = `SELECT * FROM jobs WHERE workspaceId = ? AND ownerId = ? AND model = ? ${PAGE}`;
 const NEXT_EXPIRY = "SELECT min(expiresAt) AS at FROM jobs WHERE expiresAt IS NOT NULL";
+const CHATS_IN_FLIGHT = `SELECT count(*) AS ofWorkspace, count(*) FILTER (WHERE keyId = ?) AS ofKey,
+  total(chargedMicros) AS heldMicros FROM jobs WHERE completedAt IS NULL AND kind = 'chat' AND workspaceId = ?`;
 const RUNNING_READERS =
   "SELECT count(*) AS count FROM reads JOIN jobs ON seq = readerSeq WHERE sourceSeq = ? AND completedAt IS NULL";
 
@@ -85,9 +94,21 @@ export function jobTable(db: Statements) {
     /** Keeps the expiry, whose sweep removes what an unrepeated delete has left. */
     markDeleted: (seq: number, deletedAt: number) =>
       db.update("jobs", { seq, deletedAt, prompt: null, input: "{}", media: "{}" }),
+    /** Requests to language models of a workspace that are being answered: how many, of the key too, and what they hold. */
+    chatsInFlight: (workspaceId: string, keyId: string) => db.get<ChatsInFlight>(CHATS_IN_FLIGHT, keyId, workspaceId)!,
+    /** What a job costs, in place of what was held for it. */
+    settle: (seq: number, chargedMicros: number) => db.update("jobs", { seq, chargedMicros }),
     setExpiry: (seq: number, expiresAt: number | null) => db.update("jobs", { seq, expiresAt }),
     setLastEvent: (seq: number, lastEventId: number) => db.update("jobs", { seq, lastEventId }),
     addRead: (sourceSeq: number, readerSeq: number) => db.insert("reads", { sourceSeq, readerSeq }, "INSERT OR IGNORE"),
+  };
+}
+
+/** What the answers of language models consisted of. */
+export function chatTable(db: Statements) {
+  return {
+    insert: (row: ChatRow) => db.insert("chats", row),
+    ofJob: (jobSeq: number) => db.get<ChatRow>("SELECT * FROM chats WHERE jobSeq = ?", jobSeq),
   };
 }
 

@@ -52,9 +52,15 @@ describe("against the local service", () => {
     expect(catalog.ids()).toContain("image-1");
   });
 
-  test("a chat model is in no catalog: that the service has none of an id is told by the list of its jobs", async () => {
+  test("a chat model is in no catalog, though the service lists it; that there is none of an id is told by the list of its jobs", async () => {
+    expect((await fetchCatalog(client)).ids()).not.toContain("chat-1");
+    expect((await pullCatalog(client, null)).ids()).not.toContain("chat-1");
     const catalog = await fetchCatalog(client, [], ["chat-1", "chat-9", "image-1"]);
     expect(["chat-1", "chat-9", "image-1"].filter((id) => catalog.lacksChat(id))).toEqual(["chat-9"]);
+    expect((await fetchCatalog(client, ["chat-1"])).model("chat-1")).toMatchObject({
+      modality: "text",
+      state: "unknown",
+    });
     // One that makes media is known as such.
     expect(catalog.models().map(({ id }) => id)).toEqual(["image-1"]);
   });

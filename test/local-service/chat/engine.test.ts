@@ -4,12 +4,14 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { tokenize } from "../../../src/local-service/chat/chat-job.ts";
 import { answerTo } from "../../../src/local-service/chat/engine/answer.ts";
+import { OWN_CHAT_MODEL } from "../../../src/local-service/chat/models.ts";
 import { readChatRequest } from "../../../src/local-service/chat/request.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 import { get, start } from "../support/service.ts";
 
 function answer(content: string, more: object = {}): string {
-  return answerTo(readChatRequest({ model: "chat-1", messages: [{ role: "user", content }], ...more }), 0);
+  const body = { model: "chat-1", messages: [{ role: "user", content }], ...more };
+  return answerTo(readChatRequest(body, OWN_CHAT_MODEL));
 }
 
 const format = (schema: object) => ({

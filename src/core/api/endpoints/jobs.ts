@@ -83,7 +83,10 @@ export const jobResult = wire({
   /** The key it was submitted under; null where the service does not tell. */
   idempotencyKey: text,
   outputs: listOf(output).transform((outputs): readonly Output[] => outputs.map((item, index) => ({ index, ...item }))),
-  metrics: optional(wire({ processingTimeMs: number })),
+  /** `timeToFirstTokenMs` of a chat's job alone. */
+  metrics: optional(wire({ processingTimeMs: number, timeToFirstTokenMs: number })),
+  /** Tokens of a chat's job; those of the reasoning count among the completion's. Null for jobs of media. */
+  usage: optional(wire({ promptTokens: number, completionTokens: number, reasoningTokens: number })),
   error: optional(serviceError),
   /** Null after a delete and where the service sends none. */
   logs: optional(arrayOf(logEvent)),

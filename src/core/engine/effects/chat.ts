@@ -188,8 +188,8 @@ type Shown =
   | { readonly without: EffectResult };
 
 const MEBIBYTE = 1024 * 1024;
-/** As Base64 all of them stay below the 16 MiB that services take as a body. */
-const MOST_BYTES = { each: 4 * MEBIBYTE, all: 10 * MEBIBYTE } as const;
+/** All of them together: as Base64 they stay below the 5 MiB that the service takes as a body. */
+const MOST_BYTES = 3.5 * MEBIBYTE;
 const MOST_PICTURES = 20;
 const TYPES = ["image/jpeg", "image/png", "image/webp", "image/gif"];
 
@@ -218,13 +218,11 @@ function unfit(pictures: readonly Picture[]): string | null {
   const next = "make them smaller first, for example by thumbnail of showrunner/film";
   if (pictures.length > MOST_PICTURES)
     return `images are ${pictures.length}, and a chat takes ${MOST_PICTURES} at most`;
-  for (const { contentType, sizeBytes } of pictures) {
+  for (const { contentType } of pictures) {
     if (!TYPES.includes(contentType)) return `images has ${contentType}, and a chat takes ${TYPES.join(", ")}`;
-    if (sizeBytes > MOST_BYTES.each)
-      return `images has one of ${sizeBytes} bytes, and a chat takes ${MOST_BYTES.each} each; ${next}`;
   }
   const all = pictures.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  return all <= MOST_BYTES.all ? null : `images are ${all} bytes, and a chat takes ${MOST_BYTES.all} together; ${next}`;
+  return all <= MOST_BYTES ? null : `images are ${all} bytes, and a chat takes ${MOST_BYTES} together; ${next}`;
 }
 
 async function dataUrl({ path, contentType }: Picture): Promise<string> {

@@ -1,8 +1,8 @@
 import { invalid, problem } from "../../http/refusal.ts";
 import { randomFrom } from "../../render/random.ts";
 import { TookTooLong, withinTime } from "../../validate/time-limit.ts";
-import type { ChatMessage, ChatRequest } from "../request.ts";
-import { jsonAnswer, type SimulatedText } from "./json-answer.ts";
+import type { ChatMessage, ChatRequest, ChatTool } from "../request.ts";
+import { jsonAnswer, type SimulatedText, wordsOf } from "./json-answer.ts";
 import { describedShape, type SchemaNode, schemaInText, withoutJson } from "./json-text.ts";
 
 const QUOTE = "[\"“'`]([^\"”'`\\n]{1,200})[\"”'`]";
@@ -28,10 +28,10 @@ function literal(requested: string): string | null {
 }
 
 /** `variant` tells answers of other seeds apart. */
-function simulatedText(requested: string, choice: number, variant: string): SimulatedText {
+function simulatedText(requested: string, variant: string): SimulatedText {
   const about = inShort(requested);
   return (index) => {
-    const name = `Simulated answer${variant}${index + choice === 0 ? "" : ` ${index + choice + 1}`}`;
+    const name = `Simulated answer${variant}${index === 0 ? "" : ` ${index + 1}`}`;
     return about === "" ? name : `${name} to: ${about}`;
   };
 }
@@ -45,9 +45,9 @@ function lastRequest(messages: readonly ChatMessage[]): string {
 }
 
 /** Seed material of the answer's words: at temperature 0 the messages alone. */
-function seedOf({ messages, temperature, seed }: ChatRequest, choice: number): string {
+function seedOf({ messages, temperature, seed }: ChatRequest): string {
   const loose = temperature === 0 ? [] : [temperature, seed];
-  return JSON.stringify([messages, choice, ...loose]);
+  return JSON.stringify([messages, 0, ...loose]);
 }
 
 /** The shape of an answer in JSON; null for an answer in words. A schema that the caller stated is kept to the letter. */
@@ -67,23 +67,58 @@ function readInTime<T>(work: () => T): T {
   }
 }
 
+/** The parts of which an answer in words or JSON is made. */
+function portsOf(request: ChatRequest, black: readonly number[] | null) {
+  const requested = lastRequest(request.messages);
+  const all = request.messages.map(({ text }) => text).join("\n");
+  const random = randomFrom(seedOf(request));
+  const isSeeded = request.seed !== 0 && request.temperature !== 0;
+  const variant = isSeeded ? ` ${String.fromCharCode(65 + Math.floor(random() * 26))}` : "";
+  const text = readInTime(() => simulatedText(requested, variant));
+  return { last: requested, all, ports: { requested: all.slice(0, MOST_READ), text, random, black } };
+}
+
 /**
  * Answers a request: JSON where it was requested, else a sentence that says that it is simulated. Equal requests get equal answers.
  * Of pictures it says, in a field `pass` with `reasons`, that all are right but the black ones.
  * @throws Refusal 400 for a schema that cannot be satisfied
  */
-export function answerTo(request: ChatRequest, choice: number, black: readonly number[] | null = null): string {
-  const requested = lastRequest(request.messages);
-  const all = request.messages.map(({ text }) => text).join("\n");
-  const random = randomFrom(seedOf(request, choice));
-  const isSeeded = request.seed !== 0 && request.temperature !== 0;
-  const variant = isSeeded ? ` ${String.fromCharCode(65 + Math.floor(random() * 26))}` : "";
-  const schema = readInTime(() => shapeOf(request, requested, all));
-  const text = readInTime(() => simulatedText(requested, choice, variant));
-  const inWords = () => readInTime(() => literal(requested)) ?? text(0);
+export function answerTo(request: ChatRequest, black: readonly number[] | null = null): string {
+  const { last, all, ports } = portsOf(request, black);
+  const schema = readInTime(() => shapeOf(request, last, all));
+  const inWords = () => readInTime(() => literal(last)) ?? ports.text(0);
   if (schema === null) return inWords();
-  const answer = jsonAnswer(schema, { requested: all.slice(0, MOST_READ), text, random, black });
+  const answer = jsonAnswer(schema, ports);
   if (answer.is === "value") return JSON.stringify(answer.value, null, 2);
   if (request.format.is !== "schema") return request.format.is === "json" ? "{}" : inWords();
   throw invalid([problem("response_format.json_schema.schema", `cannot be answered: ${answer.reason}`, "schema")]);
+}
+
+/** What a model that was asked to reason says before its answer; empty where it was not. */
+export function reasoningOn({ effort, messages }: ChatRequest): string {
+  if (effort === null || effort === "none") return "";
+  return `Simulated reasoning, effort ${effort}, on: ${inShort(lastRequest(messages))}`;
+}
+
+/** Words of a tool's name that are shorter say nothing of what it does. */
+const LEAST_LETTERS = 4;
+
+/**
+ * The tool that an answer calls: the one demanded; else, for a message of the user, the first that the message names by a word
+ * of the tool's name. Results of tools are answered in words.
+ */
+export function toolCalled({ tools, toolChoice, messages }: ChatRequest): ChatTool | null {
+  if (toolChoice === "none") return null;
+  if (typeof toolChoice === "object") return tools.find(({ name }) => name === toolChoice.name) ?? null;
+  const said = new Set(wordsOf(lastRequest(messages).slice(0, MOST_READ)));
+  const named = tools.find(({ name }) => wordsOf(name).some((word) => word.length >= LEAST_LETTERS && said.has(word)));
+  if (toolChoice === "required") return named ?? tools[0] ?? null;
+  return messages.at(-1)?.role === "user" ? (named ?? null) : null;
+}
+
+/** Arguments that fit a tool's schema, as JSON. @throws Refusal 400 for a schema that cannot be satisfied */
+export function argumentsOf(request: ChatRequest, { name, parameters }: ChatTool): string {
+  const answer = jsonAnswer({ type: "object", ...parameters }, portsOf(request, null).ports);
+  if (answer.is === "value") return JSON.stringify(answer.value);
+  throw invalid([problem("tools", `has ${name}, whose parameters cannot be given: ${answer.reason}`, "schema")]);
 }

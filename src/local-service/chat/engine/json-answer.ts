@@ -174,7 +174,7 @@ const TEXTS: readonly (readonly [words: string, write: (index: number) => string
 ];
 
 /** Words of a name: `shotList`, `shot_list` and `shots-list` have `shot` and `list`. */
-function wordsOf(name: string): readonly string[] {
+export function wordsOf(name: string): readonly string[] {
   const spaced = name.replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
   return spaced.split(/[^a-z]+/).flatMap((word) => [word, word.replace(/s$/, "")]);
 }

@@ -1,6 +1,7 @@
 import { SCOPES } from "../../access/principal.ts";
 import type { JsonSchema } from "../../catalog/model.ts";
 import { chatBody } from "../../chat/request.ts";
+import { responsesBody } from "../../chat/responses.ts";
 import { HTTP_STATUS } from "../../http/refusal.ts";
 import type { UnquotableCost } from "../../options.ts";
 import {
@@ -35,7 +36,7 @@ import { jobComponents, streamComponents } from "../webhooks.ts";
 
 const WHEN_UNQUOTABLE = { null: "it is null then", zero: "it is 0 then", omit: "it is absent then" } as const;
 
-const modality = oneOf("image", "video", "audio");
+const modality = oneOf("image", "video", "audio", "text");
 const summary = {
   id: text,
   modality,
@@ -45,9 +46,23 @@ const summary = {
   logo_url: orNull(text),
 };
 
+const price = { type: "number", minimum: 0, description: "US dollars." };
+/** Of language models alone. */
+const chat = {
+  context_length: whole,
+  max_output_tokens: whole,
+  default_max_tokens: whole,
+  pricing: object({ usd_per_1m_input_tokens: price, usd_per_1m_output_tokens: price }),
+  input_modalities: listOf(text),
+  max_images_per_request: orNull(whole),
+};
+
 export const catalogComponents = {
-  ModelSummary: object(summary),
-  Model: object({ ...summary, input_schema: anyFields, output_schema: anyFields }),
+  ModelSummary: object(summary, chat),
+  Model: object(
+    { ...summary, input_schema: { ...anyFields, description: "Of a language model: the body of a chat." } },
+    { ...chat, output_schema: { ...anyFields, description: "Absent for a language model." } },
+  ),
   Voice: object({
     id: { type: "string", pattern: "^voice_" },
     name: text,
@@ -187,18 +202,34 @@ export const accountComponents = {
   Token: object({ token: text, expires_at: instant }, { scopes, workspace_id: text }),
 };
 
-const finish = oneOf("stop", "length");
+const finish = oneOf("stop", "length", "tool_calls");
 const head = { id: { ...id("job"), description: "Also the job's id." }, created: whole, model: text };
 
+const called = (...required: readonly ("id" | "type")[]) => {
+  const fields = { id: text, type: exactly("function") };
+  const always = Object.fromEntries(required.map((name) => [name, fields[name]]));
+  return object({ ...always, function: object({ arguments: text }, { name: text }) }, { ...fields, index: whole });
+};
+/** With further fields, as clients of that form know them. */
+const open = (schema: JsonSchema): JsonSchema => ({ ...schema, additionalProperties: true });
+const calls = { tool_calls: listOf(called("id", "type")) };
+const reasoning = { reasoning_content: text };
+
 export const chatComponents = {
-  ChatCompletionUsage: object({ prompt_tokens: whole, completion_tokens: whole, total_tokens: whole }),
+  ChatCompletionUsage: object(
+    { prompt_tokens: whole, completion_tokens: whole, total_tokens: whole },
+    { completion_tokens_details: object({ reasoning_tokens: whole }) },
+  ),
   ChatCompletion: object({
     ...head,
     object: exactly("chat.completion"),
     choices: listOf(
       object({
         index: whole,
-        message: object({ role: exactly("assistant"), content: text, refusal: orNull(text) }),
+        message: object(
+          { role: exactly("assistant"), content: orNull(text), refusal: orNull(text) },
+          { ...reasoning, ...calls },
+        ),
         logprobs: orNull(anyFields),
         finish_reason: finish,
       }),
@@ -212,7 +243,10 @@ export const chatComponents = {
       choices: listOf(
         object({
           index: whole,
-          delta: object({}, { role: exactly("assistant"), content: text }),
+          delta: object(
+            {},
+            { role: exactly("assistant"), content: orNull(text), ...reasoning, tool_calls: listOf(called()) },
+          ),
           logprobs: orNull(anyFields),
           finish_reason: orNull(finish),
         }),
@@ -221,9 +255,39 @@ export const chatComponents = {
     { usage: orNull(refTo("ChatCompletionUsage")) },
   ),
   ChatCompletionError: object({ error: refTo("ErrorObject") }),
+  ModelResponse: open(
+    object({
+      id: { ...id("job"), description: "Also the job's id." },
+      object: exactly("response"),
+      created_at: whole,
+      model: text,
+      status: oneOf("in_progress", "completed", "incomplete"),
+      incomplete_details: orNull(object({ reason: text })),
+      output: listOf(refTo("ResponseItem")),
+      usage: orNull(open(object({ input_tokens: whole, output_tokens: whole, total_tokens: whole }))),
+    }),
+  ),
+  ResponseItem: object(
+    { id: text, type: oneOf("reasoning", "message", "function_call") },
+    {
+      status: text,
+      role: exactly("assistant"),
+      content: listOf(anyFields),
+      summary: listOf(anyFields),
+      ...{ call_id: text, name: text, namespace: text, arguments: text },
+    },
+  ),
+  ResponseEvent: open(object({ type: text, sequence_number: whole })),
 };
 
 const anyInput = { ...anyFields, description: "As the model's input_schema says." };
+
+/** Its input may be one text instead of items. */
+function responsesRequest(): JsonSchema {
+  const { properties, ...body } = bodyOf(responsesBody);
+  const { input, ...rest } = properties as Readonly<Record<string, JsonSchema>>;
+  return { ...body, properties: { ...rest, input: { anyOf: [text, input] } } };
+}
 
 /** Request schemas. */
 export const requestComponents = {
@@ -236,6 +300,7 @@ export const requestComponents = {
   CreateLogDrainRequest: bodyOf(newDrainBody),
   UpdateLogDrainRequest: bodyOf(drainChanges),
   ChatCompletionRequest: bodyOf(chatBody),
+  CreateResponseRequest: responsesRequest(),
 };
 
 const code = oneOf(...Object.keys(HTTP_STATUS));
@@ -249,6 +314,7 @@ export const errorComponents = {
   ErrorObject: object(
     { code, message: text },
     {
+      type: { ...text, description: "Of language models: the kind of error." },
       retryable: { ...flag, default: false },
       retry_after: { ...orNull(whole), description: "Seconds." },
       param: orNull(text),
