@@ -20,7 +20,7 @@ DELETE /webhooks/default                      POST /webhooks/default/test       
 POST /webhooks/deliveries/{job_id}/redeliver  GET /log-drains                      POST /log-drains
 GET /log-drains/{drain_id}                    PATCH /log-drains/{drain_id}         DELETE /log-drains/{drain_id}
 POST /log-drains/{drain_id}/test              POST /chat/completions               GET /openapi.json
-POST /responses    GET /models/{model}/voices/search`;
+POST /responses`;
 
 const routesOf = (document: Body): string[] =>
   Object.entries<object>(document.paths).flatMap(([path, item]) =>
