@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Family } from "../../core/families/index.ts";
 import { type ChatModel, chatEntry, OWN_CHAT_MODEL } from "../chat/models.ts";
 import { LocalServiceError } from "../errors.ts";
-import { readJsonFile } from "../json.ts";
+import { isRecord, readJsonFile } from "../json.ts";
 import { micros } from "../money.ts";
 import type { NormalOptions } from "../options.ts";
 import { BUILT_IN_MODELS } from "./builtin/index.ts";

@@ -407,7 +407,7 @@ test("a picture that is too large, or too many of them, are refused before anyth
   expect(result.status).toBe("failed");
   expect(result.report.steps.find(({ path }) => path === "said")).toMatchObject({
     status: "failed",
-    reason: expect.stringMatching(/^PICTURES_UNFIT: images has one of 4194\d+ bytes/),
+    reason: expect.stringMatching(/^PICTURES_UNFIT: images are 4194\d+ bytes, and a chat takes 3670016 together/),
   });
   expect([world.paidService.chats.size, (await world.journal.ledger("x")).heldMicros]).toEqual([0, 0]);
 });

@@ -135,9 +135,10 @@ test("the catalog is listed whole, or by modality", async () => {
   const own = ["image-1", "video-1", "avatar-1", "speech-1", "voice-clone-1", "upscale-1"];
   const published = (modality?: string) =>
     PUBLISHED_MODELS.flatMap(({ entry }) => (modality === undefined || entry.modality === modality ? [entry.id] : []));
-  expect(await ids("")).toEqual([...own, ...published()]);
+  expect(await ids("")).toEqual([...own, ...published(), "chat-1"]);
   expect(await ids("?modality=audio")).toEqual(["speech-1", "voice-clone-1", ...published("audio")]);
   expect(await ids("?modality=image")).toEqual(["image-1", ...published("image")]);
+  expect(await ids("?modality=text")).toEqual(["chat-1"]);
 });
 
 test("a page has 20 items by default, and 100 at most", async () => {
