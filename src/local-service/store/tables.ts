@@ -31,7 +31,7 @@ export interface UsageRow {
   readonly requests: number;
 }
 
-interface ChatsInFlight {
+export interface ChatsInFlight {
   readonly ofWorkspace: number;
   readonly ofKey: number;
   readonly heldMicros: number;

@@ -261,23 +261,31 @@ async function drained(service: LocalService, target: Receiver, body: object): P
 }
 
 async function chat(service: LocalService): Promise<void> {
-  const said = { model: "chat-1", messages: [{ role: "user", content: "Describe a mill." }] };
-  const path = "/chat/completions";
-  await post(service, path, { ...said, n: 2, max_tokens: 3 });
-  await post(service, path, { ...said, stream: true, stream_options: { include_usage: true } });
+  const asked = (content: string) => ({ messages: [{ role: "user", content }] });
+  await askModel(service, "/chat/completions", asked);
+  await askModel(service, "/responses", (content) => ({ input: content }));
+  const said = { model: "chat-1", ...asked("Describe a mill.") };
+  await post(service, "/chat/completions", { ...said, stream: true, stream_options: { include_usage: true } });
+  const wrong = { ...said, messages: [{ role: "robot", content: 1 }], temperature: 9 };
+  expect((await post(service, "/chat/completions", wrong)).status).toBe(400);
+  await get(service, "/jobs");
+}
+
+async function askModel(service: LocalService, path: string, of: (content: string) => object): Promise<void> {
+  const said = { model: "chat-1", ...of("Describe a mill.") };
+  const limit = path === "/responses" ? { max_output_tokens: 3 } : { max_tokens: 3 };
+  expect((await post(service, path, { ...said, ...limit })).status).toBe(200);
   service.faults([{ kind: "fail_job", model: "chat-1" }]);
   await post(service, path, { ...said, stream: true });
   service.faults([]);
   const poor = await key(service, { workspace_id: "poor" });
   const refused = [
     await post(service, path, {}),
-    await post(service, path, { ...said, messages: [{ role: "robot", content: 1 }], temperature: 9 }),
     await post(service, path, said, poor),
     await post(service, path, { ...said, model: "chat-0" }),
-    await post(service, path, { ...said, messages: [{ role: "user", content: "moderation-refused" }] }),
+    await post(service, path, { ...said, ...of("moderation-refused") }),
   ];
-  expect(refused.map(({ status }) => status)).toEqual([400, 400, 402, 404, 422]);
-  await get(service, "/jobs");
+  expect(refused.map(({ status }) => status)).toEqual([400, 402, 404, 422]);
 }
 
 describe.each([

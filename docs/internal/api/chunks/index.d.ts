@@ -733,9 +733,15 @@ declare const jobResult: z.ZodPipe<Wire<{
     readonly fps: number | null;
     readonly expiresAt: string | null;
     readonly error: ServiceError | null;
-  }[]>>;
+  }[]>>; 
   metrics: Field<{
     readonly processingTimeMs: number | null;
+    readonly timeToFirstTokenMs: number | null;
+  } | null>; 
+  usage: Field<{
+    readonly promptTokens: number | null;
+    readonly completionTokens: number | null;
+    readonly reasoningTokens: number | null;
   } | null>;
   error: Field<ServiceError | null>; 
   logs: Field<readonly {
@@ -761,6 +767,12 @@ declare const jobResult: z.ZodPipe<Wire<{
   readonly outputs: readonly Output[];
   readonly metrics: {
     readonly processingTimeMs: number | null;
+    readonly timeToFirstTokenMs: number | null;
+  } | null;
+  readonly usage: {
+    readonly promptTokens: number | null;
+    readonly completionTokens: number | null;
+    readonly reasoningTokens: number | null;
   } | null;
   readonly error: ServiceError | null;
   readonly logs: readonly {
@@ -786,6 +798,12 @@ declare const jobResult: z.ZodPipe<Wire<{
   readonly outputs: readonly Output[];
   readonly metrics: {
     readonly processingTimeMs: number | null;
+    readonly timeToFirstTokenMs: number | null;
+  } | null;
+  readonly usage: {
+    readonly promptTokens: number | null;
+    readonly completionTokens: number | null;
+    readonly reasoningTokens: number | null;
   } | null;
   readonly error: ServiceError | null;
   readonly logs: readonly {

@@ -267,7 +267,7 @@ declare const faultRule: z.ZodDiscriminatedUnion<[z.ZodObject<{
   kind: z.ZodLiteral<"webhook_never">;
 }, z.core.$strict>], "kind">;
 type FaultRule = z.input<typeof faultRule>;
-type RenderKind = "image" | "video" | "avatar" | "speech" | "voice";
+type RenderKind = "image" | "video" | "avatar" | "speech" | "sound" | "voice";
 interface MediaFile {
   readonly path: string;
   readonly contentType: string;
