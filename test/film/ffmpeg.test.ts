@@ -58,12 +58,12 @@ describe("a foreign file", () => {
   ])("that is %s with the name of a film is not opened", async (_, text) => {
     writeFileSync(at("foreign.mp4"), text);
     await expect(probe(at("foreign.mp4"), { name: "clip 2" })).rejects.toMatchObject({
-      code: "CLIP_DAMAGED",
+      code: "CLIP_FORMAT",
       message: expect.stringMatching(/^clip 2: /),
     });
     const inputs = [{ path: at("foreign.mp4"), name: "clip 2" }];
     await expect(runFfmpeg({ inputs, args: [], target: at("out.mp4") })).rejects.toMatchObject({
-      code: "CLIP_DAMAGED",
+      code: "CLIP_FORMAT",
     });
   });
 
