@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { PUBLISHED_MODELS } from "../../src/local-service/catalog/builtin/published.ts";
 import { FILM, PICTURE, SOUND } from "../../src/local-service/start.ts";
 import { ask, type Body, made, start, upload, uploaded } from "./support/service.ts";
 
@@ -201,9 +202,12 @@ test("retired, unwired, unknown and old model ids answer alike everywhere", asyn
     expect((await reply("video-1-fast")).body.error.message).toContain("video-1 with quality standard");
   }
   const listed = (await ask(service, "GET", "/models")).body.data.map((model: Body) => model.id);
-  expect(listed).toEqual(["image-1", "video-1", "avatar-1", "speech-1", "voice-clone-1", "upscale-1", "chat-1"]);
+  const published = PUBLISHED_MODELS.map(({ entry }) => entry);
+  const own = ["image-1", "video-1", "avatar-1", "speech-1", "voice-clone-1", "upscale-1"];
+  expect(listed).toEqual([...own, ...published.map(({ id }) => id), "chat-1"]);
   const audio = (await ask(service, "GET", "/models?modality=audio")).body.data;
-  expect(audio.map((model: Body) => model.id)).toEqual(["speech-1", "voice-clone-1"]);
+  const sounds = published.filter(({ modality }) => modality === "audio").map(({ id }) => id);
+  expect(audio.map((model: Body) => model.id)).toEqual(["speech-1", "voice-clone-1", ...sounds]);
 });
 
 test("the input schema of the catalog entry and of openapi.json are the same, where keywords that OpenAPI does not know begin with x-", async () => {
