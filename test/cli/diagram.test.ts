@@ -53,7 +53,8 @@ describe("a drawn plan", () => {
     expect(nowhere.code).toBe(2);
     expect(nowhere.stderr).toMatch(/could not be written[\s\S]*Next: name a file/);
     const both = await cli(["plan", "drawn.ts", "--mermaid", "--json"], options);
-    expect(both).toMatchObject({ code: 2, stdout: "" });
+    expect(both.code).toBe(2);
+    expect(JSON.parse(both.stdout)).toMatchObject({ ok: false, code: "USAGE" });
     expect(existsSync(join(options.cwd, "no"))).toBe(false);
   });
 });
