@@ -45,7 +45,7 @@ test("a worker takes a decision up as it comes, with the run's own functions, an
   worker.child.kill("SIGINT");
   const { code, stdout, stderr } = await worker.end;
   expect(code).toBe(130);
-  expect(stdout).toMatch(/^a\tsucceeded\t\$0\.045$/m);
+  expect(stdout).toMatch(/^a\tsucceeded\t\$0\.05$/m);
   expect(stderr).toContain("a  fine: approved");
   expect(stderr).toContain("a  note: succeeded");
   expect(existsSync(join(cwd, "out/a/again.png"))).toBe(true);
