@@ -29,7 +29,7 @@ describe("a run whose process was killed with kill -9", () => {
     "is listed as interrupted, under what waits for a person, with the command that goes on",
     async () => {
       const listed = await here("runs");
-      expect(listed.stdout).toMatch(/film +image-to-video +interrupted/);
+      expect(listed.stdout).toMatch(/film +interrupted .*image-to-video/);
       expect(listed.stderr).toMatch(/1 run waits for you:\n +film {2}interrupted\nNext: showrunner resume film\n/);
       expect(JSON.parse((await here("runs", "--json")).stdout)).toMatchObject([{ id: "film", status: "interrupted" }]);
     },
@@ -84,7 +84,7 @@ describe("a run whose process was killed with kill -9", () => {
       expect(resumed.code, resumed.stderr).toBe(0);
       expect((await service.stats()).jobs_created).toBe(2);
       expect(existsSync(join(cwd, "out/film"))).toBe(true);
-      expect((await here("runs")).stdout).toMatch(/film +image-to-video +succeeded/);
+      expect((await here("runs")).stdout).toMatch(/film +succeeded .*image-to-video/);
       const stopped = await here("stop", "film");
       expect(stopped.stderr).toBe("Run film is over: succeeded. Nothing was stopped.\nNext: showrunner show film\n");
     },

@@ -15,7 +15,7 @@ describe("help", () => {
     expect(packages).toEqual(["commander"]);
     // Single files that import nothing.
     const leaves =
-      /src\/core\/kit\/(clean-text|deployments|journal-location|known-secrets|launcher|money|own|own-version|shell-word)\.ts$/;
+      /src\/core\/kit\/(clean-text|deployments|duration|journal-location|known-secrets|launcher|money|own|own-version|shell-word)\.ts$/;
     expect(own.filter((url) => /src\/(?!cli\/)/.test(url) && !leaves.test(url))).toEqual([]);
   });
 
