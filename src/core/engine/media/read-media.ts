@@ -74,7 +74,7 @@ async function imageFacts(path: string, contentType: string): Promise<Facts> {
   const head = file.head(HEAD_BYTES);
   const { width, height } = imageSize(head);
   if (width === 0 || height === 0) return { fault: `it holds ${contentType} without a size` };
-  const isAside = exifOrientation(Buffer.from(head)) >= 5;
+  const isAside = exifOrientation(head) >= 5;
   return { is: { ...NONE, contentType, ...(isAside ? { width: height, height: width } : { width, height }) } };
 }
 

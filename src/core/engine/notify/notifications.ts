@@ -58,9 +58,7 @@ export function openNotifications(options: NotifyOptions = {}): Notifications & 
   };
 }
 
-const OF_NO_RUN = {
-  ...{ run: null, pipeline: null, title: null, status: null, reason: null, step: null, cost_usd: null },
-};
+const OF_NO_RUN = { run: null, pipeline: null, title: null, status: null, reason: null, step: null, cost_usd: null };
 
 function folderOf({ journal, mediaDir }: NotifyOptions, env: NonNullable<NotifyOptions["env"]>): string {
   const file = journal ?? env.SHOWRUNNER_JOURNAL;
