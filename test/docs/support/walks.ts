@@ -151,7 +151,7 @@ export const WALKS: Readonly<Record<string, Walk>> = {
 /** Lines by how they start, or `*` for a whole page. */
 export const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "docs/tutorial.md": { "*": "test/package/tutorial.full.test.ts runs all of it, with media that are drawn" },
-  "src/cli/skills/showrunner/SKILL.md": { "*": "test/cli/skills.long.test.ts runs all of it" },
+  "src/cli/skills/showrunner/SKILL.md": { "*": "test/cli/skills.full.test.ts runs all of it" },
   "docs/internal/performance.md": { "*": "the benchmarks: hours" },
   "docs/marks.md": {
     "npm install @contentauth/c2pa-node": "test/core/marks/c2pa installs it",
