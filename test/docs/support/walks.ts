@@ -108,6 +108,9 @@ export const WALKS: Readonly<Record<string, Walk>> = {
     ],
     serves: { "showrunner dashboard": address, "--port 8788": address, "--viewers": address },
   },
+  "docs/film.md": {
+    before: ["npx showrunner run recipes/talking-avatar.ts --id talk", "cp out/talk/video.mp4 talk.mp4"],
+  },
   "docs/hosted.md": {
     before: ["rm film.ts"],
     as: [
