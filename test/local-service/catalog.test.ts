@@ -111,6 +111,29 @@ test("a file of a hundred models is served, each with its own schema", async () 
   expect(fine.body).toMatchObject({ model: "model-40", cost: expect.any(Number) });
 });
 
+test("an id with a slash is found as it is and escaped, of models that draw and of those that write", async () => {
+  const service = await start({
+    catalog: [model("zai-org/draw", "image", { prompt }), { id: "zai-org/glm-5.3", modality: "text" }],
+  });
+  // No document describes the slash as it is.
+  const read = async (path: string, init?: RequestInit) => {
+    const headers = { Authorization: `Bearer ${service.apiKey}`, "Content-Type": "application/json" };
+    const response = await fetch(`${service.baseUrl}/models/${path}`, { headers, ...init });
+    const body = (await response.json()) as { id?: string; paths?: object };
+    return [response.status, body.id ?? Object.keys(body.paths ?? {})[0] ?? null];
+  };
+  for (const slash of ["/", "%2F"]) {
+    expect(await read(`zai-org${slash}draw`)).toEqual([200, "zai-org/draw"]);
+    expect(await read(`zai-org${slash}draw/openapi.json`)).toEqual([200, "/models/zai-org%2Fdraw"]);
+    expect(await read(`zai-org${slash}glm-5.3`)).toEqual([200, "zai-org/glm-5.3"]);
+    expect(await read(`zai-org${slash}glm-5.3/openapi.json`)).toEqual([200, "/chat/completions"]);
+    expect(await read(`zai-org${slash}draw/nothing`)).toEqual([404, null]);
+    const submit = { method: "POST", body: '{"input": {"prompt": "a red kite"}}' };
+    expect((await read(`zai-org${slash}draw`, submit))[0]).toBe(202);
+  }
+  expect(await read("draw/nothing")).toEqual([404, null]);
+});
+
 test("what a catalog says to the local service alone is obeyed and not shown", async () => {
   const own = (id: string, x_local: object) => ({ ...model(id, "image", { prompt }), x_local });
   const service = await start({

@@ -1,6 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
+import { getPath } from "hono/utils/url";
 import type { Principal } from "../access/principal.ts";
 import { requestId as newRequestId, traceId as newTraceId } from "../ids.ts";
 import { readJson } from "./body.ts";
@@ -168,12 +169,15 @@ function mount(app: Hono<Bindings>, prefix: string, endpoints: readonly Endpoint
   }
 }
 
+/** A model's id with its slash as it is, such as `/models/zai-org/glm-5.3`, but where a route has the name behind the slash. */
+const RAW_ID = /^(\/v3\/models\/[^/]+)\/(?!(?:openapi\.json|estimate|jobs|voices)(?:\/|$))(?=[^/])/;
+
 /** Mounts tables of endpoints, each below its prefix. */
 export function createKernel(
   tables: Readonly<Record<string, readonly Endpoint[]>>,
   ports: KernelPorts,
 ): Hono<Bindings> {
-  const app = new Hono<Bindings>();
+  const app = new Hono<Bindings>({ getPath: (request) => getPath(request).replace(RAW_ID, "$1%2F") });
   for (const [prefix, endpoints] of Object.entries(tables)) {
     mount(app, prefix, endpoints, prefix === "/v3" ? ports : { ...ports, interceptor: NO_INTERCEPTOR });
   }
