@@ -44,6 +44,17 @@ describe.each(Object.entries(forms))("a text with suggestions as %s", (name, for
   });
 });
 
+test("voices that are suggested beside any other are voices, so that a clone's is taken; of a closed list they are a choice", () => {
+  const typeOf = (voice_id: Json) => {
+    const { inputSchema, ...model } = speech(true);
+    const { properties, ...rest } = inputSchema as { readonly properties: object };
+    const input = { ...rest, properties: { ...properties, voice_id } };
+    return /voice_id\?: (.*);/.exec(generateModels(catalogOf([described({ ...model, inputSchema: input })])))?.[1];
+  };
+  for (const form of Object.values(forms)) expect(typeOf(form)).toBe("Voice");
+  expect(typeOf(listed)).toBe('OrValue<"en" | "de">');
+});
+
 test("the generated types take a listed text, another text and a value of a step, and no number", async () => {
   const source = generateModels(catalogOf([speech(forms["an enum and any string"]!)]));
   const use = (language: string) =>

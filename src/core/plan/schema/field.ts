@@ -1,7 +1,7 @@
 import { own } from "../../kit/own.ts";
 import type { JsonSchema } from "../catalog-port.ts";
 import type { Json, MediaKind } from "../plan.ts";
-import { applicable, branches, isSchema, itemSchemas, localRef, propertySchemas } from "./schema.ts";
+import { applicable, branches, isSchema, itemSchemas, localRef, propertySchemas, suggestedValues } from "./schema.ts";
 
 /** What a model publishes of the media that a field takes, such as `min_duration_ms` and `minItems`: the strictest of each. */
 export type MediaBounds = { readonly [annotation: string]: number };
@@ -125,11 +125,12 @@ function hasProperties(forms: readonly JsonSchema[], ...names: readonly string[]
   return forms.some(({ properties }) => isSchema(properties) && names.every((name) => Object.hasOwn(properties, name)));
 }
 
-/** A text field named for a voice, or marked as one; a list of preset voices is a plain choice. */
+/** A text field named for a voice, or marked as one; a closed list of preset voices is a plain choice, one of suggestions is not. */
 function isVoice(name: string, parts: readonly JsonSchema[]): boolean {
   const types = typesOf(parts);
   if (types.length > 0 && !types.includes("string")) return false;
-  if (parts.some((part) => part.enum !== undefined || part.const !== undefined)) return false;
+  const isClosed = parts.some((part) => part.enum !== undefined || part.const !== undefined);
+  if (isClosed && parts.every((part) => suggestedValues(part) === null)) return false;
   const isMarked = ({ format, pattern }: JsonSchema) =>
     format === "voice_id" || (typeof pattern === "string" && pattern.includes("voice_"));
   return /^(?:.*_)?voice(?:_id)?$/.test(name) || parts.some(isMarked);
