@@ -84,8 +84,6 @@ export { type Missing, missing, type Refused, refusedBefore } from "./core/run/v
 export type { StepReport } from "./core/run/view/report.ts";
 export {
   FoldedRun,
-  type Incident,
-  type RunSummary,
   RunView,
   runSummary,
   touchedSteps,

@@ -1,8 +1,7 @@
 export { allowedHosts } from "./http/visitor.ts";
 export { originOf } from "./links/public-url.ts";
-export { createReviewLink, reviewLinkUrl, reviewLinkView } from "./links/review-link.ts";
+export { createReviewLink, type ReviewLinkView, reviewLinkUrl, reviewLinkView } from "./links/review-link.ts";
 export { type Dashboard, type DashboardOptions, type OfferedPipeline, PortInUseError } from "./options.ts";
 export { planSvg } from "./plan-svg.ts";
 export { type WriteReportOptions, writeReport } from "./report/write-report.ts";
 export { startDashboard } from "./start.ts";
-export type { ReviewLinkView } from "./views/shared-wire.ts";

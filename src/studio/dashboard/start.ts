@@ -30,7 +30,6 @@ import { resumeRoutes } from "./routes/resume-routes.ts";
 import { reviewRoutes } from "./routes/review-routes.ts";
 import { Drivers } from "./runs/driven-runs.ts";
 import { RunCache } from "./runs/run-cache.ts";
-import type { WelcomeView } from "./views/action-wire.ts";
 
 /** Serves the dashboard until it is closed. @throws PortInUseError */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
@@ -187,7 +186,7 @@ function welcomeRoute(launcher: string): Route {
   return {
     method: "GET",
     path: "/api/visitor",
-    handle: async ({ visitor }): Promise<WelcomeView> => ({ ...visitor, launcher }),
+    handle: async ({ visitor }) => ({ ...visitor, launcher }),
   };
 }
 

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { builtPage } from "../../../scripts/dashboard-page.ts";
-import type { RunPatch } from "../../../src/studio/dashboard/views/run-wire.ts";
+import type { RunPatch } from "../../../src/studio/dashboard/views/document.ts";
 import { type CliEnd, cli, emptyFolder, root, startCli } from "../../cli/support/cli.ts";
 import { startService } from "../../cli/support/service.ts";
 import { streamOf } from "./support/listen.ts";

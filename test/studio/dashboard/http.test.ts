@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { builtPage, scriptBytes } from "../../../scripts/dashboard-page.ts";
 import { createMemoryJournal, openMediaStore, openShowrunner } from "../../../src/internal.ts";
 import { PortInUseError, startDashboard } from "../../../src/studio/dashboard/index.ts";
-import type { Gauges } from "../../../src/studio/dashboard/views/action-wire.ts";
+import type { Gauges } from "../../../src/studio/dashboard/views/document.ts";
 import { eventually } from "./support/eventually.ts";
 import { plantRun } from "./support/planted.ts";
 import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";

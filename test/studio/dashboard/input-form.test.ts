@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { file } from "../../../src/index.ts";
-import type { Control } from "../../../src/studio/dashboard/views/action-wire.ts";
+import type { Control } from "../../../src/studio/dashboard/views/document.ts";
 import { inputForm } from "../../../src/studio/dashboard/views/input-form.ts";
 
 const controlOf = (schema: z.ZodType): Control | undefined =>

@@ -24,7 +24,7 @@ import type {
   StepDetail,
   StepsPage,
   TimelineView,
-} from "../../../src/studio/dashboard/views/run-wire.ts";
+} from "../../../src/studio/dashboard/views/document.ts";
 import { eventually } from "./support/eventually.ts";
 import { cookieOf, listen } from "./support/listen.ts";
 import { doneEvents, type PlantedStep, plantRun, stepEvents } from "./support/planted.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type Pipeline, pipeline } from "../../../src/index.ts";
-import type { ResumePreview } from "../../../src/studio/dashboard/views/action-wire.ts";
+import type { ResumePreview } from "../../../src/studio/dashboard/views/document.ts";
 import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
 
 const pictures = pipeline("pictures", {

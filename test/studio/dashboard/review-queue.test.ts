@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { differing } from "../../../src/studio/dashboard/page/review/differing.ts";
-import type { ReviewQueue } from "../../../src/studio/dashboard/views/review-wire.ts";
-import type { StepView } from "../../../src/studio/dashboard/views/run-wire.ts";
+import type { ReviewQueue, StepView } from "../../../src/studio/dashboard/views/document.ts";
 import { plantQuestion, send } from "./support/review-links.ts";
 import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
 

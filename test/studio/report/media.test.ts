@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openMediaStore } from "../../../src/internal.ts";
 import { writeReport } from "../../../src/studio/dashboard/index.ts";
-import type { InlinedRun } from "../../../src/studio/dashboard/views/run-wire.ts";
+import type { InlinedRun } from "../../../src/studio/dashboard/views/document.ts";
 import { readReport } from "./support/read-report.ts";
 import { jobStep, SampleRun } from "./support/sample-run.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import type { Plan } from "../../../src/index.ts";
-import type { RunCosts, StepDetail, TimelineView } from "../../../src/studio/dashboard/views/run-wire.ts";
+import type { RunCosts, StepDetail, TimelineView } from "../../../src/studio/dashboard/views/document.ts";
 import { type ReadReport, reportFile, reportOf } from "./support/read-report.ts";
 import { bigRun, jobStep, SampleRun, uploadStep } from "./support/sample-run.ts";
 

@@ -1,6 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type BodyBounds, bodyOfMessage, isOfType, Refusal, readBytes, readJson } from "../../served/index.ts";
-import type { VisitorView } from "../views/action-wire.ts";
+
+/** Who looks: a viewer sees everything and changes nothing. */
+export interface VisitorView {
+  readonly role: "operator" | "viewer";
+}
 
 export interface Call {
   readonly incoming: IncomingMessage;

@@ -3,8 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { hostname, networkInterfaces } from "node:os";
 import { isSame, Refusal } from "../../served/index.ts";
 import type { DashboardOptions } from "../options.ts";
-import type { VisitorView } from "../views/action-wire.ts";
-import { readForm } from "./route.ts";
+import { readForm, type VisitorView } from "./route.ts";
 
 type Role = VisitorView["role"];
 

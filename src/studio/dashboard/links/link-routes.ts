@@ -8,9 +8,15 @@ import { sendFile } from "../http/send-file.ts";
 import type { DashboardContext } from "../options.ts";
 import { pageFile, sendCopy } from "../routes/file-routes.ts";
 import { goOnWhereParked } from "../routes/resume-routes.ts";
-import type { SharedDecision, SharedPage } from "../views/shared-wire.ts";
 import { linkOfFile, linkOfToken, SHARED, statusOf } from "./review-link.ts";
-import { type Shared, SharedDecisions } from "./shared-decisions.ts";
+import { type Shared, type SharedDecision, SharedDecisions } from "./shared-decisions.ts";
+
+export interface SharedPage {
+  readonly decisions: readonly SharedDecision[];
+  /** How many more there are. */
+  readonly more: number;
+  readonly expiresAt: number;
+}
 
 export interface LinkParts {
   readonly context: DashboardContext;

@@ -1,12 +1,11 @@
 import { badRequest, notFound, optionalText, textField, textList } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
-import type { ReviewLinkView } from "../views/shared-wire.ts";
 import { createReviewLink, reviewLinkUrl, reviewLinkView } from "./review-link.ts";
 
 /** Where the operator makes review links, sees them and ends them. */
 export function operatorLinkRoutes({ journal }: DashboardContext, publicUrl: string | null): readonly Route[] {
-  const create = async ({ json, incoming }: Call): Promise<ReviewLinkView & { readonly url: string }> => {
+  const create = async ({ json, incoming }: Call) => {
     const body = await json();
     const given = textList(body, "tags").map((text) => [text.split("=", 1)[0]!, text.slice(text.indexOf("=") + 1)]);
     const runId = optionalText(body, "run", 200);
@@ -24,12 +23,12 @@ export function operatorLinkRoutes({ journal }: DashboardContext, publicUrl: str
     return { ...reviewLinkView(link, now), url };
   };
 
-  const list = async (): Promise<readonly ReviewLinkView[]> => {
+  const list = async () => {
     const now = Date.now();
     return (await journal.reviewLinks()).map((link) => reviewLinkView(link, now));
   };
 
-  const revoke = async ({ json }: Call): Promise<ReviewLinkView> => {
+  const revoke = async ({ json }: Call) => {
     const id = textField(await json(), "id");
     await journal.revokeReviewLink(id, Date.now());
     const link = await journal.reviewLink(id);

@@ -9,7 +9,6 @@ import {
   type ReviewScope,
 } from "../../../internal.ts";
 import { isSame } from "../../served/index.ts";
-import type { ReviewLinkView } from "../views/shared-wire.ts";
 
 /** Where everything of review links is served. */
 export const SHARED = "/shared";
@@ -84,7 +83,7 @@ export async function linkOfToken(journal: JournalStore, token: string): Promise
   return isRight ? link : null;
 }
 
-export function statusOf({ revokedAt, expiresAt }: ReviewLinkRow, now: number): ReviewLinkView["status"] {
+export function statusOf({ revokedAt, expiresAt }: ReviewLinkRow, now: number): "active" | "expired" | "revoked" {
   if (revokedAt !== null) return "revoked";
   return expiresAt <= now ? "expired" : "active";
 }
@@ -132,7 +131,10 @@ export async function linkOfFile(
   return isSame(mark, expected) ? link : null;
 }
 
-export function reviewLinkView(link: ReviewLinkRow, now: number): ReviewLinkView {
+/** A review link as the operator sees it: its secret is shown once, when it is made. */
+export type ReviewLinkView = ReturnType<typeof reviewLinkView>;
+
+export function reviewLinkView(link: ReviewLinkRow, now: number) {
   const { id, createdAt, expiresAt, uses, maxUses } = link;
   const { tags = {}, runId = null, step = null } = link.scope;
   const texts = Object.entries(tags).map(([key, value]) => `${key}=${value}`);

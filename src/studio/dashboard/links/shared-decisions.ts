@@ -15,9 +15,42 @@ import {
 } from "../../../internal.ts";
 import { kindOfType } from "../../served/index.ts";
 import type { RunCache } from "../runs/run-cache.ts";
-import type { SharedComment, SharedDecision, SharedTake } from "../views/shared-wire.ts";
+import type { CommentView } from "../views/step-view.ts";
 import { cut, cutJson } from "../views/truncate.ts";
 import { FILE_MS, fileUrl, refOf } from "./review-link.ts";
+
+// What the page behind a review link learns: what it names here, and nothing else. Instants are epoch milliseconds.
+
+/** One thing that is to be decided on, in the order in which a pick counts them. */
+export type SharedTake =
+  | {
+      readonly kind: "image" | "video" | "audio" | "other";
+      /** Where its bytes are until `urlEndsAt`; null while there is no copy. */
+      readonly url: string | null;
+      readonly urlEndsAt: number;
+      readonly width: number | null;
+      readonly height: number | null;
+      readonly durationMs: number | null;
+    }
+  | { readonly kind: "text"; readonly value: unknown };
+
+export interface SharedDecision {
+  /** Names it for this link alone. */
+  readonly ref: string;
+  readonly title: string;
+  readonly question: string;
+  readonly choose: boolean;
+  readonly takes: readonly SharedTake[];
+  readonly status: "waiting" | "approved" | "rejected";
+  /** Position among the takes; null where nothing was chosen. */
+  readonly pick: number | null;
+  /** What was said and typed as a name, where it was decided by this link. */
+  readonly note: string | null;
+  readonly name: string | null;
+  readonly decidedAt: number | null;
+  /** Those that came by this link. */
+  readonly comments: readonly (CommentView & { readonly name: string })[];
+}
 
 /** A file that a link shows. */
 export interface SharedFile {
@@ -134,7 +167,7 @@ function decisionsOf(state: RunState, link: ReviewLinkRow, now: number): readonl
   });
 }
 
-function commentsOf(all: readonly Comment[], link: ReviewLinkRow, shown: Shared["shown"]): readonly SharedComment[] {
+function commentsOf(all: readonly Comment[], link: ReviewLinkRow, shown: Shared["shown"]): SharedDecision["comments"] {
   return all
     .filter(({ by }) => by?.link === link.id)
     .map(({ text, take, timeMs, at, by }) => {

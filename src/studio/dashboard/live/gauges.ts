@@ -1,18 +1,22 @@
 import { MINUTE_MS } from "../../../core/kit/duration.ts";
 import type { Showrunner } from "../../../internal.ts";
-import type { Gauges } from "../views/action-wire.ts";
 import { cut } from "../views/truncate.ts";
 
 /** A balance is believed for so long: asking costs a request of the same limit that jobs need. */
 const BALANCE_MS = 15_000;
+
+interface Balance {
+  readonly balanceMicros: number | null;
+  /** Why the balance is not known. */
+  readonly balanceError: string | null;
+}
 
 /** Wallet and pace, read at most so often however many pages look at them. */
 export class GaugeReader {
   readonly #show: () => Pick<Showrunner, "balance" | "client">;
   readonly #onLost: () => void;
   readonly #now: () => number;
-  #balance: { readonly at: number; readonly answer: Promise<Pick<Gauges, "balanceMicros" | "balanceError">> } | null =
-    null;
+  #balance: { readonly at: number; readonly answer: Promise<Balance> } | null = null;
   /** Requests sent so far, as of earlier reads within the last minute. */
   #sent: { readonly at: number; readonly total: number }[] = [];
 
@@ -23,7 +27,7 @@ export class GaugeReader {
     this.#now = now;
   }
 
-  async read(): Promise<Gauges> {
+  async read() {
     return { ...(await this.#readBalance()), pace: this.#pace() };
   }
 
@@ -32,7 +36,7 @@ export class GaugeReader {
     this.#balance = null;
   }
 
-  #readBalance(): Promise<Pick<Gauges, "balanceMicros" | "balanceError">> {
+  #readBalance(): Promise<Balance> {
     const at = this.#now();
     if (this.#balance === null || at - this.#balance.at >= BALANCE_MS) {
       const answer = this.#show()
@@ -49,7 +53,7 @@ export class GaugeReader {
     return this.#balance.answer;
   }
 
-  #pace(): Gauges["pace"] {
+  #pace() {
     const { sent, inFlight = 0, queued = 0, pausedUntil = null, limit = null } = this.#show().client.pace();
     const at = this.#now();
     this.#sent = [...this.#sent.filter((earlier) => at - earlier.at <= MINUTE_MS), { at, total: sent }];
@@ -59,6 +63,7 @@ export class GaugeReader {
       queued,
       pausedUntil,
       limitPerMinute: limit === null ? null : Math.round((limit.requests * MINUTE_MS) / limit.perMs),
+      /** Requests that this process sent within the last minute. */
       lastMinute: sent - this.#sent[0]!.total,
     };
   }

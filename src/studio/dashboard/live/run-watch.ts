@@ -15,7 +15,6 @@ import type { Drivers } from "../runs/driven-runs.ts";
 import type { RunCache } from "../runs/run-cache.ts";
 import { MOST_WHOLE, type RunGroups } from "../views/run-groups.ts";
 import { runHead } from "../views/run-head.ts";
-import type { ProgressView, RunPatch } from "../views/run-wire.ts";
 import { eventLine } from "../views/step-detail.ts";
 import { stepView } from "../views/step-view.ts";
 import type { GaugeReader } from "./gauges.ts";
@@ -36,7 +35,7 @@ const MOST_LINES = 200;
 const MOST_READS = 20;
 
 /** Everything about a run, or what changed since an event that the reader has seen. */
-export async function runPatch(parts: WatchParts, runId: string, afterSeq: number): Promise<RunPatch> {
+export async function runPatch(parts: WatchParts, runId: string, afterSeq: number) {
   const { journal, cache, drivers } = parts;
   const { row, view, groups } = await cache.get(runId);
   const { state } = view;
@@ -46,6 +45,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   const touched = known ? touchedSteps(since.map(({ event }) => event)) : "all";
   const steps = stepsToSend(view, touched, groups);
   return {
+    /** Nothing that was sent before counts. */
     full: touched === "all",
     head: runHead(state, {
       row: statusNow(row, Date.now()),
@@ -53,6 +53,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
       drivenHere: drivers.isDriving(runId),
       counts: groups?.counts(),
     }),
+    /** Of a run too large for a page, of which `steps` are some; null where `steps` are all. */
     groups: groups?.views() ?? null,
     steps: steps.map((step) => stepView(state, step)),
     events: since.slice(-MOST_LINES).map(eventLine),
@@ -141,7 +142,7 @@ async function watchProgress({ journal, cache }: WatchParts, runId: string, stre
   }
 }
 
-async function progressOf(journal: JournalStore, runId: string): Promise<readonly ProgressView[]> {
+async function progressOf(journal: JournalStore, runId: string) {
   const rows = await journal.progress(runId);
   return rows.map(({ step, fraction, estimatedCompletionAt }) => ({ step, fraction, dueAt: estimatedCompletionAt }));
 }

@@ -1,8 +1,7 @@
 import { type ComponentChildren, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatDuration } from "../../../core/kit/duration.ts";
-import type { Gauges } from "../views/action-wire.ts";
-import type { InlinedRun } from "../views/run-wire.ts";
+import type { Gauges, InlinedRun } from "../views/document.ts";
 import { ReviewScreen } from "./review/screen.tsx";
 import { ClientReportPage } from "./run/client-report.tsx";
 import { RunScreen } from "./run/screen.tsx";

@@ -18,12 +18,11 @@ import {
 import { mediaHeaders } from "../../served/index.ts";
 import { pageFolder } from "../routes/file-routes.ts";
 import { givenView, timelineView } from "../routes/read-routes.ts";
-import { blankMedia } from "../views/blank-media.ts";
+import { blankMedia, type MediaView } from "../views/media-view.ts";
 import { runCosts } from "../views/run-costs.ts";
 import { MOST_WHOLE, RunGroups } from "../views/run-groups.ts";
 import { runHead } from "../views/run-head.ts";
-import type { ClientReport, EventLine, InlinedRun, MediaView } from "../views/run-wire.ts";
-import { eventLine, stepDetail, usersOf } from "../views/step-detail.ts";
+import { type EventLine, eventLine, stepDetail, usersOf } from "../views/step-detail.ts";
 import { stepView } from "../views/step-view.ts";
 
 /** Media within the page, all together. */
@@ -185,13 +184,14 @@ function isMedia(part: unknown): part is { readonly url: string } {
 export function clientReport(
   { view }: FoldedRun,
   { writtenAt, hasPrice }: { readonly writtenAt: number; readonly hasPrice: boolean },
-): ClientReport {
+) {
   const { state, steps } = view!;
   const returned = steps.flatMap((step) => stepView(state, step).media.filter(({ name }) => name !== null));
   return {
     title: state.planned.title ?? state.runId,
     writtenAt,
     isComplete: state.status === "succeeded",
+    /** Dollars with two decimals; null: not to be shown. */
     price: hasPrice ? formatCents(invoiced([state.spentMicros], 0n).total) : null,
     media: returned.map(forClient),
   };
@@ -223,8 +223,10 @@ interface Written {
   readonly lines: readonly EventLine[];
 }
 
-/** All that the page of a run asks for, from its events. */
-function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }: Written): InlinedRun {
+/** A run within a report: all that its page asks a server for, as of one moment. */
+export type InlinedRun = ReturnType<typeof inlinedRun>;
+
+function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }: Written) {
   const view = run.view!;
   const { state } = view;
   const { lastAt } = run.history;
@@ -232,8 +234,15 @@ function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }
   const now = isMoving ? Math.max(lastAt, Math.min(writtenAt, lastAt + LONGEST_SILENCE_MS)) : lastAt;
   const groups = state.planned.plan.steps.length > MOST_WHOLE ? new RunGroups(view) : null;
   const steps = groups === null ? [...view.steps, ...view.removed] : shownSteps(view, groups.shown());
+  const answers: Readonly<Record<string, unknown>> = {
+    costs: runCosts(view),
+    given: givenView(view),
+    timeline: timelineView(run, MOST_ROWS),
+    ...details(view, shownSteps(view, new Set()), lines),
+  };
   const row = { updatedAt: now, status: isInterrupted ? "interrupted" : state.status };
   return {
+    /** The moment. */
     now,
     writtenAt,
     version,
@@ -245,12 +254,8 @@ function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }
       events: lines.slice(-MOST_LINES),
       progress: [],
     },
-    answers: {
-      costs: runCosts(view),
-      given: givenView(view),
-      timeline: timelineView(run, MOST_ROWS),
-      ...details(view, shownSteps(view, new Set()), lines),
-    },
+    /** By what follows the run's name in their address. */
+    answers,
   };
 }
 
@@ -269,7 +274,11 @@ function shownSteps(view: RunView, requested: ReadonlySet<string>): readonly Ste
   return steps.filter((step) => chosen.has(step));
 }
 
-function details(view: RunView, steps: readonly StepView[], lines: readonly EventLine[]): InlinedRun["answers"] {
+function details(
+  view: RunView,
+  steps: readonly StepView[],
+  lines: readonly EventLine[],
+): Readonly<Record<string, unknown>> {
   const events = Map.groupBy(lines, ({ step }) => step);
   const usedBy = usersOf(view);
   const mostText = Math.min(LONGEST_TEXT, Math.max(80, Math.floor(ALL_TEXT / Math.max(1, steps.length))));

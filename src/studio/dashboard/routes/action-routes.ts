@@ -1,9 +1,16 @@
-import { changeableValue, type Json, openSteps, plannedStep, type Quote, traitsOf } from "../../../internal.ts";
+import {
+  type AdoptionCandidate,
+  changeableValue,
+  type Json,
+  openSteps,
+  plannedStep,
+  type Quote,
+  traitsOf,
+} from "../../../internal.ts";
 import { badRequest, notFound, optionalPosition, optionalText, textField } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
-import type { DashboardContext } from "../options.ts";
-import type { CandidateView, OfferedView, PlanView, ShownValue } from "../views/action-wire.ts";
-import { inputForm, valueControl } from "../views/input-form.ts";
+import type { DashboardContext, OfferedPipeline } from "../options.ts";
+import { inputForm, shownValueOf } from "../views/input-form.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
 import { stepView } from "../views/step-view.ts";
 import { cut } from "../views/truncate.ts";
@@ -31,7 +38,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     return {};
   };
 
-  const shownValue = async ({ params, query }: Call): Promise<ShownValue> => {
+  const shownValue = async ({ params, query }: Call) => {
     const {
       view: { state },
     } = await cache.get(params.run!);
@@ -40,20 +47,11 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     if (decision === null) throw notFound("This decision");
     const shown = changeableValue(state, decision);
     if (typeof shown === "string") throw badRequest(shown);
-    return { value: shown.value, control: valueControl(shown.value, shown.schema) };
+    return shownValueOf(shown.value, shown.schema);
   };
 
-  const candidates = async ({ params, query }: Call): Promise<readonly CandidateView[]> => {
-    const found = await context.show.candidates(params.run!, query.get("step") ?? "");
-    return found.map(({ jobId, status, createdAt, prompt, match, costMicros }) => ({
-      jobId,
-      status: String(status),
-      createdAt,
-      match,
-      costMicros,
-      prompt: prompt === null ? null : cut(prompt, 300),
-    }));
-  };
+  const candidates = async ({ params, query }: Call) =>
+    (await context.show.candidates(params.run!, query.get("step") ?? "")).map(candidateView);
 
   const adopt = async ({ params, json }: Call) => {
     const body = await json();
@@ -76,12 +74,12 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     return { offered, input: body.input ?? {}, maxUnquoted: optionalText(body, "maxUnquoted", 20) };
   };
 
-  const plan = async ({ json }: Call): Promise<PlanView> => {
+  const plan = async ({ json }: Call) => {
     const { offered, input, maxUnquoted } = await quoteOf(await json());
     return planView(await context.show.quote(offered.pipeline, input, { maxUnquoted }));
   };
 
-  const start = async ({ json }: Call): Promise<{ readonly id: string }> => {
+  const start = async ({ json }: Call) => {
     const body = await json();
     const { offered, input, maxUnquoted } = await quoteOf(body);
     const handle = await context.show.run(offered.pipeline, input, {
@@ -97,8 +95,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     return { id: handle.id };
   };
 
-  const offered = async (): Promise<readonly OfferedView[]> =>
-    context.pipelines.map(({ name, pipeline }) => ({ name, pipeline: pipeline.name, ...inputForm(pipeline.input) }));
+  const offered = async () => context.pipelines.map(offeredView);
 
   return [
     { method: "POST", path: "/api/runs/:run/stop", handle: stop },
@@ -113,12 +110,22 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
   ];
 }
 
+export function candidateView({ jobId, status, createdAt, prompt, match, costMicros }: AdoptionCandidate) {
+  const text = prompt === null ? null : cut(prompt, 300);
+  return { jobId, status: String(status), createdAt, match, costMicros, prompt: text };
+}
+
+export function offeredView({ name, pipeline }: OfferedPipeline) {
+  return { name, pipeline: pipeline.name, ...inputForm(pipeline.input) };
+}
+
 const MOST_PROBLEMS = 200;
 const MOST_RISKS = 20;
 
-function planView(quote: Quote): PlanView {
+export function planView(quote: Quote) {
   const prices = new Map(quote.prices.map((price) => [price.step, price]));
   return {
+    /** The quote that a start agrees to; null where nothing can be started. */
     quote: quote.id,
     ok: quote.ok,
     problems: quote.problems
@@ -135,10 +142,12 @@ function planView(quote: Quote): PlanView {
       };
     }),
     minMicros: quote.totalMicros.min,
+    /** Null when one of `openSteps` is open-ended. */
     maxMicros: quote.totalMicros.max,
     expectedMicros: quote.expectedMicros,
     openSteps: openSteps(quote.prices).slice(0, MOST_LISTED),
     forecastMs: quote.forecastMs,
+    /** Outputs that may have expired at the service when they are needed. */
     risks: quote.risks
       .filter(({ heals }) => !heals)
       .slice(0, MOST_RISKS)

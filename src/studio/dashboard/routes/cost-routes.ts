@@ -5,7 +5,6 @@ import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { runCosts } from "../views/run-costs.ts";
 import { tagList } from "../views/run-head.ts";
-import type { AllCosts, RunCosts } from "../views/run-wire.ts";
 
 /** Runs whose pipelines are summed for a period; the newest ones. */
 const MOST_RUNS = 1000;
@@ -13,14 +12,30 @@ const MOST_TAGS = 200;
 /** What the service counts is believed for so long: asking costs a request of the same limit that jobs need. */
 const USAGE_MS = 60_000;
 
+interface Share {
+  readonly name: string;
+  readonly costMicros: number;
+}
+
+/** What runs cost in a period that begins at `from`, the first instant of a day (UTC). */
+export interface AllCosts {
+  readonly from: number;
+  /** Charged for what was reserved on each of its days, micro-dollars. */
+  readonly days: readonly number[];
+  /** Of runs that moved since then, with what they had cost before. */
+  readonly pipelines: readonly Share[];
+  readonly tags: readonly Share[];
+  /** As the service counts them, jobs outside of runs too; none where it does not say. */
+  readonly models: readonly Share[];
+  /** Older runs that are not among those of `pipelines`. */
+  readonly runsLeftOut: number;
+}
+
 /** What runs cost: of a period as the journal's ledger has it by day and tag, by which caps are kept too. */
 export function costRoutes(context: Pick<DashboardContext, "journal" | "cache" | "show">): readonly Route[] {
   const { journal, cache } = context;
 
-  const ofRun = async ({ params }: Call): Promise<RunCosts> => {
-    const { view } = await cache.get(params.run!);
-    return runCosts(view);
-  };
+  const ofRun = async ({ params }: Call) => runCosts((await cache.get(params.run!)).view);
 
   const models = onceInAWhile(async (from: number): Promise<AllCosts["models"]> => {
     const { data } = await context.show.client.usage({ start: new Date(from).toISOString(), groupBy: "model" });

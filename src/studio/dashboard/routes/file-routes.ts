@@ -7,7 +7,6 @@ import { type ByteRange, badRequest, keepFile, mediaHeaders, notFound, Refusal }
 import type { Call, Route } from "../http/route.ts";
 import { type FileAnswer, sendBytes, sendFile } from "../http/send-file.ts";
 import type { DashboardContext } from "../options.ts";
-import type { PickedView } from "../views/action-wire.ts";
 
 /** Addresses of the page's screens; the page itself decides what it shows there. */
 const SCREENS = ["/", "/review", "/plan", "/costs", "/runs/:run", "/runs/:run/:tab"];
@@ -169,7 +168,7 @@ const MOST_BYTES = 2 ** 31;
 /** Files that are picked in the browser: they come here as bytes and go into the input as a path. */
 export function pickRoutes({ pickedDir }: Pick<DashboardContext, "pickedDir">): readonly Route[] {
   if (pickedDir === null) return [];
-  const pick = async ({ incoming, query }: Call): Promise<PickedView> => {
+  const pick = async ({ incoming, query }: Call) => {
     const name = query.get("name") ?? "";
     if (!/^application\/octet-stream\b/i.test(incoming.headers["content-type"] ?? "")) {
       throw new Refusal(415, "CONTENT_TYPE", "Send the bytes of the file, as application/octet-stream.");

@@ -15,16 +15,7 @@ import type { DashboardContext } from "../options.ts";
 import type { KnownRun, RunCache } from "../runs/run-cache.ts";
 import { isBilled } from "../views/run-costs.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
-import { summaryView, unreadable } from "../views/run-head.ts";
-import type {
-  EarlierView,
-  EventLine,
-  GivenView,
-  RunSummary,
-  RunsPage,
-  StepsPage,
-  TimelineView,
-} from "../views/run-wire.ts";
+import { type RunSummary, summaryView, unreadable } from "../views/run-head.ts";
 import { eventLine, eventsOf, stepDetail, usersOf } from "../views/step-detail.ts";
 import { earlierOf, stepView } from "../views/step-view.ts";
 import { cut, cutJson } from "../views/truncate.ts";
@@ -55,7 +46,7 @@ export class RunList {
   }
 
   /** The newest ones that match. */
-  async find(query: RunQuery): Promise<RunsPage> {
+  async find(query: RunQuery) {
     const now = Date.now();
     const all = (await this.#journal.runs({ search: query.search })).map((row) => statusNow(row, now));
     const requested = all.filter(({ status }) => query.status === null || status === query.status);
@@ -63,6 +54,7 @@ export class RunList {
     for (const row of requested.slice(0, Math.min(query.limit, MOST_ROWS))) rows.push(await this.#summary(row));
     const byStatus: Record<string, number> = {};
     for (const { status } of all) byStatus[status] = (byStatus[status] ?? 0) + 1;
+    // By status all that the search finds, whatever is chosen of them.
     return { rows, matching: requested.length, byStatus };
   }
 
@@ -90,7 +82,7 @@ export class RunList {
 }
 
 /** Steps of a run by path, group, phase or by what they have (`returned`, `intermediate`, `attempts`), the first ones of them. */
-export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, limit: number): StepsPage {
+export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, limit: number) {
   const [path, group, phase, having] = ["path", "group", "phase", "with"].map((name) => query.get(name));
   const returned = new Set(view.state.files.map(({ step }) => step));
   const has: Readonly<Record<string, (step: StepView) => boolean>> = {
@@ -110,8 +102,8 @@ export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, li
 
 const MOST_INCIDENTS = 300;
 
-/** The rows that begin first. */
-export function timelineView({ view, history }: FoldedRun, rows: number): TimelineView {
+/** The rows that begin first, one a step; `from` and `to` are of all. */
+export function timelineView({ view, history }: FoldedRun, rows: number) {
   const { spans } = history;
   const steps = new Set(spans.map(({ step }) => step));
   const shown = new Set([...steps].slice(0, rows));
@@ -119,6 +111,7 @@ export function timelineView({ view, history }: FoldedRun, rows: number): Timeli
   return {
     rows: steps.size,
     from: spans[0]?.from ?? 0,
+    /** Null while nothing has ended. */
     to: ends.length === 0 ? null : ends.reduce((latest, end) => Math.max(latest, end)),
     spans: spans.filter(({ step }) => shown.has(step)),
     incidents: history
@@ -129,7 +122,7 @@ export function timelineView({ view, history }: FoldedRun, rows: number): Timeli
 }
 
 /** What a run was given. */
-export function givenView({ state }: RunView): GivenView {
+export function givenView({ state }: RunView) {
   const { value, isCut } = cutJson(state.planned.input);
   return { input: value, isCut };
 }
@@ -148,7 +141,7 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
     return list.find({ search: query.get("q") ?? "", status: query.get("status"), limit });
   };
 
-  const events = async ({ params, query }: Call): Promise<readonly EventLine[]> => {
+  const events = async ({ params, query }: Call) => {
     const { row } = await cache.get(params.run!);
     const before = Math.min(whole(query, "before") ?? Number.MAX_SAFE_INTEGER, row.lastSeq + 1);
     const afterSeq = Math.max(0, before - 1 - MOST_EVENTS);
@@ -156,14 +149,14 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
     return found.map(eventLine);
   };
 
-  const timeline = async ({ params, query }: Call): Promise<TimelineView> => {
+  const timeline = async ({ params, query }: Call) => {
     const { row } = await cache.get(params.run!);
     return timelineView(await cache.history(row), whole(query, "rows") ?? TIMELINE_ROWS);
   };
 
   const given = async ({ params }: Call) => givenView((await cache.get(params.run!)).view);
 
-  const steps = async ({ params, query }: Call): Promise<StepsPage> => {
+  const steps = async ({ params, query }: Call) => {
     return stepsPage(await cache.get(params.run!), query, Math.min(whole(query, "limit") ?? 200, MOST_WHOLE));
   };
 
@@ -175,7 +168,7 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
     return { view, found };
   };
 
-  const earlier = async (call: Call): Promise<readonly EarlierView[]> => {
+  const earlier = async (call: Call) => {
     const { view, found } = await named(call);
     return earlierOf(view, found);
   };

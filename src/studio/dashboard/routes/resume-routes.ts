@@ -12,7 +12,6 @@ import {
 import { badRequest, notFound, optionalText, textField, textList } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
-import type { DriftView, RerunView, ResumePreview, StepInputView } from "../views/action-wire.ts";
 import { stepForm } from "../views/input-form.ts";
 import { cut } from "../views/truncate.ts";
 
@@ -51,7 +50,7 @@ export function resumeRoutes(context: DashboardContext): readonly Route[] {
     });
   };
 
-  const stepInput = async ({ params, query }: Call): Promise<StepInputView> => {
+  const stepInput = async ({ params, query }: Call) => {
     const { view } = await cache.get(params.run!);
     return stepInputView(context, view.state, query.get("step") ?? "");
   };
@@ -110,7 +109,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /** The plain fields of a step's input, and those that the model's schema offers beside them. */
-async function stepInputView(context: DashboardContext, state: RunState, path: string): Promise<StepInputView> {
+async function stepInputView(context: DashboardContext, state: RunState, path: string) {
   const plan = state.planned.plan.steps.find((step) => step.path === path);
   if (plan === undefined) throw notFound("This step");
   if (!("model" in plan) || !isObject(plan.input)) return { fields: null, why: null, text: "{}" };
@@ -173,6 +172,16 @@ export async function codeOf({ loadPipeline }: DashboardContext, state: RunState
   return source === null ? null : loadPipeline(source);
 }
 
+/** What resuming would do. Both are null when it only continues. */
+export interface ResumePreview {
+  readonly drift: ReturnType<typeof driftView> | null;
+  readonly rerunScope: ReturnType<typeof rerunView> | null;
+  /** The fields that are replaced, each with what it is then. */
+  readonly edited: readonly { readonly step: string; readonly field: string; readonly value: string }[];
+  /** Where an edited text stands in other steps, and stays unless it is replaced everywhere. */
+  readonly sameText: readonly { readonly step: string; readonly field: string }[];
+}
+
 /** What resuming would do and cost: whether the code changed, and which steps would run again. Spends nothing. */
 export async function resumePreview(
   context: DashboardContext,
@@ -200,9 +209,11 @@ export async function resumePreview(
 
 const MOST_LISTED = 100;
 
-function rerunView(rerunScope: RerunScope & Pick<Quote, "id">): RerunView {
+/** Steps to run again, and their price; the first ones of each list. */
+function rerunView(rerunScope: RerunScope & Pick<Quote, "id">) {
   const { id, runId, problems, totalMicros, expectedMicros, committedMicros, budgetMicros, ...lists } = rerunScope;
   return {
+    /** The quote that a yes agrees to; null where nothing can be agreed to. */
     quote: id,
     runId,
     totalMicros,
@@ -234,7 +245,8 @@ function editedView(edit: ResumeOptions["edit"]): ResumePreview["edited"] {
   }));
 }
 
-function driftView({ changed, added, removed, renamed }: Drift): DriftView {
+/** How the code differs from the run's plan. */
+function driftView({ changed, added, removed, renamed }: Drift) {
   return {
     changed: changed
       .slice(0, MOST_LISTED)

@@ -4,7 +4,6 @@ import { badRequest, notFound, optionalPosition, textField } from "../../served/
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { WaitingDecisions } from "../runs/waiting.ts";
-import type { StepView } from "../views/run-wire.ts";
 import { stepView } from "../views/step-view.ts";
 
 const LONGEST_FILM_MS = DAY_MS;
@@ -21,7 +20,7 @@ export function reviewRoutes(context: DashboardContext): readonly Route[] {
   };
 
   /** One decision, with what was said of it that no process has taken in yet. */
-  const shown = async ({ query }: Call): Promise<StepView> => {
+  const shown = async ({ query }: Call) => {
     const run = query.get("run") ?? "";
     const { view } = await cache.get(run);
     const step = view.step(query.get("step") ?? "");

@@ -7,7 +7,6 @@ import {
   openDecisions,
   type RunRow,
 } from "../../../internal.ts";
-import type { ReviewQueue, WaitingView } from "../views/review-wire.ts";
 import { tagList } from "../views/run-head.ts";
 import { cut } from "../views/truncate.ts";
 
@@ -33,11 +32,11 @@ export class WaitingDecisions {
     this.#journal = journal;
   }
 
-  /** The longest wait first. */
-  async find(query: QueueQuery): Promise<ReviewQueue> {
+  /** The longest wait first; pipelines and tags are of all that the search finds, whatever is chosen of them. */
+  async find(query: QueueQuery) {
     const listed = query.run === null ? await this.#journal.runs({ search: query.search }) : await this.#one(query.run);
     const rows = listed.filter((row) => !isRunFinal(row.status as never));
-    const found: WaitingView[] = [];
+    const found = [];
     for (const row of rows) {
       const { runId, title, pipeline, tags } = row;
       const open = await this.#open(row);
@@ -92,7 +91,7 @@ export class WaitingDecisions {
   }
 }
 
-function counted(names: readonly string[]): ReviewQueue["tags"] {
+function counted(names: readonly string[]) {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return [...counts].map(([name, count]) => ({ name, count })).sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -1,5 +1,5 @@
 import type { StepPhase } from "../../../internal.ts";
-import type { GroupView, StepView } from "./run-wire.ts";
+import type { StepView } from "./step-view.ts";
 
 /** What a step must say of itself to be drawn with others. */
 export interface Groupable {
@@ -51,6 +51,27 @@ function alike<T extends Groupable>(steps: readonly T[]): ReadonlyMap<string, re
 function coarse({ kind, model, path }: Groupable): string {
   const nested = path.includes("/") ? `${path.slice(0, path.indexOf("/")).replaceAll(/\d+/g, "*")}/` : "";
   return `${nested}${model ?? kind} *`;
+}
+
+/** How many steps are where. */
+export interface StepCounts {
+  readonly total: number;
+  readonly done: number;
+  readonly active: number;
+  readonly waiting: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/** Steps that are alike, counted. */
+export interface GroupView {
+  readonly key: string;
+  readonly count: number;
+  readonly phases: { readonly [P in StepPhase]?: number };
+  /** Steps among those sent that stand for it. */
+  readonly shown: readonly string[];
+  /** Keys of the groups that it needs. */
+  readonly needs: readonly string[];
 }
 
 /** A group with what its steps do. */

@@ -2,8 +2,35 @@ import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { own } from "../../../core/kit/own.ts";
 import { type Json, suggestedValues } from "../../../internal.ts";
-import type { Control, FieldView, OfferedView, StepInputView } from "./action-wire.ts";
 import { cut } from "./truncate.ts";
+
+/** A named field of a pipeline's input. */
+export interface FieldView {
+  readonly name: string;
+  readonly description: string | null;
+  readonly required: boolean;
+  readonly control: Control;
+}
+
+/** How a value is entered. `json`: as text, since no other control fits its schema. */
+export type Control =
+  | {
+      readonly type: "text";
+      readonly minLength: number;
+      readonly maxLength: number | null;
+      /** Values to choose from; any other text is accepted too. */
+      readonly suggested?: readonly string[];
+    }
+  | { readonly type: "number"; readonly isInteger: boolean; readonly min: number | null; readonly max: number | null }
+  | { readonly type: "switch" }
+  | { readonly type: "choice"; readonly values: readonly (string | number)[] }
+  | { readonly type: "file"; readonly kind: string }
+  | { readonly type: "list"; readonly item: Control; readonly min: number; readonly max: number | null }
+  | { readonly type: "group"; readonly fields: readonly FieldView[] }
+  | { readonly type: "json" };
+
+/** What a form asks for; null where no fields have names, or none can be edited. */
+type Fields = readonly FieldView[] | null;
 
 /** The part of a JSON Schema that decides which control asks for a value. */
 interface Schema {
@@ -30,7 +57,7 @@ interface Schema {
 const MOST_LEVELS = 3;
 
 /** What a pipeline asks for, as a form and as JSON to begin with: defaults, and blanks to be filled in elsewhere. */
-export function inputForm(input: z.ZodType): Pick<OfferedView, "sample" | "fields"> {
+export function inputForm(input: z.ZodType): { readonly sample: string; readonly fields: Fields } {
   try {
     const schema = z.toJSONSchema(input, { io: "input", unrepresentable: "any" }) as Schema;
     const control = controlOf(schema, MOST_LEVELS);
@@ -43,13 +70,13 @@ export function inputForm(input: z.ZodType): Pick<OfferedView, "sample" | "field
 
 /**
  * A form for the plain fields of a step's input. Of those that its model knows and the input lacks, it offers what is no
- * text: that could be an asset's id, which other steps supply.
+ * text: that could be an asset's id, which other steps supply. `why` nothing can be edited is said where that can be mended.
  */
 export function stepForm(
   schema: { readonly properties?: unknown },
   plain: Readonly<Record<string, Json>>,
   given: readonly string[],
-): StepInputView {
+): { readonly fields: Fields; readonly why: string | null; readonly text: string } {
   const known = (schema.properties ?? {}) as Readonly<Record<string, Schema>>;
   const { required = [] } = schema as Schema;
   const field = (name: string, control: Control): FieldView => {
@@ -75,9 +102,9 @@ export function stepForm(
 
 const SMALL: ReadonlySet<Control["type"]> = new Set(["number", "switch", "choice"]);
 
-/** How a value is entered that somebody changes; where no schema says more, what it is says it. */
-export function valueControl(value: Json, schema: Json | null): Control {
-  return controlOf(schema === null ? schemaOf(value) : (schema as Schema), MOST_LEVELS);
+/** A value that waits for a decision, and how it is changed; where no schema says more, what it is says it. */
+export function shownValueOf(value: Json, schema: Json | null) {
+  return { value, control: controlOf(schema === null ? schemaOf(value) : (schema as Schema), MOST_LEVELS) };
 }
 
 function schemaOf(value: Json): Schema {

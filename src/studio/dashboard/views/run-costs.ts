@@ -1,10 +1,9 @@
 import type { AttemptView, RunView, StepView } from "../../../internal.ts";
-import type { ModelCosts, RunCosts } from "./run-wire.ts";
 
 const MOST_POINTS = 200;
 
 /** What a run cost, steps included that its plan no longer has. */
-export function runCosts({ steps, removed }: RunView): RunCosts {
+export function runCosts({ steps, removed }: RunView) {
   const all = [...steps, ...removed];
   return { models: modelCosts(all), spent: spentOverTime(all) };
 }
@@ -32,16 +31,17 @@ function billed(steps: readonly StepView[]): readonly Billed[] {
 }
 
 /** The dearest first. */
-function modelCosts(steps: readonly StepView[]): readonly ModelCosts[] {
+function modelCosts(steps: readonly StepView[]) {
   const rows = Map.groupBy(
     steps.filter(({ model }) => model !== null),
     ({ model }) => model!,
   );
-  const models = [...rows].map(([name, own]): ModelCosts => {
+  const models = [...rows].map(([name, own]) => {
     const quotes = own.flatMap(({ quote }) => quote?.costMicros ?? []);
     return {
       name,
       count: own.reduce((sum, { attempts }) => sum + attempts.filter(isBilled).length, 0),
+      /** Null where none of its steps has a price. */
       quoted: quotes.length === 0 ? null : quotes.reduce((sum, quote) => sum + quote, 0),
       held: own.reduce((sum, { heldMicros }) => sum + heldMicros, 0),
       cost: own.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0),
@@ -51,7 +51,7 @@ function modelCosts(steps: readonly StepView[]): readonly ModelCosts[] {
 }
 
 /** The sum after each charge, thinned out to what a chart can show; the last one is always there. */
-function spentOverTime(steps: readonly StepView[]): RunCosts["spent"] {
+function spentOverTime(steps: readonly StepView[]) {
   const charges = [...billed(steps)].filter(({ costMicros }) => costMicros !== 0).sort((a, b) => a.at - b.at);
   const every = Math.max(1, Math.ceil(charges.length / MOST_POINTS));
   let sum = 0;

@@ -1,7 +1,6 @@
 import type { RunView, StepPhase, StepView } from "../../../internal.ts";
 import { kindOfType } from "../../served/index.ts";
-import { groupsOf, LEAST_MEMBERS } from "./groups.ts";
-import type { GroupView, StepCounts } from "./run-wire.ts";
+import { type GroupView, groupsOf, LEAST_MEMBERS, type StepCounts } from "./groups.ts";
 
 /** A run of more steps is shown by its groups, and its steps as somebody looks at them. */
 export const MOST_WHOLE = 2000;

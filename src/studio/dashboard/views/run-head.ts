@@ -1,5 +1,6 @@
 import { listedTags, missing, type RunRow, type RunState, runSummary, type StepState } from "../../../internal.ts";
-import type { MediaView, RunHead, RunSummary, StepCounts } from "./run-wire.ts";
+import type { StepCounts } from "./groups.ts";
+import type { MediaView } from "./media-view.ts";
 import { mediaOf } from "./step-view.ts";
 import { cut } from "./truncate.ts";
 
@@ -7,22 +8,26 @@ const MOST_COVERS = 4;
 const MOST_MISSING = 200;
 
 /** A run in the list. */
+export type RunSummary = ReturnType<typeof summaryView>;
+
 export function summaryView(
   state: RunState,
   row: Pick<RunRow, "updatedAt" | "status">,
   counts: StepCounts = countSteps(state),
-): RunSummary {
+) {
   // Another process may have written since the row was read: then a process drives it.
   const isInterrupted = row.status === "interrupted" && !isResting(state);
   const { unconfirmedMicros, tags, pause, message, ...same } = runSummary(state, { isInterrupted });
   return {
     ...same,
+    /** `key=value` each. */
     tags: listedTags(tagList(tags)),
     updatedAt: row.updatedAt,
     pause:
       pause === null ? null : { ...pause, message: cut(pause.message, 500), fundingUrl: safeUrl(pause.fundingUrl) },
     message: message === null ? null : cut(message, 500),
     counts,
+    /** Active time up to its last pause. */
     tookMs: state.activeTime.ms,
     covers: coversOf(state),
   };
@@ -67,22 +72,26 @@ export function tagList(tags: RunRow["tags"] = {}): readonly string[] {
 
 export interface HeadFacts {
   readonly row: Pick<RunRow, "updatedAt" | "status">;
+  /** Why this dashboard stopped driving the run; null when nothing went wrong. */
   readonly driveError: string | null;
+  /** True while this dashboard drives it. */
   readonly drivenHere: boolean;
   /** Default: counted. */
   readonly counts?: StepCounts | undefined;
 }
 
 /** A run as its own screen shows it. */
-export function runHead(state: RunState, { row, driveError, drivenHere, counts }: HeadFacts): RunHead {
+export function runHead(state: RunState, { row, driveError, drivenHere, counts }: HeadFacts) {
   const { planned } = state;
   const summary = summaryView(state, row, counts);
   return {
     ...summary,
     tags: tagList(planned.tags),
+    /** What it lacks, as every view of the run names it. */
     missing: missing(state, { isInterrupted: summary.status === "interrupted" }).slice(0, MOST_MISSING),
     seq: state.seq,
     startedAt: state.startedAt,
+    /** Null while it is paused. */
     workingSince: state.activeTime.since,
     baseUrl: planned.baseUrl,
     keyId: planned.keyId,

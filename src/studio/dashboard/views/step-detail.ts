@@ -8,7 +8,6 @@ import {
   type StoredEvent,
   traitsOf,
 } from "../../../internal.ts";
-import type { EventLine, StepDetail } from "./run-wire.ts";
 import { usedMedia } from "./step-view.ts";
 import { cut, cutJson } from "./truncate.ts";
 
@@ -26,12 +25,14 @@ export function stepDetail(
     usedBy,
     mostText,
   }: { readonly events: readonly EventLine[]; readonly usedBy: UsedBy; readonly mostText?: number },
-): StepDetail {
+) {
   const sent = state.steps[path]!.attempts.at(-1)?.input;
   const { value: input, isCut } = cutJson(sent ?? requested(plan), mostText);
   return {
+    /** As it was, or is to be, sent. */
     input,
     inputIsCut: isCut,
+    /** The media that the input refers to. */
     uses: usedMedia(state, plan).slice(0, MOST_USED),
     value: cutJson(value, mostText).value,
     needs: plan.needs.slice(0, MOST_NEIGHBOURS),
@@ -99,8 +100,10 @@ async function seqAt(
   return low;
 }
 
+export type EventLine = ReturnType<typeof eventLine>;
+
 /** One line of the event log. */
-export function eventLine({ seq, at, event }: StoredEvent): EventLine {
+export function eventLine({ seq, at, event }: StoredEvent) {
   const step = "step" in event ? event.step : null;
   return { seq, at, type: event.type, step, text: cut(eventText(event) ?? "", 300) };
 }

@@ -5,6 +5,7 @@ import {
   outputsOf,
   type PlanStep,
   placedFile,
+  type Quote,
   type Reference,
   type RunState,
   type RunView,
@@ -17,8 +18,7 @@ import {
   unresolvedText,
 } from "../../../internal.ts";
 import { kindOfType } from "../../served/index.ts";
-import { blankMedia } from "./blank-media.ts";
-import type { AttemptView, DecisionView, EarlierView, MediaView, RefusedView, StepView } from "./run-wire.ts";
+import { blankMedia, type MediaView } from "./media-view.ts";
 import { cut, cutJson } from "./truncate.ts";
 
 interface OutputRef {
@@ -34,8 +34,10 @@ interface Ref {
 /** The newest of a step. */
 const MOST_COMMENTS = 100;
 
+export type CommentView = NonNullable<ReturnType<typeof decisionOf>>["comments"][number];
+
 /** What a person (or a rule) is to choose among, and what was chosen. Null for steps that choose nothing. */
-export function decisionOf(state: RunState, plan: PlanStep, step: StepState): DecisionView | null {
+export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
   const { standsFor: refs, isChoice, subject, decision } = traitsOf(plan);
   if (refs.length === 0) return null;
   const offered = refs.flatMap(({ $ref }) => ($ref.as === "value" ? [] : outputsAt(state, $ref)));
@@ -45,23 +47,27 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState): De
     chosen === null ? -1 : offered.findIndex(({ step, index }) => step === chosen.step && index === chosen.index);
   return {
     shows: offered.map((ref) => viewAt(state, ref)),
+    /** What is to be read rather than looked at. */
     values: refs.flatMap(({ $ref }) => ($ref.as === "value" ? valueView(state, $ref) : [])),
     choose: isChoice,
     message: subject === null ? null : cut(subject, 2000),
     approved: approval?.approved ?? null,
     note: approval?.note == null ? null : cut(approval.note, 2000),
+    /** Position in `shows`. */
     pick: pick < 0 ? null : pick,
+    /** What made each, where several models are compared; null elsewhere. Its positions count in `shows`. */
     compared: compared?.map((part) => ({ ...part, missing: part.missing && cut(part.missing, 300) })) ?? null,
     comments: (step.comments ?? []).slice(-MOST_COMMENTS).map(({ text, take, timeMs, at, by }) => {
       const position = offered.findIndex((one) => one.step === take?.step && one.index === take.index);
       const name = by === null ? null : cut(by.name, 100);
+      // Without a name: whoever may act on the run. Without a take: of all that is shown.
       return { text: cut(text, 2000), name, take: position < 0 ? null : position, timeMs, at };
     }),
   };
 }
 
 /** A value that a person reads before deciding; long texts are cut. */
-function valueView(state: RunState, ref: Reference["$ref"]): DecisionView["values"] {
+function valueView(state: RunState, ref: Reference["$ref"]) {
   const value = referencedValue(state, ref);
   return value === undefined ? [] : [{ step: ref.step, value: cutJson(value, 8000).value }];
 }
@@ -87,16 +93,24 @@ function viewAt(state: RunState, { step: path, index }: OutputRef): MediaView {
 }
 
 /** A step as the page shows it; without a state, as it is planned. */
-export function stepView(state: RunState | null, step: Step): StepView {
-  const { plan, current, attempts, error, outputs, value, chosen, approval, ...same } = step;
+export type StepView = ReturnType<typeof stepView>;
+
+export function stepView(state: RunState | null, step: Step) {
+  const { plan, quote, current, attempts, error, outputs, value, chosen, approval, ...same } = step;
+  const price: Pick<Quote["prices"][number], "costMicros" | "basis"> | null = quote;
   const own = state?.steps[step.path];
   const { noun, icon, decision, expansion } = traitsOf(plan);
   const isVisual = plan.yields === "image" || plan.yields === "video";
   return {
     ...same,
+    /** Of the attempt that counts; of a plan, its price. */
+    quote: price,
+    /** What a person calls a step of its kind. */
     noun,
     icon,
+    /** Whether it yields pictures of its own, or film. */
     hasPicture: isVisual && decision === null && expansion === null,
+    /** Null where that is not known beforehand. */
     yields: plan.yields,
     needs: state === null ? plan.needs : linksOf(state, plan),
     reason: own?.status === "unresolved" ? unresolvedText(state!, own) : reasonOf(step),
@@ -105,7 +119,9 @@ export function stepView(state: RunState | null, step: Step): StepView {
     media: state === null || own === undefined ? [] : mediaOf(state, own),
     voiceId: outputs.find(({ voiceId }) => voiceId !== null)?.voiceId ?? null,
     decision: state === null || own === undefined ? null : decisionOf(state, plan, own),
+    /** What checks refused of it, or on the way to what it passes on. */
     refused: state === null || own === undefined ? [] : refusedOf(state, plan),
+    /** The plan no longer has it: what it made and cost stays listed. */
     isRemoved: state?.removedSteps.includes(plan) ?? false,
   };
 }
@@ -135,9 +151,10 @@ function expansionAround(state: RunState, path: string): string | null {
   return null;
 }
 
-function attemptView({ input, outputs, error, ...attempt }: Attempt): AttemptView {
+function attemptView({ input, outputs, error, ...attempt }: Attempt) {
   return {
     ...attempt,
+    // The site: where in its author's code a local function threw.
     error: error === null ? null : { code: error.code, message: cut(error.message, 500), site: error.site ?? null },
   };
 }
@@ -173,14 +190,14 @@ export function mediaOf(state: RunState, step: StepState): readonly MediaView[] 
 const MOST_EARLIER = 24;
 
 /** What was made before of what a decision shows, or of the step itself: the results of attempts that were superseded, newest first. */
-export function earlierOf(view: RunView, { path, plan }: Step): readonly EarlierView[] {
+export function earlierOf(view: RunView, { path, plan }: Step) {
   const { state } = view;
   const { standsFor } = traitsOf(plan);
   const paths = standsFor.length === 0 ? [path] : standsFor.flatMap(({ $ref }) => madeBy(state, $ref.step));
   const found = [...new Set(paths)].flatMap((one) => {
     const attempts = view.step(one)?.attempts.filter(({ isSuperseded }) => isSuperseded) ?? [];
     return attempts.flatMap(({ n, outputs }) =>
-      outputs.flatMap(({ index, copy }): readonly EarlierView[] =>
+      outputs.flatMap(({ index, copy }) =>
         copy === null ? [] : [{ ...blankMedia(one, index), ...stored(state, one, index, copy, n), attempt: n }],
       ),
     );
@@ -195,7 +212,7 @@ function madeBy(state: RunState, path: string): readonly string[] {
   return passed.length === 0 ? [path] : passed.flatMap(({ $ref }) => madeBy(state, $ref.step));
 }
 
-function refusedOf(state: RunState, plan: PlanStep): readonly RefusedView[] {
+function refusedOf(state: RunState, plan: PlanStep) {
   return refusedBefore(state, plan.path).map(({ step, reason, shows }) => {
     const shown = shows.flatMap((output) => {
       const made = state.steps[output.step];

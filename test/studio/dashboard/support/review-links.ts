@@ -1,11 +1,6 @@
 import { request } from "node:http";
 import { createReviewLink, type NewReviewLink } from "../../../../src/studio/dashboard/links/review-link.ts";
-import type {
-  SharedDecision,
-  SharedPage,
-  SharedRemark,
-  SharedVerdict,
-} from "../../../../src/studio/dashboard/views/shared-wire.ts";
+import type { SharedDecision, SharedPage } from "../../../../src/studio/dashboard/views/document.ts";
 import { plantRun } from "./planted.ts";
 import type { Served } from "./serve.ts";
 
@@ -42,6 +37,12 @@ export function send(served: Served, { method = "GET", path, headers = {}, body 
 }
 
 /** Who holds a link, as its page asks. */
+/** What both kinds of requests hold. */
+interface Body {
+  readonly ref: string;
+  readonly name?: string;
+}
+
 export class Guest {
   readonly token: string;
   readonly #served: Served;
@@ -67,11 +68,15 @@ export class Guest {
     return (JSON.parse(String(body)) as SharedPage).decisions;
   }
 
-  decide(verdict: Partial<SharedVerdict> & { readonly ref: string }): Promise<Answer> {
+  decide(
+    verdict: Body & { readonly approved?: boolean; readonly pick?: number | null; readonly note?: string },
+  ): Promise<Answer> {
     return this.#post("decide", { approved: true, name: "Ann", ...verdict });
   }
 
-  comment(remark: SharedRemark): Promise<Answer> {
+  comment(
+    remark: Body & { readonly text: string; readonly take?: number | null; readonly timeMs?: number | null },
+  ): Promise<Answer> {
     return this.#post("comment", remark);
   }
 

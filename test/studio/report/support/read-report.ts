@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type WriteReportOptions, writeReport } from "../../../../src/studio/dashboard/index.ts";
-import type { InlinedRun } from "../../../../src/studio/dashboard/views/run-wire.ts";
+import type { InlinedRun } from "../../../../src/studio/dashboard/views/document.ts";
 import type { SampleRun } from "./sample-run.ts";
 
 export interface ReadReport {

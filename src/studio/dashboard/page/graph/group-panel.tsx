@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
+import type { StepView } from "../../views/document.ts";
 import { bundlesOf } from "../../views/groups.ts";
-import type { StepView } from "../../views/run-wire.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Dot, Empty, phaseTone, phaseWord } from "../ui/bits.tsx";
 import { count, usd } from "../ui/format.ts";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { CommentView } from "../../views/run-wire.ts";
+import type { CommentView } from "../../views/document.ts";
 import { post, runPath } from "../state/api.ts";
 
 interface Props {

@@ -1,6 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { ReviewQueue, WaitingView } from "../../views/review-wire.ts";
-import type { StepView } from "../../views/run-wire.ts";
+import type { ReviewQueue, StepView, WaitingView } from "../../views/document.ts";
 import { decisionKey, type Verdict, verdicts } from "../run/decision.tsx";
 import { get, post, runPath } from "../state/api.ts";
 import { listVersion, useCanAct } from "../state/live.ts";

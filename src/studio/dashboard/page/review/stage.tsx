@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { CommentView, MediaView, StepDetail, StepView } from "../../views/run-wire.ts";
+import type { CommentView, MediaView, StepDetail, StepView } from "../../views/document.ts";
 import { DecisionButtons, useDecision } from "../run/decision.tsx";
 import { ShownValue } from "../run/shown-value.tsx";
 import { get, runPath } from "../state/api.ts";

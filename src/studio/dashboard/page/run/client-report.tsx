@@ -1,4 +1,4 @@
-import type { ClientReport } from "../../views/run-wire.ts";
+import type { ClientReport } from "../../views/document.ts";
 import { Empty } from "../ui/bits.tsx";
 import { dateTime } from "../ui/format.ts";
 import { filmsFirst, Gallery } from "./results.tsx";

@@ -1,5 +1,5 @@
 import { formatDuration } from "../../../../core/kit/duration.ts";
-import type { AttemptView, RunCosts } from "../../views/run-wire.ts";
+import type { AttemptView, RunCosts } from "../../views/document.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty, Fact, Meter } from "../ui/bits.tsx";

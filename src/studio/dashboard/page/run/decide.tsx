@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
-import type { CandidateView } from "../../views/action-wire.ts";
-import type { DecisionView, StepView } from "../../views/run-wire.ts";
+import type { CandidateView, DecisionView, StepView } from "../../views/document.ts";
 import { get, post, runPath } from "../state/api.ts";
 import { useCanAct } from "../state/live.ts";
 import { reviewHref } from "../state/router.ts";

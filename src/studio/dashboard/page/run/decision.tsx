@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { StepView } from "../../views/run-wire.ts";
+import type { StepView } from "../../views/document.ts";
 import { postLater, runPath } from "../state/api.ts";
 import { createStore, useStore } from "../state/store.ts";
 import { ResumeDialog } from "./dialogs.tsx";

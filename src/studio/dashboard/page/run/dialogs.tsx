@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
-import type { DriftView, RerunView, ResumePreview, StepInputView } from "../../views/action-wire.ts";
-import type { RunHead } from "../../views/run-wire.ts";
+import type { DriftView, RerunView, ResumePreview, RunHead, StepInputView } from "../../views/document.ts";
 import { InputForm } from "../screens/input-form.tsx";
 import { get, post, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatDuration } from "../../../../core/kit/duration.ts";
-import type { RunHead, StepView } from "../../views/run-wire.ts";
+import type { RunHead, StepView } from "../../views/document.ts";
 import { pauseWord } from "../screens/runs.tsx";
 import { inlined } from "../state/inlined.ts";
 import { useCanAct, useCommands } from "../state/live.ts";

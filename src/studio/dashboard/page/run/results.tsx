@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { MediaView, StepView } from "../../views/run-wire.ts";
+import type { MediaView, StepView } from "../../views/document.ts";
 import { inlined } from "../state/inlined.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty } from "../ui/bits.tsx";

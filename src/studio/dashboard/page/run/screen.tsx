@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { EventLine, GivenView } from "../../views/run-wire.ts";
+import type { EventLine, GivenView } from "../../views/document.ts";
 import { GraphTab } from "../graph/graph-tab.tsx";
 import { GroupPanel } from "../graph/group-panel.tsx";
 import { get, runPath } from "../state/api.ts";

@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
-import type { ShownValue as Shown } from "../../views/action-wire.ts";
-import type { StepView } from "../../views/run-wire.ts";
+import type { ShownValue as Shown, StepView } from "../../views/document.ts";
 import { Entry } from "../screens/input-form.tsx";
 import { get, runPath } from "../state/api.ts";
 import { useLoaded } from "../ui/hooks.ts";

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { AttemptView, StepDetail, StepView } from "../../views/run-wire.ts";
+import type { AttemptView, StepDetail, StepView } from "../../views/document.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { earlierLabel, useEarlier } from "../ui/earlier.ts";
 import { clockTime, usd } from "../ui/format.ts";

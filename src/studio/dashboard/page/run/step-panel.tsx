@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { formatDuration } from "../../../../core/kit/duration.ts";
 import { lateText } from "../../../../core/kit/late-text.ts";
-import type { DecisionView, RunHead, StepDetail, StepView } from "../../views/run-wire.ts";
+import type { DecisionView, RunHead, StepDetail, StepView } from "../../views/document.ts";
 import { measured } from "../graph/node.tsx";
 import { get, runPath } from "../state/api.ts";
 import { inlined } from "../state/inlined.ts";

@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { formatDuration } from "../../../../core/kit/duration.ts";
 import type { TimelineSpan } from "../../../../internal.ts";
-import type { TimelineView } from "../../views/run-wire.ts";
+import type { TimelineView } from "../../views/document.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty, Problem } from "../ui/bits.tsx";

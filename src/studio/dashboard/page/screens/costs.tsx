@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { DAY_MS } from "../../../../core/kit/duration.ts";
-import type { AllCosts } from "../../views/run-wire.ts";
+import type { AllCosts } from "../../views/document.ts";
 import { get } from "../state/api.ts";
 import { listVersion } from "../state/live.ts";
 import { useStore } from "../state/store.ts";

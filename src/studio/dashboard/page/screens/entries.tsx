@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../../../core/kit/byte-size.ts";
-import type { Control, PickedView } from "../../views/action-wire.ts";
+import type { Control, PickedView } from "../../views/document.ts";
 import { sendFile } from "../state/api.ts";
 
 export interface EntryProps<C extends Control = Control> {

@@ -1,4 +1,4 @@
-import type { Control, FieldView } from "../../views/action-wire.ts";
+import type { Control, FieldView } from "../../views/document.ts";
 import { Icon } from "../ui/bits.tsx";
 import {
   ChoiceEntry,

@@ -1,7 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { formatDuration } from "../../../../core/kit/duration.ts";
-import type { OfferedView, PlanView } from "../../views/action-wire.ts";
-import type { StepView } from "../../views/run-wire.ts";
+import type { OfferedView, PlanView, StepView } from "../../views/document.ts";
 import { GraphTab } from "../graph/graph-tab.tsx";
 import { get, post } from "../state/api.ts";
 import { useCanAct, useCommands } from "../state/live.ts";

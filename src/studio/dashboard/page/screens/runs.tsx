@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { DAY_MS, formatDuration } from "../../../../core/kit/duration.ts";
-import type { RunSummary, RunsPage } from "../../views/run-wire.ts";
-import type { ReviewLinkView } from "../../views/shared-wire.ts";
+import type { ReviewLinkView, RunSummary, RunsPage } from "../../views/document.ts";
 import { get, post } from "../state/api.ts";
 import { listVersion, useCanAct, useCommands } from "../state/live.ts";
 import { go, runHref, runsHref } from "../state/router.ts";

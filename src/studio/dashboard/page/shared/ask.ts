@@ -1,4 +1,4 @@
-import type { ErrorBody } from "../../views/action-wire.ts";
+import type { ErrorBody } from "../../views/document.ts";
 
 /** What was refused, in the server's words. */
 export class SharedRefusal extends Error {

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { blankMedia } from "../../views/blank-media.ts";
-import type { SharedDecision, SharedRemark, SharedTake, SharedVerdict } from "../../views/shared-wire.ts";
+import type { SharedDecision, SharedTake } from "../../views/document.ts";
+import { blankMedia } from "../../views/media-view.ts";
 import { Comments } from "../ui/comments.tsx";
 import { dateTime } from "../ui/format.ts";
 import { Player } from "../ui/media.tsx";
@@ -81,7 +81,7 @@ function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps)
     if (name === "") return say("Enter your name first, at the top of the page.");
     setSending(true);
     say(null);
-    const verdict: SharedVerdict = { ref, approved, note, name, ...(choose && approved && { pick: chosen }) };
+    const verdict = { ref, approved, note, name, ...(choose && approved && { pick: chosen }) };
     try {
       onDecided(await ask<SharedDecision>("decide", verdict));
     } catch (error) {
@@ -96,12 +96,7 @@ function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps)
     setSending(true);
     say(null);
     try {
-      const remark: SharedRemark = {
-        ref,
-        text: note,
-        name,
-        ...(about !== null && { take: about, timeMs: timeOf(ref, about) }),
-      };
+      const remark = { ref, text: note, name, ...(about !== null && { take: about, timeMs: timeOf(ref, about) }) };
       onDecided(await ask<SharedDecision>("comment", remark));
       setNote("");
     } catch (error) {

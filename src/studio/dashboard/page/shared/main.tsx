@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { SharedDecision, SharedPage, SharedTake } from "../../views/shared-wire.ts";
+import type { SharedDecision, SharedPage, SharedTake } from "../../views/document.ts";
 import { count, dateTime } from "../ui/format.ts";
 import "../style/index.css";
 import "./shared.css";

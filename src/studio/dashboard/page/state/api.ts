@@ -1,4 +1,4 @@
-import type { ErrorBody } from "../../views/action-wire.ts";
+import type { ErrorBody } from "../../views/document.ts";
 import { inlined, inlinedAnswer } from "./inlined.ts";
 
 /** A refusal of the server, with its message. */

@@ -1,4 +1,4 @@
-import type { ClientReport, InlinedRun } from "../../views/run-wire.ts";
+import type { ClientReport, InlinedRun } from "../../views/document.ts";
 
 /** The run of a report: a file that holds the page and all it would ask for, with no server behind it. Null elsewhere. */
 export const inlined: InlinedRun | null = read("inlined-run");

@@ -1,6 +1,5 @@
 import { withLauncher } from "../../../../core/kit/launcher.ts";
-import type { Gauges, VisitorView, WelcomeView } from "../../views/action-wire.ts";
-import type { ProgressView, RunPatch } from "../../views/run-wire.ts";
+import type { Gauges, ProgressView, RunPatch, VisitorView, WelcomeView } from "../../views/document.ts";
 import { get, Refused, runPath } from "./api.ts";
 import { clientReport, inlined } from "./inlined.ts";
 import { applyPatch, byStep, type RunModel } from "./run-store.ts";

@@ -1,4 +1,4 @@
-import type { EventLine, GroupView, ProgressView, RunHead, RunPatch, StepView } from "../../views/run-wire.ts";
+import type { EventLine, GroupView, ProgressView, RunHead, RunPatch, StepView } from "../../views/document.ts";
 
 /** A run as far as the page knows it. Replaced, never changed, when something comes. */
 export interface RunModel {

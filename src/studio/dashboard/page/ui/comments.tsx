@@ -1,5 +1,5 @@
 import { formatDuration } from "../../../../core/kit/duration.ts";
-import type { CommentView } from "../../views/run-wire.ts";
+import type { CommentView } from "../../views/document.ts";
 
 /** What was said of what waits for a decision, oldest first. */
 export function Comments({ comments }: { readonly comments: readonly CommentView[] }) {

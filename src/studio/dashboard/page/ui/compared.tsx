@@ -1,5 +1,5 @@
 import { formatDuration } from "../../../../core/kit/duration.ts";
-import type { DecisionView } from "../../views/run-wire.ts";
+import type { DecisionView } from "../../views/document.ts";
 import { usd } from "./format.ts";
 
 type Compared = DecisionView["compared"];

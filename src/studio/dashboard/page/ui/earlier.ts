@@ -1,4 +1,4 @@
-import type { EarlierView, StepView } from "../../views/run-wire.ts";
+import type { EarlierView, StepView } from "../../views/document.ts";
 import { get, runPath } from "../state/api.ts";
 import { useLoaded } from "./hooks.ts";
 

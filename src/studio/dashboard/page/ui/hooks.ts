@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { StepsPage, StepView } from "../../views/run-wire.ts";
+import type { StepsPage, StepView } from "../../views/document.ts";
 import { get, runPath } from "../state/api.ts";
 import { inlined } from "../state/inlined.ts";
 import type { RunModel } from "../state/run-store.ts";

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { MediaView } from "../../views/run-wire.ts";
+import type { MediaView } from "../../views/document.ts";
 import { Icon } from "./bits.tsx";
 import { facts, Player } from "./media.tsx";
 

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../../../core/kit/byte-size.ts";
 import { formatDuration } from "../../../../core/kit/duration.ts";
-import type { MediaView } from "../../views/run-wire.ts";
+import type { MediaView } from "../../views/document.ts";
 import { Icon } from "./bits.tsx";
 
 interface ThumbProps {

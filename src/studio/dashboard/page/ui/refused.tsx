@@ -1,4 +1,4 @@
-import type { MediaView, RefusedView } from "../../views/run-wire.ts";
+import type { MediaView, RefusedView } from "../../views/document.ts";
 import { Thumb } from "./media.tsx";
 
 /** Checks name a stretch of a film like this. */
