@@ -149,6 +149,16 @@ export const WALKS: Readonly<Record<string, Walk>> = {
   "docs/plans-and-quotes.md": { before: ["npx showrunner run recipes/localized-ad.ts --id last-week"] },
   "docs/schedules.md": { files: { "news.ts": NEWS } },
   "docs/shared-media.md": { as: [["/mnt/films", "films"]] },
+  "docs/webhooks.md": {
+    as: [
+      ["--port 8787 --data .showrunner/local", "--port 0 --data served"],
+      ["http://127.0.0.1:8787/v3", "{url}"],
+      ["http://127.0.0.1:8787/_local", "{url}/../_local"],
+      ["key_id:secret", "{key}"],
+      ["node hooks.ts", "PORT=0 node hooks.ts || true"],
+    ],
+    serves: { "--balance 25": "SHOWRUNNER_API_KEY", "node hooks.ts": "waiting" },
+  },
 };
 
 /** Lines by how they start, or `*` for a whole page. */
@@ -166,6 +176,7 @@ export const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>
   "docs/scaling.md": {
     "*": "a database server or Restate; test/cli/postgres.long.test.ts, test/cli/restate.full.test.ts",
   },
+  "docs/testing.md": { "*": "Vitest of the registry; test/testing/node-test.long.test.ts runs such tests" },
   "docs/shared-media.md": { "npx showrunner run film.ts --media s3://": "a bucket; test/core/engine/media" },
   "recipes/distributed/README.md": {
     "npm install pg": "a database server; test/fleet/worker",

@@ -16,5 +16,5 @@ test("the docs say of every flag of serve what it changes in an answer, or that 
   const reference = readFileSync(join(import.meta.dirname, "../../../docs/cli.md"), "utf8");
   const taken = flagsIn(section(reference, "serve"));
   expect(taken.size).toBeGreaterThan(15);
-  expect(flagsIn(section(readFileSync(path, "utf8"), "Switches that change an answer"))).toEqual(taken);
+  expect(flagsIn(section(readFileSync(path, "utf8"), "Options that change an answer"))).toEqual(taken);
 });
