@@ -1,26 +1,22 @@
-import { hash, randomUUID } from "node:crypto";
-import type { Stats } from "node:fs";
+import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
-import PQueue from "p-queue";
+import { dirname, join } from "node:path";
 import { open } from "../../kit/file-handle.ts";
+import { ContentStore } from "./content-store.ts";
 import { type HeldMedia, heldMedia } from "./held-media.ts";
 import { MediaMissingError } from "./media-errors.ts";
-import { bytesOf, MediaFiles, unlessMissing } from "./media-files.ts";
+import { bytesOf, MediaFiles, type Spooled, unlessMissing } from "./media-files.ts";
 import {
   type ByteRange,
   checkHash,
   type DiscardedMedia,
-  FILES_AT_ONCE,
   GRACE_MS,
   isHash,
   type ListedMedia,
   type MediaGarbage,
-  type MediaSource,
   type MediaStore,
   type StoredMedia,
 } from "./media-store.ts";
-import { isPlaced, type NamedCopy, placeFiles } from "./place-file.ts";
 
 /** Young by this machine's clock is young by that of the disk too, unless they are almost half an hour apart. */
 const YOUNG_MS = GRACE_MS / 12;
@@ -42,14 +38,17 @@ export async function openMediaStore(
   return new DiskMediaStore(await MediaFiles.open(dir, options));
 }
 
-class DiskMediaStore implements FolderStore {
+interface StoredFile {
+  readonly sizeBytes: number;
+  readonly mtimeMs: number;
+}
+
+class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
   readonly garbage: FolderGarbage;
   readonly #files: MediaFiles;
-  /** Copies that are being made, by what they are to be. */
-  readonly #copying = new Map<string, Promise<StoredMedia>>();
-  readonly #queue = new PQueue({ concurrency: FILES_AT_ONCE });
 
   constructor(files: MediaFiles) {
+    super(files);
     this.#files = files;
     this.garbage = new FolderGarbage(files);
   }
@@ -62,50 +61,8 @@ class DiskMediaStore implements FolderStore {
     return this.#files.path(sha256);
   }
 
-  tmpPath(): string {
-    return this.#files.tmpPath();
-  }
-
-  async has(sha256: string): Promise<boolean> {
-    return (await this.#find(sha256)) !== null;
-  }
-
-  async sizeOf(sha256: string): Promise<number | null> {
-    return (await this.#find(sha256))?.size ?? null;
-  }
-
-  async touch(sha256: string): Promise<boolean> {
-    const found = await this.#find(sha256);
-    return found !== null && (await this.#touchOld(sha256, found));
-  }
-
-  async put(source: MediaSource): Promise<StoredMedia> {
-    if ("stream" in source) return this.#copy(source);
-    const expected = "bytes" in source ? hash("sha256", source.bytes) : source.sha256;
-    if (expected === undefined) return this.#queue.add(() => this.#copy(source));
-    for (let other = this.#copying.get(expected); other !== undefined; other = this.#copying.get(expected)) {
-      const stored = await other.catch(() => null);
-      if (stored?.sha256 === expected) return stored;
-    }
-    const copying = this.#queue
-      .add(async () => (await this.#intact(expected)) ?? this.#copy(source))
-      .finally(() => this.#copying.delete(expected));
-    this.#copying.set(expected, copying);
-    return copying;
-  }
-
-  adopt(tmpPath: string): Promise<StoredMedia> {
-    return this.#queue.add(async () => {
-      try {
-        return await this.#keep(await this.#files.measure(tmpPath));
-      } finally {
-        await rm(tmpPath, { force: true });
-      }
-    });
-  }
-
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
-    return this.#queue.add(async () => {
+    return this.queue.add(async () => {
       const found = await this.#files.verify(sha256);
       return found === "missing" && (await this.garbage.restore(sha256)) ? this.#files.verify(sha256) : found;
     });
@@ -114,15 +71,15 @@ class DiskMediaStore implements FolderStore {
   async hold(hashes: Iterable<string>): Promise<HeldMedia> {
     const files = new Map<string, { readonly path: string; readonly sizeBytes: number }>();
     for (const sha256 of new Set(hashes)) {
-      const found = await this.#find(sha256);
-      if (found === null) throw new MediaMissingError(sha256, this.location);
-      files.set(sha256, { path: this.path(sha256), sizeBytes: found.size });
+      const sizeBytes = await this.sizeOf(sha256);
+      if (sizeBytes === null) throw new MediaMissingError(sha256, this.location);
+      files.set(sha256, { path: this.path(sha256), sizeBytes });
     }
     return heldMedia(files);
   }
 
   async read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>> {
-    if ((await this.#find(sha256)) === null) throw new MediaMissingError(sha256, this.location);
+    if (!(await this.has(sha256))) throw new MediaMissingError(sha256, this.location);
     return bytesOf(this.path(sha256), range);
   }
 
@@ -137,14 +94,6 @@ class DiskMediaStore implements FolderStore {
     return null;
   }
 
-  async place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]> {
-    return placeFiles(files, { hold: (sha256) => this.hold([sha256]), outDir: resolve(outDir), tag });
-  }
-
-  isPlaced(file: string, outDir: string): Promise<boolean> {
-    return isPlaced(file, outDir);
-  }
-
   async remove(sha256: string): Promise<boolean> {
     return (await unlessMissing(rm(this.path(sha256)).then(() => true))) ?? false;
   }
@@ -153,36 +102,27 @@ class DiskMediaStore implements FolderStore {
     return this.#files.hashes();
   }
 
-  async #intact(sha256: string): Promise<StoredMedia | null> {
+  protected async stored(sha256: string): Promise<StoredMedia | null> {
     if ((await this.#files.verify(sha256)) !== "intact") return null;
+    const found = await this.#stat(sha256);
+    return found !== null && (await this.touchOld(sha256, found)) ? { sha256, sizeBytes: found.sizeBytes } : null;
+  }
+
+  protected store(spooled: Spooled): Promise<void> {
+    return this.#files.keep(spooled);
+  }
+
+  protected async find(sha256: string): Promise<StoredFile | null> {
+    const found = await this.#stat(sha256);
+    return found === null && (await this.garbage.restore(sha256)) ? this.#stat(sha256) : found;
+  }
+
+  async #stat(sha256: string): Promise<StoredFile | null> {
     const found = await this.#files.stat(sha256);
-    if (found === null || !(await this.#touchOld(sha256, found))) return null;
-    return { sha256, sizeBytes: found.size };
+    return found && { sizeBytes: found.size, mtimeMs: found.mtimeMs };
   }
 
-  async #copy(source: MediaSource): Promise<StoredMedia> {
-    const spooled = await this.#files.spool(source);
-    try {
-      return await this.#keep(spooled);
-    } finally {
-      await rm(spooled.path, { force: true });
-    }
-  }
-
-  async #keep({ path, sha256, sizeBytes }: Parameters<MediaFiles["keep"]>[0]): Promise<StoredMedia> {
-    await this.#files.keep({ path, sha256, sizeBytes });
-    return { sha256, sizeBytes };
-  }
-
-  /** The file, also where it was discarded and nobody named it yet. */
-  async #find(sha256: string): Promise<Stats | null> {
-    const found = await this.#files.stat(sha256);
-    if (found !== null || !(await this.garbage.restore(sha256))) return found;
-    return this.#files.stat(sha256);
-  }
-
-  /** Makes a file young that `gc` could take for one that nobody needs. False: it has just taken it. */
-  async #touchOld(sha256: string, { mtimeMs }: Stats): Promise<boolean> {
+  protected async touchOld(sha256: string, { mtimeMs }: StoredFile): Promise<boolean> {
     if (Math.abs(Date.now() - mtimeMs) < YOUNG_MS) return true;
     const now = await this.garbage.now();
     if (now - mtimeMs < GRACE_MS / 2) return true;

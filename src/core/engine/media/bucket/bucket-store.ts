@@ -1,8 +1,8 @@
-import { hash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
-import PQueue from "p-queue";
+import { join } from "node:path";
 import { DAY_MS } from "../../../kit/duration.ts";
+import { ContentStore } from "../content-store.ts";
 import { type HeldMedia, heldMedia } from "../held-media.ts";
 import { MediaMissingError } from "../media-errors.ts";
 import type { Spooled } from "../media-files.ts";
@@ -10,17 +10,14 @@ import {
   type ByteRange,
   checkHash,
   type DiscardedMedia,
-  FILES_AT_ONCE,
   GRACE_MS,
   isHash,
   type LinkOptions,
   type ListedMedia,
   type MediaGarbage,
-  type MediaSource,
   type MediaStore,
   type StoredMedia,
 } from "../media-store.ts";
-import { isPlaced, type NamedCopy, placeFiles } from "../place-file.ts";
 import { type Bucket, type BucketObject, fetchObject } from "./bucket.ts";
 import { MediaBucketError } from "./bucket-errors.ts";
 import type { MediaCache } from "./media-cache.ts";
@@ -29,18 +26,17 @@ import type { MediaCache } from "./media-cache.ts";
  * A media store in a bucket, with copies on this machine of what is needed as a file. Bytes are measured in a temporary file
  * before anything is sent, since their hash is their key; a copy is in the cache only if the bucket has the object.
  */
-export class BucketStore implements MediaStore {
+export class BucketStore extends ContentStore<BucketObject> implements MediaStore {
   readonly garbage: BucketGarbage;
   readonly #bucket: Bucket;
   readonly #cache: MediaCache;
   /** Objects that were read and do not have the bytes that their key says; to be replaced. */
   readonly #damaged = new Set<string>();
-  readonly #storing = new Map<string, Promise<StoredMedia>>();
   readonly #fetching = new Map<string, Promise<void>>();
   #writable: Promise<void> | null = null;
-  readonly #queue = new PQueue({ concurrency: FILES_AT_ONCE });
 
   constructor(bucket: Bucket, cache: MediaCache) {
+    super(cache);
     this.#bucket = bucket;
     this.#cache = cache;
     this.garbage = new BucketGarbage(bucket);
@@ -54,49 +50,9 @@ export class BucketStore implements MediaStore {
     return null;
   }
 
-  tmpPath(): string {
-    return this.#cache.tmpPath();
-  }
-
-  async has(sha256: string): Promise<boolean> {
-    return (await this.#find(sha256)) !== null;
-  }
-
-  async sizeOf(sha256: string): Promise<number | null> {
-    return (await this.#find(sha256))?.sizeBytes ?? null;
-  }
-
-  async touch(sha256: string): Promise<boolean> {
-    const found = await this.#find(sha256);
-    return found !== null && (await this.#touchOld(found));
-  }
-
-  async put(source: MediaSource): Promise<StoredMedia> {
-    if ("stream" in source) return this.#spoolAndStore(source);
-    const expected = "bytes" in source ? hash("sha256", source.bytes) : source.sha256;
-    if (expected === undefined) return this.#queue.add(() => this.#spoolAndStore(source));
-    const other = await this.#storing.get(expected)?.catch(() => null);
-    if (other?.sha256 === expected) return other;
-    const storing = this.#queue
-      .add(async () => (await this.#stored(expected)) ?? this.#spoolAndStore(source))
-      .finally(() => this.#storing.delete(expected));
-    this.#storing.set(expected, storing);
-    return storing;
-  }
-
-  adopt(tmpPath: string): Promise<StoredMedia> {
-    return this.#queue.add(async () => {
-      try {
-        return await this.#store(await this.#cache.measure(tmpPath));
-      } finally {
-        await rm(tmpPath, { force: true });
-      }
-    });
-  }
-
   /** Also mends: an object that is gone or too short is sent again where the cache has an intact copy. */
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
-    const found = this.#damaged.has(sha256) ? null : await this.#find(sha256);
+    const found = this.#damaged.has(sha256) ? null : await this.find(sha256);
     const folder = await this.#cache.makeFolder();
     try {
       const path = join(folder, sha256);
@@ -140,7 +96,7 @@ export class BucketStore implements MediaStore {
   async read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>> {
     const key = keyOf(sha256);
     const found =
-      (await this.#bucket.get(key, range)) ?? ((await this.#find(sha256)) && (await this.#bucket.get(key, range)));
+      (await this.#bucket.get(key, range)) ?? ((await this.find(sha256)) && (await this.#bucket.get(key, range)));
     if (found === null) throw new MediaMissingError(sha256, this.location);
     return found.body;
   }
@@ -161,47 +117,26 @@ export class BucketStore implements MediaStore {
     return this.#bucket.link(keyOf(sha256), options);
   }
 
-  async place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]> {
-    return placeFiles(files, { hold: (sha256) => this.hold([sha256]), outDir: resolve(outDir), tag });
-  }
-
-  isPlaced(file: string, outDir: string): Promise<boolean> {
-    return isPlaced(file, outDir);
-  }
-
-  /** The object, also where it was discarded and nobody named it yet. */
-  async #find(sha256: string): Promise<BucketObject | null> {
+  protected async find(sha256: string): Promise<BucketObject | null> {
     const found = await this.#bucket.head(keyOf(sha256));
     if (found !== null || !(await this.garbage.restore(sha256))) return found;
     return this.#bucket.head(keyOf(sha256));
   }
 
-  async #stored(sha256: string): Promise<StoredMedia | null> {
+  protected async stored(sha256: string): Promise<StoredMedia | null> {
     const found = this.#damaged.has(sha256) ? null : await this.#bucket.head(keyOf(sha256));
-    if (found === null || !(await this.#touchOld(found))) return null;
+    if (found === null || !(await this.touchOld(sha256, found))) return null;
     return { sha256, sizeBytes: found.sizeBytes };
   }
 
-  /** Makes an object young that `gc` could take for one that nobody needs. False: it has just taken it. */
-  async #touchOld(found: BucketObject): Promise<boolean> {
+  protected async touchOld(_sha256: string, found: BucketObject): Promise<boolean> {
     return found.ageMs < GRACE_MS / 2 || this.#bucket.copy(found, found.key);
   }
 
-  async #spoolAndStore(source: MediaSource): Promise<StoredMedia> {
-    const spooled = await this.#cache.spool(source);
-    try {
-      return await this.#store(spooled);
-    } finally {
-      await rm(spooled.path, { force: true });
-    }
-  }
-
-  async #store(spooled: Spooled): Promise<StoredMedia> {
-    const { sha256, sizeBytes } = spooled;
-    const stored = await this.#stored(sha256);
-    if (stored?.sizeBytes !== sizeBytes) await this.#send(spooled);
+  protected async store(spooled: Spooled): Promise<void> {
+    const stored = await this.stored(spooled.sha256);
+    if (stored?.sizeBytes !== spooled.sizeBytes) await this.#send(spooled);
     await this.#cache.take(spooled);
-    return { sha256, sizeBytes };
   }
 
   async #send(spooled: Spooled): Promise<void> {
@@ -222,14 +157,14 @@ export class BucketStore implements MediaStore {
   #fetched(sha256: string): Promise<void> {
     const fetching =
       this.#fetching.get(sha256) ??
-      this.#queue.add(() => this.#fetch(sha256)).finally(() => this.#fetching.delete(sha256));
+      this.queue.add(() => this.#fetch(sha256)).finally(() => this.#fetching.delete(sha256));
     this.#fetching.set(sha256, fetching);
     return fetching;
   }
 
   async #fetch(sha256: string): Promise<void> {
     if (await this.#cache.has(sha256)) return;
-    const found = await this.#find(sha256);
+    const found = await this.find(sha256);
     if (found === null) throw new MediaMissingError(sha256, this.location);
     // Twice, because bytes may also be changed on the way.
     const isFetched = (await this.#fetchOnce(found, sha256)) || (await this.#fetchOnce(found, sha256));
