@@ -1,0 +1,98 @@
+import { hash } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import PQueue from "p-queue";
+import type { HeldMedia } from "./held-media.ts";
+import type { Spooled } from "./media-files.ts";
+import { FILES_AT_ONCE, type MediaSource, type StoredMedia } from "./media-store.ts";
+import { isPlaced, type NamedCopy, placeFiles } from "./place-file.ts";
+
+/** Where bytes are measured before they are stored, since their hash is their name. */
+interface Spool {
+  tmpPath(): string;
+  spool(source: MediaSource): Promise<Spooled>;
+  measure(tmpPath: string): Promise<Spooled>;
+}
+
+/** What a store does alike wherever its bytes are: it takes each content in once, and a bounded number of them at a time. */
+export abstract class ContentStore<Found extends { readonly sizeBytes: number }> {
+  readonly #spool: Spool;
+  /** Contents that are being taken in. */
+  readonly #storing = new Map<string, Promise<StoredMedia>>();
+  protected readonly queue = new PQueue({ concurrency: FILES_AT_ONCE });
+
+  constructor(spool: Spool) {
+    this.#spool = spool;
+  }
+
+  /** What is stored of these bytes, also where it was discarded and nobody named it yet. */
+  protected abstract find(sha256: string): Promise<Found | null>;
+  /** Makes bytes young that `gc` could take for some that nobody needs. False: it has just taken them. */
+  protected abstract touchOld(sha256: string, found: Found): Promise<boolean>;
+  /** These bytes, where they are stored and young; null: they have to be taken in. */
+  protected abstract stored(sha256: string): Promise<StoredMedia | null>;
+  /** Stores measured bytes; may move their file. */
+  protected abstract store(spooled: Spooled): Promise<void>;
+  abstract hold(hashes: Iterable<string>): Promise<HeldMedia>;
+
+  tmpPath(): string {
+    return this.#spool.tmpPath();
+  }
+
+  async has(sha256: string): Promise<boolean> {
+    return (await this.find(sha256)) !== null;
+  }
+
+  async sizeOf(sha256: string): Promise<number | null> {
+    return (await this.find(sha256))?.sizeBytes ?? null;
+  }
+
+  async touch(sha256: string): Promise<boolean> {
+    const found = await this.find(sha256);
+    return found !== null && (await this.touchOld(sha256, found));
+  }
+
+  async put(source: MediaSource): Promise<StoredMedia> {
+    // A stream lasts as long as whoever makes it, and holds up nobody meanwhile.
+    if ("stream" in source) return this.#takeIn(this.#spool.spool(source));
+    const expected = "bytes" in source ? hash("sha256", source.bytes) : source.sha256;
+    if (expected === undefined) return this.queue.add(() => this.#takeIn(this.#spool.spool(source)));
+    for (let other = this.#storing.get(expected); other !== undefined; other = this.#storing.get(expected)) {
+      const stored = await other.catch(() => null);
+      if (stored?.sha256 === expected) return stored;
+    }
+    const storing = this.queue
+      .add(async () => (await this.stored(expected)) ?? this.#takeIn(this.#spool.spool(source)))
+      .finally(() => this.#storing.delete(expected));
+    this.#storing.set(expected, storing);
+    return storing;
+  }
+
+  adopt(tmpPath: string): Promise<StoredMedia> {
+    return this.queue.add(async () => {
+      try {
+        return await this.#takeIn(this.#spool.measure(tmpPath));
+      } finally {
+        await rm(tmpPath, { force: true });
+      }
+    });
+  }
+
+  place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]> {
+    return placeFiles(files, { hold: (sha256) => this.hold([sha256]), outDir: resolve(outDir), tag });
+  }
+
+  isPlaced(file: string, outDir: string): Promise<boolean> {
+    return isPlaced(file, outDir);
+  }
+
+  async #takeIn(spooling: Promise<Spooled>): Promise<StoredMedia> {
+    const spooled = await spooling;
+    try {
+      await this.store(spooled);
+      return { sha256: spooled.sha256, sizeBytes: spooled.sizeBytes };
+    } finally {
+      await rm(spooled.path, { force: true });
+    }
+  }
+}
