@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Families, FamiliesError, type FamiliesOption, readFamilies } from "../core/families/index.ts";
 import { DAY_MS, HOUR_MS } from "../core/kit/duration.ts";
+import { reachOf } from "../core/network/address-guard.ts";
 import type { RateLimit } from "./access/authenticate.ts";
 import { isScope, type Scope } from "./access/principal.ts";
 import { LocalServiceError } from "./errors.ts";
 import { type FaultsOption, type LoadedFaults, loadFaults } from "./faults/rules.ts";
 import { micros } from "./money.ts";
-import { kindOfAddress } from "./outbound/destination.ts";
 import type { Renderer } from "./render/contract.ts";
 import { type Recording, readRecording } from "./replay/recording.ts";
 import { MODERATION_TRIGGERS } from "./validate/problems.ts";
@@ -143,7 +143,7 @@ function checked(name: string, value: number, least: number, most: number): numb
 }
 
 function isLoopback(host: string): boolean {
-  return host === "localhost" || kindOfAddress(host) === "loopback";
+  return host === "localhost" || reachOf(host) === "loopback";
 }
 
 function parseKey(key: string | KeyOption): KeyOption {

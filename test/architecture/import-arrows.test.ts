@@ -69,12 +69,12 @@ describe("import arrows", () => {
     expect(deep).toEqual([]);
   });
 
-  test("the local service has nothing of the client but data of model families; what records has", () => {
+  test("the local service has nothing of the client but what judges inputs and addresses; what records has", () => {
     const service = sources.filter(({ path }) => /^local-service\/(?!recording\/)/.test(path));
     expect(service.length).toBeGreaterThan(100);
     const outside = service.flatMap(targetsOf).filter((target) => !target.startsWith("local-service/"));
     const folders = new Set(outside.map((target) => target.split("/").slice(0, 2).join("/")));
-    expect([...folders].toSorted()).toEqual(["core/families", "core/kit"]);
+    expect([...folders].toSorted()).toEqual(["core/catalog", "core/families", "core/kit", "core/network"]);
   });
 
   test("no server listens on all addresses because nobody named one", () => {

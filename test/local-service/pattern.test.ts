@@ -1,42 +1,5 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readPattern } from "../../src/local-service/validate/ajv.ts";
-import { BEYOND, EXPLOSIVE, patterns, SPELLINGS, texts } from "../support/patterns.ts";
-import { isFull } from "../support/sample.ts";
 import { ask, start } from "./support/service.ts";
-
-test("a pattern that explodes by backtracking is answered in time that grows with the text", () => {
-  for (const [pattern, text] of EXPLOSIVE) {
-    const { matcher, isLinear } = readPattern(pattern);
-    expect([pattern, isLinear, matcher.test(text)]).toEqual([pattern, true, false]);
-  }
-});
-
-test("spellings that the two engines differ in mean what JavaScript means by them", () => {
-  for (const [pattern, text, fits] of SPELLINGS) {
-    const { matcher, isLinear } = readPattern(pattern);
-    expect([pattern, isLinear, matcher.test(text)]).toEqual([pattern, true, fits]);
-    expect([pattern, new RegExp(pattern).test(text)]).toEqual([pattern, fits]);
-  }
-});
-
-test("any pattern of the common grammar has the answer that JavaScript gives", () => {
-  fc.assert(
-    fc.property(patterns, texts, (pattern, text) => {
-      expect([pattern, text, readPattern(pattern).matcher.test(text)]).toEqual([
-        pattern,
-        text,
-        new RegExp(pattern).test(text),
-      ]);
-    }),
-    { numRuns: isFull ? 30_000 : 300 },
-  );
-});
-
-test("what the linear engine cannot do is known, and a pattern that is none is an error", () => {
-  for (const pattern of BEYOND) expect([pattern, readPattern(pattern).isLinear]).toEqual([pattern, false]);
-  expect(() => readPattern("(")).toThrow(SyntaxError);
-});
 
 const model = (id: string, pattern: string) => ({
   id,

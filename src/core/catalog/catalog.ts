@@ -1,7 +1,7 @@
-import { builtInFamilies, type Families, type FamilyRule } from "../families/index.ts";
+import { builtInFamilies, type Families, OURS } from "../families/index.ts";
 import type { Catalog, CatalogModel, FieldProblem, JsonSchema } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
-import { combinationProblems, combinationTable } from "./combination-table.ts";
+import { applicableRules, combinationProblems } from "./combination-table.ts";
 import { familyProblems } from "./validate/family-rules.ts";
 import { validateInput } from "./validate/validate.ts";
 
@@ -48,15 +48,10 @@ function checkAll(
   return [
     ...found,
     ...combinationProblems(model, input, { pending, free }),
-    ...familyProblems(model.inputSchema, input, rulesOf(model, families)).filter(({ field }) => !fields.has(field)),
+    ...familyProblems(model.inputSchema, input, applicableRules(model.inputSchema, families.of(model.id)))
+      .filter(({ field }) => !fields.has(field))
+      .map((problem) => ({ ...problem, message: `${problem.message} (${OURS})` })),
   ];
-}
-
-/** What is built in yields to what the model publishes: which fields go together is then said by its table alone. */
-function rulesOf({ id, inputSchema }: CatalogModel, families: Families): readonly FamilyRule[] {
-  const { rules = [], areRulesBuiltIn = false } = families.of(id) ?? {};
-  const isTabled = areRulesBuiltIn && combinationTable(inputSchema) !== null;
-  return isTabled ? rules.filter(({ kind }) => kind === "max_sum") : rules;
 }
 
 /** The fields that a choice is between. */

@@ -1,6 +1,8 @@
+import type { Family, FamilyRule } from "../families/index.ts";
 import { BY_DEFAULT } from "../plan/catalog-port.ts";
 import type { CatalogModel, FieldProblem, JsonSchema } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
+import { isSchema } from "../plan/schema/schema.ts";
 import { shown } from "./validate/explain.ts";
 import { includes, presetOf, ruleFieldsOf } from "./validate/family-rules.ts";
 
@@ -58,6 +60,13 @@ function readTable(description: string): CombinationTable | null {
   return { rows, unread, isWhole: !unread.some((line) => /^\(\d+\)/.test(line)) };
 }
 
+/** Rules that are built in yield to what the model publishes: which fields go together is then said by its table alone. */
+export function applicableRules(schema: JsonSchema, family: Family | null): readonly FamilyRule[] {
+  const { rules = [], areRulesBuiltIn = false } = family ?? {};
+  const isTabled = areRulesBuiltIn && combinationTable(schema) !== null;
+  return isTabled ? rules.filter(({ kind }) => kind === "max_sum") : rules;
+}
+
 const ROW = /^\(\d+\) *requires:([^;]*)(?:; *must omit:([^;]*))?(?:; *accepts (.*))?$/;
 const NAME = /^\w[\w.-]*$/;
 
@@ -109,19 +118,15 @@ export function combinationProblems(
   input: Json,
   uncertain: Uncertain,
 ): readonly FieldProblem[] {
-  const table = combinationTable(inputSchema);
-  if (table === null || !table.isWhole || table.rows.length === 0) return [];
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
-  const given = new Given(inputSchema, input as Fields, uncertain);
-  const missed = table.rows.map((row) => ({ row, misses: given.missesOf(row) }));
-  if (missed.some(({ misses }) => misses.length === 0)) return [];
-  const nearest = missed.sort((a, b) => a.misses.length - b.misses.length).slice(0, NEAREST);
+  const missed = missedRows(inputSchema, input, uncertain);
+  if (missed.length === 0) return [];
+  const nearest = missed.slice(0, NEAREST);
   // What the author wrote is reported before what he left out.
   const first = nearest[0]!.misses.find(({ isGiven }) => isGiven) ?? nearest[0]!.misses[0]!;
   const rows = nearest.map(({ row, misses }) => `${numberOf(row)} ${misses.map(({ what }) => what).join(" and ")}`);
-  const count = table.rows.length === 1 ? "the one combination" : `any of the ${table.rows.length} combinations`;
+  const count = missed.length === 1 ? "the one combination" : `any of the ${missed.length} combinations`;
   const bare = new Given(inputSchema, input as Fields, uncertain, () => undefined);
-  const isByDefault = table.rows.some((row) => bare.missesOf(row).length === 0);
+  const isByDefault = missed.some(({ row }) => bare.missesOf(row).length === 0);
   return [
     {
       code: isByDefault ? BY_DEFAULT : "combination-table",
@@ -130,6 +135,26 @@ export function combinationProblems(
       ...(first.allowed !== undefined && { allowed: first.allowed }),
     },
   ];
+}
+
+/** A row that an input does not fulfil, with all that keeps it from holding. */
+interface MissedRow {
+  readonly row: Combination;
+  readonly misses: readonly Miss[];
+}
+
+/** All rows of a schema's table, the nearest first, where an input fulfils none of them; else nothing. */
+export function missedRows(
+  schema: JsonSchema,
+  input: unknown,
+  uncertain: Uncertain = { pending: [], free: new Set() },
+): readonly MissedRow[] {
+  const table = combinationTable(schema);
+  if (table === null || !table.isWhole || !isSchema(input)) return [];
+  const given = new Given(schema, input as Fields, uncertain);
+  const missed = table.rows.map((row) => ({ row, misses: given.missesOf(row) }));
+  if (missed.some(({ misses }) => misses.length === 0)) return [];
+  return missed.sort((a, b) => a.misses.length - b.misses.length);
 }
 
 const numberOf = ({ text }: Combination) => text.slice(0, text.indexOf(")") + 1);

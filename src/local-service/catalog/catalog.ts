@@ -1,27 +1,29 @@
-import type { Families, Family, FamilyRule } from "../../core/families/index.ts";
+import { applicableRules, combinationTable, missedRows } from "../../core/catalog/combination-table.ts";
+import { compile } from "../../core/catalog/validate/ajv.ts";
+import { familyProblems } from "../../core/catalog/validate/family-rules.ts";
+import type { Families, Family } from "../../core/families/index.ts";
+import { TookTooLong } from "../../core/kit/time-limit.ts";
 import type { ChatModel } from "../chat/models.ts";
 import { type FieldProblem, notFound, problem, refuse } from "../http/refusal.ts";
+import { isRecord } from "../json.ts";
 import type { VoiceProfile } from "../render/contract.ts";
 import type { Store } from "../store/store.ts";
 import type { Owner } from "../store/tables.ts";
-import { compileSchema } from "../validate/ajv.ts";
-import { combinationCheck, type FamilyCheck, familyCheck } from "../validate/family-rules.ts";
 import { toProblems } from "../validate/problems.ts";
-import { TookTooLong, withinTime } from "../validate/time-limit.ts";
 import { BUILT_IN_MODELS } from "./builtin/index.ts";
 import type { Offered } from "./load.ts";
 import type { JsonSchema, Modality, ModelDefinition, StockVoice } from "./model.ts";
 
-/** Validates an input and fills its defaults in place. */
-export type InputCheck = (input: unknown) => readonly FieldProblem[];
+type InputCheck = (input: Readonly<Record<string, unknown>>) => readonly FieldProblem[];
 
 /** A model with its compiled schema. */
 export interface CompiledModel extends ModelDefinition {
+  /** Validates an input and fills its defaults in place. */
   readonly check: InputCheck;
   /** Rules of the model's family that its schema does not state; applied before defaults are filled. */
-  readonly checkFamily: FamilyCheck;
+  readonly checkFamily: InputCheck;
   /** The model's table of accepted field combinations; applied before defaults are filled. */
-  readonly checkCombination: FamilyCheck;
+  readonly checkCombination: InputCheck;
   /** Set when the schema does not compile; requests for the model are then refused as unsupported, with this reason. */
   readonly defect: string | null;
   /** Which part of its table cannot be read; null when all of it is. */
@@ -30,23 +32,19 @@ export interface CompiledModel extends ModelDefinition {
 
 type Checks = Pick<CompiledModel, "check" | "checkFamily" | "checkCombination" | "notice" | "defect">;
 
-/** Built-in rules yield to a table that the model publishes: only their sums remain. */
-function applicableRules({ rules, areRulesBuiltIn }: Family, hasTable: boolean): readonly FamilyRule[] {
-  return hasTable && areRulesBuiltIn ? rules.filter((rule) => rule.kind === "max_sum") : rules;
-}
-
 function prepareCheck({ entry }: ModelDefinition, family: Family | null): Checks {
   try {
-    const { validate, isLinear } = compileSchema(entry.input_schema);
-    const now: InputCheck = (input) => (validate(input) ? [] : toProblems(validate.errors ?? [], "input"));
-    const check: InputCheck = isLinear ? now : (input) => checkInTime(() => now(input));
-    const table = combinationCheck(entry.input_schema);
-    const rules = family === null ? [] : applicableRules(family, table !== null);
+    const schema = isRecord(entry.input_schema) ? entry.input_schema : {};
+    const rules = applicableRules(schema, family);
+    const unread = combinationTable(schema)?.unread ?? [];
     return {
-      check,
-      checkFamily: familyCheck(entry.input_schema, rules),
-      checkCombination: table?.check ?? (() => []),
-      notice: table && table.unread.length > 0 ? unreadRows(entry.id, table.unread) : null,
+      check: checkOf(entry.input_schema),
+      checkFamily: (input) =>
+        familyProblems(schema, input, rules).map(({ field, message, code, allowed }) =>
+          problem(field, message, code, allowed),
+        ),
+      checkCombination: (input) => combinationProblems(schema, input),
+      notice: unread.length > 0 ? unreadRows(entry.id, unread) : null,
       defect: null,
     };
   } catch (error) {
@@ -56,20 +54,53 @@ function prepareCheck({ entry }: ModelDefinition, family: Family | null): Checks
   }
 }
 
+/** What keeps an input from the row of its model's table that is nearest; nothing where a row holds. */
+function combinationProblems(schema: JsonSchema, input: Readonly<Record<string, unknown>>): readonly FieldProblem[] {
+  const [nearest] = missedRows(schema, input);
+  const found = (nearest?.misses ?? []).map(({ name, allowed, isGiven }) => {
+    const what = allowed ? `must be ${allowed.join(" or ")}` : isGiven ? "must be omitted" : "is required";
+    return problem(`input.${name}`, `${what} in this combination`, "combination", allowed);
+  });
+  return found.reverse();
+}
+
 function unreadRows(id: string, lines: readonly string[]): string {
   return `The table of field combinations of ${id} has ${lines.length} unreadable line(s): ${lines[0]!.slice(0, 200)}`;
 }
 
-/** Limit of processor time, in milliseconds, for validating by a schema without a linear bound; see `withinTime`. */
+/** Limit of processor time, in milliseconds, for validating by a schema without a linear bound. */
 const MAX_CHECK_MS = 100;
 
-function checkInTime(check: () => readonly FieldProblem[]): readonly FieldProblem[] {
-  try {
-    return withinTime(MAX_CHECK_MS, check);
-  } catch (error) {
-    if (!(error instanceof TookTooLong)) throw error;
-    return [problem("input", "takes too long to check against the schema of this model", "deadline")];
-  }
+/** Services of one process have the built-in catalog in common. */
+const compiledBefore = new WeakMap<JsonSchema, InputCheck>();
+
+/** Compiles an untrusted schema. @throws Error when it does not compile */
+function checkOf(schema: JsonSchema): InputCheck {
+  const known = compiledBefore.get(schema);
+  if (known !== undefined) return known;
+  const own = isRecord(schema) ? { ...(prepared(schema) as JsonSchema), $id: "showrunner:input" } : schema;
+  const validate = compile(own, { useDefaults: true, maxCheckMs: MAX_CHECK_MS });
+  const check: InputCheck = (input) => {
+    try {
+      return toProblems(validate(input), "input");
+    } catch (error) {
+      if (!(error instanceof TookTooLong)) throw error;
+      return [problem("input", "takes too long to check against the schema of this model", "deadline")];
+    }
+  };
+  if (isRecord(schema)) compiledBefore.set(schema, check);
+  return check;
+}
+
+/** A copy without `mapping` of a discriminator, which the validator does not support. */
+function prepared(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(prepared);
+  if (!isRecord(node)) return node;
+  const entries = Object.entries(node).map(([key, value]) => {
+    if (key !== "discriminator" || !isRecord(value)) return [key, prepared(value)];
+    return [key, { propertyName: value["propertyName"] }];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** Never throws: a schema that does not compile disables this one model. */

@@ -1,9 +1,9 @@
+import { includes } from "../../core/catalog/validate/family-rules.ts";
 import type { Family, FamilyCondition, FamilyPrice } from "../../core/families/index.ts";
 import { isRecord } from "../json.ts";
 import { micros } from "../money.ts";
 import { customShotsMs } from "../render/size.ts";
 import type { JobKind } from "../store/rows.ts";
-import { isAmong } from "../validate/family-rules.ts";
 import { secondsBegun } from "./builtin/video.ts";
 import { type CatalogEntry, type JsonSchema, type ModelDefinition, STOCK_VOICES, type Work } from "./model.ts";
 
@@ -149,7 +149,7 @@ function unitsOf(per: FamilyPrice["per"], work: Work): number {
 function applies(when: FamilyCondition | undefined, { input }: Work): boolean {
   if (when === undefined) return true;
   const value = input[when.field] ?? null;
-  return when.is === undefined ? value !== null : isAmong(value, when.is);
+  return when.is === undefined ? value !== null : includes(when.is, value);
 }
 
 /** How many times as large an upscaler makes its source; a film that is changed otherwise keeps its size. */

@@ -3,8 +3,8 @@ import http from "node:http";
 import https from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { proxyForNode } from "../../core/kit/proxy-route.ts";
+import { hostOf, reachOf } from "../../core/network/address-guard.ts";
 import type { ErrorCode } from "../http/refusal.ts";
-import { type Destination, type DestinationRules, findDestination, type Resolve } from "./destination.ts";
 
 /** The outcome of one POST to an external server. */
 export type Outcome =
@@ -138,7 +138,7 @@ export function post(
     const { request, Agent } = isHttps ? https : http;
     const proxyEnv = proxyForNode(url);
     if (proxyEnv === null && destination.is === "unresolved") return resolve({ is: "unreachable" });
-    const host = url.hostname.replace(/^\[|\]$/g, "");
+    const host = hostOf(url);
     const sending = request(url, {
       method: "POST",
       headers: { ...message.headers, "Content-Length": message.body.byteLength },
@@ -168,6 +168,59 @@ export function post(
     });
     sending.end(message.body);
   });
+}
+
+interface ResolvedAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** Resolves a host to all its addresses. Rejects when there is none. */
+export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
+
+/** Addresses that are allowed besides public ones. */
+interface DestinationRules {
+  readonly allowLoopback: boolean;
+  /** The service's own port, refused so that the service cannot call itself. */
+  ownPort(): number;
+}
+
+/** The pinned destination of a POST: the connection uses these addresses without resolving the name again. */
+type Destination =
+  | { readonly is: "open"; readonly url: URL; readonly to: readonly [ResolvedAddress, ...ResolvedAddress[]] }
+  | { readonly is: "blocked" }
+  | { readonly is: "unresolved"; readonly url: URL };
+
+const BLOCKED: Destination = { is: "blocked" };
+
+function portOf(url: URL): number {
+  if (url.port !== "") return Number(url.port);
+  return url.protocol === "https:" ? 443 : 80;
+}
+
+function mayReach(url: URL, { address }: ResolvedAddress, rules: DestinationRules): boolean {
+  const reach = reachOf(address);
+  if (reach !== "loopback") return reach === "public";
+  return rules.allowLoopback && portOf(url) !== rules.ownPort();
+}
+
+async function addressesOf(url: URL, resolve: Resolve): Promise<readonly ResolvedAddress[]> {
+  const host = hostOf(url);
+  const family = isIP(host);
+  return family === 0 ? resolve(host) : [{ address: host, family }];
+}
+
+/** Checks a URL when it is about to be used. One forbidden address among a host's addresses refuses it. */
+async function findDestination(text: string, resolve: Resolve, rules: DestinationRules): Promise<Destination> {
+  if (!URL.canParse(text)) return BLOCKED;
+  const url = new URL(text);
+  if (url.protocol !== "http:" && url.protocol !== "https:") return BLOCKED;
+  const found = await addressesOf(url, resolve).catch(() => []);
+  const [first, ...others] = found;
+  if (!first) return { is: "unresolved", url };
+  return found.every((address) => mayReach(url, address, rules))
+    ? { is: "open", url, to: [first, ...others] }
+    : BLOCKED;
 }
 
 /** The only egress of the service: every POST to an address that a caller named goes through here. */

@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import type { Resolve } from "../../../src/local-service/outbound/destination.ts";
 import {
   codeOf,
   createOutbound,
   failureOf,
   type OutboundOptions,
   type Outcome,
+  type Resolve,
 } from "../../../src/local-service/outbound/outbound.ts";
 import { receiver } from "../support/receiver.ts";
 

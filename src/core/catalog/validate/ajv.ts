@@ -1,30 +1,10 @@
 import { createRequire } from "node:module";
-import { createContext, Script } from "node:vm";
 import type { SchemaValidateFunction } from "ajv";
 import type { Ajv2020, ErrorObject } from "ajv/dist/2020.js";
 import type { FormatsPlugin } from "ajv-formats";
+import { TookTooLong, withinTime } from "../../kit/time-limit.ts";
+import { isSchema } from "../../plan/schema/schema.ts";
 import { type Matcher, readPattern } from "./pattern.ts";
-
-const sandbox: { work: () => unknown } = { work: () => undefined };
-let watched: { readonly context: object; readonly script: Script } | null = null;
-
-/** Does synchronous work for so long at most, also when it hangs in a regular expression. Null when time was up. */
-export function within<T>(ms: number, work: () => T): { readonly value: T } | null {
-  watched ??= { context: createContext(sandbox), script: new Script("work()") };
-  let done: { readonly value: T } | null = null;
-  sandbox.work = () => {
-    done = { value: work() };
-  };
-  try {
-    watched.script.runInContext(watched.context, { timeout: ms });
-    return done;
-  } catch (error) {
-    if ((error as { readonly code?: unknown } | null)?.code === "ERR_SCRIPT_EXECUTION_TIMEOUT") return null;
-    throw error;
-  } finally {
-    sandbox.work = () => undefined;
-  }
-}
 
 export type { ErrorObject };
 export type Validate = (data: unknown) => readonly ErrorObject[];
@@ -44,10 +24,11 @@ const ANNOTATIONS = [
 
 // Loaded at the first use: commands that plan nothing should not wait for it.
 const load = createRequire(import.meta.url);
-const instances = new Map<boolean, Ajv2020>();
+const instances = new Map<string, Ajv2020>();
 
-function ajvWith(discriminator: boolean): Ajv2020 {
-  const known = instances.get(discriminator);
+function ajvWith(options: { readonly discriminator: boolean; readonly useDefaults: boolean }): Ajv2020 {
+  const key = JSON.stringify(options);
+  const known = instances.get(key);
   if (known !== undefined) return known;
   const { Ajv2020: Ajv } = load("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
   const { default: addFormats } = load("ajv-formats") as { readonly default: FormatsPlugin };
@@ -55,7 +36,7 @@ function ajvWith(discriminator: boolean): Ajv2020 {
     allErrors: true,
     verbose: true,
     strict: false,
-    discriminator,
+    ...options,
     unicodeRegExp: false,
     // Those that are left are many or recursive.
     inlineRefs: false,
@@ -69,14 +50,15 @@ function ajvWith(discriminator: boolean): Ajv2020 {
   ajv.addFormat("url", (text) => URL.canParse(text) && /^(https?|ftp):$/.test(new URL(text).protocol));
   for (const keyword of ANNOTATIONS) ajv.addKeyword(keyword);
   ajv.addKeyword({ keyword: "max_total_duration_ms", type: "array", errors: true, validate: totalDuration });
-  instances.set(discriminator, ajv);
+  // The package's own compares every pair of items.
+  ajv.removeKeyword("uniqueItems");
+  ajv.addKeyword({ keyword: "uniqueItems", type: "array", errors: true, validate: uniqueItems });
+  instances.set(key, ajv);
   return ajv;
 }
 
 /** Longest that compiling a schema may take, in milliseconds; its size bounds it to a second on an idle machine. */
 const MAX_COMPILE_MS = 30_000;
-/** Longest that one check may take, in milliseconds, where a schema's form does not bound it. */
-const MAX_CHECK_MS = 1000;
 
 /** Patterns of the schema compiled last that the linear engine does not take. */
 let slowPatterns = 0;
@@ -90,30 +72,62 @@ const pattern = Object.assign(
   { code: "pattern" },
 );
 
-/** Compiles a schema that has been through `prepareSchema`. Throws when it cannot be compiled, in time. */
-export function compile(schema: object): Validate {
-  slowPatterns = 0;
-  const { value: validate } =
-    within(MAX_COMPILE_MS, () => compileEither(schema)) ?? tooSlow("compiling it", MAX_COMPILE_MS);
-  const now: Validate = (data) => (validate(data) ? [] : (validate.errors ?? []));
-  const isLinear = slowPatterns === 0 && !/"\$(dynamicR|r)ef":/.test(JSON.stringify(schema));
-  return isLinear
-    ? now
-    : (data) => (within(MAX_CHECK_MS, () => now(data)) ?? tooSlow("checking an input against it", MAX_CHECK_MS)).value;
+export interface CompileOptions {
+  /** Whether a check fills the schema's defaults into the input. Default: false. */
+  readonly useDefaults?: boolean;
+  /** Longest that one check may take, in milliseconds, where a schema's form does not bound it. Default: 1000. */
+  readonly maxCheckMs?: number;
 }
 
-function tooSlow(what: string, ms: number): never {
-  throw new Error(`${what} takes more than ${ms} ms`);
+/**
+ * Compiles a schema without a discriminator's mapping; one that refers to itself needs an `$id`. Throws when it cannot be
+ * compiled, in time; a check that takes too long throws {@link TookTooLong}.
+ */
+export function compile(schema: object, { useDefaults = false, maxCheckMs = 1000 }: CompileOptions = {}): Validate {
+  slowPatterns = 0;
+  const validate = inTime("compiling it", MAX_COMPILE_MS, () => compileEither(schema, useDefaults));
+  const now: Validate = (data) => (validate(data) ? [] : (validate.errors ?? []));
+  const isLinear = slowPatterns === 0 && !/"\$(dynamicR|r)ef":/.test(JSON.stringify(schema));
+  return isLinear ? now : (data) => inTime("checking an input against it", maxCheckMs, () => now(data));
+}
+
+function inTime<T>(what: string, ms: number, work: () => T): T {
+  try {
+    return withinTime(ms, work);
+  } catch (error) {
+    throw error instanceof TookTooLong ? new TookTooLong(`${what} ${error.message}`) : error;
+  }
 }
 
 /** The discriminator gives better messages, but asks more of a schema than JSON Schema does. */
-function compileEither(schema: object) {
+function compileEither(schema: object, useDefaults: boolean) {
   try {
-    return ajvWith(true).compile(schema);
+    return ajvWith({ discriminator: true, useDefaults }).compile(schema);
   } catch {
-    return ajvWith(false).compile(schema);
+    return ajvWith({ discriminator: false, useDefaults }).compile(schema);
   }
 }
+
+/** JSON with its names in order. */
+function ordered(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    isSchema(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
+  );
+}
+
+const uniqueItems: SchemaValidateFunction = (wanted: unknown, items: readonly unknown[]): boolean => {
+  const first = new Map<string, number>();
+  const i = items.findIndex((item, index) => {
+    const text = ordered(item);
+    if (first.has(text)) return true;
+    first.set(text, index);
+    return false;
+  });
+  if (wanted !== true || i < 0) return true;
+  const params = { i, j: first.get(ordered(items[i])) };
+  uniqueItems.errors = [{ keyword: "uniqueItems", message: "has the same item twice", params }];
+  return false;
+};
 
 /** The shots of a list sum up; a shot that does not say its length has the default one. */
 const totalDuration: SchemaValidateFunction = (limit: unknown, list: unknown, parent): boolean => {

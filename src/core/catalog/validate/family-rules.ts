@@ -1,4 +1,4 @@
-import { type FamilyCondition, type FamilyRule, OURS } from "../../families/index.ts";
+import type { FamilyCondition, FamilyRule } from "../../families/index.ts";
 import type { FieldProblem, JsonSchema } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { applicable, isSchema, itemSchemas, suggestedValues } from "../../plan/schema/schema.ts";
@@ -8,10 +8,14 @@ type Fields = { readonly [name: string]: Json };
 
 /**
  * What the rules of a model's family say of an input. A rule counts only where the schema has every field that it names,
- * so that it never asks for what the model does not take. The local service reads the same rules with code of its own.
+ * so that it never asks for what the model does not take. The planner and the local service judge by this.
  */
-export function familyProblems(schema: JsonSchema, input: Json, rules: readonly FamilyRule[]): readonly FieldProblem[] {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
+export function familyProblems(
+  schema: JsonSchema,
+  input: unknown,
+  rules: readonly FamilyRule[],
+): readonly FieldProblem[] {
+  if (!isSchema(input)) return [];
   const judge = new Judge(schema, input as Fields);
   return rules.flatMap((rule) => judge.problems(rule));
 }
@@ -39,11 +43,17 @@ class Judge {
     const say = (code: string, name: string, what: string): FieldProblem => ({
       code,
       field: `input.${name}`,
-      message: `${what}: ${rule.message} (${OURS})`,
+      message: `${what}: ${rule.message}`,
     });
+    const among = (name: string) => {
+      const accepted = acceptedOf(this.#fields.of(name));
+      return accepted === null ? {} : { allowed: accepted.map(String) };
+    };
     switch (rule.kind) {
       case "requires":
-        return rule.fields.filter((name) => !this.#has(name)).map((name) => say("required", name, "is required"));
+        return rule.fields
+          .filter((name) => !this.#has(name))
+          .map((name) => ({ ...say("required", name, "is required"), ...among(name) }));
       case "forbids":
         return rule.fields
           .filter((name) => this.#isGiven(name))

@@ -1,6 +1,6 @@
+import { TookTooLong, withinTime } from "../../../core/kit/time-limit.ts";
 import { invalid, problem } from "../../http/refusal.ts";
 import { randomFrom } from "../../render/random.ts";
-import { TookTooLong, withinTime } from "../../validate/time-limit.ts";
 import type { ChatMessage, ChatRequest, ChatTool } from "../request.ts";
 import { jsonAnswer, type SimulatedText, wordsOf } from "./json-answer.ts";
 import { describedShape, type SchemaNode, schemaInText, withoutJson } from "./json-text.ts";

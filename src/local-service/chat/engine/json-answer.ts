@@ -1,9 +1,9 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formatsPlugin from "ajv-formats";
 import { generateSync, type JsonSchema } from "json-schema-faker";
+import { TookTooLong, withinTime } from "../../../core/kit/time-limit.ts";
 import { isRecord } from "../../json.ts";
 import type { Random } from "../../render/random.ts";
-import { TookTooLong, withinTime } from "../../validate/time-limit.ts";
 import type { SchemaNode } from "./json-text.ts";
 
 /** Keywords that identify the document or dialect; local references do not need them. */
