@@ -1,7 +1,9 @@
 import {
   type Comment,
+  foresee,
   type InboxEntry,
   type JournalStore,
+  loadRun,
   offered,
   openDecisions,
   outputsOf,
@@ -14,7 +16,7 @@ import {
   traitsOf,
 } from "../../../internal.ts";
 import { kindOfType } from "../../served/index.ts";
-import type { RunCache } from "../runs/run-cache.ts";
+import { type RunCache, RunMemo } from "../runs/run-cache.ts";
 import type { CommentView } from "../views/step-view.ts";
 import { cut, cutJson } from "../views/truncate.ts";
 import { FILE_MS, fileUrl, refOf } from "./review-link.ts";
@@ -71,19 +73,11 @@ export interface Shared {
 const MOST_RUNS = 500;
 const MOST_KNOWN = 5000;
 
-interface Known {
-  readonly seq: number;
-  readonly createdAt: number;
-  readonly period: number;
-  readonly shared: readonly Shared[];
-}
-
 /** What links show. All that a link may see or touch is found here and nowhere else. */
 export class SharedDecisions {
   readonly #journal: JournalStore;
   readonly #cache: RunCache;
-  /** By link and run; of a run that did not move since, nothing is read again. */
-  readonly #known = new Map<string, Known>();
+  readonly #known = new RunMemo<readonly Shared[]>(MOST_KNOWN);
 
   constructor({ journal, cache }: { readonly journal: JournalStore; readonly cache: RunCache }) {
     this.#journal = journal;
@@ -96,7 +90,10 @@ export class SharedDecisions {
     for (const row of await runsOf(this.#journal, link.scope)) {
       const shared = await this.#ofRun(row, link, now);
       const isOpen = shared.some(({ view }) => view.status === "waiting");
-      found.push(...(isOpen ? await decidedMeanwhile(this.#journal, row, link, shared) : shared));
+      // What was said of a run that no process has taken in yet counts.
+      const inbox = isOpen ? await this.#journal.inbox(row.runId) : [];
+      if (inbox.length === 0) found.push(...shared);
+      else found.push(...decisionsOf(foresee(await loadRun(this.#journal, row.runId), inbox), link, now, inbox));
     }
     return found;
   }
@@ -111,22 +108,14 @@ export class SharedDecisions {
     return null;
   }
 
-  async #ofRun(row: RunRow, link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
-    const { runId, lastSeq: seq, createdAt } = row;
-    const period = Math.floor(now / FILE_MS);
-    const key = `${link.id} ${runId}`;
-    const known = this.#known.get(key);
-    if (known?.seq === seq && known.createdAt === createdAt && known.period === period) return known.shared;
-    // A run that cannot be read hides no other.
-    const shared = await this.#cache.upTo(row).then(
-      ({ view }) => decisionsOf(view.state, link, now),
-      () => [],
-    );
-    this.#known.delete(key);
-    this.#known.set(key, { seq, createdAt, period, shared });
-    const oldest = this.#known.keys().next();
-    if (this.#known.size > MOST_KNOWN && oldest.done !== true) this.#known.delete(oldest.value);
-    return shared;
+  /** Addresses of files change with the period. A run that cannot be read hides no other. */
+  #ofRun(row: RunRow, link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
+    const find = () =>
+      this.#cache.upTo(row).then(
+        ({ view }) => decisionsOf(view.state, link, now),
+        () => [],
+      );
+    return this.#known.get(row, find, { of: link.id, more: Math.floor(now / FILE_MS) });
   }
 }
 
@@ -137,7 +126,13 @@ async function runsOf(journal: JournalStore, { tags, runId }: ReviewScope): Prom
   return isOurs ? [row] : [];
 }
 
-function decisionsOf(state: RunState, link: ReviewLinkRow, now: number): readonly Shared[] {
+/** `inbox`: what the state holds already, and the run does not yet. */
+function decisionsOf(
+  state: RunState,
+  link: ReviewLinkRow,
+  now: number,
+  inbox: readonly InboxEntry[] = [],
+): readonly Shared[] {
   const open = new Set(openDecisions(state).map(({ step }) => step));
   return state.planned.plan.steps.flatMap((plan): readonly Shared[] => {
     const { decision, subject } = traitsOf(plan);
@@ -160,7 +155,7 @@ function decisionsOf(state: RunState, link: ReviewLinkRow, now: number): readonl
       pick: decision.choose && pick >= 0 ? pick : null,
       note: isByLink ? approval.note : null,
       name: isByLink ? approval.by!.name : null,
-      decidedAt: approval === null ? null : finishedAt,
+      decidedAt: approval === null ? null : (finishedAt ?? decidedIn(inbox, plan.path)),
       comments: commentsOf(step.comments ?? [], link, shown),
     };
     return [{ runId: state.runId, step: plan.path, view, shown, files: shown.flatMap(({ file }) => file ?? []) }];
@@ -209,29 +204,8 @@ function takesOf(state: RunState, decision: Decision, position: number, { link, 
   });
 }
 
-/** With what was said of a run that no process has taken in yet. */
-async function decidedMeanwhile(
-  journal: JournalStore,
-  { runId }: RunRow,
-  link: ReviewLinkRow,
-  shared: readonly Shared[],
-): Promise<readonly Shared[]> {
-  const inbox = await journal.inbox(runId);
-  return shared.map((one) => {
-    const own = inbox.filter(({ message }) => "step" in message && message.step === one.step);
-    const said = own.flatMap(({ message }) => (message.type === "comment" ? [message.comment] : []));
-    const comments = [...one.view.comments, ...commentsOf(said, link, one.shown)];
-    return { ...one, view: { ...one.view, comments, ...verdictOf(own, one.view, link) } };
-  });
-}
-
-/** The last word on a decision that waits; empty without one. */
-function verdictOf(own: readonly InboxEntry[], view: SharedDecision, link: ReviewLinkRow): Partial<SharedDecision> {
-  const last = own.findLast(({ message: { type } }) => type === "approve" || type === "reject");
-  if (view.status !== "waiting" || (last?.message.type !== "approve" && last?.message.type !== "reject")) return {};
-  const { note, by } = last.message;
-  const isByLink = by?.link === link.id;
-  const pick = last.message.type === "approve" && view.choose ? (last.message.pick ?? null) : null;
-  const status = last.message.type === "approve" ? "approved" : "rejected";
-  return { status, pick, note: isByLink ? (note ?? null) : null, name: isByLink ? by.name : null, decidedAt: last.at };
+function decidedIn(inbox: readonly InboxEntry[], path: string): number | null {
+  const isVerdict = ({ message: one }: InboxEntry) =>
+    (one.type === "approve" || one.type === "reject") && one.step === path;
+  return inbox.findLast(isVerdict)?.at ?? null;
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   type JournalStore,
   type RunRow,
@@ -147,17 +148,8 @@ async function progressOf(journal: JournalStore, runId: string) {
   return rows.map(({ step, fraction, estimatedCompletionAt }) => ({ step, fraction, dueAt: estimatedCompletionAt }));
 }
 
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    if (signal.aborted) return done();
-    const timer = setTimeout(end, ms);
-    function end() {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      done();
-    }
-    signal.addEventListener("abort", end, { once: true });
-  });
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {});
 }
 
 const RUN_POLL_MS = 1000;

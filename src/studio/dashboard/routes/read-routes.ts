@@ -12,7 +12,7 @@ import { openEventStream, sendStreamHead } from "../http/answer.ts";
 import type { Call, Route } from "../http/route.ts";
 import { runPatch, watchList, watchRun } from "../live/run-watch.ts";
 import type { DashboardContext } from "../options.ts";
-import type { KnownRun, RunCache } from "../runs/run-cache.ts";
+import { type KnownRun, type RunCache, RunMemo } from "../runs/run-cache.ts";
 import { isBilled } from "../views/run-costs.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
 import { type RunSummary, summaryView, unreadable } from "../views/run-head.ts";
@@ -35,10 +35,7 @@ const MOST_SUMMARIES = 2000;
 export class RunList {
   readonly #journal: JournalStore;
   readonly #cache: RunCache;
-  readonly #summaries = new Map<
-    string,
-    { readonly seq: number; readonly createdAt: number; readonly status: string; readonly summary: RunSummary }
-  >();
+  readonly #summaries = new RunMemo<RunSummary>(MOST_SUMMARIES);
 
   constructor(journal: JournalStore, cache: RunCache) {
     this.#journal = journal;
@@ -51,23 +48,12 @@ export class RunList {
     const all = (await this.#journal.runs({ search: query.search })).map((row) => statusNow(row, now));
     const requested = all.filter(({ status }) => query.status === null || status === query.status);
     const rows: RunSummary[] = [];
-    for (const row of requested.slice(0, Math.min(query.limit, MOST_ROWS))) rows.push(await this.#summary(row));
+    for (const row of requested.slice(0, Math.min(query.limit, MOST_ROWS)))
+      rows.push(await this.#summaries.get(row, () => this.#read(row), { more: row.status }));
     const byStatus: Record<string, number> = {};
     for (const { status } of all) byStatus[status] = (byStatus[status] ?? 0) + 1;
     // By status all that the search finds, whatever is chosen of them.
     return { rows, matching: requested.length, byStatus };
-  }
-
-  async #summary(row: RunRow): Promise<RunSummary> {
-    const { runId, lastSeq: seq, createdAt, status } = row;
-    const known = this.#summaries.get(runId);
-    if (known?.seq === seq && known.createdAt === createdAt && known.status === status) return known.summary;
-    const summary = await this.#read(row);
-    this.#summaries.delete(runId);
-    this.#summaries.set(runId, { seq, createdAt, status, summary });
-    const oldest = this.#summaries.keys().next();
-    if (this.#summaries.size > MOST_SUMMARIES && oldest.done !== true) this.#summaries.delete(oldest.value);
-    return summary;
   }
 
   /** A run that cannot be read is listed as what its row says, and does not hide the others. */

@@ -1,27 +1,15 @@
+import { EventEmitter, once } from "node:events";
 import type { RunHandle } from "../../../internal.ts";
 
 /** Runs that this dashboard drives, and what went wrong with those that it drove. */
 export class Drivers {
   readonly #driven = new Set<string>();
   readonly #errors = new Map<string, string>();
-
-  readonly #listeners = new Set<(runId: string) => void>();
+  readonly #changes = new EventEmitter().setMaxListeners(0);
 
   /** Settles when this dashboard begins or ends driving the run, or the signal aborts. */
-  changed(runId: string, signal: AbortSignal): Promise<void> {
-    return new Promise((done) => {
-      const end = () => {
-        this.#listeners.delete(listener);
-        signal.removeEventListener("abort", end);
-        done();
-      };
-      const listener = (changed: string) => {
-        if (changed === runId) end();
-      };
-      this.#listeners.add(listener);
-      signal.addEventListener("abort", end, { once: true });
-      if (signal.aborted) end();
-    });
+  async changed(runId: string, signal: AbortSignal): Promise<void> {
+    await once(this.#changes, nameOf(runId), { signal }).catch(() => {});
   }
 
   isDriving(runId: string): boolean {
@@ -54,6 +42,9 @@ export class Drivers {
   }
 
   #tell(runId: string): void {
-    for (const listener of [...this.#listeners]) listener(runId);
+    this.#changes.emit(nameOf(runId));
   }
 }
+
+/** A run may have the name of an event that means something by itself. */
+const nameOf = (runId: string) => `run ${runId}`;

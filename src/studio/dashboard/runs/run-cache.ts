@@ -21,6 +21,34 @@ export interface KnownRun extends KnownView {
   readonly row: RunRow;
 }
 
+/** What was found of runs, each until its run moves; of so many, those that were found last. */
+export class RunMemo<T> {
+  readonly #most: number;
+  readonly #known = new Map<string, { readonly mark: string; readonly found: T }>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** `of`: what is found of the run; `more`: what it depends on besides the run's events. */
+  async get(
+    { runId, createdAt, lastSeq }: RunRow,
+    find: () => Promise<T>,
+    { of = "", more = "" }: { readonly of?: string; readonly more?: string | number } = {},
+  ): Promise<T> {
+    const key = `${of} ${runId}`;
+    const mark = `${createdAt} ${lastSeq} ${more}`;
+    const known = this.#known.get(key);
+    if (known?.mark === mark) return known.found;
+    const found = await find();
+    this.#known.delete(key);
+    this.#known.set(key, { mark, found });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > this.#most) this.#known.delete(oldest!);
+    return found;
+  }
+}
+
 const MOST_VIEWS = 40;
 
 /** Views of runs, brought up to date by reading only the events that came since. */

@@ -9,6 +9,7 @@ import {
 } from "../../../internal.ts";
 import { tagList } from "../views/run-head.ts";
 import { cut } from "../views/truncate.ts";
+import { RunMemo } from "./run-cache.ts";
 
 export interface QueueQuery {
   readonly search: string;
@@ -19,14 +20,12 @@ export interface QueueQuery {
 }
 
 const MOST_ITEMS = 1000;
+const MOST_KNOWN = 20_000;
 
 /** What waits for a person in all runs of a journal; a run that did not move since is not read again. */
 export class WaitingDecisions {
   readonly #journal: JournalStore;
-  readonly #known = new Map<
-    string,
-    { readonly seq: number; readonly createdAt: number; readonly open: readonly OpenDecision[] }
-  >();
+  readonly #known = new RunMemo<readonly OpenDecision[]>(MOST_KNOWN);
 
   constructor(journal: JournalStore) {
     this.#journal = journal;
@@ -39,7 +38,8 @@ export class WaitingDecisions {
     const found = [];
     for (const row of rows) {
       const { runId, title, pipeline, tags } = row;
-      const open = await this.#open(row);
+      // A run that cannot be read hides no other.
+      const open = await this.#known.get(row, () => loadRun(this.#journal, runId).then(openDecisions, () => []));
       const said = open.length > 0 ? await this.#decided(runId) : null;
       for (const { step, message, ...one } of open) {
         if (said?.has(step)) continue;
@@ -47,7 +47,6 @@ export class WaitingDecisions {
         found.push({ run: runId, title, pipeline, tags: tagList(tags), step, message: asks, ...one });
       }
     }
-    this.#forget(rows);
     const items = found
       .filter((one) => query.pipeline === null || one.pipeline === query.pipeline)
       .filter((one) => query.tag === null || one.tags.includes(query.tag))
@@ -65,29 +64,12 @@ export class WaitingDecisions {
     return row === null ? [] : [row];
   }
 
-  async #open(row: RunRow): Promise<readonly OpenDecision[]> {
-    const { runId, lastSeq: seq, createdAt } = row;
-    const known = this.#known.get(runId);
-    if (known?.seq === seq && known.createdAt === createdAt) return known.open;
-    // A run that cannot be read hides no other.
-    const open = await loadRun(this.#journal, runId).then(openDecisions, () => []);
-    this.#known.set(runId, { seq, createdAt, open });
-    return open;
-  }
-
   /** Steps that somebody has decided on, which no process has taken in yet. */
   async #decided(runId: string): Promise<ReadonlySet<string>> {
     const inbox = await this.#journal.inbox(runId);
     return new Set(
       inbox.flatMap(({ message: one }) => (one.type === "approve" || one.type === "reject" ? [one.step] : [])),
     );
-  }
-
-  /** Keeps no more than the runs that are there and not over. */
-  #forget(rows: readonly RunRow[]): void {
-    if (this.#known.size <= 2 * rows.length + 1000) return;
-    const there = new Set(rows.map(({ runId }) => runId));
-    for (const runId of this.#known.keys()) if (!there.has(runId)) this.#known.delete(runId);
   }
 }
 

@@ -18,7 +18,8 @@ interface Tally {
 }
 
 const ended: ReadonlySet<StepPhase> = new Set(["succeeded", "partial", "skipped", "cancelled", "waiting"]);
-const doneOf: Partial<Readonly<Record<StepPhase, keyof StepCounts>>> = {
+/** Of a step's phase, and of its status; any other is active. */
+const countedAs: Partial<Readonly<Record<StepPhase | "running", keyof StepCounts>>> = {
   succeeded: "done",
   partial: "done",
   failed: "failed",
@@ -26,6 +27,16 @@ const doneOf: Partial<Readonly<Record<StepPhase, keyof StepCounts>>> = {
   cancelled: "skipped",
   waiting: "waiting",
 };
+
+/** How many steps are where, by numbers of them in each phase. */
+export function countSteps(phases: Iterable<readonly [StepPhase | "running", number]>): StepCounts {
+  const counts = { total: 0, done: 0, active: 0, waiting: 0, failed: 0, skipped: 0 };
+  for (const [phase, number] of phases) {
+    counts.total += number;
+    counts[countedAs[phase] ?? "active"] += number;
+  }
+  return counts;
+}
 
 /** The steps of a large run counted by group and by what they do; an event changes the counts of its step. */
 export class RunGroups {
@@ -97,10 +108,6 @@ export class RunGroups {
   }
 
   counts(): StepCounts {
-    const counts = { total: this.#phases.size, done: 0, active: 0, waiting: 0, failed: 0, skipped: 0 };
-    for (const { phases } of this.#groups.values()) {
-      for (const [phase, number] of phases) counts[doneOf[phase] ?? "active"] += number;
-    }
-    return counts;
+    return countSteps([...this.#groups.values()].flatMap(({ phases }) => [...phases]));
   }
 }

@@ -1,6 +1,7 @@
-import { listedTags, missing, type RunRow, type RunState, runSummary, type StepState } from "../../../internal.ts";
+import { listedTags, missing, type RunRow, type RunState, runSummary } from "../../../internal.ts";
 import type { StepCounts } from "./groups.ts";
 import type { MediaView } from "./media-view.ts";
+import { countSteps } from "./run-groups.ts";
 import { mediaOf } from "./step-view.ts";
 import { cut } from "./truncate.ts";
 
@@ -13,7 +14,7 @@ export type RunSummary = ReturnType<typeof summaryView>;
 export function summaryView(
   state: RunState,
   row: Pick<RunRow, "updatedAt" | "status">,
-  counts: StepCounts = countSteps(state),
+  counts: StepCounts = countSteps(state.planned.plan.steps.map(({ path }) => [state.steps[path]!.status, 1])),
 ) {
   // Another process may have written since the row was read: then a process drives it.
   const isInterrupted = row.status === "interrupted" && !isResting(state);
@@ -59,7 +60,7 @@ export function unreadable(
     pause: null,
     message: cut(why, 500),
     next: null,
-    counts: { total: 0, done: 0, active: 0, waiting: 0, failed: 0, skipped: 0 },
+    counts: countSteps([]),
     tookMs: 0,
     covers: [],
   };
@@ -102,24 +103,6 @@ export function runHead(state: RunState, { row, driveError, drivenHere, counts }
     driveError,
     drivenHere,
   };
-}
-
-const countedAs: Readonly<Record<StepState["status"], Exclude<keyof StepCounts, "total">>> = {
-  waiting: "waiting",
-  running: "active",
-  unresolved: "active",
-  succeeded: "done",
-  partial: "done",
-  failed: "failed",
-  skipped: "skipped",
-  cancelled: "skipped",
-};
-
-function countSteps(state: RunState): StepCounts {
-  const { steps } = state.planned.plan;
-  const counts = { total: steps.length, done: 0, active: 0, waiting: 0, failed: 0, skipped: 0 };
-  for (const { path } of steps) counts[countedAs[state.steps[path]!.status]] += 1;
-  return counts;
 }
 
 /** What the pipeline returns first, then what came last; pictures and films only. */
