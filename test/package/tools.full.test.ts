@@ -1,11 +1,12 @@
 /** Both packages as people install and bundle them. Says so where the registry is out of reach, and fails. */
-import { execFile, execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { execFile, execFileSync, spawn } from "node:child_process";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { install, type PackageName, type Packed, packages } from "./support/packed.ts";
+import { testNeeding } from "../support/absence.ts";
+import { install, npm, type PackageName, type Packed, packages } from "./support/packed.ts";
 import { writeInto } from "./support/project.ts";
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 900_000 });
@@ -68,9 +69,18 @@ function reached(installing: () => void): void {
 }
 
 async function ran(cwd: string, program: string, ...args: readonly string[]): Promise<string> {
+  return endOf({ cwd }, program, ...args);
+}
+
+async function endOf(
+  { cwd, uid, env: own }: { readonly cwd: string; readonly uid?: number; readonly env?: NodeJS.ProcessEnv },
+  program: string,
+  ...args: readonly string[]
+): Promise<string> {
   const PATH = [dirname(process.execPath), process.env.PATH].join(":");
-  const env = { ...process.env, PATH, NEXT_TELEMETRY_DISABLED: "1", YARN_ENABLE_TELEMETRY: "0" };
-  const done = promisify(execFile)(program, args, { cwd, env, maxBuffer: 1e8 });
+  const env = own ?? { ...process.env, PATH, NEXT_TELEMETRY_DISABLED: "1", YARN_ENABLE_TELEMETRY: "0" };
+  const user = uid === undefined ? {} : { uid, gid: uid };
+  const done = promisify(execFile)(program, args, { cwd, env, ...user, maxBuffer: 1e8 });
   const { stdout, stderr } = await done.catch((error: { stdout: string; stderr: string }) => error);
   return stdout + stderr;
 }
@@ -85,6 +95,9 @@ function projectOf(files: Readonly<Record<string, string>> = {}): string {
   return folder;
 }
 
+const RUN = ["--local", "--id", "a", "--budget", "1", "-i", "subject=a kite", "--json"] as const;
+const SUCCEEDED = /"status": ?"succeeded"/;
+
 describe("the command line runs a pipeline when it was installed by", () => {
   const yarn = ["node", "@yarnpkg/cli-dist/bin/yarn.js"] as const;
   test.each([
@@ -97,10 +110,8 @@ describe("the command line runs a pipeline when it was installed by", () => {
     const manager = join(tools, "node_modules", file);
     const [program, ...before] = node === "" ? [manager] : [process.execPath, manager];
     const installed = await ran(folder, program!, ...before, "install");
-    const args = ["run", "film.js", "--local", "--id", "a", "--budget", "1", "-i", "subject=a kite", "--json"];
-    expect(await ran(folder, program!, ...before, ...start, "showrunner", ...args), installed).toMatch(
-      /"status": ?"succeeded"/,
-    );
+    const made = await ran(folder, program!, ...before, ...start, "showrunner", "run", "film.js", ...RUN);
+    expect(made, installed).toMatch(SUCCEEDED);
     rmSync(dirname(folder), { recursive: true, force: true });
   });
 
@@ -108,6 +119,50 @@ describe("the command line runs a pipeline when it was installed by", () => {
     const bun = join(tools, "node_modules/bun/bin/bun.exe");
     const program = join(import.meta.dirname, "../../bin/showrunner.js");
     expect(await ran(tools, bun, program, "runs")).toMatch(/runs under Node; this is Bun .*\nNext: bunx showrunner/);
+  });
+});
+
+describe("the command line runs a pipeline", () => {
+  test("of a workspace, from its folder and from the root", async () => {
+    const root = dirname(projectOf());
+    writeInto(root, { "package.json": '{ "private": true, "workspaces": ["my films"] }' });
+    reached(() => install(root));
+    const command = ["showrunner", "run", "film.js", ...RUN] as const;
+    expect(await ran(root, "npx", "--workspace", "films", ...command)).toMatch(SUCCEEDED);
+    expect(await ran(join(root, "my films"), "npx", "showrunner", "show", "a", "--json")).toMatch(SUCCEEDED);
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  test.each(["22.19.0", "24", "26"])("under Node %s", async (version) => {
+    const folder = projectOf();
+    reached(() => install(folder));
+    const other = mkdtempSync(join(tmpdir(), "showrunner-node-"));
+    writeInto(other, { "package.json": '{ "private": true }' });
+    reached(() => npm(other, "install", "--no-audit", "--no-fund", `node@${version}`));
+    const node = join(other, "node_modules/node/bin/node");
+    expect(await ran(folder, node, "--version")).toMatch(new RegExp(`^v${version}\\b`));
+    const bin = "node_modules/showrunner/bin/showrunner.js";
+    expect(await ran(folder, node, bin, "run", "film.js", ...RUN)).toMatch(SUCCEEDED);
+    for (const made of [dirname(folder), other]) rmSync(made, { recursive: true, force: true });
+  });
+
+  testNeeding(
+    process.getuid?.() === 0
+      ? null
+      : { what: "another user to run as", cure: "run the tests as root", isOptional: true },
+  )("as a user without a name and a home, where one folder can be written", async () => {
+    const folder = projectOf();
+    reached(() => install(folder));
+    const data = join(dirname(folder), "data");
+    const uid = 12_345;
+    mkdirSync(data);
+    chownSync(data, uid, uid);
+    chmodSync(dirname(folder), 0o755);
+    const env = { PATH: dirname(process.execPath), TMPDIR: "/nowhere", NODE_OPTIONS: "--max-old-space-size=384" };
+    const bin = join(folder, "node_modules/showrunner/bin/showrunner.js");
+    const made = await endOf({ cwd: data, uid, env }, process.execPath, bin, "run", join(folder, "film.js"), ...RUN);
+    expect(made).toMatch(SUCCEEDED);
+    rmSync(dirname(folder), { recursive: true, force: true });
   });
 });
 
@@ -144,5 +199,27 @@ describe("the handler answers in an app that was built by", () => {
 
   test("Next", async () => {
     expect(await ran(app, "npx", "next", "build")).toContain("/api/[...path]");
+    const server = spawn("npx", ["next", "start", "--port", "0"], {
+      cwd: app,
+      stdio: ["ignore", "pipe", "inherit"],
+      detached: true,
+    });
+    try {
+      const url = await new Promise<string>((resolve, reject) => {
+        let printed = "";
+        server.stdout.on("data", (text) => {
+          printed += text;
+          const [found] = /http:\/\/localhost:\d+/.exec(printed) ?? [];
+          if (found !== undefined) resolve(found);
+        });
+        server.on("close", () => reject(new Error(printed)));
+      });
+      const headers = { "content-type": "application/json" };
+      const body = JSON.stringify({ input: { subject: "a kite" } });
+      const answer = await fetch(`${url}/api/poster/quote`, { method: "POST", headers, body });
+      expect([answer.status, await answer.json()]).toMatchObject([200, { maximumUsd: "0.02" }]);
+    } finally {
+      process.kill(-server.pid!, "SIGTERM");
+    }
   });
 });

@@ -1,3 +1,4 @@
+import { homedir } from "node:os";
 import { ShowrunnerError } from "./errors.ts";
 import { installCommand } from "./own-version.ts";
 
@@ -19,10 +20,20 @@ export class LocalServiceMissingError extends ShowrunnerError {
 
 /** Loads the package of the local service when it is first needed, so that an install can do without its libraries. */
 export async function loadLocalService(): Promise<typeof import("showrunner-local")> {
+  ensureHome();
   try {
     return await import("showrunner-local");
   } catch (error) {
     throw isMissing(error) ? new LocalServiceMissingError(error) : error;
+  }
+}
+
+/** The library that draws looks for fonts below the user's home, and a container's user may have none. */
+function ensureHome(): void {
+  try {
+    homedir();
+  } catch {
+    process.env["HOME"] = "/";
   }
 }
 
