@@ -172,6 +172,7 @@ export const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>
     "npx showrunner marks out/boat/film.signed.mp4": "that package and a certificate; test/core/marks/c2pa",
   },
   "docs/postgres.md": { "*": "a database server; test/cli/postgres.long.test.ts" },
+  "docs/support.md": { docker: "Docker; test/package/tools.full.test.ts has such a user and such a folder" },
   "docs/in-your-server.md": { "*": "test/package/in-your-server.full.test.ts runs what they prepare" },
   "docs/scaling.md": {
     "*": "a database server or Restate; test/cli/postgres.long.test.ts, test/cli/restate.full.test.ts",
