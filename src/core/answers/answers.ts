@@ -1,4 +1,4 @@
-/** Who answered: the service in its own envelope, somebody without it, or nobody. */
+/** Who answered: the service with its envelope, someone without it, or nobody. */
 export type AnswerSource = "with envelope" | "without envelope" | "no answer";
 
 interface AnswerText {
@@ -11,8 +11,8 @@ const noEnvelope = (text: string): AnswerText => ({ source: "without envelope", 
 const noResponse = (text: string): AnswerText => ({ source: "no answer", text });
 
 /**
- * Every way in which one request can end without success, as far as the difference matters. "Envelope" is the service's
- * own error body; without one, somebody between here and the service may have answered.
+ * Every way in which a request can fail, as far as the difference matters. "Envelope" is the service's error body; an
+ * answer without one may come from a proxy.
  */
 export const answers = {
   "400": envelope("400"),
@@ -53,7 +53,7 @@ export const answers = {
 
 export type Answer = keyof typeof answers;
 
-/** What a run asks of the service. */
+/** The kinds of requests that a run sends. */
 export const requestKinds = {
   submit: "submit of a job",
   chat: "chat request",
@@ -69,7 +69,7 @@ export const requestKinds = {
 
 export type RequestKind = keyof typeof requestKinds;
 
-/** Whether an earlier send of the same key may have made the job already. Requests that pay nothing have no re-sends. */
+/** Whether an earlier send of the same key may have created the job. Free requests have no re-sends. */
 export type SentBefore = "first send" | "re-send";
 
 /** The five things that an answer can mean. */
@@ -86,16 +86,16 @@ export type Meaning = keyof typeof meanings;
 /** Why a run pauses after an answer. */
 export type AnswerPause = "funds" | "unanswered" | "unresolved" | "unreachable" | "misdirected" | "credentials";
 
-/** What an answer leads to: for the job (or chat, or output) that the request was for, its hold, its step and its run. */
+/** What follows from an answer: for the job, chat or output that was requested, its hold, its step and its run. */
 export interface Verdict {
   readonly meaning: Meaning;
   readonly job: string;
-  /** `unchanged`: as it was before the request, also where there was none. */
+  /** `unchanged` also covers a request that had no hold. */
   readonly hold: "unchanged" | "released" | "unconfirmed";
   readonly step: "continues" | "failed" | "unresolved";
-  /** Null: it continues. */
+  /** Null: the run continues. */
   readonly pause: AnswerPause | null;
-  /** True: tried again after growing delays; the run pauses only once `giveUpAfterMs` have passed. */
+  /** True: retried after growing delays; the run pauses only after `giveUpAfterMs`. */
   readonly retried: boolean;
 }
 
@@ -114,7 +114,7 @@ const sameKey = "attempt and key unchanged";
 
 /** Every verdict by its name in the table. */
 export const verdicts = {
-  // Of a submit.
+  // Submits.
   refused: { ...unchanged, meaning: "definite", job: "refused: none was created", hold: "released", step: "failed" },
   "media renewed": { ...unchanged, meaning: "definite", job: "sent again under its key, with renewed media" },
   unfunded: {
@@ -143,7 +143,7 @@ export const verdicts = {
     pause: "unresolved",
     job: "may exist; sent again under its key on every resume, or adopted by a person",
   },
-  // Of a chat request, which has no key.
+  // Chat requests, which have no key.
   "chat refused": { ...unchanged, meaning: "definite", job: "failed, at no cost", hold: "released", step: "failed" },
   "chat unfunded": {
     ...unchanged,
@@ -172,7 +172,7 @@ export const verdicts = {
     retried: false,
     job: "may have been charged; sent again on resume",
   },
-  // Of what costs nothing.
+  // Free requests.
   retried: { ...retried, job: "as it was" },
   "retried, misdirected": { ...misdirected, job: "as it was" },
   "key refused": { ...refusesCaller, job: "as it was" },

@@ -4,7 +4,9 @@ type Column = { readonly [A in Answer]: VerdictName };
 type ByVerdict = { readonly [V in VerdictName]?: readonly Answer[] };
 type Listed<T extends ByVerdict> = NonNullable<T[keyof T & VerdictName]>[number];
 
-/** A column by its verdicts. An answer that none of them lists does not compile; one that two list throws. */
+/**
+ * Builds a column from its verdicts. An answer missing from all of them does not compile; one in two of them throws.
+ */
 function column<const T extends ByVerdict>(
   byVerdict: T & ([Exclude<Answer, Listed<T>>] extends [never] ? unknown : { missing: Exclude<Answer, Listed<T>> }),
 ): Column {
@@ -16,16 +18,16 @@ function column<const T extends ByVerdict>(
   return read;
 }
 
-/** The service is busy with it, or not well. */
+/** The service is busy or unwell. */
 const unwell = ["409 retryable", "409", "4xx retryable", "503", "5xx"] as const;
-/** The same, or what its own requests hold of the balance comes back. */
+/** As `unwell`, or the balance is short only until other requests release their holds. */
 const busy = ["402 retryable", ...unwell] as const;
 const retryableWithoutEnvelope = ["no envelope 407", "no envelope 408", "no envelope 429", "no envelope 5xx"] as const;
 const notTheService = ["3xx", "2xx no JSON", "2xx other", "no envelope 4xx", "no envelope 511"] as const;
 const neverLeft = ["dns", "refused", "network", "tls", "proxy", "connect timeout", "unsent"] as const;
 const leftUnanswered = ["lost", "timeout"] as const;
 
-/** Answers of one meaning wherever nothing is paid. */
+/** Answers that mean the same for all free requests. */
 const free = column({
   "step failed": ["400", "400 media", "404", "410", "422", "4xx"],
   "key refused": ["401", "403"],
@@ -34,7 +36,7 @@ const free = column({
   "retried, misdirected": notTheService,
 });
 
-/** A column in which even the service's refusal of the request fails no step. */
+/** A column in which not even a refusal by the service fails the step. */
 function neverFailsStep(word: VerdictName): Column {
   return { ...free, "400": word, "400 media": word, "402": word, "404": word, "410": word, "422": word, "4xx": word };
 }
@@ -51,7 +53,7 @@ const firstSubmit = column({
   "not sent": neverLeft,
 });
 
-/** A job may exist already: no refusal proves that it does not. */
+/** The job may already exist; no refusal proves otherwise. */
 const resubmit = column({
   unresolved: ["400", "404", "410", "422", "409", "4xx"],
   "media renewed": ["400 media"],
@@ -71,7 +73,7 @@ const resubmit = column({
   "open, misdirected": notTheService,
 });
 
-/** The submit that needs the upload has not been sent. */
+/** The submit that needs the upload has not been sent yet. */
 const firstUpload = column({
   refused: ["400", "400 media", "404", "410", "422", "4xx"],
   "out of scope": ["401", "403"],
@@ -99,8 +101,8 @@ const chat = column({
 });
 
 /**
- * Only the media server's own refusals, which have no envelope, end the wish for a copy; and only until the next resume.
- * Redirects were followed: one that is left leads nowhere.
+ * Only the media server's own refusals, which have no envelope, end the attempt to copy, and only until the next
+ * resume. Redirects were followed; one that remains leads nowhere.
  */
 const download: Column = {
   ...neverFailsStep("no copy"),
@@ -109,7 +111,9 @@ const download: Column = {
   "no envelope 511": "retried",
 };
 
-/** What every answer to every request means: one verdict for each kind of request, answer, and first send or re-send. */
+/**
+ * What each answer to each kind of request means, for first sends and re-sends. `docs/guarantees.md` shows the table.
+ */
 export const answerTable: { readonly [K in RequestKind]: { readonly [S in SentBefore]?: Column } } = {
   submit: { "first send": firstSubmit, "re-send": resubmit },
   chat: { "first send": chat },
@@ -123,7 +127,7 @@ export const answerTable: { readonly [K in RequestKind]: { readonly [S in SentBe
   download: { "first send": download },
 };
 
-/** The verdict of one cell. Requests that pay nothing know no re-send. */
+/** Looks up one cell. Free requests have no re-sends. */
 export function verdictOf(kind: RequestKind, answer: Answer, before: SentBefore = "first send"): VerdictName {
   const column = answerTable[kind][before] ?? answerTable[kind]["first send"];
   return column![answer];

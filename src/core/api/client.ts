@@ -28,19 +28,22 @@ import { createPacer, type PaceSnapshot } from "./pace/pacer.ts";
 import { type StreamFrame, type StreamOptions, streamJob } from "./stream/stream.ts";
 import { telemetry } from "./telemetry.ts";
 
-/** Everything the v3 service offers to one key. */
+/** The v3 API as one key sees it. */
 export interface Client extends JobsApi, CatalogApi, AccountApi {
-  /** Without a trailing slash. */
+  /** The service's v3 address, without a trailing slash. */
   readonly baseUrl: string;
-  /** The part of the key before the colon; `token` for a token. No secret. */
+  /** The part of the key before the colon, or `token` for a token. Not a secret. */
   readonly keyId: string;
-  /** The deployment's brand, where it was given. */
+  /** The `brand` option; null if it was not given. */
   readonly brand: string | null;
 
   submit(request: SubmitRequest, options?: SubmitOptions): Promise<SubmitAck>;
   stream(jobId: string, options?: StreamOptions): AsyncIterable<StreamFrame>;
   follow(jobId: string, options?: FollowOptions): AsyncIterable<FollowEvent>;
-  /** One read of a job by the schedule of `follow`, and when the next one is due: for whoever keeps no process meanwhile. */
+  /**
+   * Polls a job once on the schedule that `follow` uses and returns when the next poll is due. For callers that keep no
+   * process running in between.
+   */
   poll(jobId: string, options: PollOptions): Promise<Polled>;
 
   upload(source: UploadSource, options?: UploadOptions): Promise<UploadHandle>;
@@ -50,25 +53,33 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
   readonly drains: DrainsApi;
   chat(request: ChatRequest, options?: CallOptions): Promise<ChatCompletion>;
   chatStream(request: ChatRequest, options?: CallOptions): AsyncIterable<ChatChunk>;
-  /** Any endpoint below the base, its answer as it comes: for what has no method here. */
+  /**
+   * Sends a request to any endpoint below the base URL and returns the answer unparsed. Use it for endpoints that have
+   * no method here.
+   */
   request(request: RawRequest, options?: CallOptions): Promise<RawAnswer>;
 
   /**
-   * Says that a webhook for this job came: whoever follows it by webhook reads it now. Use `createWebhookHandler` with
-   * this client, or call it from a receiver of your own once the signature was checked.
+   * Reports that a webhook for this job arrived; any follow that waits for webhooks then reads the job.
+   * `createWebhookHandler` calls it for you. In a receiver of your own, call it after checking the signature.
    */
   notify(jobId: string): void;
-  /** Declares that webhooks will reach this client, so that `auto` waits for them. `notify` does so, too. */
+  /**
+   * Declares that webhooks will reach this client, so that the strategy `auto` waits for them. `notify` does this too.
+   */
   expectWebhooks(): void;
 
-  /** Milliseconds that the service's clock is ahead of this machine's, from its last Date header. */
+  /** Milliseconds that the service's clock is ahead of this machine's, estimated from its Date headers. */
   clockOffsetMs(): number;
   pace(): PaceSnapshot;
-  /** Ends open connections. Calls under way fail with ConnectionError. */
+  /** Closes all connections. Calls in progress fail with ConnectionError. */
   close(): Promise<void>;
 }
 
-/** A client of one key at one service. All its requests pass one pacer, so make one client a key and share it. */
+/**
+ * Creates a client for one key at one service. One pacer limits all its requests, so create one client per key and
+ * share it.
+ */
 export function createClient(options: ClientOptions): Client {
   const settings = settingsOf(options);
   const transport = createTransport(createAddressGuard(settings.base), options.dispatcher as Dispatcher | undefined);

@@ -1,26 +1,22 @@
-/** A timer that can be cancelled. Cancelling twice, or after it fired, does nothing. */
+/** A timer that can be cancelled. `cancel` is safe to call twice, or after the timer fired. */
 export interface Timer {
   cancel(): void;
 }
 
 /**
- * Time as a port. Everything in the client that waits or reads the time does so through one of these, so that tests
- * hold time by hand and a process that is closing knows every timer it owns.
+ * Time as a port. Everything in the client that waits or reads the time uses one, so that tests control time and a
+ * closing process knows all its timers.
  */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
-  /**
-   * Calls `fire` once after `delayMs` milliseconds. A `background` timer does not keep the process alive; use it for
-   * background upkeep.
-   */
+  /** Calls `fire` once after `delayMs` milliseconds. A `background` timer does not keep the process alive. */
   setTimer(delayMs: number, fire: () => void, options?: { readonly background?: boolean }): Timer;
 }
 
-/** Longest delay that one platform timer can take; a longer one fires at once, so it is cut in pieces. */
+/** The longest delay of a platform timer, which fires a longer one at once. Longer delays are split. */
 const longestTimerMs = 2_147_483_647;
 
-/** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimer(delayMs, fire, options) {
@@ -55,13 +51,13 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** A signal that aborts when the caller's does or when time is up, and says which it was. */
+/** A signal that aborts when the caller's signal does or when the time limit passes, and that tells which it was. */
 export interface Deadline {
   readonly signal: AbortSignal;
   readonly timedOut: () => boolean;
-  /** Restarts the time limit, for answers that arrive in pieces. */
+  /** Restarts the time limit; for answers that arrive in pieces. */
   extend(): void;
-  /** Takes timer and listener back; call it when the work ended. */
+  /** Removes the timer and the listener. Call it when the work is over. */
   release(): void;
 }
 
@@ -73,7 +69,7 @@ export function startDeadline(clock: Clock, timeoutMs: number, parent?: AbortSig
     controller.abort(new Error(`nothing came within ${timeoutMs} ms`));
   };
   const follow = () => controller.abort(parent?.reason);
-  // The socket it guards keeps the process alive; the timer need not.
+  // The socket that the timer guards already keeps the process alive.
   const arm = () => (Number.isFinite(timeoutMs) ? clock.setTimer(timeoutMs, expire, { background: true }) : null);
   let timer = arm();
   if (parent?.aborted) follow();

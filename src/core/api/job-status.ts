@@ -1,6 +1,6 @@
 import type { JobResult, JobStatus, JobStatusView, LogEvent, Output } from "./endpoints/jobs.ts";
 
-/** Where a status stands in a job's life. `unrecognised` is for members that this version does not know. */
+/** Where a status stands in a job's life. `unrecognised`: this version does not know it. */
 export type StatusClass = "open" | "completed" | "failed" | "unrecognised";
 
 export function classifyStatus(status: JobStatus): StatusClass {
@@ -19,7 +19,10 @@ export function classifyStatus(status: JobStatus): StatusClass {
 
 const soundsFinal = /CANCEL|EXPIRE|ABORT|TIMED_?OUT|REJECT|ERROR|FAIL|DELETE|DONE|SUCCE|COMPLET|FINISH|REFUND|BLOCK/;
 
-/** True when no later status can follow: unknown names are judged by their wording, since waiting without end is worse. */
+/**
+ * True if no later status can follow. Unknown statuses are judged by their wording, because waiting for ever would be
+ * worse.
+ */
 export function isTerminal(status: JobStatus): boolean {
   const kind = classifyStatus(status);
   return (
@@ -27,42 +30,42 @@ export function isTerminal(status: JobStatus): boolean {
   );
 }
 
-/** The same for a whole result, where a completion instant or an error also tells the end. */
+/** True if the job has ended. Besides the status, a completion time or an error decides. */
 export function isFinished(job: JobResult): boolean {
   if (isTerminal(job.status)) return true;
   return classifyStatus(job.status) === "unrecognised" && (job.completedAt !== null || job.error !== null);
 }
 
-/** Order of statuses in a job's life; a job never moves to a lower one. */
+/** Position of a status in a job's life. A job never moves to a lower one. */
 export function statusRank(status: JobStatus): number {
   if (status === "IN_QUEUE") return 0;
   return isTerminal(status) ? 2 : 1;
 }
 
-/** The outputs that a later job may take as input: a failed or expired one never feeds anything. */
+/** The outputs that another job may use as input: not failed, not expired. */
 export function usableOutputs(job: JobResult): readonly Output[] {
   return job.outputs.filter(
     (output) => output.status === "COMPLETED" && (output.assetId !== null || output.voiceId !== null),
   );
 }
 
-/** What was said of one job, so that nothing is said twice and no status moves back. */
+/** Remembers the updates of one job, so that none is reported twice and no status moves back. */
 export class SeenUpdates {
   #logs: Set<number> | null = null;
   #last: Pick<JobStatusView, "status" | "progress" | "estimatedCompletionAt"> | null = null;
 
-  /** A terminal status was seen. */
+  /** True once a terminal status was seen. */
   get isOver(): boolean {
     return this.#last !== null && isTerminal(this.#last.status);
   }
 
-  /** True for a log event that was not seen, in whatever order they come. */
+  /** Returns true for a log event that was not seen before. Order does not matter. */
   addLog({ id }: LogEvent): boolean {
     this.#logs ??= new Set();
     return this.#logs.size < this.#logs.add(id).size;
   }
 
-  /** True for a status that is neither a step back nor a repetition. */
+  /** Returns true for a status that is neither a step back nor a repetition. */
   addStatus({ status, progress, estimatedCompletionAt }: JobStatusView): boolean {
     const last = this.#last;
     if (last !== null) {

@@ -6,7 +6,7 @@ import type { PaceOptions } from "./pace/pacer.ts";
 import { createRedactor, type Logger, type Redactor, redactingLogger, silentLogger } from "./redactor.ts";
 import { type RetryOptions, type RetryPolicy, retryPolicy } from "./retry.ts";
 
-/** What undici's `ProxyAgent`, `Agent` and other dispatchers are, said without undici's types. */
+/** The interface of undici's `Agent`, `ProxyAgent` and other dispatchers, without undici's types. */
 export interface HttpDispatcher {
   dispatch(options: never, handler: never): boolean;
   compose(...interceptors: never[]): unknown;
@@ -16,40 +16,43 @@ export interface ClientOptions {
   /** The service's v3 address, with or without a trailing slash. */
   readonly baseUrl: string;
   /**
-   * `<key_id>:<secret>`, a key in one piece (`sk_hedra_…`), or an ephemeral token. A browser must only ever hold a token. Null: none is sent, for what some
-   * services show to everybody.
+   * `<key_id>:<secret>`, a single-part key (`sk_hedra_…`), or an ephemeral token. Give a browser only tokens. Null
+   * sends none, for services that need none.
    */
   readonly apiKey: string | null;
-  /** Form of the Authorization header: `Bearer …` or `Key …`. A token needs `bearer`. Default `bearer`. */
+  /** Scheme of the Authorization header: `Bearer …` or `Key …`. A token needs `bearer`. Default `bearer`. */
   readonly credentialForm?: "bearer" | "key" | undefined;
-  /** The deployment's name in its `X-<Brand>-…` headers. Default: taken from the headers found. */
+  /** The deployment's name in its `X-<Brand>-…` headers. Default: detected from the headers. */
   readonly brand?: string | undefined;
-  /** An undici dispatcher to send through, such as a proxy agent. It is not closed with the client. Default: own agents. */
+  /**
+   * An undici dispatcher to send through, such as a proxy agent. The client does not close it. Default: the client's
+   * own agents.
+   */
   readonly dispatcher?: HttpDispatcher | undefined;
-  /** Milliseconds for one send to be answered whole. Default 60 000. */
+  /** Milliseconds to wait for the complete answer to one send. Default 60 000. */
   readonly timeoutMs?: number | undefined;
-  /** The most bytes that a download may bring, by the kind that its server calls it. */
+  /** Maximum size of a download, by the content type that the server sends. */
   readonly downloadLimits?: DownloadLimits | undefined;
-  /** How often and how long a call is repeated whose failure passes. */
+  /** How often and for how long a failed call is retried. */
   readonly retry?: RetryOptions | undefined;
-  /** How many requests are sent, and how fast. */
+  /** How many requests are sent at once, and how fast. */
   readonly pace?: PaceOptions | undefined;
-  /** Default: the machine's own clock. */
+  /** Default: the machine's clock. */
   readonly clock?: Clock | undefined;
-  /** A number from 0 to below 1, for jitter. Default `Math.random`. */
+  /** Returns a number from 0 to below 1, for jitter. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
-  /** Default: silent. Secrets and the queries of presigned URLs never reach it. */
+  /** Default: no logging. Secrets and the queries of presigned URLs never reach the logger. */
   readonly logger?: Logger | undefined;
 }
 
 export interface Settings {
   readonly base: BaseUrl;
-  /** The header; null without a key. */
+  /** The Authorization header; null without a key. */
   readonly authorization: string | null;
-  /** The only reader of what the service says: headers, bodies and frames pass it first. */
+  /** Removes the credential from headers, bodies and frames before anything else reads them. */
   readonly redactor: Redactor;
   readonly keyId: string;
-  /** What to say of an answer with this status beyond what the service does: an address or a key of another API. */
+  /** Explains an answer by its status, for example when the address or key belongs to another API. */
   readonly hint: (status: number) => Hint | null;
   readonly brand: string | null;
   readonly timeoutMs: number;
@@ -60,7 +63,7 @@ export interface Settings {
   readonly logger: Logger;
 }
 
-/** The options with every default filled in; throws OptionError for what cannot work. */
+/** Fills in every default. Throws OptionError for an unusable value. */
 export function settingsOf(options: ClientOptions): Settings {
   const apiKey = options.apiKey?.trim() ?? "";
   const base = parseBaseUrl(options.baseUrl);
@@ -97,7 +100,7 @@ export function settingsOf(options: ClientOptions): Settings {
   };
 }
 
-/** More about an answer, and what to do next. */
+/** An explanation of an answer, and what to do next. */
 export interface Hint {
   readonly note: string;
   readonly next: string;
@@ -115,7 +118,7 @@ function addressHint({ href }: BaseUrl): Hint | null {
   return { note, next: `see whether the address lacks its end: ${href}/v3` };
 }
 
-/** The most that a download of each kind of media may bring, in bytes. */
+/** Maximum size of a download per kind of media, in bytes. */
 export interface DownloadLimits {
   /** Default 512 MiB. */
   readonly image?: number | undefined;
@@ -123,14 +126,14 @@ export interface DownloadLimits {
   readonly audio?: number | undefined;
   /** Default 8 GiB. */
   readonly video?: number | undefined;
-  /** Whatever is none of them: some stores give every file one type. Default 8 GiB. */
+  /** Limit for every other content type; some stores use one type for all files. Default 8 GiB. */
   readonly other?: number | undefined;
 }
 
 const MIB = 1024 ** 2;
 const DEFAULTS = { image: 512 * MIB, audio: 2048 * MIB, video: 8192 * MIB, other: 8192 * MIB } as const;
 
-/** What a download may bring by what its server says that it is. */
+/** The limit for a download with this content type. */
 export function downloadLimit(limits: DownloadLimits, contentType: string | null): number {
   const kind = (["image", "audio", "video"] as const).find((candidate) =>
     contentType?.toLowerCase().startsWith(`${candidate}/`),
@@ -138,7 +141,7 @@ export function downloadLimit(limits: DownloadLimits, contentType: string | null
   return limits[kind ?? "other"] ?? DEFAULTS[kind ?? "other"];
 }
 
-/** The v3 base, parsed once. */
+/** The v3 base URL, parsed once. */
 export interface BaseUrl {
   /** Without a trailing slash, such as `https://host/v3`. */
   readonly href: string;
@@ -146,8 +149,8 @@ export interface BaseUrl {
 }
 
 /**
- * Accepts the base with or without a trailing slash. Refuses a v2 base, because that API has another credential, another
- * wallet and other paths, and refuses URLs with a user, a query or a fragment.
+ * Parses the base URL, with or without a trailing slash. Throws for a v2 base, because that API has other credentials,
+ * another wallet and other paths, and for a URL with user information, a query or a fragment.
  */
 export function parseBaseUrl(input: string): BaseUrl {
   let url: URL;
@@ -172,8 +175,8 @@ export function parseBaseUrl(input: string): BaseUrl {
 }
 
 /**
- * Makes a URL of a path that the service named. Such paths already contain /v3, so they stand on the origin. Null for
- * what would lead to another origin: a credential has no business there.
+ * Resolves a path that the service returned. Such paths start with `/v3`, so they are relative to the origin. Null if
+ * the result has another origin, where the credential must not be sent.
  */
 export function resolveServicePath(base: BaseUrl, path: string): string | null {
   if (!URL.canParse(path, base.origin)) return null;
@@ -181,7 +184,7 @@ export function resolveServicePath(base: BaseUrl, path: string): string | null {
   return url.origin === base.origin ? url.href : null;
 }
 
-/** One path segment from a value that others chose. */
+/** Encodes an external value as one path segment. */
 export function segment(value: string): string {
   if (value === "" || value === "." || value === "..") {
     throw new OptionError(`"${value}" cannot be part of a request path; give the id as the service issued it.`);

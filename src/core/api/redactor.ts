@@ -2,15 +2,15 @@ import type { IncomingHttpHeaders } from "node:http";
 import { redactUrls } from "../kit/clean-text.ts";
 import { KnownSecrets, REDACTED } from "../kit/known-secrets.ts";
 
-/** Takes the client's own credential out of what others say, before anything else reads it. */
+/** Removes the client's credential from external data before anything else reads it. */
 export interface Redactor {
   text(said: string): string;
-  /** The value of a JSON text without the credential in any name or string; undefined where it is no JSON. */
+  /** Parses JSON without the credential in any name or string; undefined if it is not JSON. */
   json(said: string): unknown;
   headers(said: IncomingHttpHeaders): IncomingHttpHeaders;
 }
 
-/** Nothing that is meant to be read lies deeper. */
+/** Maximum depth; legitimate data is never nested deeper. */
 const MOST_DEPTH = 500;
 
 export function createRedactor(apiKey: string): Redactor {
@@ -20,14 +20,14 @@ export function createRedactor(apiKey: string): Redactor {
     text,
     json(answer) {
       const value = parseJson(answer);
-      // An escape may hide a letter from the search; everything else is found in the text as it came.
+      // Only an escape can hide the credential from a search of the raw text.
       return answer.includes("\\") || text(answer) !== answer ? withTexts(value, text) : value;
     },
     headers: (answer) => withTexts(answer, text) as IncomingHttpHeaders,
   };
 }
 
-/** The value of a JSON text, or undefined where it is none. */
+/** Parses JSON; undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -46,7 +46,7 @@ function withTexts(value: unknown, change: (text: string) => string, depth = MOS
   return Object.fromEntries(entries.map(([name, item]) => [change(name), withTexts(item, change, depth - 1)]));
 }
 
-/** Where the client writes what it does. The shape of pino and of most loggers: fields first, then the text. */
+/** Where the client logs. Same shape as pino and most loggers: fields first, then the message. */
 export interface Logger {
   debug(fields: Readonly<Record<string, unknown>>, message: string): void;
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
@@ -56,13 +56,12 @@ export interface Logger {
 
 const ignore = () => {};
 
-/** The default: says nothing. */
 export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-/** Nothing that the client logs lies deeper. */
+/** Maximum depth of logged data. */
 const MOST_LOGGED_DEPTH = 8;
 
-/** A logger that never sees the credential or a presigned query, whatever field or message holds it. */
+/** Wraps a logger so that no field or message contains the credential or a presigned query. */
 export function redactingLogger(logger: Logger, redactor: Redactor): Logger {
   const clean = (text: string) => redactUrls(redactor.text(text));
   const pass = (level: keyof Logger) => (fields: Readonly<Record<string, unknown>>, message: string) =>

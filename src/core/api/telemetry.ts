@@ -1,17 +1,16 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Attributes, Span } from "@opentelemetry/api";
 
-/** A span under way. */
 export interface OpenSpan {
   set(attributes: Attributes): void;
-  /** Ends the span; with an error, as failed. Only the error's code is recorded, since messages may name files. */
+  /** Ends the span, as failed if given an error. Records only the error's code, since messages may name files. */
   end(error?: unknown): void;
 }
 
-/** Spans for the steps of a job's life; does nothing where OpenTelemetry is not installed. */
+/** Creates spans for the stages of a job; does nothing if OpenTelemetry is not installed. */
 export interface Telemetry {
   open(name: SpanName, attributes: Attributes): Promise<OpenSpan>;
-  /** Runs the work within a span. */
+  /** Runs `work` inside a span. */
   span<T>(name: SpanName, attributes: Attributes, work: (span: OpenSpan) => Promise<T>): Promise<T>;
 }
 
@@ -21,7 +20,7 @@ type OpenTelemetry = typeof import("@opentelemetry/api");
 
 let loading: Promise<OpenTelemetry | null> | null = null;
 
-/** An optional peer: spans are recorded only if it is installed. */
+/** Loads the optional peer; null if it is not installed. */
 function loadApi(): Promise<OpenTelemetry | null> {
   loading ??= import("@opentelemetry/api").catch(() => null);
   return loading;
@@ -31,7 +30,7 @@ const noSpan: OpenSpan = { set: () => {}, end: () => {} };
 
 const ofRuns = new AsyncLocalStorage<true>();
 
-/** Requests of a run get no spans of their own: its journal has them, and they stand in the run's trace. */
+/** Runs `work` without a span per request: a run's journal has its requests, and they belong to the run's trace. */
 export function inRun<T>(work: () => T): T {
   return ofRuns.run(true, work);
 }

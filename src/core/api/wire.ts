@@ -1,22 +1,22 @@
 import { z } from "zod";
 
-/** What a field of the service's JSON is here; `Micros` at the end of a name makes micro-dollars of a decimal amount. */
+/** Fields by our names, with a schema each. A name ending in `Micros` converts a decimal amount to micro-dollars. */
 type Shape = Readonly<Record<string, z.ZodType>>;
 
-/** The names of a shape that the rule does not lead to, with those that the service has for them. */
+/** The service's names for fields whose name the rule does not give. */
 type WireNames<S extends Shape> = { readonly [K in keyof S]?: string };
 
 type Read<S extends Shape> = { readonly [K in keyof S]: z.output<S[K]> };
 
-/** Named by what it reads, so that declarations stay short. */
+/** A schema named by its result, to keep declarations short. */
 export interface Field<T> extends z.ZodType<T> {}
 
-/** Named by its shape, so that editors show the comments on its fields, also from the declarations of the package. */
+/** A schema named by its shape, so that editors show the comments on its fields. */
 export interface Wire<S extends Shape> extends z.ZodType<Read<S>> {}
 
 /**
- * Reads an object of the service under our names: `createdAt` is its `created_at`, `costMicros` its `cost`. Fields that
- * are not in the shape are left out.
+ * A schema that reads the service's object under our names: `createdAt` from `created_at`, `costMicros` from `cost`.
+ * Fields outside the shape are dropped.
  */
 export function wire<S extends Shape>(shape: S, named: WireNames<S> = {}): Wire<S> {
   const names = Object.keys(shape).map((name) => [name, named[name] ?? wireName(name)] as const);
@@ -31,23 +31,22 @@ export function wire<S extends Shape>(shape: S, named: WireNames<S> = {}): Wire<
 const wireName = (name: string) =>
   name.replace(/Micros$/, "").replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** One page of a list. `nextCursor` is null at the end. */
+/** One page of a list. `nextCursor` is null on the last page. */
 export interface Page<T> {
   readonly data: readonly T[];
   readonly nextCursor: string | null;
 }
 
-/** The list wrapper around items of one kind. */
 export const pageOf = <T>(item: z.ZodType<T>): z.ZodType<Page<T>> => wire({ data: z.array(item), nextCursor: text });
 
-/** A field that only describes: absent, null or of an unexpected type all read as null. */
+/** An informative field: absent, null or of the wrong type all read as null. */
 export const optional = <T extends z.ZodType>(schema: T): Field<z.output<T> | null> =>
   schema
     .nullish()
     .transform((value) => value ?? null)
     .catch(null);
 
-/** A field with a default that also stands in for null. */
+/** A field whose default also replaces null. */
 export const withDefault = <T extends z.ZodType>(schema: T, fallback: z.output<T>): Field<z.output<T>> =>
   schema.nullish().transform((value): z.output<T> => value ?? fallback);
 
@@ -56,9 +55,9 @@ export const listOf = <T extends z.ZodType>(item: T): Field<readonly z.output<T>
 export const arrayOf = <T extends z.ZodType>(item: T) => z.array(item) as Field<readonly z.output<T>[]>;
 
 /**
- * Micro-dollars of a decimal amount of dollars (1 USD = 1 000 000), exactly: the decimal digits are shifted instead of
- * multiplied, so 0.29 gives 290000. Digits beyond the sixth are rounded. Returns null for what is no finite amount or
- * does not fit a safe integer.
+ * Converts a decimal dollar amount to micro-dollars (1 USD = 1 000 000). Exact: it shifts the decimal digits instead of
+ * multiplying, so 0.29 gives 290000. Rounds after the sixth decimal. Null if the amount is not finite or exceeds a safe
+ * integer.
  */
 export function toMicros(amount: number | string): number | null {
   const [digits = "", exponent = "0"] = String(amount).trim().toLowerCase().split("e");
@@ -67,7 +66,7 @@ export function toMicros(amount: number | string): number | null {
   return Number.isSafeInteger(micros) ? micros + 0 : null;
 }
 
-/** A decimal amount of dollars as micro-dollars. Wrong amounts are errors: money is never guessed. */
+/** A decimal dollar amount as micro-dollars. An unreadable amount is an error: money is never guessed. */
 export const micros: Field<number> = z.union([z.number(), z.string()]).transform((amount, context) => {
   const value = toMicros(amount);
   if (value !== null) return value;
@@ -78,18 +77,18 @@ export const micros: Field<number> = z.union([z.number(), z.string()]).transform
 export const optionalMicros: Field<number | null> = micros.nullish().transform((value) => value ?? null);
 export const currency = withDefault(z.string(), "USD");
 
-/** A million dollars: above it no charge is believed, and sums of charges stay safe integers. */
+/** A million dollars. Higher charges are implausible, and sums below stay safe integers. */
 const MOST_MICROS = 1e12;
 
-/** What the service says that something costs. */
+/** A price or charge as the service reports it. */
 export interface Charge {
-  /** Micro-dollars; null until it is said, and where what is said cannot be. */
+  /** Micro-dollars; null if not reported yet, or implausible. */
   readonly costMicros: number | null;
-  /** As it was said, where that is no amount of US dollars from 0 to a million; else null. */
+  /** The reported value if it is not a dollar amount from 0 to a million; otherwise null. */
   readonly impossibleCost: string | null;
 }
 
-/** Never throws: one impossible amount must not make the rest of an answer unreadable. */
+/** Never throws: an implausible amount must not make the rest of an answer unreadable. */
 export function chargeOf({ cost, currency }: { readonly cost?: unknown; readonly currency: string }): Charge {
   if (cost === undefined || cost === null) return { costMicros: null, impossibleCost: null };
   const micros = typeof cost === "number" || typeof cost === "string" ? toMicros(cost) : null;
@@ -100,7 +99,7 @@ export function chargeOf({ cost, currency }: { readonly cost?: unknown; readonly
 
 export const anything = z.unknown().optional();
 
-// The same as `optional` for the most common kinds, but in one step: thousands of answers are read a minute.
+// Equivalent to `optional`, but in one step: thousands of answers are parsed per minute.
 export const text: Field<string | null> = anything.transform((value) => (typeof value === "string" ? value : null));
 export const number: Field<number | null> = anything.transform((value) =>
   typeof value === "number" && Number.isFinite(value) ? value : null,
@@ -109,6 +108,6 @@ export const record: Field<Readonly<Record<string, unknown>> | null> = anything.
   typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null,
 );
 
-/** One of the texts that this version knows, or another as it was sent. */
+/** One of the known strings, or an unknown one unchanged. */
 export const anyOf = <T extends string>() => z.string() as z.ZodType<string> as Field<T | (string & {})>;
 export const optionalAnyOf = <T extends string>() => text as z.ZodType as Field<T | (string & {}) | null>;

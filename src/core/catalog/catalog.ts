@@ -6,8 +6,8 @@ import { familyProblems } from "./validate/family-rules.ts";
 import { validateInput } from "./validate/validate.ts";
 
 /**
- * A catalog of these models. `otherIds` are known to exist, but nothing else is known of them; they serve suggestions.
- * `families` is what is known beyond the models' schemas: what is built in, unless said otherwise.
+ * Creates a catalog of these models. `otherIds` are known to exist and serve only for suggestions. `families`:
+ * knowledge beyond the schemas (default: built in).
  */
 export function catalogOf(
   models: readonly CatalogModel[],
@@ -29,12 +29,12 @@ export function catalogOf(
   };
 }
 
-/** The same models with other knowledge of their families: `readFamilies(file)`. */
+/** The same models with other family knowledge, from `readFamilies(file)`. */
 export function withFamilies(catalog: Catalog, families: Families): Catalog {
   return catalogOf(catalog.models(), catalog.ids(), families, catalog);
 }
 
-/** What the schema says comes first; what says the same of the same field is not repeated. */
+/** Problems by schema first, then by family rules; drops a rule's problem if the schema reports the same. */
 function checkAll(
   model: CatalogModel,
   input: Json,
@@ -59,7 +59,7 @@ function namesIn(allowed: readonly string[] = []): readonly string[] {
   return allowed.flatMap((names) => names.split(" and ")).map((name) => `input.${name}`);
 }
 
-/** What the service says of a model. */
+/** A model as the service returns it. */
 export interface ModelAnswer {
   readonly id: string;
   readonly modality: string | null;
@@ -70,7 +70,6 @@ export interface ModelAnswer {
   readonly outputSchema: Readonly<Record<string, unknown>> | null;
 }
 
-/** A model as the service describes it. */
 export function described(answer: ModelAnswer): CatalogModel {
   const { id, name, description, priceDescription } = answer;
   const modality = answer.modality ?? "";

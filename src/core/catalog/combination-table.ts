@@ -6,39 +6,39 @@ import { isSchema } from "../plan/schema/schema.ts";
 import { shown } from "./validate/explain.ts";
 import { includes, presetOf, ruleFieldsOf } from "./validate/family-rules.ts";
 
-/** One way in which a model's fields go together. */
+/** One row of the table: fields that may be combined. */
 export interface Combination {
   readonly requires: readonly string[];
   readonly omits: readonly string[];
-  /** Values by field, as the table writes them; a field that is not given holds none of them wrong. */
+  /** Accepted values by field, as the table writes them. An absent field is fine. */
   readonly accepts: ReadonlyMap<string, readonly string[]>;
-  /** The row as it is published, its number included. */
+  /** The row as published, including its number. */
   readonly text: string;
 }
 
-/** A model's published table of combinations: an input is accepted when one row holds. */
+/** A model's published table of field combinations. An input is accepted if it fulfils one row. */
 export interface CombinationTable {
   readonly rows: readonly Combination[];
-  /** Lines that are no row. */
+  /** Lines that could not be parsed. */
   readonly unread: readonly string[];
   /**
-   * False where a numbered row cannot be read, or there are too many. An input may fulfil just that one, so the table then
-   * refuses nothing.
+   * False if a numbered row could not be parsed, or there are too many. The input may fulfil that row, so the table
+   * then rejects nothing.
    */
   readonly isWhole: boolean;
 }
 
 const HEADING = /Accepted field combinations(?: \([^()]*\))?:$/;
 
-/** Far more than any model has; each check reads them all. */
+/** Far more than any real model; each check reads all rows. */
 const MAX_ROWS = 500;
 
 const known = new WeakMap<JsonSchema, CombinationTable | null>();
 
 /**
- * The table in a schema's description: after a line that ends with `Accepted field combinations:` (a note in brackets may
- * stand before the colon), one line a row, to the end or an empty line. A row is
- * `(N) requires: NAME, …[; must omit: NAME, …][; accepts NAME: VALUE | …[; NAME: VALUE | …]…]`. Null for no table.
+ * Parses the table in a schema's description: it starts after a line that ends with `Accepted field combinations:` (a
+ * note in brackets may precede the colon) and has one row per line, up to an empty line or the end. A row is `(N)
+ * requires: NAME, …[; must omit: NAME, …][; accepts NAME: VALUE | …[; NAME: VALUE | …]…]`. Null if there is no table.
  */
 export function combinationTable(schema: JsonSchema): CombinationTable | null {
   const found = known.get(schema);
@@ -91,27 +91,27 @@ function readValues(text: string): Combination["accepts"] | null {
   return accepts;
 }
 
-/** Null where a part is empty. */
+/** Splits and trims; null if any part is empty. */
 function split(text: string, by: string): readonly string[] | null {
   const parts = text.split(by).map((part) => part.trim());
   return parts.includes("") ? null : parts;
 }
 
-/** What is not certain of an input. */
+/** Fields whose value is open. */
 interface Uncertain {
-  /** Fields that are given, with a value that is not known yet. */
+  /** Given, but the value is not known yet. */
   readonly pending: readonly string[];
-  /** Fields that are wrong for another reason, and may become anything. */
+  /** Invalid for another reason, so their value may still change. */
   readonly free: ReadonlySet<string>;
 }
 
-/** Rows that a message lists at most. */
+/** Maximum number of rows in a message. */
 const NEAREST = 3;
 
 /**
- * Whether an input fulfils one row of its model's table; nothing for a model without a table. A field that the schema
- * presets counts as given with that value, and need not be left out. Where a row would hold if it did not count, the code
- * is {@link BY_DEFAULT}, else `combination-table`.
+ * Reports if an input fulfils no row of its model's table. A field with a schema default counts as given with that
+ * default, and may stay although a row omits it. If a row would be fulfilled without such a default, the code is {@link
+ * BY_DEFAULT}, otherwise `combination-table`.
  */
 export function combinationProblems(
   { id, inputSchema }: Pick<CatalogModel, "id" | "inputSchema">,
@@ -161,7 +161,6 @@ const numberOf = ({ text }: Combination) => text.slice(0, text.indexOf(")") + 1)
 
 type Fields = { readonly [name: string]: Json };
 
-/** One thing that keeps a row from holding. */
 interface Miss {
   readonly name: string;
   readonly what: string;

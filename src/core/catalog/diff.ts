@@ -4,19 +4,18 @@ import { maxOutputsOf, yieldsOf } from "../plan/schema/model-facts.ts";
 import { applicable, isSchema, propertySchemas, suggestedValues } from "../plan/schema/schema.ts";
 import { type Combination, combinationTable } from "./combination-table.ts";
 
-/** One difference between two catalogs. */
 export interface CatalogChange {
   readonly model: string;
-  /** Field of the input, or null when the model as a whole changed. */
+  /** The input field; null if the model as a whole changed. */
   readonly field: string | null;
-  /** Whether an input that was right may now be wrong, or mean something else. */
+  /** True if an input that was valid may now be rejected, or mean something else. */
   readonly isBreaking: boolean;
   readonly message: string;
 }
 
 type Say = (field: string | null, isBreaking: boolean, message: string) => void;
 
-/** What a new catalog changes for those who use the old one, model by model in order of their ids. */
+/** Compares two catalogs: what changes for users of the old one, ordered by model id. */
 export function diffCatalogs(before: Catalog, after: Catalog): readonly CatalogChange[] {
   const ids = [...new Set([...before.models(), ...after.models()].map(({ id }) => id))].sort();
   return ids.flatMap((id) => {
@@ -47,7 +46,7 @@ function compareModels(before: CatalogModel | null, after: CatalogModel | null, 
   compareFields(before.inputSchema, after.inputSchema, say);
 }
 
-/** Combinations that are gone may be in use; new ones break nothing, unless nothing was said before. */
+/** Removed combinations may be in use. Added ones break nothing, unless the old model had no table. */
 function compareTables(before: JsonSchema, after: JsonSchema, say: Say): void {
   const [had, has] = [before, after].map((schema) => combinationTable(schema)?.rows.map(rowWords) ?? []);
   const gone = had!.filter((row) => !has!.includes(row));
@@ -56,7 +55,7 @@ function compareTables(before: JsonSchema, after: JsonSchema, say: Say): void {
   for (const row of added) say(null, had!.length === 0, `accepts the combination: ${row}`);
 }
 
-/** A row without its number, which moves when another one comes before it. */
+/** A row without its number, which changes when rows are inserted. */
 const rowWords = ({ text }: Combination) => text.replace(/^\(\d+\) */, "");
 
 function compareFields(before: JsonSchema, after: JsonSchema, say: Say): void {
@@ -111,7 +110,7 @@ function takesText(takes: AcceptedMedia | undefined): string {
   return takes.what === "voice" ? "a voice" : takes.types.join(" or ") || "anything";
 }
 
-/** Bounds, and whether a larger number lets more through. */
+/** Bounds, and whether a larger number accepts more. */
 const BOUNDS: readonly (readonly [keyword: string, largerIsWider: boolean])[] = [
   ["minimum", false],
   ["maximum", true],

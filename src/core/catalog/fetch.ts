@@ -4,15 +4,15 @@ import type { Catalog, CatalogModel, JsonSchema } from "../plan/index.ts";
 import { isSchema, localRef } from "../plan/schema/schema.ts";
 import { catalogOf, described, type ModelAnswer } from "./catalog.ts";
 
-/** What the catalog needs of a client; the v3 client has it. Errors carry `status`, `code` and `replacedBy`. */
+/** What the catalog needs from a client; the v3 client fits. Its errors have `status`, `code` and `replacedBy`. */
 export interface CatalogClient {
   models(): AsyncIterable<{ readonly id: string; readonly modality?: string | null }>;
   model(id: string): Promise<ModelAnswer>;
-  /** Jobs of a model, of one for chat too; the first answer tells whether it exists. */
+  /** Lists the jobs of a model, including chat models; the first answer shows whether the model exists. */
   modelJobs?(id: string): AsyncIterable<unknown>;
 }
 
-/** What reading a whole catalog needs besides. */
+/** The additional methods needed to read a whole catalog. */
 export interface PullClient extends CatalogClient {
   models(): AsyncIterable<ModelInList>;
   openapi(): Promise<JsonSchema>;
@@ -20,11 +20,10 @@ export interface PullClient extends CatalogClient {
 
 type ModelInList = Omit<ModelAnswer, "inputSchema" | "outputSchema">;
 /**
- * Reads the models with these ids, or all that the service lists. Sends nothing but reads. A retired model, and one
- * that is not at this service yet, is there with its state; an unknown id is not. Throws what the client throws for
- * every other failure.
+ * Reads the models with these ids, or all that the service lists. Only reads. Retired models and models not yet at this
+ * service are included with their state; unknown ids are left out. Throws the client's errors for every other failure.
  *
- * `chats`: ids that are to be asked as chat models, which no catalog lists. What cannot be learnt of one is no evidence.
+ * `chats`: ids to look up as chat models, which no catalog lists. If a lookup fails, nothing is concluded from it.
  */
 export async function fetchCatalog(
   client: CatalogClient,
@@ -35,7 +34,7 @@ export async function fetchCatalog(
   return readCatalog(client, ids, looks);
 }
 
-/** {@link fetchCatalog} with what was asked of chat models by whoever keeps their answers. */
+/** {@link fetchCatalog} with chat lookups that the caller caches. */
 export async function readCatalog(
   client: CatalogClient,
   ids: readonly string[] | undefined,
@@ -45,7 +44,7 @@ export async function readCatalog(
   const advice = new Map<string, string>();
   const found = await Promise.all(requested.map((id) => fetchModel(client, id, (text) => void advice.set(id, text))));
   const models = found.filter((model) => model !== null);
-  // Only for "did you mean": a list that cannot be read is no problem of the plan.
+  // Only for "did you mean" suggestions, so a failed listing is no plan problem.
   const listed = models.length < requested.length ? await listOf(client).catch(() => []) : [];
   const others = listed.map(({ id }) => id);
   const lacking = new Set<string>();
@@ -59,14 +58,14 @@ export async function readCatalog(
   });
 }
 
-/** A model of that id that makes media; else whether the service says that it has none at all. */
+/** The media model with this id, or whether the service says that the id does not exist at all. */
 export interface ChatLook {
   readonly id: string;
   readonly model: CatalogModel | null;
   readonly isLacking: boolean;
 }
 
-/** Sends two reads. What cannot be learnt throws nothing. */
+/** Looks up an id with two reads. Never throws for what it cannot find out. */
 export async function lookForChat(client: CatalogClient, id: string): Promise<ChatLook> {
   const model = await fetchModel(client, id).catch(() => null);
   if (model !== null && isChatModel(model)) return { id, model: null, isLacking: false };
@@ -81,10 +80,10 @@ export async function lookForChat(client: CatalogClient, id: string): Promise<Ch
 }
 
 /**
- * Reads the whole catalog, and the models that an earlier one had: those that were removed stay listed with their
- * last known schema, marked as retired, so that code which uses them learns of their successor.
+ * Reads the whole catalog. Models of `before` that were removed stay listed with their last known schema, marked as
+ * retired, so that code which uses them can name the successor.
  *
- * The service's OpenAPI document has the inputs of all models at once; what it has not is read a model at a time.
+ * The service's OpenAPI document has the inputs of all models at once; models missing there are read one by one.
  */
 export async function pullCatalog(
   client: PullClient,
@@ -100,7 +99,7 @@ export async function pullCatalog(
   const known = new Map<string, CatalogModel>();
   for (const model of listed) {
     const inputSchema = inputs.get(model.id);
-    // The document has no output schemas, and only among audio models does one decide what is made: a sound or a voice.
+    // The document has no output schemas. They matter only for audio models: sound or voice.
     if (inputSchema === undefined || model.modality === null || model.modality === "audio") continue;
     known.set(
       model.id,
@@ -115,11 +114,11 @@ export async function pullCatalog(
 }
 
 export interface PullOptions {
-  /** Called after each of the models that are read one by one. */
+  /** Called after each model that is read individually. */
   readonly onProgress?: ((read: number, all: number) => void) | undefined;
 }
 
-/** Language models stand in the same list; a catalog is of models that make media. */
+/** Language models are in the same list, but a catalog holds media models only. */
 const isChatModel = ({ modality }: { readonly modality?: string | null }) => modality === "text";
 
 async function listOf<T extends { readonly modality?: string | null }>(client: {
@@ -130,12 +129,14 @@ async function listOf<T extends { readonly modality?: string | null }>(client: {
   return listed;
 }
 
-/** Nothing where a deployment has no such document; what else is wrong shows at the next read. */
+/**
+ * The input schemas from the OpenAPI document; empty if the deployment has none. Other failures show in the next read.
+ */
 async function inputsOf(client: PullClient): Promise<ReadonlyMap<string, JsonSchema>> {
   return typedInputs(await client.openapi().catch(() => ({})));
 }
 
-/** A model that cannot be used any more keeps what was known of it. */
+/** Keeps the last known data of a model that is no longer usable. */
 function asLastKnown(model: CatalogModel, before: CatalogModel | null): CatalogModel {
   const { state, message, replacedBy } = model;
   if (state === "live" || before === null) return model;
@@ -179,12 +180,12 @@ async function fetchModel(
   }
 }
 interface ReadError {
-  /** Not the service's own word: a proxy's 404 says nothing about a model. */
+  /** True if the answer did not come from the service: a proxy's 404 says nothing about a model. */
   readonly isForeign: boolean;
   readonly status: number | null;
   readonly code: string | null;
   readonly replacedBy: string | null;
-  /** The service's own words. */
+  /** The service's message. */
   readonly said: string | null;
 }
 
@@ -205,15 +206,15 @@ function readError(error: unknown): ReadError {
   };
 }
 
-/** A part of a document, and the JSON pointer that leads to it. */
+/** A part of a document with its JSON pointer. */
 interface Place {
   readonly pointer: string;
   readonly schema: JsonSchema;
 }
 
 /**
- * The input schema of every model that an OpenAPI document has a submit of its own for (`POST …/models/{id}`), by id, as a
- * schema by itself. A model whose schema is not found there, or refers to what is not, is left out.
+ * Extracts the input schema of every model for which the OpenAPI document has its own submit (`POST …/models/{id}`), by
+ * model id, each self-contained. Models with a missing schema or a dangling reference are left out.
  */
 export function typedInputs(document: JsonSchema): ReadonlyMap<string, JsonSchema> {
   const inputs = new Map<string, JsonSchema>();
@@ -251,7 +252,7 @@ function walk(document: JsonSchema, from: Place | null, keys: readonly string[])
   return at;
 }
 
-/** Where its references lead; null where they lead nowhere, or in a circle. */
+/** Follows references; null if they dangle or form a circle. */
 function followed(document: JsonSchema, from: Place): Place | null {
   const seen = new Set<string>();
   let at: Place | null = from;
@@ -276,7 +277,7 @@ function decoded(ref: string): string {
   }
 }
 
-/** With what it refers to in the document among its own `$defs`; null where that is not there. */
+/** Copies everything the schema refers to into its own `$defs`; null if something is missing. */
 function selfContained(document: JsonSchema, place: Place): JsonSchema | null {
   const bundle = new Bundle(document, place);
   const schema = bundle.copy(place.schema);
@@ -285,15 +286,15 @@ function selfContained(document: JsonSchema, place: Place): JsonSchema | null {
   return { ...schema, $defs: { ...(isSchema(schema.$defs) && schema.$defs), ...Object.fromEntries(bundle.brought) } };
 }
 
-/** What OpenAPI has no keyword for stands in documents as an extension. */
+/** Removes the `x-` prefix that keywords unknown to OpenAPI have in documents. */
 function plainName(key: string): string {
   return /^x-(?:media_type|role|default|(?:min|max)_\w+)$/.test(key) ? key.slice(2) : key;
 }
 
-/** Copies a part of a document, and all that it refers to. */
+/** Copies a part of a document together with everything it refers to. */
 class Bundle {
   isWhole = true;
-  /** By their names in `$defs`. */
+  /** Copied parts by their names in `$defs`. */
   readonly brought = new Map<string, unknown>();
   readonly #document: JsonSchema;
   readonly #root: Place;
@@ -310,7 +311,7 @@ class Bundle {
     return Object.fromEntries(
       Object.entries(node).map(([key, value]) => {
         const isRef = (key === "$ref" || isMapping) && typeof value === "string" && value.startsWith("#");
-        // A mapping only repeats what its branches say, and may have been left as it was before they were moved.
+        // A mapping only repeats its branches and may point to places they were moved from.
         const isLost = isRef && localRef(this.#document, value) === null;
         if (isLost && !isMapping) this.isWhole = false;
         return [plainName(key), isRef && !isLost ? this.#moved(value) : this.copy(value, key === "mapping")];
@@ -329,13 +330,13 @@ class Bundle {
   #bring(ref: string, to: string): string {
     const name = this.#unused(to.split("/").at(-1) ?? "");
     this.#names.set(to, name);
-    // Named before it is copied: it may refer to itself.
+    // Registered before copying, because it may refer to itself.
     this.brought.set(name, null);
     this.brought.set(name, this.copy(localRef(this.#document, ref)));
     return name;
   }
 
-  /** A name that needs no escaping in a pointer. */
+  /** An unused name that needs no escaping in a pointer. */
   #unused(wanted: string): string {
     const definitions = this.#root.schema.$defs;
     const base = wanted.replaceAll(/[^\w.-]+/g, "_") || "part";

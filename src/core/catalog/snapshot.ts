@@ -5,7 +5,7 @@ import { ShowrunnerError } from "../kit/errors.ts";
 import type { Catalog, CatalogModel } from "../plan/index.ts";
 import { catalogOf, described } from "./catalog.ts";
 
-/** A catalog snapshot could not be read: it is missing, is not JSON, or is not a list of models. */
+/** A catalog snapshot could not be read: it is missing, not JSON, or not a list of models. */
 export class SnapshotError extends ShowrunnerError {
   readonly code = "CATALOG_SNAPSHOT";
 }
@@ -13,7 +13,9 @@ export class SnapshotError extends ShowrunnerError {
 const text = z.string().nullable().default(null);
 const record = z.record(z.string(), z.unknown()).nullable().default(null);
 
-/** A model as `GET /models/{model}` answers, with a state where it cannot be used. Such a file can be served locally. */
+/**
+ * A model as `GET /models/{model}` returns it, plus a state if it is unusable. The local service can serve such a file.
+ */
 const entry = z.object({
   id: z.string().min(1),
   modality: text,
@@ -26,7 +28,7 @@ const entry = z.object({
   replaced_by: z.string().optional(),
 });
 
-/** The catalog as reviewable JSON: a list sorted by id, which a pull without news leaves as it is, byte for byte. */
+/** Formats the catalog as reviewable JSON, sorted by id. Unchanged models give identical bytes. */
 export function snapshotText(catalog: Catalog): string {
   const entries = [...catalog.models()].sort((a, b) => (a.id < b.id ? -1 : 1)).map(toEntry);
   return `${JSON.stringify(entries, null, 2)}\n`;
@@ -46,7 +48,10 @@ function toEntry(model: CatalogModel): z.input<typeof entry> {
   };
 }
 
-/** Reads what {@link snapshotText} wrote, or any list of models as the service answers them. Throws {@link SnapshotError}. */
+/**
+ * Parses the output of {@link snapshotText}, or any list of models in the service's format. Throws {@link
+ * SnapshotError}.
+ */
 export function parseSnapshot(json: string, name = "the catalog snapshot"): Catalog {
   let data: unknown;
   try {
@@ -75,7 +80,7 @@ function toModel(from: z.output<typeof entry>): CatalogModel {
   return { ...model, state, ...(from.replaced_by !== undefined && { replacedBy: from.replaced_by }) };
 }
 
-/** {@link parseSnapshot} of a file. */
+/** Reads a file with {@link parseSnapshot}. */
 export async function readSnapshot(path: string): Promise<Catalog> {
   let json: string;
   try {
@@ -86,7 +91,7 @@ export async function readSnapshot(path: string): Promise<Catalog> {
   return parseSnapshot(json, path);
 }
 
-/** Writes {@link snapshotText}; a reader sees the old file or the new one, never a half. */
+/** Writes {@link snapshotText} to a file atomically. */
 export async function writeSnapshot(path: string, catalog: Catalog): Promise<void> {
   await writeDurably(path, snapshotText(catalog));
 }

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { parseModelName } from "./model-name.ts";
 
 /**
- * What is known of families beyond their schemas. The rules are those that the API's description states for its example
- * model, a kling 3, in words only; those about tiers are kept for the version that the description shows.
+ * Knowledge about model families beyond their schemas. The rules are those that the API's description states in prose
+ * for its example model, a kling 3; rules about tiers are limited to the version shown there.
  */
 const ONE_PROMPT: FamilyRule = {
   kind: "one_of",
@@ -49,7 +49,10 @@ const TIERS: readonly FamilyRule[] = [
   },
 ];
 
-/** Orders of magnitude, not measurements: they choose between chains and pace simulations until a run has measured. */
+/**
+ * Orders of magnitude, not measurements. They choose between chains of options and pace simulations until real runs
+ * have been measured.
+ */
 const TYPICAL_SECONDS: Readonly<Record<string, number>> = {
   veo: 90,
   "veo-fast": 60,
@@ -67,7 +70,7 @@ const TYPICAL_SECONDS: Readonly<Record<string, number>> = {
   imagen: 8,
 };
 
-/** No prices are built in: none that is known holds for every service. */
+/** No prices are built in, because none is valid for all services. */
 export const BUILT_IN: readonly FamilyInput[] = [
   ...Object.entries(TYPICAL_SECONDS).map(([name, seconds]) => ({ name, models: [name], typical_seconds: seconds })),
   { name: "kling", models: ["kling"], rules: [ONE_PROMPT, SHOTS_FIT, END_NEEDS_START], typical_seconds: 120 },
@@ -79,33 +82,33 @@ export const BUILT_IN: readonly FamilyInput[] = [
   },
 ];
 
-/** Stands in every message that comes from a rule of ours, so that nobody takes it for the service's own word. */
+/** Part of every message from one of our rules, so that nobody takes it for the service's own. */
 export const OURS = "a rule known to Showrunner, not stated by the service's schema";
 
 const field = z.string().min(1);
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 const fields = (least: number) => z.array(field).min(least);
 
-/** A field is given or, with `is`, has one of these values; a field that is not given has its schema's default. */
+/** A field is given or, with `is`, has one of these values. An absent field counts with its schema default. */
 const condition = z.strictObject({ field, is: z.array(scalar).min(1).optional() });
 
 const common = {
   /** When the rule applies. Default: always. */
   when: condition.optional(),
-  /** Why, and what to do; the field and what is wrong with it are said before. */
+  /** Why, and what to do. The field and the mistake precede it in the message. */
   message: z.string().min(1),
 };
 
 const rule = z.discriminatedUnion("kind", [
-  /** All of the fields are needed. */
+  /** All of the fields are required. */
   z.strictObject({ kind: z.literal("requires"), fields: fields(1), ...common }),
-  /** None of the fields may be given. */
+  /** None of the fields is allowed. */
   z.strictObject({ kind: z.literal("forbids"), fields: fields(1), ...common }),
-  /** Exactly one of the fields has to be given. */
+  /** Exactly one of the fields is required. */
   z.strictObject({ kind: z.literal("one_of"), fields: fields(2), ...common }),
-  /** The field, where it has a value, has one of these. Text is compared without regard to case. */
+  /** If the field has a value, it must be one of these. Text is compared case-insensitively. */
   z.strictObject({ kind: z.literal("values"), field, values: z.array(scalar).min(1), ...common }),
-  /** The numbers `of` the items of a list add up to at most `max`; an item without one counts with its schema's default. */
+  /** The sum of `of` over the list's items is at most `max`. An item without it counts with its schema default. */
   z.strictObject({ kind: z.literal("max_sum"), field, of: field, max: z.number(), ...common }),
 ]);
 
@@ -122,31 +125,31 @@ const modelName = z.string().refine((name) => parseModelName(name).family.length
 
 const family = z.strictObject({
   name: z.string().min(1),
-  /** Model ids that it stands for: `kling-3` is every tier and mode of kling 3, `kling` every version. */
+  /** Model ids that the family covers: `kling-3` covers every tier and mode of kling 3, `kling` every version. */
   models: z.array(modelName).min(1).optional(),
   rules: z.array(rule).optional(),
-  /** The first that applies is the price; for services that have none. */
+  /** The first entry that applies is the price. Used for services that quote none. */
   prices: z.array(price).optional(),
-  /** Roughly how long a job takes. */
+  /** Typical duration of a job. */
   typical_seconds: z.number().positive().optional(),
 });
 
 export const familyList = z.array(family);
 
-/** A family as a file or a caller writes it: what it leaves out is as built in. */
+/** A family in a file or an option. Omitted fields keep their built-in values. */
 export type FamilyInput = z.input<typeof family>;
 export type FamilyRule = z.output<typeof rule>;
 export type FamilyPrice = z.output<typeof price>;
 export type FamilyCondition = z.output<typeof condition>;
 
-/** What is known of a family of models beyond their schemas: knowledge of Showrunner, not of the service. */
+/** What Showrunner, not the service, knows about a family of models beyond their schemas. */
 export interface Family {
   readonly name: string;
   readonly models: readonly string[];
   readonly rules: readonly FamilyRule[];
-  /** False where a file gives them. Built-in ones yield to a table that a model publishes. */
+  /** False if a file or option gives them. Built-in rules yield to a table that the model publishes. */
   readonly areRulesBuiltIn: boolean;
   readonly prices: readonly FamilyPrice[];
-  /** Null where it is not known. */
+  /** Typical duration of a job; null if unknown. */
   readonly typicalMs: number | null;
 }

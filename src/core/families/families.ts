@@ -5,17 +5,17 @@ import { BUILT_IN, type Family, type FamilyInput, familyList } from "./built-in.
 import { type ModelName, parseModelName, versionSimilarity } from "./model-name.ts";
 
 /**
- * A file of model families could not be read: it is missing, is not JSON, or does not have the form of
- * docs/model-families.md.
+ * A file of model families could not be read: it is missing, not JSON, or not in the form that docs/model-families.md
+ * describes.
  */
 export class FamiliesError extends ShowrunnerError {
   readonly code = "FAMILIES_INVALID";
 }
 
-/** Families over the built-in ones: a JSON file, or its content. */
+/** Families that override the built-in ones: the path of a JSON file, or its content. */
 export type FamiliesOption = string | readonly FamilyInput[];
 
-/** The built-in families, with those of a file or a list over them. @throws FamiliesError */
+/** Merges the families of a file or list into the built-in ones. @throws FamiliesError */
 export function readFamilies(given: FamiliesOption | undefined): Families {
   if (given === undefined) return builtInFamilies;
   const source = typeof given === "string" ? given : "families";
@@ -31,7 +31,7 @@ export function readFamilies(given: FamiliesOption | undefined): Families {
 function readJson(path: string): unknown {
   try {
     const found = statSync(path);
-    // Many devices never come to an end.
+    // Reading a device may never end.
     if (found.isCharacterDevice() || found.isBlockDevice()) throw new Error("it is a device, and no file");
     return JSON.parse(readFileSync(path, "utf8"));
   } catch (cause) {
@@ -41,7 +41,7 @@ function readJson(path: string): unknown {
   }
 }
 
-/** Where in the list, and what is wrong there. */
+/** Formats an issue: where in the list, and what is wrong. */
 function line({ path, message }: z.core.$ZodIssue): string {
   const at = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
   return `\n  ${at === "" ? "(the whole)" : at}: ${message}`;
@@ -60,20 +60,20 @@ function assertNamed(entries: readonly FamilyInput[], source: string): void {
   }
 }
 
-/** The families that are known; each model is of one at most. */
+/** The known families. A model belongs to one at most. */
 export interface Families {
   readonly all: readonly Family[];
-  /** By the model's id; null for a model of no family. */
+  /** The family of a model id; null if it has none. */
   of(modelId: string): Family | null;
 }
 
-/** The built-in families with these over them: what an entry leaves out stays as it is built in. */
+/** Merges families into the built-in ones; omitted fields keep their built-in values. */
 export function familiesWith(own: readonly FamilyInput[]): Families {
   const byName = new Map<string, Family>();
   for (const entry of [...BUILT_IN, ...own]) byName.set(entry.name, merged(byName.get(entry.name), entry));
   const all = [...byName.values()];
   const patterns = all.flatMap((family) => family.models.map((model) => ({ family, name: parseModelName(model) })));
-  // The one that says most decides; of several, the last, which may be from a file.
+  // The most specific pattern wins; among equals the last one, which may come from a file.
   patterns.sort((a, b) => partsOf(a.name) - partsOf(b.name));
   const known = new Map<string, Family | null>();
   return {

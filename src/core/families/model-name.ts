@@ -1,14 +1,14 @@
-/** The parts of a v2 slug or a v3 model id, e.g. `fal/kling-2.6-turbo-pro-i2v`. */
+/** The parts of a v2 slug or v3 model id such as `fal/kling-2.6-turbo-pro-i2v`. */
 export interface ModelName {
-  /** Words that say what the model is, without its vendor: `["kling"]`. */
+  /** Words that name the model without its vendor: `["kling"]`. */
   readonly family: readonly string[];
-  /** Numbers of the version as it is written: 2, 6 for 2.6 and 2-6, 26 for 26. Empty when the name has none. */
+  /** Version numbers as written: 2, 6 for `2.6` and `2-6`; 26 for `26`. Empty if there is none. */
   readonly version: readonly string[];
-  /** `turbo`, `pro`: parts of the product's name that decide price and result. */
+  /** Product tiers that affect price and quality: `turbo`, `pro`. */
   readonly tiers: readonly string[];
-  /** How the model is used, e.g. `i2v`. A v3 model says this by its input. */
+  /** How the model is used, such as `i2v`. In v3, the input decides this. */
   readonly mode: string | null;
-  /** `high`, `1080p`: settings, which v3 takes as input. */
+  /** Settings such as `high` or `1080p`, which v3 takes as input. */
   readonly settings: readonly string[];
 }
 
@@ -31,7 +31,7 @@ const MODES: ReadonlyMap<string, string> = new Map([
   ["s2s", "s2s"],
 ]);
 
-/** Companies that stand before a model's name in some catalogs and not in others. */
+/** Vendors that some catalogs put before the model's name. */
 const VENDORS = new Set(
   (
     "alibaba amazon anthropic aws bfl blackforestlabs bytedance deepgram fal google kuaishou kwai microsoft minimax " +
@@ -39,7 +39,7 @@ const VENDORS = new Set(
   ).split(" "),
 );
 
-/** Takes a slug, id or display name apart; what stands before a slash is the vendor. */
+/** Parses a slug, id or display name. What precedes a slash is the vendor. */
 export function parseModelName(name: string): ModelName {
   const words: string[] = [];
   const numbers: string[] = [];
@@ -63,7 +63,7 @@ export function parseModelName(name: string): ModelName {
   };
 }
 
-/** `kling2.6` is kling, 2, 6; `o1`, `i2v` and `1080p` are one word each; `v3` is 3. */
+/** Splits a name: `kling2.6` is kling, 2, 6; `o1`, `i2v` and `1080p` stay whole; `v3` is 3. */
 function stepMethods(name: string): readonly string[] {
   const joined = name
     .toLowerCase()
@@ -80,8 +80,8 @@ function stepMethods(name: string): readonly string[] {
 }
 
 /**
- * 2: the same version, 1.0 and 1 are; 1: the same where one of them is written without dots, as 26 for 2.6 and 40 for 4.0;
- * 0: another one, or only one of them says which it is.
+ * 2: the same version (1.0 equals 1). 1: the same if one lacks its dots (26 for 2.6, 40 for 4.0). 0: different, or only
+ * one has a version.
  */
 export function versionSimilarity({ version: a }: ModelName, { version: b }: ModelName): 0 | 1 | 2 {
   if (significant(a) === significant(b)) return 2;
@@ -94,7 +94,7 @@ function significant(numbers: readonly string[]): string {
   return numbers.slice(0, Math.max(1, last + 1)).join(".");
 }
 
-/** The parts of a level, `fast-pro`, as tiers and settings are compared. */
+/** Splits a level such as `fast-pro` into words, as tiers and settings are compared. */
 export function wordsOfLevel(level: string): readonly string[] {
   const { tiers, settings, family, version } = parseModelName(level);
   return [...tiers, ...settings, ...family, ...version];

@@ -1,6 +1,6 @@
 import { ShowrunnerError } from "../kit/errors.ts";
 
-/** Base of what can go wrong with a journal; `path` is the file (or `memory`, or the database without its password). */
+/** Base of journal errors. `path`: the file, `memory`, or the database without its password. */
 abstract class JournalFileError extends ShowrunnerError {
   readonly path: string;
 
@@ -67,7 +67,7 @@ export class JournalAccessError extends JournalFileError {
 /** The journal is in PostgreSQL, and the driver, a separate package, is not installed. */
 export class JournalDriverMissingError extends JournalFileError {
   readonly code = "JOURNAL_DRIVER_MISSING";
-  /** What to type next. */
+  /** The command to type next. */
   readonly next = "npm install pg";
 }
 

@@ -2,9 +2,9 @@ import { isNewerVersion, ownVersion } from "../kit/own-version.ts";
 import { JournalCorruptError, JournalNewerVersionError, JournalRecordError } from "./errors.ts";
 import { EVENT_VERSION, isEventType, type RunEvent, type StoredEvent } from "./events.ts";
 
-/** Events that were committed together, as a store keeps them: the JSON of one, or of an array of several. */
+/** Events committed together, as stored: the JSON of one event or of an array. */
 export interface EventRecord {
-  /** Of the last of them. */
+  /** Sequence number of the last of them. */
   readonly seq: number;
   readonly at: number;
   readonly version: number;
@@ -15,11 +15,13 @@ export interface EventRecord {
 export interface RecordOrigin {
   readonly path: string;
   readonly runId: string;
-  /** Body of the last record before `seq` that names the program which wrote what follows it; null without one. */
+  /**
+   * Body of the last event before `seq` that names the program that wrote the following ones; null if there is none.
+   */
   readonly signature: (seq: number) => string | null;
 }
 
-/** JSON text of the events of a commit, serialised before the transaction starts so that a bad value cannot tear one. */
+/** Serialises a commit's events before its transaction starts, so that an invalid value cannot interrupt it. */
 export function encodeEvents(events: readonly RunEvent[]): string {
   for (const event of events) {
     if (isEvent(event)) continue;
@@ -29,9 +31,8 @@ export function encodeEvents(events: readonly RunEvent[]): string {
 }
 
 /**
- * Reads records of a run back, in order from the event after `afterSeq` on, with a check of each event's type and
- * structure only: the fold looks at the rest. Events have no gaps; one that is missing means damage, never "nothing
- * happened".
+ * Decodes a run's records in order, from the event after `afterSeq`. Checks only each event's type and structure; the
+ * fold checks the rest. Sequence numbers have no gaps, so a missing one means damage.
  */
 export function decodeEvents(records: Iterable<EventRecord>, afterSeq: number, origin: RecordOrigin): StoredEvent[] {
   const { runId } = origin;
@@ -77,7 +78,7 @@ function missing(expected: number, found: number, { path, runId }: RecordOrigin)
   );
 }
 
-/** Skipping an unknown event would fold to a state that is not the run's. */
+/** The error for an unknown type. Skipping the event would yield a wrong state. */
 function unknownType({ type }: Typed, where: string, seq: number, { path, signature }: RecordOrigin): Error {
   const ourVersion = ownVersion();
   const what = `${where} is a ${JSON.stringify(type)}, which this Showrunner (${ourVersion}) does not know.`;
@@ -102,7 +103,7 @@ function unknownType({ type }: Typed, where: string, seq: number, { path, signat
   );
 }
 
-/** How the body begins that names the program which wrote what follows; it is a commit of its own. */
+/** Beginning of the body that names the program that wrote the following events; always a commit of its own. */
 export const SIGNED_BODY = '{"type":"lease.acquired"';
 
 function parseBody(body: string): unknown {
@@ -121,7 +122,7 @@ function isEvent(value: unknown): value is RunEvent {
   return isObjectWithType(value) && isEventType(value.type);
 }
 
-/** An event of some program. */
+/** True for an event of any program version. */
 function isTyped(value: unknown): value is Typed {
   return isObjectWithType(value) && /^[a-z]+(\.[a-z]+)+$/.test(value.type);
 }

@@ -11,16 +11,16 @@ import { type SubmitEvent, submitEvents } from "./events/submit.ts";
 
 export type * from "./events/facts.ts";
 
-/** Version of the event shapes; stored with every event. */
+/** Version of the event format; stored with every event. */
 export const EVENT_VERSION = 1;
 
 /**
- * Everything that can happen to a run: the one union that journal, fold, CLI, dashboard and logs share. `step` is a
- * step path, `attempt` counts from 1, money is micro-dollars, instants are epoch milliseconds.
+ * Every event of a run. Journal, fold, CLI, dashboard and logs share this union. `step` is a step's path, `attempt`
+ * counts from 1, money is in micro-dollars, instants in epoch milliseconds.
  */
 export type RunEvent = RunLevelEvent | PlanEvent | StepEvent | SubmitEvent | JobEvent | ChatEvent;
 
-/** An event as the journal holds it. */
+/** An event as stored in the journal. */
 export interface StoredEvent {
   readonly runId: string;
   /** Counts from 1 within the run, without gaps. */
@@ -31,7 +31,7 @@ export interface StoredEvent {
   readonly event: RunEvent;
 }
 
-/** What each type of event means to each reader of the journal; the compiler keeps it whole. */
+/** The specification of each event type; the compiler ensures that none is missing. */
 const table: EventTable<RunEvent> = {
   ...runLevelEvents,
   ...planEvents,
@@ -49,12 +49,12 @@ export function isEventType(type: string): type is RunEvent["type"] {
   return Object.hasOwn(table, type);
 }
 
-/** What there is to say of an event beside its type and its step, for people; null where there is nothing. */
+/** Text about an event for people, in addition to its type and step; null if there is none. */
 export function eventText(event: RunEvent): string | null {
   return specOf(event).line?.(event).text ?? null;
 }
 
-/** The line of an event in the live output of a run; null for what only a full listing shows. */
+/** An event's line in a run's live output; null if only full listings show it. */
 export function liveText(event: RunEvent): string | null {
   const line = specOf(event).line?.(event) ?? null;
   if (line === null || line.isDetail) return null;

@@ -3,17 +3,17 @@ import { Fold } from "./events/fold-context.ts";
 import { type RunPlanned, type StoredEvent, specOf } from "./events.ts";
 import { newStep, type RunState } from "./state.ts";
 
-/** Version of {@link RunState}; a stored snapshot of another version is not used. */
+/** Version of {@link RunState}. Snapshots of other versions are ignored. */
 export const FOLD_VERSION = 1;
 
-/** Plans and terms of runs that are still as their first event says. */
+/** Plans and terms that are unchanged since the run's first event. */
 const asPlanned = new WeakSet<RunPlanned>();
 
 export function isAsPlanned(planned: RunPlanned): boolean {
   return asPlanned.has(planned);
 }
 
-/** The state of a run from its events, from the first on. */
+/** The state of a run from all its events; null without events. */
 export function fold(events: Iterable<StoredEvent>): RunState | null {
   let state: RunState | null = null;
   for (const stored of events) {
@@ -30,7 +30,7 @@ export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1):
   return state;
 }
 
-/** For who brings the steps. */
+/** A run's state without steps; the caller adds them. */
 export function runWithoutSteps(runId: string, planned: RunPlanned, at: number, seq = 1): RunState {
   asPlanned.add(planned);
   return {
@@ -47,7 +47,7 @@ export function runWithoutSteps(runId: string, planned: RunPlanned, at: number, 
     startedAt: null,
     finishedAt: null,
     activeTime: { ms: 0, since: null, lastAt: at },
-    // Any name may be a step's, `constructor` too.
+    // A step may have any name, even `constructor`.
     steps: Object.create(null) as RunState["steps"],
     losses: 0,
     removedSteps: [],
@@ -64,7 +64,7 @@ export function runWithoutSteps(runId: string, planned: RunPlanned, at: number, 
   };
 }
 
-/** Folds one more event into the state, in place; the state belongs to the caller alone. */
+/** Applies one event to the state, in place. The caller must own the state. */
 export function apply(state: RunState, stored: StoredEvent): void {
   specOf(stored.event).apply(new Fold(state, stored), stored.event);
   state.activeTime.lastAt = stored.at;

@@ -6,7 +6,7 @@ import { HOUR_MS } from "../kit/duration.ts";
 import { ownVersion } from "../kit/own-version.ts";
 import type { LeaseHolder } from "./store.ts";
 
-/** This process as a lease holder. `instance` tells two engines of one process apart. */
+/** This process as a lease holder. `instance` distinguishes several engines in one process. */
 export function thisHolder(instance: string): LeaseHolder {
   return {
     host: hostname(),
@@ -21,45 +21,47 @@ export function thisHolder(instance: string): LeaseHolder {
 /** Engines of this process that have ended. */
 const retired = new Set<string>();
 
-/** Marks an engine of this process as ended, although it could not release its lease because the journal failed. */
+/** Marks an engine of this process as ended when it could not release its lease because the journal failed. */
 export function retireHolder({ instance }: LeaseHolder): void {
   retired.add(instance);
 }
 
 /**
- * True only when the holder cannot be running any more, as far as this machine can tell: the machine was started anew,
- * or its process is gone or is another one by now, or it is this one and the engine in it retired. A holder on another
- * host is never known dead; its lease expires. One with more time left (`leftMs`) than any lease has was written by a
- * clock that is wrong, so that its end says nothing: its holder counts as dead.
+ * True only if the holder certainly no longer runs: the machine was restarted, its process is gone or its id reused, or
+ * its engine in this process has retired. Another host's holder is never known to be dead; its lease expires. A lease
+ * with more time left (`leftMs`) than leases can have was written with a wrong clock, so its holder counts as dead.
  */
 export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
   return isGone(holder, processStart) || isClockWrong(holder, leftMs);
 }
 
-/** The longest lease that is believed, milliseconds; engines ask for half a minute. */
+/** Longest plausible lease in milliseconds; engines request half a minute. */
 const LONGEST_LEASE_MS = HOUR_MS;
 
-/** On this host the clock may have been set back under a process that can be asked about. */
+/**
+ * True for an implausible lease of another host. On this host the clock may have been set back, but the process can be
+ * checked.
+ */
 function isClockWrong({ host }: LeaseHolder, leftMs: number): boolean {
   return host !== hostname() && leftMs > LONGEST_LEASE_MS;
 }
 
 /**
- * As {@link isHolderDead}, for those who only look, again and again: starts no system tool to find out whether a process
- * id was given to another process meanwhile. Whoever holds a lease under such an id is found out when it expires.
+ * Like {@link isHolderDead}, but cheap enough to repeat: runs no system tool to detect a reused process id. Such a
+ * holder is found when its lease expires.
  */
 export function isHolderGone(holder: LeaseHolder, leftMs = 0): boolean {
   const startOf = (pid: number) => (platform() === "linux" ? processStart(pid) : processExists(pid) ? "" : null);
   return isGone(holder, startOf) || isClockWrong(holder, leftMs);
 }
 
-/** This process as a part of a file's name, for {@link isMarkGone}. */
+/** This process's mark for file names; see {@link isMarkGone}. */
 export function processMark(): string {
   const [boot, pids] = splitBootId(bootId()).map(shortHash);
   return [shortHash(hostname()), boot, pids, process.pid, shortHash(ownProcessStart())].join("-");
 }
 
-/** True only when the process of a mark cannot be running any more, as far as this machine can tell; starts no system tool. */
+/** True only if a mark's process certainly no longer runs. Runs no system tool. */
 export function isMarkGone(mark: string): boolean {
   const [host, boot, pids, pid, start] = mark.split("-");
   const [ownHost, ownBoot, ownPids] = processMark().split("-");
@@ -70,7 +72,7 @@ export function isMarkGone(mark: string): boolean {
   return found === null || (found !== "" && shortHash(found) !== start);
 }
 
-/** What no name could hold, such as a path of the system, in a few letters. */
+/** A short hash of text that does not fit a file name. */
 function shortHash(text: string): string {
   return hash("sha256", text).slice(0, 6);
 }
@@ -82,7 +84,7 @@ function isGone(holder: LeaseHolder, startOf: StartOf): boolean {
   const [boot, pids] = splitBootId(holder.bootId);
   const [ownBoot, ownPids] = splitBootId(bootId());
   if (boot !== "" && ownBoot !== "" && boot !== ownBoot) return true;
-  // Another container on this kernel: its process ids say nothing here.
+  // Another container on this kernel has its own process ids.
   if (pids !== ownPids) return false;
   return processGone(holder, startOf) || (holder.pid === process.pid && retired.has(holder.instance));
 }
@@ -102,7 +104,7 @@ function ownProcessStart(): string {
 
 let cachedBootId: string | undefined;
 
-/** Names this start of the machine, and on Linux the table of process ids too; parts are empty where unknown. */
+/** Identifies the machine's boot and, on Linux, the process id namespace; parts are empty if unknown. */
 function bootId(): string {
   cachedBootId ??= platform() === "linux" ? linuxBootId() : `${darwinBootTime()}|`;
   return cachedBootId;
@@ -123,7 +125,7 @@ function darwinBootTime(): string {
   return readQuietly(() => ask("sysctl", ["-n", "kern.bootsessionuuid"]));
 }
 
-/** When a process started: null when there is none, empty when the system does not say. */
+/** When a process started; null if it does not exist, empty if unknown. */
 function processStart(pid: number): string | null {
   if (platform() === "linux") return linuxProcessStart(pid);
   if (!processExists(pid)) return null;
@@ -138,7 +140,7 @@ function linuxProcessStart(pid: number): string | null {
   } catch {
     return processExists(pid) ? "" : null;
   }
-  // The second field is the command in brackets and may itself hold spaces and brackets.
+  // The second field is the command in brackets, which may contain spaces and brackets.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const state = fields[0];
   if (state === "Z" || state === "X") return null;
@@ -167,7 +169,7 @@ function readQuietly(read: () => string): string {
   }
 }
 
-/** What a system tool prints, in a form that does not depend on the user's language or time zone. */
+/** Output of a system tool, independent of language and time zone. */
 function ask(command: string, args: readonly string[]): string {
   const env = { ...process.env, LC_ALL: "C", TZ: "UTC" };
   return execFileSync(command, args, {

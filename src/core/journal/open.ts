@@ -9,17 +9,14 @@ import { Writer } from "./sqlite/writer.ts";
 import { openSqliteJournal, SqliteJournal } from "./sqlite.ts";
 import type { JournalStore } from "./store.ts";
 
-/**
- * Opens the journal at a path, or in the database of a `postgres://` URL, which needs the package `pg`; `options` are for
- * the latter only.
- */
+/** Opens the journal at a path or `postgres://` URL. The latter needs the package `pg`, and only it uses `options`. */
 export async function openJournal(location: string, options: PostgresJournalOptions = {}): Promise<JournalStore> {
   if (!isPostgresUrl(location)) return openSqliteJournal(location);
   const { openPostgresJournal } = await import("./postgres.ts");
   return openPostgresJournal(location, options);
 }
 
-/** What answers under a `postgres://` URL; its tables are not looked at. */
+/** Describes the server at a `postgres://` URL, without reading its tables. */
 export async function describeDatabase(location: string): Promise<DatabaseFacts> {
   const { describe } = await import("./postgres/describe.ts");
   return describe(location);
@@ -27,7 +24,7 @@ export async function describeDatabase(location: string): Promise<DatabaseFacts>
 
 const path = "memory";
 
-/** An empty journal: to copy it costs a tenth of laying out its tables. */
+/** A serialised empty journal; copying it takes a tenth of the time of creating tables. */
 let empty: Uint8Array | undefined;
 
 function openEmpty(): DatabaseSync {
@@ -35,14 +32,14 @@ function openEmpty(): DatabaseSync {
   const raw = new DatabaseSync(":memory:");
   if (empty !== undefined) raw.deserialize(empty);
   prepareSchema(raw, path);
-  // Node 22 cannot copy it.
+  // Not available in Node 22.
   empty ??= raw.serialize?.();
   return raw;
 }
 
 /**
- * A journal in this process's memory, for tests and for runs that nobody will resume: it ends with the process. `now`
- * (default `Date.now`) only decides when old upload handles go.
+ * A journal in memory, which ends with the process; for tests and runs that nobody will resume. `now` (default
+ * `Date.now`) only decides when upload handles expire.
  */
 export function createMemoryJournal({ now = Date.now }: { readonly now?: () => number } = {}): JournalStore {
   const raw = openEmpty();

@@ -1,15 +1,15 @@
-/** What a model charged above its quotes, or above the most that was allowed where it quotes nothing. */
+/** How much a model charged above its quotes, or above the allowed maximum if it quotes nothing. */
 export interface Overcharge {
-  /** Where the ratio was greatest; null where nothing was quoted. */
+  /** The charge with the highest ratio to its quote; null if nothing was quoted. */
   worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
-  /** The greatest charge above what was allowed, or above a quote of nothing; null where there was none. */
+  /** The highest charge above the allowed maximum, or above a quote of zero; null if there was none. */
   unquotedMicros: number | null;
-  /** How often; 0 where every bill that was above it came again with a lower sum. */
+  /** Number of such bills; 0 if all were later corrected downwards. */
   times: number;
-  /** Sum of what was charged too much. */
+  /** Total overcharge. */
   excessMicros: number;
-  /** Whether the newest bill was above its quote: until one agrees again, its jobs are bought one at a time. */
+  /** True if the newest bill was above its quote: until one agrees again, the model's jobs are bought one at a time. */
   isAbove?: true;
-  /** A bill agreed with a quote of nothing. */
+  /** True if a bill agreed with a quote of zero. */
   isFree?: true;
 }

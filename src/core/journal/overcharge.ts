@@ -3,7 +3,7 @@ import type { AttemptState, ChatState, Overcharge, RunState } from "./state.ts";
 
 type Worst = Overcharge["worst"];
 
-/** A job's bill, which may come again with another sum: notes what it is above its quote, or what was allowed for it. */
+/** Records a job's bill, possibly a corrected one, against its quote or allowed maximum. */
 export function noteJobCharge(state: RunState, attempt: AttemptState, costMicros: number): void {
   const { model, quote, expectedMicros, costMicros: before } = attempt;
   const expected = expectedMicros ?? 0;

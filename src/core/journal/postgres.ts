@@ -38,13 +38,13 @@ import type {
   Wake,
 } from "./store.ts";
 
-/** Commits read in one go. */
+/** Number of commits read at once. */
 const pageRows = 1_000;
 
 /**
- * Opens the journal in a PostgreSQL database (15 or later), laying out its schema as needed, or lifting an older one in one
- * transaction. `location` is `postgres://user:password@host:port/database`; `?schema=` and `?pool=` say the options of that
- * name. Needs the package `pg`. Throws a journal error, with the database untouched, when it cannot be used.
+ * Opens the journal in a PostgreSQL database (15 or later); creates its schema or migrates it in one transaction.
+ * `location` is `postgres://user:password@host:port/database`, with options as `?schema=` and `?pool=`. Needs the
+ * package `pg`. If it cannot be used, throws a journal error and leaves the database untouched.
  */
 export async function openPostgresJournal(
   location: string,
@@ -107,7 +107,7 @@ class PostgresJournal implements JournalStore {
     for (;;) {
       const rows = Math.min(pageRows, limit - events.length);
       const page = await runs.readEvents(this.#open, runId, events.at(-1)?.seq ?? afterSeq, rows);
-      // It was removed, and made anew, between two pages.
+      // The run was removed and created again between two pages.
       if (runKey !== null && page.key !== runKey) return this.read(runId, options);
       runKey = page.key;
       for (const event of page.events) events.push(event);

@@ -3,52 +3,55 @@ import { isSecretName, REDACTED, secretsOfProcess } from "./known-secrets.ts";
 declare const clean: unique symbol;
 
 /**
- * A text that may stand in the journal, in a file or on a screen: one of others that was cleaned here, or {@link ownText}.
- * What an event read from the journal says was one when it was written.
+ * Text that may be written to the journal, a file or a screen: external text cleaned by {@link cleanText}, or our own
+ * marked by {@link ownText}. Text in events read from the journal counts as clean, since it was cleaned when written.
  */
 export type CleanText = string & { readonly [clean]: true };
 
-/** Longest text of others that is kept, in characters. */
+/** Maximum length of external text, in characters. */
 const MOST_CHARACTERS = 2_000;
-/** What would steer a terminal or turn the order of what is read: controls but for tabs and line breaks, and marks of direction. */
+/**
+ * Characters that would control a terminal or reorder text: control characters except tabs and line breaks, and
+ * direction marks.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must go
 const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * A text without secrets: those that this process knows and what looks like one; without queries of addresses, without characters
- * that steer what shows it, and no longer than is of use.
+ * Cleans external text: removes known secrets and what looks like one, queries of URLs, and characters that control the
+ * display; shortens it to `most` characters.
  */
 export function cleanText(text: string, most = MOST_CHARACTERS): CleanText {
-  // Cut before it is searched, so that the work is bounded too; a query that was cut is still one, a word may be half a secret.
+  // Cut before searching, to bound the work. A cut query is still recognised, but a cut word could be half a secret.
   const cut = text.length > 4 * most ? text.slice(0, 4 * most).replace(/\S{1,200}$/, "") : text;
   const plain = redactText(secretsOfProcess.remove(cut)).replace(STEERING, "\ufffd");
   return (plain.length > most ? `${plain.slice(0, most - 1)}…` : plain) as CleanText;
 }
 
-/** Names a text as ours or our user's in whole: no part of it comes from a service. */
+/** Marks text as written entirely by us or our user, with nothing from a service in it. */
 export function ownText(text: string): CleanText {
   return text as CleanText;
 }
 
-/** A sentence with texts of others in it, each of them clean. */
+/** Builds a sentence from clean parts. */
 export function sentence(texts: TemplateStringsArray, ...parts: readonly (CleanText | number)[]): CleanText {
   return String.raw({ raw: texts }, ...parts) as CleanText;
 }
 
-/** An id of others; null where it can be none. */
+/** Accepts an external id; null if it cannot be one. */
 export function cleanId(text: string | null): CleanText | null {
   return text !== null && /^[\w.:/@+=~-]{1,300}$/.test(text) ? (text as CleanText) : null;
 }
 
-/** A MIME type without parameters; null where it is none. */
+/** A MIME type without parameters; null if the text is not one. */
 export function cleanContentType(text: string | null): CleanText | null {
   const type = text?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   return /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/.test(type) ? (type as CleanText) : null;
 }
 
 /**
- * An address that a person may open; null where it is none. Of its query, which may be a secret, it keeps the workspace that
- * a funding address names.
+ * A URL that a person may open; null if the text is not one. Drops the query, which may be secret, except for the
+ * workspace in a funding URL.
  */
 export function cleanAddress(text: string): CleanText | null {
   if (text.length > MOST_CHARACTERS || !URL.canParse(text)) return null;
@@ -61,8 +64,8 @@ export function cleanAddress(text: string): CleanText | null {
 }
 
 /**
- * A URL fit for logs and messages: no query and no fragment, because a presigned URL is a secret by its query, and no
- * user information. What is no URL is returned without anything after a `?`.
+ * Makes a URL fit for logs and messages: removes the query (which makes a presigned URL a secret), the fragment and
+ * user information. Text that is not a URL loses everything after a `?`.
  */
 export function redactUrl(url: string): string {
   if (!URL.canParse(url)) return url.replace(/[?#].*$/s, "").replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, "$1");
@@ -70,33 +73,34 @@ export function redactUrl(url: string): string {
   return `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
 }
 
-/** A text in which every URL, of a database too, is fit for messages and journals, and a path has no query either. */
+/** Redacts every URL in a text, database URLs too, and removes the queries of paths. */
 export function redactUrls(text: string): string {
   return (
     text
-      // A run that may be a scheme is gone through once; what stands in it before the scheme stays.
+      // Scans a run that may be a scheme only once; text before the scheme stays.
       .replace(/(?<![a-z0-9+.-])([a-z0-9+.-]*)(:\/\/[^\s"'<>]+)/gi, (_, run: string, rest: string) => {
         const at = run.search(/[a-z]/i);
         return at < 0 ? run + rest.replace(/[?#].*$/s, "") : run.slice(0, at) + redactUrl(run.slice(at) + rest);
       })
-      // What follows a path is always taken with it, or a long text without queries would be searched from each slash anew.
+      // The optional query is always consumed with its path; otherwise a long text would be searched again from each
+      // slash.
       .replace(/(\/[^\s"'<>?#]*)(\?[^\s"'<>]*)?/g, (all: string, path: string, query?: string) => {
         return query?.includes("=") === true ? path : all;
       })
   );
 }
 
-/** A text without what looks like a credential or is named like one, and with addresses up to their path. */
+/** Removes from a text what looks like a credential or is named like one, and redacts URLs. */
 export function redactText(text: string): string {
   return redactUrls(withoutPairs(text.replace(SECRET_TEXT, REDACTED)));
 }
 
-/** Nothing that is meant to be read lies deeper. */
+/** Maximum depth; legitimate data is never nested deeper. */
 const MOST_DEPTH = 100;
 
 /**
- * A JSON value fit to be kept in a repository and shown to anybody: whatever is named like a secret is out, whole, in objects, in
- * texts that are JSON themselves and in forms; every other text passes `clean`. What was cleaned before stays as it is.
+ * Makes a JSON value fit to publish. Values named like a secret are removed entirely, also inside strings that hold
+ * JSON or form data; every other string passes through `clean`. Strings that are already clean stay unchanged.
  */
 export function withoutSecrets(value: unknown, clean: (text: string) => string = redactText): unknown {
   const cleaned = (item: unknown, depth: number, isSchema = false): unknown => {
@@ -108,14 +112,14 @@ export function withoutSecrets(value: unknown, clean: (text: string) => string =
     return Object.fromEntries(entries);
   };
   const field = (name: string, inner: unknown, depth: number, isSchema: boolean): unknown => {
-    // A schema describes the fields that it names, and holds none of their values.
+    // A schema only describes fields and holds none of their values.
     if (!isSchema && inner !== null && isSecretName(name)) return REDACTED;
-    // An expression of a schema may look like a path with a query.
+    // A regular expression may look like a path with a query.
     if (name === "pattern" && typeof inner === "string" && !inner.includes("://"))
       return inner.replace(SECRET_TEXT, REDACTED);
     return cleaned(inner, depth, name === "properties");
   };
-  /** A text that is a JSON object or list, cleaned as one; null where it is none or holds nothing to be cleaned. */
+  /** Cleans a string that holds a JSON object or list; null if it does not, or needs no cleaning. */
   const cleanEmbedded = (text: string, depth: number): string | null => {
     if (depth === 0 || !/^\s*[[{]/.test(text)) return null;
     try {
@@ -130,8 +134,8 @@ export function withoutSecrets(value: unknown, clean: (text: string) => string =
 }
 
 /**
- * Texts are megabytes long: an alternative begins at most once in a run of characters that it may go through, and how long the run
- * is at least is looked at before, as a count above three would be kept for each character.
+ * Texts can be megabytes long. Each alternative starts at most once per run of characters, and minimum lengths are
+ * checked by look-ahead, because counts above three are tracked per character.
  */
 const SECRET_TEXT = new RegExp(
   [
@@ -147,19 +151,19 @@ const SECRET_TEXT = new RegExp(
   "gi",
 );
 
-/** A name and its value: of a form, of JSON that is in another text or was cut, of a header. */
+/** A name with its value: from a form, a header, or JSON embedded in text, possibly cut off. */
 const PAIR = /(?<![\w-])([a-z][\w-]*)(["'\\]{0,2}\s{0,2}[=:]\s{0,2}["'\\]{0,2})([^\s"'\\&,;{}[\]]+)/gi;
 
 function withoutPairs(text: string): string {
   return text.replace(PAIR, (all: string, name: string, between: string, value: string) => {
     if (!isSecretName(name)) return all;
-    // Of prose such as "token: missing" nothing is lost.
+    // Prose such as "token: missing" stays.
     const isProse = /^\s*:/.test(between) && (value.length < 8 || !/\d/.test(value));
     return isProse ? all : `${name}${between}${REDACTED}`;
   });
 }
 
-/** What was thrown, which may be anything, as a text. */
+/** Text for anything that may be thrown. */
 export function thrownText(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? thrown.message || thrown.name : thrown);

@@ -1,17 +1,19 @@
 import { createHash } from "node:crypto";
 import { DAY_MS } from "./duration.ts";
 
-/** A deployment of the API that can be named in place of an address. */
+/** A deployment of the API that can be selected by name instead of by URL. */
 export interface Deployment {
-  /** As people know it. */
+  /** Name as people know it. */
   readonly title: string;
   /** Its v3 address. */
   readonly baseUrl: string;
-  /** Variables in which its users keep their key, the first that is set counts; `SHOWRUNNER_API_KEY` comes after them. */
+  /**
+   * Environment variables in which its users keep their key; the first one set counts. `SHOWRUNNER_API_KEY` comes last.
+   */
   readonly keyVariables: readonly string[];
-  /** What its keys begin with that are one piece, sent as Bearer. */
+  /** Prefix of its single-part keys, which are sent as Bearer. */
   readonly keyPrefix?: string;
-  /** How long it keeps outputs after their submit, milliseconds; what it says of an output itself comes first. */
+  /** How long it keeps outputs after the submit, in milliseconds, unless it states a time for the output. */
   readonly outputsLiveMs: number;
 }
 
@@ -29,7 +31,6 @@ export const DEPLOYMENTS = {
 /** A name for `service`, `--service` and `SHOWRUNNER_SERVICE`. */
 export type ServiceName = keyof typeof DEPLOYMENTS;
 
-/** What options or flags say about which service to use. */
 export interface ServiceChoice {
   readonly local?: boolean | undefined;
   readonly service?: string | undefined;
@@ -37,17 +38,17 @@ export interface ServiceChoice {
   readonly apiKey?: string | undefined;
 }
 
-/** A hosted service, and the key for it. */
+/** A hosted service and its key. */
 export interface HostedService {
   readonly baseUrl: string;
-  /** The known one at this address; null for any other. */
+  /** The known deployment at this URL; null for any other. */
   readonly deployment: Deployment | null;
   readonly apiKey: string | null;
-  /** Where the key was found, or is expected: the name of a variable, or `apiKey`. */
+  /** Where the key was found or is expected: a variable's name, or `apiKey`. */
   readonly keyFrom: string;
 }
 
-/** What was said about the service contradicts itself, or names none. */
+/** The settings contradict each other, or name no known service. */
 export interface WrongChoice {
   readonly setting: string;
   readonly problem: string;
@@ -56,8 +57,8 @@ export interface WrongChoice {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The hosted service that options name, else the environment; null: the local one. Options that name two, and an
- * environment that does, are an error.
+ * Chooses the hosted service from the options, else the environment; null for the local one. Two services in the
+ * options, or in the environment, are an error.
  */
 export function chooseService(choice: ServiceChoice, env: Environment): HostedService | WrongChoice | null {
   const { local, service, baseUrl } = choice;
@@ -98,7 +99,7 @@ function deploymentAt(address: string): Deployment | null {
   return Object.values(DEPLOYMENTS).find((known) => sameAddress(known.baseUrl, address)) ?? null;
 }
 
-/** How long the service at an address keeps outputs after their submit, as far as is known, milliseconds. */
+/** How long the service at a URL keeps outputs after their submit, in milliseconds, as far as known. */
 export function outputsLiveMs(baseUrl: string): number {
   return deploymentAt(baseUrl)?.outputsLiveMs ?? DAY_MS;
 }
@@ -108,8 +109,8 @@ function sameAddress(a: string, b: string): boolean {
 }
 
 /**
- * What may be said of a key: the part before its colon, or of a key in one piece its prefix and a few digits of its hash.
- * Null for a token, and for a key of the previous API, which begins with `sk_` too.
+ * The public part of a key: what precedes its colon, or the prefix of a single-part key with a few digits of its hash.
+ * Null for a token, and for a key of the previous API, which also starts with `sk_`.
  */
 export function keyIdOf(apiKey: string): string | null {
   const colon = apiKey.indexOf(":");
@@ -118,17 +119,17 @@ export function keyIdOf(apiKey: string): string | null {
   return prefix === undefined ? null : prefix + createHash("sha256").update(apiKey).digest("hex").slice(0, 8);
 }
 
-/** Whether a key has the form of the previous API's. */
+/** True if a key has the previous API's format. */
 export function isKeyOfV2(apiKey: string): boolean {
   return apiKey.startsWith("sk_") && keyIdOf(apiKey) === null;
 }
 
-/** How a missing key is set. */
+/** The command that sets a missing key. */
 export function keyCommand({ keyFrom }: Pick<HostedService, "keyFrom">): string {
   return `export ${keyFrom}=<key_id>:<secret>`;
 }
 
-/** What a missing key is missing from. */
+/** Describes which service a key is missing for. */
 export function missingKey({ baseUrl, deployment }: HostedService): string {
   const who = deployment === null ? baseUrl : `${deployment.title} (${baseUrl})`;
   const or = deployment === null ? "" : ", nor is SHOWRUNNER_API_KEY";

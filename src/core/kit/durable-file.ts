@@ -4,10 +4,10 @@ import { dirname, join } from "node:path";
 import { HOUR_MS } from "./duration.ts";
 import { open } from "./file-handle.ts";
 
-/** A temporary file this old belongs to a process that is gone, milliseconds. */
+/** Age in milliseconds at which a temporary file must belong to a dead process. */
 export const LEFTOVER_MS = HOUR_MS;
 
-/** Makes a rename in this folder survive a power failure. Windows has no such call and needs none. */
+/** Makes a rename in this folder survive a power failure. Windows neither has nor needs this call. */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return;
   const handle = await open(folder, "r");
@@ -18,17 +18,20 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** What tells the temporary files of one writer from those of all others. */
+/** A tag that tells one writer's temporary files from all others. */
 export function temporaryTag(writer: string): string {
   return createHash("sha256").update(writer).digest("hex").slice(0, 16);
 }
 
-/** A fresh path beside what is to be written, which {@link removeTemporaries} finds should the process be killed. */
+/** A new temporary path in the target's folder. If the process is killed, {@link removeTemporaries} finds the file. */
 export function temporaryPath(folder: string, tag: string): string {
   return join(folder, `.showrunner-${tag}-${randomUUID()}.part`);
 }
 
-/** Removes what killed processes left in `folder` under these tags; answers how many there were. Folders below stay. */
+/**
+ * Removes temporary files with these tags that killed processes left in `folder`, and returns their number. Does not
+ * descend into subfolders.
+ */
 export async function removeTemporaries(
   folder: string,
   tags: ReadonlySet<string>,
@@ -49,8 +52,8 @@ export async function removeTemporaries(
 }
 
 /**
- * Writes a file that somebody named: a plain file is replaced whole or not at all, and keeps its mode. Anything else that
- * stands there (a device, a named pipe, a link) is written through, never replaced. Throws Node's own errors.
+ * Writes a file that a user named. A plain file is replaced atomically and keeps its mode. Anything else (device, named
+ * pipe, link) is written through, never replaced. Throws Node's errors.
  */
 export async function writeDurably(path: string, content: string): Promise<void> {
   const before = await lstat(path).catch(() => null);
@@ -59,8 +62,8 @@ export async function writeDurably(path: string, content: string): Promise<void>
 }
 
 /**
- * Writes a plain file whole or not at all, in place of one that may stand there, whose mode it keeps. Throws Node's own errors.
- * `write` gets the open temporary file, and its path for programs that open files by themselves.
+ * Writes a plain file atomically, keeping the mode of the file it replaces. Throws Node's errors.
+ * `write` gets the open temporary file, and its path for programs that open files themselves.
  */
 export async function replaceDurably(
   path: string,
@@ -93,7 +96,7 @@ async function writeSynced(path: string, write: (file: FileHandle, path: string)
   }
 }
 
-/** The system's word on a temporary file as one on the file that was asked for. */
+/** Replaces the temporary path by the requested one in a system error. */
 function named(error: unknown, tmp: string, path: string): unknown {
   if (!(error instanceof Error)) return error;
   error.message = error.message.replaceAll(tmp, path);

@@ -7,7 +7,7 @@ const units = { ms: 1, s: 1000, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as const;
 /** A duration as text: `"90s"`, `"10m"`, `"1.5h"`. */
 export type Duration = `${number}${"s" | "m" | "h" | "d"}`;
 
-/** Milliseconds of a duration such as `90s`, `10m` or `1h30m`; null for what is none. */
+/** Parses a duration such as `90s`, `10m` or `1h30m` to milliseconds; null if it is not one. */
 export function parseDuration(text: string): number | null {
   if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text)) return null;
   let total = 0;
@@ -17,7 +17,7 @@ export function parseDuration(text: string): number | null {
   return Math.round(total);
 }
 
-/** Milliseconds as a person reads them: `840 ms`, `2.1 s`, `3 min 05 s`, `2 h 10 min`. */
+/** Formats milliseconds for people: `840 ms`, `2.1 s`, `3 min 05 s`, `2 h 10 min`. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
@@ -27,7 +27,6 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
 }
 
-/** How long ago, roughly. */
 export function formatAgo(at: number, now: number): string {
   const seconds = Math.max(0, (now - at) / 1000);
   if (seconds < 45) return "just now";

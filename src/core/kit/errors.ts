@@ -1,9 +1,9 @@
 /**
- * The base of every error that Showrunner throws on purpose. `code` is a literal for programs to match; the message
- * says what was wrong, where, and what to do next.
+ * The base of every error that Showrunner throws on purpose. Programs match `code`; the message says what was wrong,
+ * where, and what to do next.
  */
 export abstract class ShowrunnerError extends Error {
-  /** Literal, stable name of the condition. */
+  /** A literal that identifies the condition and stays stable. */
   abstract readonly code: string;
 
   constructor(message: string, options?: { readonly cause?: unknown }) {
@@ -12,13 +12,13 @@ export abstract class ShowrunnerError extends Error {
   }
 }
 
-/** Shared by all copies of this module. */
+/** A registered symbol, so that all copies of this module agree. */
 const FOR_CALLERS = Symbol.for("showrunner.for-callers");
 
 /**
- * An error whose message is meant for the people who call your pipeline through the handler, the browser client or MCP.
- * Throw it in `build`, `title`, a schema, a task, a scoring function, `expand` or `authorize`. Callers never see the
- * text of any other error.
+ * An error whose message may be shown to the people who call your pipeline through the handler, the browser client or
+ * MCP. Throw it in `build`, `title`, a schema, a task, a scoring function, `expand` or `authorize`. Callers never see
+ * the message of any other error.
  */
 export class CallerError extends ShowrunnerError {
   readonly code = "CALLER_ERROR";
@@ -29,12 +29,12 @@ export class CallerError extends ShowrunnerError {
   }
 }
 
-/** True for every {@link CallerError}, also of another copy of this library. */
+/** True for every {@link CallerError}, including those of another copy of this library. */
 export function isCallerError(value: unknown): value is Error {
   return value instanceof Error && FOR_CALLERS in value;
 }
 
-/** True for every error of the family, whichever folder it comes from. */
+/** True for every error that Showrunner throws on purpose. */
 export function isShowrunnerError(value: unknown): value is ShowrunnerError {
   return value instanceof ShowrunnerError;
 }

@@ -1,7 +1,7 @@
-/** How a picture is to be turned before it is shown, as EXIF counts: 1 is upright; from 5 on it lies on its side. */
+/** How to rotate or flip a picture for display, as EXIF numbers it: 1 is upright; from 5 on it lies on its side. */
 export type Orientation = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 
-/** The orientation that the EXIF data of a JPEG, PNG or WebP say; 1 where they say none. `bytes`: the file, or its begin. */
+/** Reads the EXIF orientation of a JPEG, PNG or WebP; 1 if it has none. `bytes`: the file, or its beginning. */
 export function exifOrientation(bytes: Buffer): Orientation {
   const exif = exifIn(bytes);
   return exif === null ? 1 : orientationIn(exif);
@@ -9,7 +9,7 @@ export function exifOrientation(bytes: Buffer): Orientation {
 
 const text = (bytes: Buffer, at: number, length: number) => bytes.toString("latin1", at, at + length);
 
-/** EXIF's block, from its byte order on. */
+/** The EXIF block, starting at its byte order. */
 function exifIn(bytes: Buffer): Buffer | null {
   if (text(bytes, 0, 2) === "\xff\xd8") return jpegExif(bytes);
   if (text(bytes, 0, 4) === "\x89PNG") return chunk(bytes, { from: 8, type: "eXIf", typeAt: 4, sizeAt: 0, around: 12 });
@@ -32,11 +32,11 @@ interface Chunks {
   readonly type: string;
   readonly typeAt: number;
   readonly sizeAt: number;
-  /** Bytes of a chunk beside its own. */
+  /** Bytes that surround a chunk's data. */
   readonly around: number;
 }
 
-/** A PNG counts the larger end first, and pads nothing. */
+/** Finds a chunk. PNG is big-endian and has no padding. */
 function chunk(bytes: Buffer, { from, type, typeAt, sizeAt, around }: Chunks): Buffer | null {
   for (let at = from; at + 8 <= bytes.length; ) {
     const size = sizeAt === 0 ? bytes.readUInt32BE(at) : bytes.readUInt32LE(at + sizeAt);

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 
 const synced = promisify(fsync);
 
-/** What Yarn's Plug'n'Play leaves out of the handles that it puts in place of Node's. */
+/** Methods that Yarn's Plug'n'Play leaves out of its file handles. */
 const MISSING = {
   sync(this: FileHandle): Promise<void> {
     return synced(this.fd);
@@ -14,7 +14,7 @@ const MISSING = {
   },
 };
 
-/** `open` of `node:fs/promises`, under Yarn's Plug'n'Play too. */
+/** `open` of `node:fs/promises`; works under Yarn's Plug'n'Play too. */
 export async function open(...args: Parameters<typeof openByNode>): Promise<FileHandle> {
   const handle = await openByNode(...args);
   if (!(Symbol.asyncDispose in handle)) Object.assign(Object.getPrototypeOf(handle), MISSING);

@@ -3,31 +3,32 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 const BUSY = 5;
-/** Another process may look for a moment whether it is locked. */
+/** Another process may hold the lock for a moment only to test it. */
 const LOOK_MS = 200;
 
-/** A process's hold on a folder. */
+/** A process's lock on a folder. */
 export interface FolderLock {
-  /** Says to other processes who holds it. */
+  /** Tells other processes who holds the lock. */
   announce(holder: object): void;
   release(): void;
 }
 
 /**
- * Locks a folder that is there by `<name>.lock`; null while another process holds it. The kernel releases the lock when its
- * holder dies, however it dies, so a dead one never blocks others; `<name>.json` beside it is for people and for second processes.
- * @throws Error what hinders it, with the file: it cannot be written, or is none of ours
+ * Locks an existing folder with `<name>.lock`; null while another process holds it. The kernel releases the lock when
+ * its holder dies, so a dead process never blocks others. `<name>.json` beside it tells people and other processes who
+ * holds it.
+ * @throws Error if the lock file cannot be written or is not one of ours; names the file
  */
 export function lockFolder(folder: string, name: string): FolderLock | null {
   const guard = openGuard(folder, name);
   const note = noteOf(folder, name);
   try {
-    // The lock database never holds data, so it needs no fsync.
+    // The lock database holds no data, so it needs no fsync.
     guard.exec("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE");
     guard.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     guard.close();
-    // A file that is no lock is nobody's, and would else be waited for forever.
+    // A file that is not a lock would otherwise be waited for for ever.
     if (!isBusy(error)) throw unusable(folder, name, error);
     return null;
   }
@@ -43,7 +44,7 @@ export function lockFolder(folder: string, name: string): FolderLock | null {
   };
 }
 
-/** What the live process that holds a folder announced; null where none does, or has not said anything yet. */
+/** What the live holder of a folder announced; null if there is none, or it has announced nothing yet. */
 export function holderOf(folder: string, name: string): { readonly pid: number } | null {
   try {
     const holder: unknown = JSON.parse(readFileSync(noteOf(folder, name), "utf8"));
@@ -54,7 +55,7 @@ export function holderOf(folder: string, name: string): { readonly pid: number }
   }
 }
 
-/** Whether a live process holds the folder; a note of a dead one stays behind. */
+/** True if a live process holds the folder; the note of a dead one may remain. */
 function isLocked(folder: string, name: string): boolean {
   const guard = openGuard(folder, name, 0);
   try {
@@ -77,7 +78,7 @@ function openGuard(folder: string, name: string, timeout = LOOK_MS): DatabaseSyn
 
 function isBusy(error: unknown): boolean {
   const { errcode } = error as { readonly errcode?: unknown };
-  // The lowest byte is the kind; what is above says more.
+  // The lowest byte of the code is its kind; the rest is detail.
   return typeof errcode === "number" && (errcode & 0xff) === BUSY;
 }
 

@@ -1,11 +1,11 @@
 import { dirname } from "node:path";
 
-/** True for the URL of a journal on PostgreSQL, and false for a path. */
+/** True for a PostgreSQL URL, false for a path. */
 export function isPostgresUrl(location: string): boolean {
   return /^postgres(ql)?:\/\//i.test(location);
 }
 
-/** A journal as messages name it: the path, or the URL without its password and parameters. */
+/** A journal's name for messages: its path, or its URL without password and parameters. */
 export function shownJournal(location: string): string {
   if (!isPostgresUrl(location)) return location;
   const url = URL.parse(location);
@@ -14,7 +14,7 @@ export function shownJournal(location: string): string {
   return `postgres://${username === "" ? "" : `${username}@`}${host}${pathname}`;
 }
 
-/** A word of a command line with PASSWORD in place of a database's password, to be typed again. */
+/** Replaces a database password in a command-line argument by PASSWORD, for commands to be typed again. */
 export function withoutPassword(word: string): string {
   const [, start, rest = ""] = /^((?:--journal=)?postgres(?:ql)?:\/\/)(.*)$/is.exec(word) ?? [];
   if (start === undefined) return word;
@@ -22,7 +22,7 @@ export function withoutPassword(word: string): string {
   return start + masked;
 }
 
-/** Where what belongs to a journal lies on this machine: beside its file. A database's is the default folder. */
+/** The folder for a journal's local files: that of the journal file, or the default one for a database. */
 export function folderOfJournal(location: string): string {
   return isPostgresUrl(location) ? ".showrunner" : dirname(location);
 }

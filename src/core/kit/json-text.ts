@@ -1,4 +1,4 @@
-/** A place in a text. Both count from 1. */
+/** A place in a text; both numbers start at 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -8,10 +8,9 @@ export interface JsonMistake extends Position {
   readonly message: string;
 }
 
-/** Nothing that is meant to be read lies deeper, and what walks a value has room for so much. */
+/** Maximum depth; legitimate data is never nested deeper, and recursive functions have stack for this much. */
 export const MOST_LEVELS = 500;
 
-/** Whether a value is nested deeper than that. */
 export function isTooDeep(value: unknown): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
@@ -21,7 +20,7 @@ export function isTooDeep(value: unknown): boolean {
   return false;
 }
 
-/** The value of a JSON text, or its first mistake. */
+/** Parses JSON; returns the value or the first mistake. */
 export function parseJson(text: string): { readonly value: unknown } | { readonly mistake: JsonMistake } {
   try {
     return { value: JSON.parse(text) };
@@ -43,8 +42,8 @@ export function positionAt(text: string, offset: number): Position {
 }
 
 /**
- * The engine names the offset of most mistakes, but not of an unexpected token: that one is the shortest beginning of
- * the text that already holds it, found by halving.
+ * Finds the offset of a mistake. The engine gives it for most, but not for an unexpected token; that one is found by
+ * bisecting for the shortest prefix that fails in the same way.
  */
 function mistakeOffset(text: string, message: string): number {
   const named = /at position (\d+)/.exec(message);

@@ -1,24 +1,27 @@
 export const REDACTED = "[redacted]";
 
-/** A shorter secret protects nothing, and would be found in any text. Also the number of characters by which they are distinguished. */
+/**
+ * Minimum length of a secret: a shorter one protects nothing and would occur in any text. Also the number of characters
+ * used to distinguish secrets.
+ */
 const SHORTEST_SECRET = 8;
-/** A process has a few dozen at most, and what services hand out without end must not fill its memory. */
+/** Limits memory; a process has a few dozen secrets, but services may hand out new ones without end. */
 const MOST_SECRETS = 1_000;
-/** What a service hands out, such as a new cookie with each answer, leaves room for credentials. */
+/** Limit for secrets that services hand out, such as a new cookie with each answer; the rest is for credentials. */
 const MOST_HANDED_OUT = 900;
 
-/** Secrets by their values: finds each of them in a text however it is written, going over the text once. */
+/** Finds known secrets in a text, in whatever encoding, in a single pass. */
 export class KnownSecrets {
   readonly #root = emptyNode();
   readonly #known = new Set<string>();
-  /** Codes at which a secret may begin: most characters of most texts are none of them. */
+  /** Character codes at which a secret may start; lets the scan skip most characters. */
   readonly #begins = new Uint8Array(128);
 
   constructor(...secrets: readonly string[]) {
     for (const secret of secrets) this.learn(secret);
   }
 
-  /** Removes this secret from every text from now on, and of `<id>:<secret>` the second part alone too. */
+  /** Removes this secret from every text from now on; of `<id>:<secret>`, also the second part alone. */
   learn(secret: string): void {
     for (const text of [secret, secret.slice(secret.indexOf(":") + 1)]) {
       if (text.length < SHORTEST_SECRET || this.#known.has(text) || this.#known.size >= MOST_SECRETS) continue;
@@ -27,12 +30,12 @@ export class KnownSecrets {
     }
   }
 
-  /** As {@link learn}, for what is handed out anew again and again: it displaces no credential. */
+  /** Like {@link learn}, for values that services hand out repeatedly; they never displace a credential. */
   learnHandedOut(secret: string): void {
     if (this.#known.size < MOST_HANDED_OUT) this.learn(secret);
   }
 
-  /** Secrets that overlap go together. */
+  /** Removes known secrets from a text. Overlapping ones are removed together. */
   remove(text: string): string {
     if (this.#known.size === 0 || text.length < SHORTEST_SECRET) return text;
     let [kept, end] = ["", 0];
@@ -63,7 +66,7 @@ export class KnownSecrets {
   }
 }
 
-/** The secrets of this process: what it was given as a credential, by whatever option, header or variable. */
+/** The secrets of this process: every credential it received by option, header or variable. */
 export const secretsOfProcess = new KnownSecrets();
 
 const SECRET_VARIABLE = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL/i;
@@ -76,16 +79,19 @@ export function learnEnvironment(env: Readonly<Record<string, string | undefined
 const SECRET_NAME =
   /secret|passw|passphrase|authorization|cookie|signature|credential|session|(?:api|access|private|signing)key|(?:^|x)auth$|pwd$|token$/;
 
-/** Whether a field, a parameter or a header is named like a secret: `accessToken`, `x-api-key`, `CLIENT_SECRET`. */
+/** True if a field, parameter or header is named like a secret: `accessToken`, `x-api-key`, `CLIENT_SECRET`. */
 export function isSecretName(name: string): boolean {
   return name.length < 200 && SECRET_NAME.test(name.replace(/[^a-z0-9]/gi, "").toLowerCase());
 }
 
-/** Headers of HTTP and of common clients, none of which holds a credential. Of any other header the value may be one. */
+/** Standard headers that never hold a credential. Any other header's value may. */
 const HARMLESS_HEADERS =
   /^(?:accept|age|allow|alt-svc|cache-control|connection|content|cross-origin|date|dnt|early-data|etag|expect|expires|forwarded|from|host|idempotency-key|if|keep-alive|last|link|location|max-forwards|origin|pragma|priority|range|referer|referrer-policy|retry-after|sec-|server|strict-transport-security|te$|trailer|transfer-encoding|upgrade|user-agent|vary|via|warning|x-(?:ratelimit|request-id|trace-id|forwarded|idempotent|stainless|should-retry|content|frame|xss|powered))/;
 
-/** What may be a credential in the headers of a request: every value but those of {@link HARMLESS_HEADERS}; without its scheme, decoded too. */
+/**
+ * Possible credentials in request headers: all values except those of {@link HARMLESS_HEADERS}, without the scheme, and
+ * decoded as well.
+ */
 export function credentialsIn(headers: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(headers).flatMap(([name, given]) => {
     const isHarmless = HARMLESS_HEADERS.test(name.toLowerCase()) && !isSecretName(name);
@@ -93,7 +99,7 @@ export function credentialsIn(headers: Readonly<Record<string, unknown>>): reado
   });
 }
 
-/** Of `Bearer TOKEN`, `Basic BASE64`, `Digest name="value", …` and of a value alone. */
+/** Splits `Bearer TOKEN`, `Basic BASE64`, `Digest name="value", …` or a plain value. */
 function partsOfCredential(value: unknown): readonly string[] {
   if (typeof value !== "string") return [];
   const [, scheme = "", rest = value] = /^(\w+)\s+(.*)$/s.exec(value) ?? [];
@@ -102,11 +108,11 @@ function partsOfCredential(value: unknown): readonly string[] {
   return [rest];
 }
 
-/** A way to write a secret. */
+/** One encoding of a secret. */
 interface SecretForm {
-  /** Its first characters, at least {@link SHORTEST_SECRET} of them, none of them escaped. */
+  /** Its first characters, at least {@link SHORTEST_SECRET}, none of them escaped. */
   readonly begins: string;
-  /** The expression of the whole. */
+  /** A regular expression for the whole secret. */
   readonly source: string;
 }
 
@@ -122,7 +128,7 @@ function emptyNode(): Node {
   return { next: new Map(), forms: [] };
 }
 
-/** Where the longest secret ends that begins at `start`, and is known up to `at`; 0 for none. */
+/** The end of the longest secret that starts at `start` and matches up to `at`; 0 if none. */
 function endOf(node: Node, text: string, { start, at }: { readonly start: number; readonly at: number }): number {
   let longest = 0;
   for (const form of node.forms) {
@@ -142,26 +148,26 @@ function endOf(node: Node, text: string, { start, at }: { readonly start: number
   return longest;
 }
 
-/** One code for letters of both cases, and for the two characters of each Base64. */
+/** Maps both cases of a letter, and both Base64 alphabets, to one code. */
 function folded(code: number): number {
   if (code >= 0x61 && code <= 0x7a) return code - 0x20;
   if (code === 0x2b) return 0x2d;
   return code === 0x5f ? 0x2f : code;
 }
 
-/** Each way to write a text of printable ASCII: as it is, escaped for JSON, in percent, in Base64 and in hex. */
+/** All encodings of printable ASCII text: plain, JSON-escaped, percent-encoded, Base64 and hex. */
 function formsOf(text: string): readonly SecretForm[] {
   const bytes = Buffer.from(text, "latin1");
   const hex = bytes.toString("hex");
   return [
     { begins: text, source: [...text].map(written).join("") },
     { begins: hex, source: hex },
-    // In Base64 a text looks different at each of three offsets; characters that its neighbours share are left out.
+    // Base64 of a text depends on its offset modulo 3; characters that depend on its neighbours are left out.
     ...[0, 1, 2].map((offset) => base64At(bytes, offset)),
   ];
 }
 
-/** One character as it stands, escaped for JSON, or in percent. */
+/** Expression for one character: plain, JSON-escaped or percent-encoded. */
 function written(character: string): string {
   const hex = character.charCodeAt(0).toString(16).padStart(2, "0");
   return `(?:\\x${hex}|%${hex}|\\\\(?:u00${hex}|\\x${hex}))`;

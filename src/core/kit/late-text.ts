@@ -3,23 +3,23 @@ import { formatDuration } from "./duration.ts";
 /** How long a request is expected to take. */
 export interface Expected {
   readonly ms: number;
-  /** By what its model took before, rather than by what is typical. */
+  /** True if based on the model's past requests, not on a typical value. */
   readonly isLearned: boolean;
 }
 
-/** A request that takes longer than expected, or than it is waited for. */
+/** A request that takes longer than expected, or longer than its `within`. */
 export interface Late {
   /** When it was accepted, epoch milliseconds. */
   readonly since: number;
-  /** Null where it was not said that it takes long. */
+  /** Null if it was not reported as slow. */
   readonly expected: Expected | null;
-  /** Its `within`, where that is over; else null. */
+  /** Its `within` if exceeded; otherwise null. */
   readonly withinMs: number | null;
-  /** Null where it has none, or none is known. */
+  /** Null if it has no job, or the job is unknown. */
   readonly jobId: string | null;
 }
 
-/** `takes longer than usual: 9 min 00 s, usually 2 min 00 s; its job job_1 is still asked for` */
+/** For example `takes longer than usual: 9 min 00 s, usually 2 min 00 s; its job job_1 is still asked for`. */
 export function lateText({ since, expected, withinMs, jobId }: Late, now: number): string {
   const elapsedMs = now - since;
   const long = expected === null ? `is under way for ${formatDuration(elapsedMs)}` : slowText(expected, elapsedMs);
@@ -32,7 +32,7 @@ export function slowText({ ms, isLearned }: Expected, elapsedMs: number): string
   return `takes longer than ${than}: ${formatDuration(elapsedMs)}, ${known} ${formatDuration(ms)}`;
 }
 
-/** Of what is waited for no longer. */
+/** Text for a request whose step no longer waits for it. */
 export function stillText(jobId: string | null): string {
   return jobId === null ? "its answer is still awaited" : `its job ${jobId} is still asked for`;
 }

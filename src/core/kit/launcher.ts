@@ -1,4 +1,4 @@
-/** The commands of the command line, as advice names them; a test compares them with those that it has. */
+/** The command line's commands, as advice names them; a test compares them with the real ones. */
 export const COMMANDS: readonly string[] = [
   "run",
   "resume",
@@ -39,10 +39,10 @@ export const COMMANDS: readonly string[] = [
   "help",
 ];
 
-/** `showrunner` before one of its commands or a flag; not in a path, and not where the launcher is there already. */
+/** Matches `showrunner` before one of its commands or a flag, except in a path or after a launcher. */
 const COMMAND = new RegExp(`(?<![\\w./@-]|npx )showrunner (?=(?:${COMMANDS.join("|")})(?![\\w/-])|--[a-z])`, "g");
 
-/** Text that names commands, with `npx showrunner` in place of `showrunner` where that is what a shell needs. */
+/** Replaces `showrunner` by `npx showrunner` in text with commands, if the shell needs it. */
 export function withLauncher(text: string, launcher: string): string {
   return launcher === "showrunner" ? text : text.replace(COMMAND, `${launcher} `);
 }

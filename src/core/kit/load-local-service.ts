@@ -4,10 +4,10 @@ import { installCommand } from "./own-version.ts";
 
 const NAME = "showrunner-local";
 
-/** The local service is a separate package, and it is not installed. */
+/** The local service is not installed; it is a separate package. */
 export class LocalServiceMissingError extends ShowrunnerError {
   readonly code = "LOCAL_SERVICE_MISSING";
-  /** What to type next. */
+  /** The command that installs it. */
   readonly next = installCommand(NAME);
 
   constructor(cause: unknown) {
@@ -18,7 +18,7 @@ export class LocalServiceMissingError extends ShowrunnerError {
   }
 }
 
-/** Loads the package of the local service when it is first needed, so that an install can do without its libraries. */
+/** Loads the local service's package on first use, so that it is optional. */
 export async function loadLocalService(): Promise<typeof import("showrunner-local")> {
   ensureHome();
   try {

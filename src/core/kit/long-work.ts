@@ -1,19 +1,22 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Looking at so many things takes a few milliseconds. By count, so that nothing depends on how busy the machine is. */
+/**
+ * Items processed per turn of the event loop; takes a few milliseconds. A count, so that behaviour does not depend on
+ * load.
+ */
 const AT_ONCE = 250;
 
-/** Work on many things, with pauses in which timers and answers have their turn. */
+/** Splits work on many items with pauses in which timers and I/O run. */
 export class LongWork {
   #done = 0;
 
-  /** After so many things: waits for the next turn once enough were done in this one. */
+  /** Counts items and pauses once enough were processed. */
   async pause(things = 1): Promise<void> {
     this.#done += things;
     if (this.#done >= AT_ONCE) await this.#next();
   }
 
-  /** Work that says where it can be left for a moment, to its end. */
+  /** Runs a generator to its end; each `yield` may pause. */
   async finish<T>(work: Generator<void, T>): Promise<T> {
     for (;;) {
       const { done, value } = work.next();

@@ -1,7 +1,9 @@
-/** Micro-dollars in one US dollar; every amount inside is a whole number of them. */
+/** Micro-dollars per US dollar. All internal amounts are whole micro-dollars. */
 export const MICROS_PER_USD = 1_000_000;
 
-/** A decimal string of dollars as micro-dollars, or null when it is no amount: `"5"`, `"0.25"`, at most six decimals. */
+/**
+ * Parses a decimal dollar amount with at most six decimals (`"5"`, `"0.25"`) to micro-dollars; null if it is not one.
+ */
 export function parseUsd(text: string): number | null {
   const match = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text.trim());
   if (match === null) return null;
@@ -9,8 +11,8 @@ export function parseUsd(text: string): number | null {
 }
 
 /**
- * An amount as a person reads it, of micro-dollars or of a decimal string: in cents, and below one cent its two leading digits:
- * `$0.29`, `$0.0015`. `round`: `Math.ceil` of what is said to be the most.
+ * Formats micro-dollars or a decimal string for people: in cents, and below one cent with two significant digits:
+ * `$0.29`, `$0.0015`. Pass `Math.ceil` as `round` for maximum prices.
  */
 export function dollars(amount: number | string, round: (number: number) => number = Math.round): string {
   const micros = typeof amount === "number" ? amount : parseUsd(amount);
@@ -23,12 +25,12 @@ export function dollars(amount: number | string, round: (number: number) => numb
 
 const CENT_MICROS = 10_000;
 
-/** An amount to be typed, in whole cents: no less than these micro-dollars. */
+/** Rounds micro-dollars up to whole cents, as an amount to type. */
 export function wholeCents(micros: number): string {
   return formatUsd(Math.ceil(micros / CENT_MICROS) * CENT_MICROS);
 }
 
-/** Micro-dollars as a decimal string with at least two decimals and no more than needed: `0.05`, `1.2345`. */
+/** Formats micro-dollars as a decimal string with two decimals, or more if needed: `0.05`, `1.2345`. */
 export function formatUsd(micros: number): string {
   const sign = micros < 0 ? "-" : "";
   const amount = Math.abs(micros);

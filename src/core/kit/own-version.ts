@@ -3,40 +3,42 @@ import { readFileSync } from "node:fs";
 interface Manifest {
   readonly version: string;
   readonly devDependencies?: Readonly<Record<string, string>>;
-  /** Written by a release. */
+  /** Set by a release. */
   readonly published?: true;
 }
 
 let known: Manifest | null = null;
 
-/** The manifest of this package; read when it is first asked for. */
+/** This package's manifest; read on first use. */
 function ownManifest(): Manifest {
   known ??= JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as Manifest;
   return known;
 }
 
-/** The version of this package. */
 export function ownVersion(): string {
   return ownManifest().version;
 }
 
-/** The version of a package that our own recipes are tried with. */
+/** The version range of a package that our recipes are tested with. */
 export function ownRange(name: string): string {
   return `^${ownManifest().devDependencies?.[name] ?? "*"}`;
 }
 
-/** Whether our names on npm are ours: somebody else's package may have them before a release. */
+/** True if we own our names on npm; before a release, they may be somebody else's. */
 export function isPublished(): boolean {
   return ownManifest().published === true;
 }
 
-/** The command that installs our other package: by its name once it is published, else from the tarball that a clone makes. */
+/**
+ * The command that installs our other package: by name once published, before that from the tarball that a clone
+ * builds.
+ */
 export function installCommand(name: "showrunner-local"): string {
   if (isPublished()) return `npm i -D ${name}`;
   return `npm i -D CLONE/packed/${name}-${ownVersion()}.tgz   (npm run pack makes it, in a clone of Showrunner)`;
 }
 
-/** Whether the first version comes after the second; what follows a hyphen does not count. */
+/** True if the first version is newer; ignores what follows a hyphen. */
 export function isNewerVersion(version: string, than: string): boolean {
   const parts = (text: string) => text.split("-")[0]!.split(".").map(Number);
   const [found, needed] = [parts(version), parts(than)];

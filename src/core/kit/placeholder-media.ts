@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from "node:zlib";
 
-/** A grey picture, a square unless its height is given. */
+/** A grey picture; square unless a height is given. */
 export function greyPng(widthPx: number, heightPx = widthPx): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(widthPx, 0);
@@ -13,7 +13,6 @@ export function greyPng(widthPx: number, heightPx = widthPx): Uint8Array {
   return Buffer.concat([signature, ...chunks]);
 }
 
-/** A part of a PNG, with its length and checksum. */
 export function pngChunk(type: string, data: Buffer): Buffer {
   const body = Buffer.concat([Buffer.from(type, "latin1"), data]);
   const frame = Buffer.alloc(8);
@@ -25,7 +24,7 @@ export function pngChunk(type: string, data: Buffer): Buffer {
 const RATE = 8000;
 const WAV_HEADER_BYTES = 44;
 
-/** Sound of that length, 16-bit mono PCM; silence when the amplitude is 0, else a tone of 180 Hz. */
+/** A 16-bit mono PCM WAV: silence if the amplitude is 0, otherwise a tone of 180 Hz. */
 export function plainWav(durationMs: number, amplitude = 0): Uint8Array {
   const count = Math.round((durationMs / 1000) * RATE);
   const samplesBytes = count * 2;
@@ -55,7 +54,7 @@ export interface Size {
 
 const MACROBLOCK_PX = 16;
 
-/** A grey film of that length, H.264 in MP4; each side is rounded up to a multiple of 16 pixels. */
+/** A grey H.264 film in MP4. Rounds each side up to a multiple of 16 pixels. */
 export function greyMp4(durationMs: number, size: Size, fps = 24): Uint8Array {
   const columns = Math.ceil(size.width / MACROBLOCK_PX);
   const rows = Math.ceil(size.height / MACROBLOCK_PX);
@@ -91,7 +90,10 @@ interface Movie {
   readonly dataAt: number;
 }
 
-/** As ISO/IEC 14496-12 has it: one track, whose first sample alone can be begun at, and whose last one fills up the length. */
+/**
+ * Builds the `moov` box (ISO/IEC 14496-12): one track, in which only the first sample is a key frame and the last one
+ * fills the remaining duration.
+ */
 function movie({ durationMs, fps, size: { width, height }, samples, dataAt }: Movie): Buffer {
   const matrix = u32(65_536, 0, 0, 0, 65_536, 0, 0, 0, 0x40000000);
   const scale = fps * 1000;
@@ -128,10 +130,13 @@ function movie({ durationMs, fps, size: { width, height }, samples, dataAt }: Mo
   return box("moov", header, box("trak", track, media));
 }
 
-/** 5.1: up to 4096 by 2304 pixels. */
+/** Level 5.1: up to 4096 by 2304 pixels. */
 const LEVEL = 51;
 
-/** Bits as H.264 (ITU-T H.264, 7.3) writes them: `0` and `1` as they are, numbers in Exp-Golomb codes, closed by a one. */
+/**
+ * Packs a unit of H.264 bits (ITU-T H.264, 7.3): strings of `0` and `1` as they are, numbers as Exp-Golomb codes, then
+ * the stop bit.
+ */
 function unit(type: number, ...parts: readonly (string | number)[]): Buffer {
   const golomb = (value: number) => {
     const digits = (value + 1).toString(2);
@@ -144,29 +149,29 @@ function unit(type: number, ...parts: readonly (string | number)[]): Buffer {
 
 function sequenceParameters(columns: number, rows: number): Buffer {
   const profile = [66, 0xc0, LEVEL].map((byte) => byte.toString(2).padStart(8, "0")).join("");
-  // Frame numbers of 4 bits; pictures are shown as they are coded; one reference picture; whole frames, not cropped.
+  // Frame numbers of 4 bits; display order equals coding order; one reference frame; whole frames, no cropping.
   return unit(0x67, profile, 0, 0, 2, 1, "0", columns - 1, rows - 1, "1", "1", "0", "0");
 }
 
 const PICTURE_PARAMETERS = unit(0x68, 0, 0, "0", "0", 0, 0, 0, "0", "00", 0, 0, 0, "0", "0", "0");
 
-/** Macroblocks predicted from nothing, which is grey, and nothing added to that. */
+/** A frame of macroblocks predicted without neighbours, which is grey, with no residual. */
 function greyFrame(macroblocks: number): Buffer {
   return unit(0x65, 0, 7, 0, "0000", 0, "00", 0, ...Array.from({ length: macroblocks }, () => "00100111"));
 }
 
-/** The picture before, once more. */
+/** A frame that repeats the previous one. */
 function sameFrame(at: number, macroblocks: number): Buffer {
   return unit(0x61, 0, 5, 0, (at % 16).toString(2).padStart(4, "0"), "0", "0", "0", 0, macroblocks);
 }
 
-/** What a model publishes of a medium that it takes, such as `min_duration_ms`. */
+/** A model's published limits on an input medium, such as `min_duration_ms`. */
 type Bounds = { readonly [annotation: string]: number };
 
-/** A quiet tone: some services refuse silence. */
+/** Amplitude of a quiet tone: some services reject silence. */
 const QUIET = 6000;
 
-/** A grey picture or film, or a quiet tone, as near to what is wanted as the bounds allow. */
+/** Creates a grey picture or film, or a quiet tone, as close to the wanted size as the limits allow. */
 export function placeholderMedium(
   kind: "image" | "video" | "audio",
   wanted: { readonly durationMs: number; readonly ratio: number },
@@ -185,14 +190,17 @@ export function placeholderMedium(
   return kind === "audio" ? plainWav(durationMs, QUIET) : greyMp4(durationMs, size);
 }
 
-/** How long a WAV as above of so many bytes is. */
+/** Duration in milliseconds of such a WAV with this many bytes. */
 export function wavMsOf(bytes: number): number {
   return ((bytes - WAV_HEADER_BYTES) * 1000) / (2 * RATE);
 }
 
 const USUAL_PX = 512;
 
-/** Pixels of a picture of that shape, within the bounds of its sides; of the usual size, or the largest with such a side. */
+/**
+ * Size of a picture with that aspect ratio within the limits: the usual size, or the largest with a side of
+ * `largestPx`.
+ */
 export function sizeWithin(ratio: number, bounds: Bounds, largestPx?: number): Size {
   const { min_dimension_px: min = 1, max_dimension_px: max = Infinity } = bounds;
   const long = Math.max(ratio, 1 / ratio);
@@ -202,7 +210,7 @@ export function sizeWithin(ratio: number, bounds: Bounds, largestPx?: number): S
   return ratio >= 1 ? { width: longer, height: shorter } : { width: shorter, height: longer };
 }
 
-/** As Base64: one second of 64 by 64 grey pixels, H.264 at 5 frames a second, with a quiet tone, AAC. */
+/** Base64 of an MP4: one second of 64 by 64 grey pixels, H.264 at 5 frames per second, with a quiet AAC tone. */
 export const HEARD_MP4 =
   "AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDEAAAXsbW9vdgAAAGxtdmhkAAAAAAAAAAAAAAAAAAAD6AAAA+gAAQAAAQAA" +
   "AAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAwAA" +

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-/** A variable of the environment that should name a proxy, and does not. */
+/** A proxy variable of the environment has an unusable value. */
 export class ProxyVariableError extends Error {}
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -10,23 +10,23 @@ const EXCEPTIONS = ["no_proxy", "NO_PROXY"] as const;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { "https:": "443", "http:": "80" };
 
 export interface NamedProxy {
-  /** That of the environment which names it. */
+  /** The environment variable that names the proxy. */
   readonly variable: string;
-  /** With user and password where it has them: never to be shown. */
+  /** May contain user and password: never show it. */
   readonly url: URL;
 }
 
-/** How requests to an address are sent: through a proxy, or straight, perhaps as an exception to one. */
+/** How requests to an address are sent: through a proxy or directly, possibly as an exception from a proxy. */
 export interface Route {
   readonly proxy: NamedProxy | null;
-  /** The variable that excepts it: `NO_PROXY`. */
+  /** The variable that makes the exception: `NO_PROXY`. */
   readonly exceptedBy: string | null;
 }
 
 const STRAIGHT: Route = { proxy: null, exceptedBy: null };
 
 /**
- * The route that the environment names, which every tool reads alike. This machine is never asked through a proxy.
+ * Reads the route from the environment, as other tools do. This machine itself is never reached through a proxy.
  * @throws ProxyVariableError
  */
 export function routeOf(target: URL, env: Env = process.env): Route {
@@ -40,7 +40,7 @@ export function routeOf(target: URL, env: Env = process.env): Route {
     : { proxy, exceptedBy: null };
 }
 
-/** The proxy for a protocol; null without one. @throws ProxyVariableError */
+/** The proxy for a protocol; null if there is none. @throws ProxyVariableError */
 export function namedProxy(protocol: string, env: Env = process.env): NamedProxy | null {
   const set = setVariable(VARIABLES[protocol as keyof typeof VARIABLES] ?? [], env);
   if (set === null) return null;
@@ -51,7 +51,7 @@ export function namedProxy(protocol: string, env: Env = process.env): NamedProxy
   throw new ProxyVariableError(`${variable} names no HTTP proxy: write it as http://proxy.example.com:3128`);
 }
 
-/** The variables that except addresses from proxies. */
+/** The variable that excepts addresses from proxies. */
 export function noProxy(env: Env): { readonly variable: string; readonly value: string } | null {
   return setVariable(EXCEPTIONS, env);
 }
@@ -65,7 +65,10 @@ function isThisMachine(host: string): boolean {
   return /(^|\.)localhost$/.test(host) || ["127.0.0.0/8", "::1"].some((range) => isWithin(host, range));
 }
 
-/** `host`, `.suffix`, `*.suffix`, an address or a range of addresses, each with a port or without; `*` is everything. */
+/**
+ * Matches an entry: `host`, `.suffix`, `*.suffix`, an IP address or range, each with an optional port; `*` matches
+ * everything.
+ */
 function excepts(entry: string, host: string, port: string): boolean {
   const isBareIpv6 = isIP(entry.replace(/\/\d+$/, "")) === 6;
   const [, name = "", ownPort = port] = isBareIpv6 ? ["", entry] : (/^\[?(.*?)\]?(?::(\d+))?$/.exec(entry) ?? []);
@@ -87,12 +90,12 @@ function isWithin(host: string, range: string): boolean {
   return list.check(host, isIP(host) === 4 ? "ipv4" : "ipv6");
 }
 
-/** Whether any is named, be it for some addresses alone. */
+/** True if any proxy is configured, even for some addresses only. */
 export function isProxyNamed(env: Env = process.env): boolean {
   return Object.values(VARIABLES).some((names) => setVariable(names, env) !== null);
 }
 
-/** `proxyEnv` of Node's own agents for an address; null for a straight route, and where this Node knows of no proxies. */
+/** `proxyEnv` for Node's own agents; null for a direct route, or if this Node version has no proxy support. */
 export function proxyForNode(target: URL): { readonly HTTP_PROXY: string; readonly HTTPS_PROXY: string } | null {
   const { proxy } = routeOf(target);
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -100,7 +103,7 @@ export function proxyForNode(target: URL): { readonly HTTP_PROXY: string; readon
   return proxy === null || !isKnown ? null : { HTTP_PROXY: proxy.url.href, HTTPS_PROXY: proxy.url.href };
 }
 
-/** For messages: without user and password. */
+/** The proxy without user and password, for messages. */
 export function shownProxy({ variable, url }: NamedProxy): string {
   return `${url.host} (${variable})`;
 }

@@ -1,4 +1,4 @@
-/** A word as a shell takes it literally: quoted only where it has to be. */
+/** Quotes a word for a shell, if needed. */
 export function shellWord(text: string): string {
   if (/^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(text)) return text;
   return `'${text.replaceAll("'", `'\\''`)}'`;

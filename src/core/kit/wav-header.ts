@@ -1,29 +1,30 @@
-/** What a WAV says of its sound before it begins. */
 export interface WavHeader {
-  /** Where the sound begins, bytes. */
+  /** Offset of the audio data in bytes. */
   readonly dataAt: number;
-  /** Bytes of sound that the file holds. */
+  /** Bytes of audio data in the file. */
   readonly dataBytes: number;
-  /** The size of the sound was not known when the header was written: it goes to the end of the file. */
+  /** True if the data's size was unknown when the header was written; the data then extends to the end of the file. */
   readonly isOpen: boolean;
-  /** Bytes of a second of sound. */
+  /** Bytes per second of audio. */
   readonly byteRate: number;
 }
 
-/** Programs that cannot go back to say how much they wrote put one of the largest numbers, or 0; a few put two billion. */
+/** Programs that cannot seek back write one of the largest numbers, or 0, as the size; a few write two billion. */
 const LARGEST = 0x7fff_ff00;
 const BILLION = 1_000_000_000;
 
 /**
- * Whether a size in a RIFF header says only that it was not known. `held`: how many bytes there are. A file of which the end is
- * missing says a size that it could have had.
+ * True if a size in a RIFF header only means "unknown". `held`: the bytes that are there. A truncated file has a
+ * plausible size and is not meant.
  */
 export function isUnknownRiffSize(size: number, held: number): boolean {
   if (size === 0) return held > 0;
   return size > held && (size >= LARGEST || (size >= BILLION && held < size / 10));
 }
 
-/** Reads the begin of a file of so many bytes; null where it is no WAV, or does not say where its sound begins. */
+/**
+ * Parses the beginning of a file with this many bytes; null if it is not a WAV, or does not say where its data begins.
+ */
 export function readWavHeader(begin: Buffer, fileBytes: number): WavHeader | null {
   if (begin.toString("latin1", 0, 4) !== "RIFF" || begin.toString("latin1", 8, 12) !== "WAVE") return null;
   let byteRate = 0;
@@ -41,7 +42,7 @@ export function readWavHeader(begin: Buffer, fileBytes: number): WavHeader | nul
   return null;
 }
 
-/** The begin of a WAV up to its sound, with the sizes that it has. Beyond 4 GB its format has none. */
+/** The header with the real sizes filled in. The format cannot express more than 4 GB. */
 export function closedWavBegin(begin: Buffer, { dataAt, dataBytes }: WavHeader): Buffer {
   const closed = Buffer.from(begin.subarray(0, dataAt));
   closed.writeUInt32LE(Math.min(0xffff_ffff, dataAt - 8 + dataBytes), 4);

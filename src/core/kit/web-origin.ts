@@ -1,4 +1,4 @@
-/** The origin that a text names, such as `http://assets.corp:8080`; null where it is none, or an address with more to it. */
+/** The origin in a text, such as `http://assets.corp:8080`; null if it is not an origin, or has a path. */
 export function webOrigin(text: string): string | null {
   if (!URL.canParse(text)) return null;
   const { protocol, origin, href } = new URL(text);

@@ -11,21 +11,19 @@ export interface Mark {
   readonly digitalSourceType: DigitalSourceType;
 }
 
-/** The file had a mark, which stays; or it can have none, and why, as a sentence. It is as it was. */
+/** The file is unchanged: it has a mark already, or cannot have one, with the reason as a sentence. */
 export type Unmarked =
   | { readonly status: "kept"; readonly digitalSourceType: string }
   | { readonly status: "left"; readonly reason: string };
 
-/** What became of a file. */
 export type Marking = Unmarked | { readonly status: "marked" };
 
-/** What a file would become. */
 export type MarkPreview = Unmarked | { readonly status: "marked"; readonly sha256: string; readonly sizeBytes: number };
 
 /**
- * Gives a file IPTC's digital source type as XMP: PNG, JPEG, WebP, MP4, MOV, WAV, MP3. The file is replaced whole or not at
- * all; pixels and sound stay as they are. One that says a source type already, or is signed by C2PA, stays as it is byte for
- * byte. Throws Node's own errors where it cannot be read or written.
+ * Adds IPTC's digital source type to a file as XMP: PNG, JPEG, WebP, MP4, MOV, WAV, MP3. Replaces the file atomically;
+ * pixels and audio stay the same. A file that already states a source type, or has a C2PA signature, stays unchanged.
+ * Throws Node's errors if it cannot be read or written.
  */
 export async function markFile(path: string, mark: Mark): Promise<Marking> {
   return withMark(path, mark, async (source, splices) => {
@@ -34,7 +32,7 @@ export async function markFile(path: string, mark: Mark): Promise<Marking> {
   });
 }
 
-/** Writes what {@link markFile} would make of a file into an empty one; nothing where that would be the file as it is. */
+/** Writes the result of {@link markFile} to an empty file; writes nothing if the mark would change nothing. */
 export async function writeMarked(path: string, target: FileHandle, mark: Mark): Promise<Marking> {
   return withMark(path, mark, async (source, splices) => {
     await target.writeFile(spliced(source, splices));
@@ -42,7 +40,7 @@ export async function writeMarked(path: string, target: FileHandle, mark: Mark):
   });
 }
 
-/** What {@link markFile} would make of a file, which stays as it is: the same bytes and mark give the same bytes. */
+/** Computes the result of {@link markFile} without changing the file. Deterministic for the same bytes and mark. */
 export async function previewMark(path: string, mark: Mark): Promise<MarkPreview> {
   return withMark(path, mark, async (source, splices) => {
     const digest = createHash("sha256");
@@ -74,19 +72,19 @@ async function withMark<T>(
   }
 }
 
-/** What a file says of itself. */
+/** What a file says about its origin. */
 export interface FileMarks {
-  /** Media type by its bytes; null where it is of no format that we read. */
+  /** Content type by the file's bytes; null for an unknown format. */
   readonly contentType: string | null;
-  /** IPTC's digital source type as it stands in the file's XMP, a URI mostly. Null: none, or not read. */
+  /** IPTC's digital source type in the file's XMP, usually a URI. Null: none, or not read. */
   readonly digitalSourceType: CleanText | null;
-  /** A C2PA manifest: in the file, or elsewhere and named by it. Whether its signature holds: `readCredentials`. */
+  /** Where a C2PA manifest is: in the file, or elsewhere and linked. `readCredentials` verifies its signature. */
   readonly contentCredentials: "embedded" | "linked" | null;
-  /** Why marks were not read, as a sentence; null where they were. */
+  /** Why marks could not be read, as a sentence; null if they were. */
   readonly problem: string | null;
 }
 
-/** Reads a file's marks; damage is a `problem`. Throws Node's own errors where there is no such file. */
+/** Reads a file's marks. Damage is reported as `problem`. Throws Node's errors if there is no such file. */
 export async function readMarks(path: string): Promise<FileMarks> {
   try {
     await using source = await openSource(path);

@@ -2,18 +2,17 @@ import { constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { open } from "../kit/file-handle.ts";
 
-/** A file's bytes, read in pieces. */
 export interface Source {
   readonly sizeBytes: number;
-  /** @throws UnmarkableError where the file ends before */
+  /** @throws UnmarkableError if the file ends earlier */
   readonly read: (at: number, length: number) => Promise<Buffer>;
 }
 
 interface OpenSource extends Source, AsyncDisposable {}
 
-/** Opens a plain file. Throws Node's own errors. @throws UnmarkableError where it is a folder, a pipe or a device */
+/** Opens a plain file. Throws Node's errors. @throws UnmarkableError for a folder, a pipe or a device */
 export async function openSource(path: string): Promise<OpenSource> {
-  // A pipe that nobody writes to would be waited for.
+  // Opening a pipe without a writer would block.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const stats = await file.stat();
@@ -25,7 +24,7 @@ export async function openSource(path: string): Promise<OpenSource> {
   }
 }
 
-/** Read at once, bytes: parts of a file are often a few bytes each, and there may be tens of thousands of them. */
+/** Bytes per read. Parts of a file are often a few bytes long, and there may be tens of thousands. */
 const BLOCK_BYTES = 64 * 1024;
 
 function reader(file: FileHandle, size: number): Source["read"] {
@@ -44,23 +43,23 @@ function reader(file: FileHandle, size: number): Source["read"] {
   };
 }
 
-/** A box, chunk, segment or frame: what its format is made of. */
+/** A box, chunk, segment or frame, depending on the format. */
 export interface Box {
   readonly type: string;
-  /** Where its header begins. */
+  /** Offset of its header. */
   readonly at: number;
   readonly dataAt: number;
   readonly dataEnd: number;
-  /** Where the next one begins: after padding and checksum. */
+  /** Offset of the next one, after padding and checksum. */
   readonly end: number;
 }
 
-/** More than a film of some hours in fragments has; each costs one read. */
+/** More than hours of fragmented video have; each costs one read. */
 const MOST_BOXES = 65_536;
 
 /**
- * The boxes from `at` to `end`, each as `boxAt` reads it; null ends the walk. Every step leads forward and none leads out,
- * so a walk over hostile bytes ends too. @throws UnmarkableError
+ * Reads the boxes from `at` to `end` with `boxAt`; null ends the walk. Each step moves forward and stays inside, so
+ * hostile bytes cannot make it endless. @throws UnmarkableError
  */
 export async function walk<B extends Box>(
   at: number,
@@ -80,7 +79,7 @@ export async function walk<B extends Box>(
   return boxes;
 }
 
-/** One change of a file: the bytes `[at, at + remove)` give way to `insert`. */
+/** One change: replaces the bytes `[at, at + remove)` by `insert`. */
 export interface Splice {
   readonly at: number;
   readonly remove: number;
@@ -89,7 +88,7 @@ export interface Splice {
 
 const PIECE_BYTES = 1024 * 1024;
 
-/** The source with these changes, which do not overlap, in pieces. */
+/** Yields the source with these non-overlapping changes applied. */
 export async function* spliced(source: Source, splices: readonly Splice[]): AsyncIterable<Uint8Array> {
   let at = 0;
   for (const splice of splices.toSorted((a, b) => a.at - b.at)) {
@@ -104,5 +103,5 @@ async function* range(source: Source, from: number, to: number): AsyncIterable<U
   for (let at = from; at < to; at += PIECE_BYTES) yield source.read(at, Math.min(PIECE_BYTES, to - at));
 }
 
-/** Why a file can take or show no mark: a clause such as `it ends too early`. Never leaves this folder. */
+/** Why a file's marks cannot be read or written, as a clause such as `it ends too early`. Never leaves this folder. */
 export class UnmarkableError extends Error {}

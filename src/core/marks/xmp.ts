@@ -1,17 +1,17 @@
 import { UnmarkableError } from "./source.ts";
 
-/** Of a file that a model made, and of one in which such media are joined with others. */
+/** The source type of media made by a model, and of a composite that contains such media. */
 export type DigitalSourceType = (typeof sourceTypes)[number];
 
 export const sourceTypes = ["trainedAlgorithmicMedia", "compositeWithTrainedAlgorithmicMedia"] as const;
 
-/** IPTC NewsCodes, the vocabulary that the property's values are taken from. */
+/** IPTC NewsCodes: the vocabulary of the property's values. */
 export const NEWS_CODES = "http://cv.iptc.org/newscodes/digitalsourcetype/";
 
-/** A packet with more is none that we change. */
+/** Larger packets are not changed. */
 export const MOST_XMP_BYTES = 1024 * 1024;
 
-/** An XMP packet's text. @throws UnmarkableError where it is no UTF-8 or far too long */
+/** Decodes an XMP packet. @throws UnmarkableError if it is not UTF-8, or far too long */
 export function xmpText(bytes: Uint8Array): string {
   if (bytes.length > MOST_XMP_BYTES) throw new UnmarkableError("its XMP is longer than a megabyte");
   try {
@@ -21,7 +21,7 @@ export function xmpText(bytes: Uint8Array): string {
   }
 }
 
-/** What a packet says of how its file came about: a URI of IPTC mostly, but any text. Null where it says nothing. */
+/** The digital source type in a packet: usually an IPTC URI, but any text is possible. Null if there is none. */
 export function sourceTypeIn(packet: string): string | null {
   const attribute = /[\s:]DigitalSourceType\s*=\s*["']([^"'<>]{1,500})["']/.exec(packet)?.[1];
   const [, attributes = "", text = ""] =
@@ -30,22 +30,22 @@ export function sourceTypeIn(packet: string): string | null {
   return [attribute, resource, text.trim()].find((found) => found !== undefined && found !== "") ?? null;
 }
 
-/** Whether a signed manifest that binds the file's bytes lies elsewhere, as C2PA has it. */
+/** True if the packet links a C2PA manifest stored elsewhere. */
 export function linksManifest(packet: string): boolean {
   return /<(?:[\w.-]{1,64}:)?provenance[\s>]|[\s:]provenance\s*=\s*["']/.test(packet);
 }
 
-/** The packet, or a new one, with this source type. @throws UnmarkableError where it has no place for one */
+/** Adds this source type to a packet, or creates one. @throws UnmarkableError if it has no place for it */
 export function withSourceType(packet: string | null, type: DigitalSourceType): string {
   if (packet === null) return newPacket(description("", type));
   const closing = [...packet.matchAll(/<\/(?:[\w.-]{1,64}:)?RDF\s{0,100}>/g)].at(-1)?.index;
   if (closing === undefined) throw new UnmarkableError("its XMP cannot be read");
-  // All descriptions in a packet are about one thing, whose name is empty mostly.
+  // All descriptions in a packet share one subject, usually the empty one.
   const about = /\babout\s*=\s*["']([^"'<>&]{0,500})["']/.exec(packet)?.[1] ?? "";
   return `${packet.slice(0, closing)}${description(about, type)}${packet.slice(closing)}`;
 }
 
-/** Declares its own prefixes, as a packet may have others. */
+/** Declares its own prefixes, because the packet may use others. */
 function description(about: string, type: DigitalSourceType): string {
   const property = `<Iptc4xmpExt:DigitalSourceType>${NEWS_CODES}${type}</Iptc4xmpExt:DigitalSourceType>`;
   const names =

@@ -1,26 +1,26 @@
 import { lookup as lookUp } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 
-/** An address that external input must not make this machine reach. */
+/** External input named an address that this machine must not connect to. */
 export class ForbiddenAddressError extends Error {}
 
-/** Keeps fetches of what a service names out of the networks that this machine stands in. */
+/** Stops fetches of URLs that a service returned from reaching the networks this machine is in. */
 export interface AddressGuard {
-  /** Throws {@link ForbiddenAddressError} for what can be concluded from the URL alone. */
+  /** Throws {@link ForbiddenAddressError} if the URL alone shows that it is forbidden. */
   check(url: string): void;
-  /** Resolves the service's own name, and remembers where it led the first time. */
+  /** Resolves the service's own host and remembers where it led the first time. */
   readonly lookupOwn: LookupFunction;
-  /** Resolves a name that the service said: the connection goes to the very address that was judged. */
+  /** Resolves a host that the service named. The connection goes to exactly the address that was checked. */
   readonly lookupNamed: LookupFunction;
 }
 
 /**
- * Public addresses may be fetched from. Where the service itself is on this machine, so may any address of this machine;
- * where it is inside a network, so may its own origin there, and nothing else.
+ * Allows public addresses. If the service runs on this machine, also this machine's addresses; if it runs inside a
+ * network, also its own origin, and nothing else there.
  */
 export function createAddressGuard(base: { readonly origin: string }, resolve: typeof lookUp = lookUp): AddressGuard {
   const ownHost = hostOf(new URL(base.origin));
-  /** Of the service; null: not known before its name is resolved. */
+  /** Reach of the service; null until its name is resolved. */
   let resolvedReach: Reach | null = null;
   const ownReach = () => {
     if (isIP(ownHost) !== 0) resolvedReach ??= reachOf(ownHost);
@@ -58,7 +58,10 @@ export function createAddressGuard(base: { readonly origin: string }, resolve: t
   };
 }
 
-/** Resolves names, and connects to the very addresses that `judge` let pass: it throws for one that must not be reached. */
+/**
+ * A DNS lookup whose addresses pass through `judge`, which throws for a forbidden one; the connection uses exactly
+ * those.
+ */
 export function lookupThat(
   judge: (host: string, addresses: readonly string[]) => void,
   resolve: typeof lookUp = lookUp,
@@ -87,7 +90,7 @@ export function checkProtocol({ protocol }: URL): void {
   throw new ForbiddenAddressError(`${protocol}// is no address to fetch from`);
 }
 
-/** As it is resolved: without the brackets of an IPv6 address. */
+/** The host as used for resolving: an IPv6 address without brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "");
 }
@@ -97,15 +100,15 @@ function worst(addresses: readonly string[]): Reach {
   return (["inside", "loopback"] as const).find((reach) => reaches.includes(reach)) ?? "public";
 }
 
-/** Where an address leads: the open internet, this machine, or a place inside a network. */
+/** Where an address leads: the public internet, this machine, or inside a network. */
 export type Reach = "public" | "loopback" | "inside";
 
-/** Private, shared, link-local (metadata services too), reserved, documentation, multicast. */
+/** Private, shared, link-local (including metadata services), reserved, documentation and multicast. */
 const INSIDE_V4 = (
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 " +
   "192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3"
 ).split(" ");
-/** Within the one range that is routed: protocol assignments and Teredo, documentation, 6to4. */
+/** Exceptions in the one routed range: protocol assignments and Teredo, documentation, 6to4. */
 const INSIDE_V6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
 const NAT64 = "64:ff9b::";
 
@@ -116,7 +119,7 @@ const readSubnets = () => ({
 });
 let known: ReturnType<typeof readSubnets> | undefined;
 
-/** Judges an IPv4 or IPv6 address as text; anything else leads nowhere that may be reached. */
+/** Classifies an IPv4 or IPv6 address. Any other text counts as `inside`. */
 export function reachOf(address: string): Reach {
   const bare = address.replace(/%.*$/, "");
   const version = isIP(bare);
@@ -137,7 +140,7 @@ function subnets(ranges: readonly string[]): BlockList {
   return list;
 }
 
-/** The IPv6 range that a gateway translates to the IPv4 range. */
+/** The IPv6 range that a gateway translates to this IPv4 range. */
 function translated(range: string): string {
   const [network, bits] = range.split("/");
   return `${NAT64}${network}/${96 + Number(bits)}`;

@@ -4,12 +4,12 @@ import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, 
 
 type Coding = "gzip" | "br" | "deflate" | "zstd";
 
-/** What requests for a file say: its bytes as they are. Some servers code them all the same. */
+/** Asks for unencoded bytes. Some servers encode them anyway. */
 export const UNCODED = { "accept-encoding": "identity" } as const;
 
 /**
- * The codings of a body, in the order in which they were applied. Names that are no coding of bytes (`identity`, the
- * `aws-chunked` that object stores keep, `utf-8`) are left out: what such a body holds is seen by its bytes.
+ * The codings of a body in the order of their application. Names that are not codings of bytes (`identity`, object
+ * stores' `aws-chunked`, `utf-8`) are ignored.
  */
 export function codingsOf(headers: IncomingHttpHeaders): readonly Coding[] {
   const names = String(headers["content-encoding"] ?? "")
@@ -26,8 +26,8 @@ function isCoding(name: string): name is Coding {
 }
 
 /**
- * The bytes of a body without its codings; the body itself where it has none. A coded body that is cut short or damaged is an
- * error of the stream. It may hold many times the bytes that were sent: whoever reads it counts.
+ * Decodes a body; returns it unchanged if it has no coding. Truncated or damaged data is an error of the stream. The
+ * decoded size may be many times the received one, so the reader must limit it.
  */
 export function decodedBody(body: Readable, codings: readonly Coding[]): Readable {
   return codings.toReversed().reduce((coded, coding) => {
@@ -42,7 +42,7 @@ export function decodedBody(body: Readable, codings: readonly Coding[]): Readabl
   }, body);
 }
 
-/** Begins of what is coded so, bytes. */
+/** Number of first bytes that identify a coding. */
 const MAGIC_BYTES = 4;
 
 async function* decode(bytes: AsyncIterable<Buffer>, coding: Coding): AsyncGenerator<Buffer> {
@@ -63,7 +63,7 @@ async function* decode(bytes: AsyncIterable<Buffer>, coding: Coding): AsyncGener
   else yield* pipeline(all, decoder, () => {}) as AsyncIterable<Buffer>;
 }
 
-/** Null where the bytes show that a proxy has decoded them already, and passed the header on. */
+/** Null if the bytes show that a proxy already decoded the body but kept the header. */
 function decoderFor(coding: Coding, head: Buffer): Transform | null {
   switch (coding) {
     case "gzip":
@@ -73,7 +73,7 @@ function decoderFor(coding: Coding, head: Buffer): Transform | null {
     case "br":
       return createBrotliDecompress();
     case "deflate": {
-      // Half of the servers send it without the header that the standard has for it.
+      // Many servers omit the zlib header that the standard requires.
       const isWrapped = head.length > 1 && (head[0]! & 0x0f) === 8 && head.readUInt16BE() % 31 === 0;
       return isWrapped ? createInflate() : createInflateRaw();
     }

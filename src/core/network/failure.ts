@@ -1,7 +1,7 @@
 import { own } from "../kit/own.ts";
 import { ProxyVariableError, type Route, routeOf, shownProxy } from "../kit/proxy-route.ts";
 
-/** Why there was no connection, or none any more. */
+/** Why a connection could not be made, or broke. */
 export type TransportFailure = "dns" | "refused" | "network" | "tls" | "proxy" | "connect timeout" | "broken";
 
 const byCode: Readonly<Record<string, TransportFailure>> = {
@@ -28,10 +28,10 @@ const byCode: Readonly<Record<string, TransportFailure>> = {
   UND_ERR_PRX_CONN: "proxy",
 };
 const tlsCode = /^(?:ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_)/;
-/** How undici words a proxy that makes no tunnel; it has no code of its own. */
+/** undici's wording for a proxy that refuses a tunnel; it has no error code. */
 const noTunnel = /Proxy response|HTTP Tunneling/i;
 
-/** Tells DNS, TLS, proxy and the network apart by the cause that Node or undici gives. */
+/** Classifies a connection failure by the error of Node or undici: DNS, TLS, proxy or network. */
 export function transportFailure(cause: unknown): TransportFailure {
   const code = codeOf(cause);
   if (isTunnelRefused(cause)) return "proxy";
@@ -39,12 +39,12 @@ export function transportFailure(cause: unknown): TransportFailure {
   return own(byCode, code) ?? (tlsCode.test(code) ? "tls" : "broken");
 }
 
-/** Nothing of the request was sent on. */
+/** True if a proxy refused the tunnel, so that nothing of the request was forwarded. */
 export function isTunnelRefused(error: unknown): boolean {
   return causesOf(error).some(({ message }) => noTunnel.test(message));
 }
 
-/** The code of an error, or of what it was caused by. */
+/** The code of an error or of one of its causes. */
 export function codeOf(error: unknown): string | null {
   const codes = causesOf(error).map((cause) => (cause as { readonly code?: unknown }).code);
   return codes.find((code) => typeof code === "string") ?? null;
@@ -66,13 +66,13 @@ const words: Readonly<Record<TransportFailure, (host: string) => string>> = {
   broken: (host) => `the connection to ${host} broke`,
 };
 
-/** Why no connection to an address was made, and what to do where the environment has to do with it; null for any other error. */
+/** Why no connection was made, plus advice if the environment is involved; null for any other error. */
 export function unreached(error: unknown, address: string): string | null {
   const isOther = transportFailure(error) === "broken" && !(error instanceof ProxyVariableError);
   return isOther ? null : [unreachedReason(error, address), environmentAdvice(error, address) ?? []].flat().join("; ");
 }
 
-/** One clause for people, with the code in brackets where there is one: why an address was not reached. */
+/** A clause for people why an address was not reached, with the error code in brackets if there is one. */
 export function unreachedReason(cause: unknown, address: string): string {
   if (cause instanceof ProxyVariableError) return cause.message;
   const failure = transportFailure(cause);
@@ -84,7 +84,7 @@ export function unreachedReason(cause: unknown, address: string): string {
 
 const beforeAnyTunnel: ReadonlySet<TransportFailure> = new Set(["dns", "refused", "network", "connect timeout"]);
 
-/** What to do about it where the environment has to do with it; else null. */
+/** Advice if the environment is involved; otherwise null. */
 export function environmentAdvice(cause: unknown, address: string): string | null {
   const failure = transportFailure(cause);
   if (failure === "tls") {
@@ -106,7 +106,7 @@ export function environmentAdvice(cause: unknown, address: string): string | nul
   return exceptedBy === null ? null : `it is asked without a proxy, as ${exceptedBy} says`;
 }
 
-/** Straight where a variable names no proxy: that is an error of its own. */
+/** The route to an address; direct if a proxy variable is invalid, which is reported elsewhere. */
 function routeTo(address: string): Route {
   try {
     return routeOf(new URL(address));

@@ -10,8 +10,8 @@ import { CONNECT_MS, undici } from "./undici.ts";
 export const MOST_REDIRECTS = 5;
 
 /**
- * Sends a request to an address of the operator's: one of a flag, the environment or an option of the program. It may be
- * anywhere. A redirect is an answer and is not followed: the operator did not name where it leads.
+ * Sends a request to an address that the operator configured by flag, environment or option; it may be anywhere.
+ * Redirects are returned, not followed, because the operator did not name their target.
  */
 export function fetchForOperator(url: string | URL, init: Omit<RequestInit, "redirect">): Promise<Response> {
   return withRoutes(() => fetch(url, { ...init, redirect: "manual" }));
@@ -19,19 +19,19 @@ export function fetchForOperator(url: string | URL, init: Omit<RequestInit, "red
 
 export interface Fetched {
   readonly status: number;
-  /** Without the coding that it was sent in. To be read or destroyed. */
+  /** The decoded body. Read or destroy it. */
   readonly body: Readable;
 }
 
 export interface InputFetch {
-  /** Origins inside a network that author or operator named. */
+  /** Origins inside a network that the author or operator allowed. */
   readonly inside: readonly string[];
   readonly signal: AbortSignal;
 }
 
 /**
- * Reads an address that an input names. It must lead to the open internet, or be of an origin that is named in `inside`.
- * Redirects are followed, and judged alike; an origin named in `inside` counts only for what the input itself names there.
+ * Fetches a URL from an input. It must be public, or of an origin in `inside`. Redirects are followed and must be
+ * public; `inside` counts only for the input's own URL.
  * @throws ForbiddenAddressError
  */
 export async function fetchForInput(url: string, { inside, signal }: InputFetch): Promise<Fetched> {
@@ -48,13 +48,13 @@ export async function fetchForInput(url: string, { inside, signal }: InputFetch)
   }
 }
 
-/** Where an answer sends the reader on; null for one that is no redirect. */
+/** The target of a redirect; null for any other answer. */
 export function redirectTarget(from: URL, status: number, { location }: IncomingHttpHeaders): URL | null {
   const isRedirect = [301, 302, 303, 307, 308].includes(status) && typeof location === "string";
   return isRedirect && URL.canParse(location, from.href) ? new URL(location, from) : null;
 }
 
-/** On a connection of its own, so that none is reused that was judged by other rules. */
+/** Uses a new connection, so that none is reused that was allowed by other rules. */
 async function get(target: URL, isNamed: boolean, signal: AbortSignal) {
   checkProtocol(target);
   if (target.username !== "" || target.password !== "") throw new ForbiddenAddressError("it holds user information");
@@ -70,7 +70,7 @@ async function get(target: URL, isNamed: boolean, signal: AbortSignal) {
       signal,
     });
   } finally {
-    // Ends once the answer is read.
+    // Takes effect once the answer is read.
     void agent.close();
   }
 }
@@ -90,7 +90,7 @@ interface Forwarded {
   readonly signal: AbortSignal;
 }
 
-/** Passes requests on to an address of the operator's, each as it came and its answer as it comes; no redirect is followed. */
+/** Forwards requests to an address that the operator configured, and streams the answer back; follows no redirect. */
 export interface Forwarder {
   send(url: URL, request: Forwarded): Promise<Dispatcher.ResponseData>;
   close(): Promise<void>;

@@ -7,10 +7,13 @@ import { isProxyNamed, proxyForNode, routeOf } from "../kit/proxy-route.ts";
 import { ForbiddenAddressError, hostOf } from "./address-guard.ts";
 import { CONNECT_MS, undici } from "./undici.ts";
 
-/** A network without names of the internet may answer late that it knows none. */
+/** A network without public DNS may be slow to answer. */
 const OWN_LOOKUP_MS = 2_000;
 
-/** Connections by the routes of the environment. A proxy resolves names by itself; `connect` is for straight ones. */
+/**
+ * An agent that follows the environment's proxies. A proxy resolves names itself; `connect` applies to direct
+ * connections.
+ */
 export function createAgent(options: Agent.Options): Agent {
   const { Agent, Pool, ProxyAgent } = undici();
   return new Agent({
@@ -24,8 +27,8 @@ export function createAgent(options: Agent.Options): Agent {
 }
 
 /**
- * Refuses a name that leads where it must not before a proxy resolves it, as far as this machine can resolve it too. A
- * straight connection is judged when it is made.
+ * Checks a host before a proxy resolves it, as far as this machine can resolve it. Direct connections are checked when
+ * made.
  * @throws ForbiddenAddressError
  */
 export async function judgeBeforeProxy(target: URL, lookup: LookupFunction): Promise<void> {
@@ -41,8 +44,8 @@ const ours = new AsyncLocalStorage<Agent>();
 let shared: Agent | undefined;
 
 /**
- * What `work` asks by Node's own `fetch` goes by the routes of the environment, which that reads only with
- * `NODE_USE_ENV_PROXY`. What else the program fetches goes as before, and a dispatcher that it has set is kept.
+ * Makes Node's global `fetch` use the environment's proxies while `work` runs; by itself it reads them only with
+ * `NODE_USE_ENV_PROXY`. Other fetches of the program are unaffected, and a dispatcher it has set is kept.
  */
 export function withRoutes<T>(work: () => T): T {
   if (!isProxyNamed()) return work();
@@ -62,7 +65,7 @@ export function withRoutes<T>(work: () => T): T {
   return ours.run(shared, work);
 }
 
-/** Agents for requests to an address that another package sends; none where its route is straight. */
+/** Proxy agents for another package's requests to an address; none for a direct route. */
 export function proxyAgents(target: URL): { readonly httpAgent?: HttpAgent; readonly httpsAgent?: HttpsAgent } {
   const proxyEnv = proxyForNode(target);
   if (proxyEnv === null) return {};

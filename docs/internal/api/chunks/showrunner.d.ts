@@ -422,7 +422,7 @@ type JobEvent = ({
   readonly type: "job.started";
 } & OfAttempt) | ({
   readonly type: "job.completed";
-  readonly outputs: readonly OutputFacts[]; 
+  readonly outputs: readonly OutputFacts[];
   readonly copies?: readonly (StoredCopy | null)[]; 
   readonly unfit?: readonly string[];
 } & OfAttempt)
@@ -448,7 +448,8 @@ type JobEvent = ({
   readonly said: CleanText;
 } & OfAttempt) | ({
   readonly type: "output.downloaded";
-} & OfOutput & StoredCopy) | ({
+} & OfOutput & StoredCopy)
+| ({
   readonly type: "output.uncopied";
   readonly message: CleanText;
 } & OfOutput) | ({
@@ -612,7 +613,7 @@ type StepEvent = {
 type SubmitEvent = OfAttempt & ({
   readonly type: "job.quoted";
   readonly costMicros: number | null;
-  readonly basis: PriceBasis; 
+  readonly basis: PriceBasis;
   readonly conditionalOn?: readonly string[];
 } | {
   readonly type: "job.submit.intended";

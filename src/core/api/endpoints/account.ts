@@ -25,7 +25,7 @@ const usage = wire({
   end: text,
   groupBy: text,
   totalJobs: number,
-  /** Chats; null where the service does not count them. */
+  /** Number of chat requests; null if the service does not count them. */
   totalRequests: number,
   totalSpentMicros: optionalMicros,
   currency,
@@ -43,11 +43,11 @@ const transaction = wire({
   currency: text,
   createdAt: text,
 });
-/** What moved the wallet. */
+/** One change of the wallet's balance. */
 export type Transaction = z.output<typeof transaction>;
 
 export interface UsageQuery {
-  /** ISO-8601. Default: the service's, seven days before the end. */
+  /** ISO-8601. The service's default is seven days before the end. */
   readonly start?: string | undefined;
   /** ISO-8601. Default: now. */
   readonly end?: string | undefined;
@@ -66,7 +66,10 @@ export type Scope =
   | "chat:write"
   | (string & {});
 
-/** What a key or token may do: `all`, or what is listed, which is nothing where the list is empty. Null: not said. */
+/**
+ * What a key or token may do: `all`, or the listed scopes (an empty list allows nothing). Null if the service does not
+ * say.
+ */
 export type Grant = "all" | readonly Scope[] | null;
 
 const grant: Field<Grant> = z
@@ -95,7 +98,7 @@ export type ApiKey = z.output<typeof apiKey>;
 export const createdKey = wire({
   ...keyFields,
   credential: z.string(),
-  /** After a rotation: until when the old secret still works. */
+  /** ISO-8601: how long the old secret still works after a rotation. */
   previousSecretExpiresAt: text,
 });
 /** A key with its secret, which the service shows only once. */
@@ -103,7 +106,7 @@ export type CreatedKey = z.output<typeof createdKey>;
 
 export interface NewKey {
   readonly name?: string | undefined;
-  /** Absent for full access; an empty list for a key that may do nothing. */
+  /** Omit for full access. An empty list makes a key that may do nothing. */
   readonly scopes?: readonly Scope[] | undefined;
   readonly kind?: "personal" | "service" | undefined;
   readonly workspaceId?: string | undefined;
@@ -114,7 +117,7 @@ export interface NewKey {
 export interface KeysApi {
   create(key?: NewKey, options?: CallOptions): Promise<CreatedKey>;
   list(query?: PageQuery, options?: CallOptions): Listing<ApiKey>;
-  /** The old secret stays valid for the grace period, a day by default. */
+  /** Issues a new secret. The old one stays valid for the grace period, one day by default. */
   rotate(
     keyId: string,
     rotation?: { readonly gracePeriodSeconds?: number | undefined },
@@ -129,11 +132,11 @@ const ephemeralToken = wire({
   scopes: grant,
   workspaceId: text,
 });
-/** An ephemeral credential for a browser. */
+/** A short-lived credential for a browser. */
 export type EphemeralToken = z.output<typeof ephemeralToken>;
 
 export interface TokensApi {
-  /** Mints a token for a browser. Its scopes must be a subset of the key's. */
+  /** Creates a token for a browser. Its scopes must be a subset of the key's. */
   create(
     token?: { readonly ttlSeconds?: number | undefined; readonly scopes?: readonly Scope[] | undefined },
     options?: CallOptions,
@@ -142,9 +145,9 @@ export interface TokensApi {
 
 export interface AccountApi {
   balance(options?: CallOptions): Promise<Balance>;
-  /** Not part of every deployment: where it is missing the service answers 404. */
+  /** Usage per period. Some deployments do not offer it and answer 404. */
   usage(query?: UsageQuery, options?: CallOptions): Promise<Usage>;
-  /** Newest first. Not part of every deployment, as `usage`. */
+  /** Changes of the balance, newest first. Some deployments do not offer it and answer 404. */
   transactions(query?: PageQuery, options?: CallOptions): Listing<Transaction>;
   readonly keys: KeysApi;
   readonly tokens: TokensApi;

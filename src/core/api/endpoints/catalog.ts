@@ -8,7 +8,7 @@ import { type JobSummary, jobPage } from "./jobs.ts";
 
 const summaryFields = {
   id: z.string(),
-  /** image, video, audio, text or a kind this version does not know; null when the list does not say. */
+  /** `image`, `video`, `audio`, `text` or a kind that this version does not know; null if the list does not say. */
   modality: text,
   name: text,
   description: text,
@@ -17,7 +17,7 @@ const summaryFields = {
 };
 
 const modelSummary = wire(summaryFields);
-/** A catalog entry. A list may carry nothing but id and name. */
+/** A model in the list of models. A service may list only id and name. */
 export type ModelSummary = z.output<typeof modelSummary>;
 
 const tokenPrices = wire(
@@ -29,13 +29,13 @@ const modelFields = wire({
   ...summaryFields,
   inputSchema: record,
   outputSchema: record,
-  /** Of a language model: micro-dollars for a million tokens. */
+  /** Language models only: micro-dollars per million tokens. */
   pricing: optional(tokenPrices),
 });
 const model = z.preprocess(withPricing, modelFields);
 export type Model = z.output<typeof model>;
 
-/** Prices stand in an object whose name is not published. */
+/** Finds the object that holds the prices, whose name the API's description does not give. */
 function withPricing(answer: unknown): unknown {
   if (typeof answer !== "object" || answer === null || "pricing" in answer) return answer;
   const found = Object.values(answer).find((part) => typeof part === "object" && part !== null && "pricing" in part);
@@ -50,7 +50,7 @@ const voice = wire({
 });
 export type Voice = z.output<typeof voice>;
 
-/** What a submit of this input would cost. `costMicros` is null exactly when the model cannot be quoted beforehand. */
+/** The price of a submit with this input. `costMicros` is null if and only if the model cannot be quoted in advance. */
 export interface Estimate {
   readonly model: string;
   readonly costMicros: number | null;
@@ -89,36 +89,37 @@ export interface EstimateRequest {
 }
 
 export interface ModelQuery extends PageQuery {
-  /** `text` lists language models. Default: every kind that the service lists. */
+  /** `text` lists language models. Default: all kinds that the service lists. */
   readonly modality?: "image" | "video" | "audio" | "text" | undefined;
 }
 
 export interface VoiceQuery {
-  /** A name, part of one, or what the voice is like; 1 to 200 characters. */
+  /** A name, part of a name, or a description of the voice; 1 to 200 characters. */
   readonly q: string;
-  /** Voices at most, 1 to 50. The service's default is 20. */
+  /** Maximum number of voices, 1 to 50. The service's default is 20. */
   readonly limit?: number | undefined;
   readonly gender?: "male" | "female" | undefined;
-  /** Two-letter code. */
+  /** Two-letter language code. */
   readonly language?: string | undefined;
 }
 
 export interface CatalogApi {
   models(query?: ModelQuery, options?: CallOptions): Listing<ModelSummary>;
   model(id: string, options?: CallOptions): Promise<Model>;
-  /** An OpenAPI 3.1 document with the one operation of the model. */
+  /** The OpenAPI 3.1 document of one model, with its single operation. */
   modelOpenapi(id: string, options?: CallOptions): Promise<Record<string, unknown>>;
   modelJobs(id: string, query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
-  /** Where a service has more voices than it lists, `searchVoices` finds the others. */
+  /** The model's voices. If the service has more than it lists, `searchVoices` finds them. */
   voices(id: string, query?: PageQuery, options?: CallOptions): Listing<Voice>;
-  /** The best fits first. Not part of every deployment: where it is missing the service answers 404. */
+  /** Finds voices, best match first. Some deployments do not offer it and answer 404. */
   searchVoices(id: string, query: VoiceQuery, options?: CallOptions): Promise<readonly Voice[]>;
   /**
-   * What a submit of this input would cost; it is checked like a submit's. A 400 FAILED_PRECONDITION here means "not
-   * quotable" for a model that the catalog serves, and "not on v3 yet" for one that it refuses the same way.
+   * Quotes a submit with this input; the service validates the input as it would for a submit. A 400
+   * FAILED_PRECONDITION means "cannot be quoted" if the catalog serves the model, and "not on v3 yet" if the catalog
+   * refuses it in the same way.
    */
   estimate(request: EstimateRequest, options?: CallOptions): Promise<Estimate>;
-  /** The machine-readable description of the whole API. */
+  /** The OpenAPI document of the whole API. */
   openapi(options?: CallOptions): Promise<Record<string, unknown>>;
 }
 

@@ -7,7 +7,7 @@ import type { Endpoints } from "../http/endpoints.ts";
 import { type OpenStream, openStream, readStream } from "../stream/stream.ts";
 import { listOf, number, optional, optionalMicros, text, wire, withDefault } from "../wire.ts";
 
-/** A chat-completions request in the common form; unlisted fields are sent as they are. */
+/** A chat-completions request in the common format. Fields not listed here are sent unchanged. */
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly Readonly<Record<string, unknown>>[];
@@ -18,22 +18,22 @@ const chatUsage = wire({
   promptTokens: number,
   completionTokens: number,
   totalTokens: number,
-  /** Where the service says here what the answer cost. */
+  /** The cost, if the service reports it in the answer. */
   costMicros: optionalMicros.catch(null),
 });
 export type ChatUsage = z.output<typeof chatUsage>;
 
 export interface ChatCompletion {
-  /** Also the id of the job; it has no outputs and sends no webhook. */
+  /** Also the job's id. The job has no outputs and sends no webhook. */
   readonly id: string;
   readonly model: string | null;
-  /** Text of the first choice, or null. */
+  /** Text of the first choice; null if it has none. */
   readonly content: string | null;
   readonly finishReason: string | null;
   readonly usage: ChatUsage | null;
-  /** What it cost, where the answer itself says so; else its job does. Micro-dollars. */
+  /** Cost in micro-dollars, if the answer itself reports it; otherwise read it from the job. */
   readonly costMicros: number | null;
-  /** The whole answer, for what is not listed here. */
+  /** The whole answer, including fields not listed here. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
@@ -58,8 +58,8 @@ const completion = z
   );
 
 /**
- * One chat completion, not streamed. It is paid and has no idempotency key, so a lost answer is never sent again: it
- * throws ConnectionError or TimeoutError with `sent: true`, and the charge may have happened.
+ * Requests one chat completion, not streamed. It is paid and has no idempotency key, so the client never repeats it
+ * after losing an answer: it throws ConnectionError or TimeoutError with `sent: true`, and you may have been charged.
  */
 export function chat(api: Endpoints, requested: ChatRequest, options?: CallOptions): Promise<ChatCompletion> {
   return api.post(completion, request.path, { ...requested, stream: false }, options, { requestClass: "chat" });
@@ -67,22 +67,22 @@ export function chat(api: Endpoints, requested: ChatRequest, options?: CallOptio
 
 /** One piece of a streamed chat completion. */
 export interface ChatChunk {
-  /** The job's id, the same in every chunk. */
+  /** The job's id; the same in every chunk. */
   readonly id: string | null;
   readonly model: string | null;
-  /** Which of several answers this piece belongs to; 0 where only one was requested. */
+  /** Index of the answer that this chunk belongs to; 0 if only one was requested. */
   readonly choiceIndex: number;
-  /** Text to append, empty where the chunk has none. */
+  /** Text to append; empty if the chunk has none. */
   readonly content: string;
-  /** Why this answer ended, in its last chunk; else null. */
+  /** Why this answer ended, in its last chunk; null before. */
   readonly finishReason: string | null;
-  /** In the last chunk, when `stream_options: { include_usage: true }` was sent. */
+  /** Token counts, in the last chunk, if `stream_options: { include_usage: true }` was sent. */
   readonly usage: ChatUsage | null;
-  /** The whole chunk, for what is not listed here. */
+  /** The whole chunk, including fields not listed here. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
-/** Data of the last event; it is no JSON. */
+/** The data of the last event; not JSON. */
 const doneToken = "[DONE]";
 const request = { method: "POST", path: "/chat/completions" } as const;
 
@@ -114,10 +114,10 @@ const chunk = z
   });
 
 /**
- * One chat completion, piece by piece; `timeoutMs` bounds the silence between pieces. It is paid and has no key, so
- * once the request left it is never sent again. Throws ApiError for a refusal, and for an error that ends a stream
- * already begun (then `status` is 200); ConnectionError or TimeoutError with `sent: true` when it breaks off before its
- * end, and the charge may have happened.
+ * Streams one chat completion in chunks. `timeoutMs` limits the silence between chunks. The request is paid and has no
+ * idempotency key, so it is never repeated once it has left this machine. Throws ApiError if the service refuses it, or
+ * reports an error in a stream that has begun (`status` is then 200). Throws ConnectionError or TimeoutError with
+ * `sent: true` if the stream breaks off, in which case you may have been charged.
  */
 export async function* chatStream(
   context: HttpContext,
@@ -141,7 +141,7 @@ export async function* chatStream(
   });
 }
 
-/** Repeats only requests without effect: rate-limited, service unavailable, connection never made. */
+/** Retries only requests that had no effect: rate-limited, service unavailable, or never connected. */
 function openChat(context: HttpContext, requested: ChatRequest, options: CallOptions): Promise<OpenStream> {
   const opening = { ...request, json: { ...requested, stream: true }, requestClass: "chat" } as const;
   return withRetries(context, options, async () => {

@@ -19,7 +19,7 @@ import {
   withDefault,
 } from "../wire.ts";
 
-/** A status that this version does not know arrives as it was sent. */
+/** A job's status. A status that this version does not know is passed through unchanged. */
 export type JobStatus = "IN_QUEUE" | "IN_PROGRESS" | "COMPLETED" | "FAILED" | (string & {});
 const jobStatus = anyOf<JobStatus>();
 export type OutputStatus = "COMPLETED" | "FAILED" | "EXPIRED" | (string & {});
@@ -28,15 +28,15 @@ const output = wire({
   status: withDefault(anyOf<OutputStatus>(), "COMPLETED"),
   assetId: text,
   voiceId: text,
-  /** Presigned: anyone who holds it can read the bytes. Keep it out of logs and stores. */
+  /** A presigned URL: anyone who has it can read the file. Keep it out of logs and databases. */
   url: text,
   contentType: text,
   width: number,
   height: number,
   durationMs: number,
-  /** Null until the service has probed the video; a later read may have it. */
+  /** Null until the service has analysed the video; read the job again later. */
   fps: number,
-  /** ISO-8601: until when the service keeps it, whatever its status; null where it does not say. */
+  /** ISO-8601: how long the service keeps the output, whatever its status; null if it does not say. */
   expiresAt: text,
   error: optional(serviceError),
 });
@@ -54,7 +54,7 @@ export const logEvent = wire({
   data: record.transform((data) => data ?? {}),
 });
 
-/** One lifecycle event of a job. `id` rises within the job. */
+/** One lifecycle event of a job. `id` increases within the job. */
 export type LogEvent = z.output<typeof logEvent>;
 
 const summaryFields = {
@@ -62,7 +62,7 @@ const summaryFields = {
   model: withDefault(z.string(), ""),
   quality: text,
   status: jobStatus,
-  /** Net of refunds; null until charged, which may be after completion. */
+  /** The charge, net of refunds; null until charged, which may be after completion. */
   cost: anything,
   currency: withDefault(z.string(), "USD").catch(""),
   createdAt: text,
@@ -80,15 +80,15 @@ export type JobSummary = z.output<typeof jobSummary>;
 export const jobResult = wire({
   ...summaryFields,
   prompt: text,
-  /** The key it was submitted under; null where the service does not tell. */
+  /** The key that the job was submitted with; null if the service does not report it. */
   idempotencyKey: text,
   outputs: listOf(output).transform((outputs): readonly Output[] => outputs.map((item, index) => ({ index, ...item }))),
-  /** `timeToFirstTokenMs` of a chat's job alone. */
+  /** Only chat jobs have `timeToFirstTokenMs`. */
   metrics: optional(wire({ processingTimeMs: number, timeToFirstTokenMs: number })),
-  /** Tokens of a chat's job; those of the reasoning count among the completion's. Null for jobs of media. */
+  /** Token counts of a chat job; completion tokens include reasoning. Null for media jobs. */
   usage: optional(wire({ promptTokens: number, completionTokens: number, reasoningTokens: number })),
   error: optional(serviceError),
-  /** Null after a delete and where the service sends none. */
+  /** Null after a deletion, or if the service sends none. */
   logs: optional(arrayOf(logEvent)),
 }).transform(withCharge);
 export type JobResult = z.output<typeof jobResult>;
@@ -96,23 +96,26 @@ export type JobResult = z.output<typeof jobResult>;
 export const jobStatusView = wire({
   jobId: z.string(),
   status: jobStatus,
-  /** 0 to 1, or null when unknown. */
+  /** 0 to 1; null if unknown. */
   progress: number,
   estimatedCompletionAt: text,
-  /** Only events newer than the cursor asked with; empty without one. */
+  /** Events after the requested cursor; empty if none was requested. */
   logs: listOf(logEvent),
-  /** Some services send none with no events: the cursor asked with stays good. */
+  /** Null if there are no new events (some services): the requested cursor remains valid. */
   logsNextCursor: text,
 });
 export type JobStatusView = z.output<typeof jobStatusView>;
 
 export interface StatusOptions extends CallOptions {
-  /** Also return events newer than this cursor; `start` for all of them. */
+  /** Also return events after this cursor; `start` returns all. */
   readonly logsAfter?: string | null | undefined;
 }
 
 export interface DeleteOptions extends CallOptions {
-  /** Wait while the job, or one that reads its output, still runs, up to the client's `retry.maxElapsedMs`. Default true. */
+  /**
+   * Wait while the job, or a job that reads its output, is still running, for up to the client's `retry.maxElapsedMs`.
+   * Default true.
+   */
   readonly waitForRunning?: boolean | undefined;
 }
 
@@ -122,8 +125,9 @@ export interface JobsApi {
   logs(jobId: string, query?: PageQuery, options?: CallOptions): Listing<LogEvent>;
   jobs(query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
   /**
-   * Deletes a finished job's outputs for good; deleting twice is no error. A 503 is sent again until the deletion is
-   * complete, a 409 while something still runs is waited out, as long as it asks for, and the 400 for a voice clone is thrown at once.
+   * Permanently deletes the outputs of a finished job. Deleting twice is not an error. A 503 is retried until the
+   * deletion is complete. A 409 while something is still running is retried after the delay that the service asks for.
+   * A 400 for a voice clone is thrown at once.
    */
   deleteJob(jobId: string, options?: DeleteOptions): Promise<void>;
 }
@@ -143,7 +147,7 @@ export function jobsApi(context: HttpContext, api: Endpoints = endpointsOf(conte
   };
 }
 
-/** Between two tries while something still runs: shortest and longest distance. */
+/** Shortest and longest wait between attempts while something is still running. */
 const [busyMs, longestBusyMs] = [2_000, 30_000];
 
 async function deleteJob(

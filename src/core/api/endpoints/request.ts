@@ -9,39 +9,41 @@ import { type OpenStream, openStream } from "../stream/stream.ts";
 /** A request to any endpoint of the service. */
 export interface RawRequest {
   readonly method: HttpMethod;
-  /** Below the base, encoded, such as `/jobs/job_1` or `/jobs?limit=5`. */
+  /** Path below the base URL, already encoded: `/jobs/job_1` or `/jobs?limit=5`. */
   readonly path: string;
-  /** Added to the query of `path`; a name may occur more than once. */
+  /** Appended to the query of `path`. A name may occur more than once. */
   readonly query?: readonly (readonly [name: string, value: string])[] | undefined;
-  /** Sent beside the client's own; the credential and what frames the message are not among them. */
+  /** Additional headers. Those for the credential and for message framing cannot be set. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The body as a JSON value; absent: no body. */
+  /** The JSON body. Default: no body. */
   readonly json?: unknown;
 }
 
-/** A successful answer. */
 export interface RawAnswer {
-  /** 200 to 299. */
+  /** HTTP status, 200 to 299. */
   readonly status: number;
-  /** By lower-case name; an array where one came several times. */
+  /** Headers by lower-case name. A header that occurs more than once is an array. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The bytes as they come, in texts without the client's credential. Throws ConnectionError or TimeoutError where it breaks off. */
+  /**
+   * The body's bytes as they arrive; the client's credential is removed from text. Throws ConnectionError or
+   * TimeoutError if the body breaks off.
+   */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Headers that would change who is called, as whom, or where the message ends. */
+/** Headers that would change the addressee, the credential, or where the message ends. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   ...["authorization", "proxy-authorization", "cookie", "host", "connection", "content-length"],
   ...["expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"],
 ]);
 
-/** Longest line of a text that is looked through for the credential. */
+/** The longest line of text that is searched for the credential. */
 const MOST_LINE_CHARS = 16 * 1024 * 1024;
 
 /**
- * Sends a request to an endpoint that this client has no method for. Everything but POST is sent again after lost answers,
- * 429 and 5xx; a POST only where the service certainly did nothing. Throws OptionError for a path that leaves the base,
- * ApiError for an answer outside 2xx, and ConnectionError or TimeoutError when none came.
+ * Sends a request to an endpoint that has no method of its own. Lost answers, 429 and 5xx are retried, except for a
+ * POST, which is retried only if the service certainly did nothing. Throws OptionError for a path outside the base URL,
+ * ApiError for an answer outside 2xx, and ConnectionError or TimeoutError if there was no answer.
  */
 export async function request(
   context: HttpContext,
@@ -51,7 +53,7 @@ export async function request(
   const url = urlBelow(context.base, path);
   for (const [name, value] of query) url.searchParams.append(name, value);
   const target = url.href.slice(context.base.href.length);
-  // A query may hold what nobody should read in a message.
+  // The query may hold secrets, so messages leave it out.
   const shown = { method, path: target.split("?", 1)[0]! };
   const outgoing = { method, path: target, json, requestClass: method === "GET" ? "read" : "write" } as const;
   const extra = { accept: "application/json, text/event-stream, */*", ...extraHeaders(headers) };
@@ -68,12 +70,15 @@ export async function request(
 
 const isSuccess = (status: number) => status >= 200 && status < 300;
 
-/** The address of a path below the base. No spelling of it may lead anywhere else: the credential goes along. */
+/**
+ * Builds the URL of a path below the base. Throws for any spelling that leads elsewhere, since the credential is sent
+ * along.
+ */
 function urlBelow(base: BaseUrl, path: string): URL {
   const fail = (why: string) =>
     new OptionError(`The path ${JSON.stringify(path)} ${why}; give one below ${base.href}, such as /jobs?limit=5.`);
   if (/^[a-z][a-z0-9+.-]*:|^\/\//i.test(path)) throw fail("names a host of its own");
-  // Backslashes, spaces and control characters are read differently by different programs.
+  // Programs disagree on how to read backslashes, spaces and control characters.
   if (/[\\#\s\p{Cc}]/u.test(path)) throw fail("has a character that does not belong in a path");
   const [name = ""] = path.split("?");
   if (isOutside(name)) throw fail("leaves the service's address");
@@ -121,7 +126,7 @@ async function* bodyOf(
         continue;
       }
       line += decoder.decode(chunk, { stream: true });
-      // Half a credential would not be found.
+      // A credential cut in half would not be found.
       const end = line.lastIndexOf("\n") + 1;
       if (line.length - end > MOST_LINE_CHARS) throw new Error(`a line is longer than ${MOST_LINE_CHARS} characters`);
       if (end > 0) yield Buffer.from(redactor.text(line.slice(0, end)));

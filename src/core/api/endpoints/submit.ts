@@ -21,17 +21,16 @@ import { anyOf, text, wire, withDefault } from "../wire.ts";
 import type { JobStatus } from "./jobs.ts";
 
 export interface SubmitRequest {
-  /** Public model id. */
   readonly model: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** Makes the submit safe to repeat: the service answers a known key with the original ack. */
+  /** Makes the submit safe to repeat: for a known key, the service returns the original acknowledgement. */
   readonly idempotencyKey?: string | undefined;
-  /** Where this job's terminal event goes, in place of the account's default. */
+  /** Where to send this job's terminal event, instead of the account's default webhook. */
   readonly webhook?: string | undefined;
 }
 
 const submitAck = wire({
-  // Opaque, and part of addresses: one that is malformed is no acknowledgement, and is asked for again.
+  // Ids are opaque and become part of URLs. A malformed one is not an acknowledgement, so the submit is repeated.
   jobId: z.string().regex(/^[\w.:~-]{1,200}$/),
   model: withDefault(z.string(), ""),
   status: anyOf<JobStatus>(),
@@ -40,33 +39,40 @@ const submitAck = wire({
   estimatedCompletionAt: text,
 });
 
-/** The acknowledgement as the service sent it: of a replay, the original one, so read the job for its present status. */
+/** The acknowledgement. If `replayed`, it is the original one: read the job for its current status. */
 export interface SubmitAck {
   readonly jobId: string;
   /** The resolved model id, which may differ from the requested one. */
   readonly model: string;
   readonly status: JobStatus;
-  /** Absolute. */
+  /** Absolute URL. */
   readonly statusUrl: string;
-  /** Absolute. */
+  /** Absolute URL. */
   readonly resultUrl: string;
   readonly estimatedCompletionAt: string | null;
-  /** The service knew the key already and created no new job. */
+  /** True if the service already knew the key and created no new job. */
   readonly replayed: boolean;
-  /** How often this call sent the submit until the ack came; a replay of the very first send is another job's. */
+  /**
+   * How many times this call sent the submit. A `replayed` acknowledgement of the first send belongs to an earlier
+   * call.
+   */
   readonly sends: number;
 }
 
 export interface SubmitOptions extends SendOptions {
-  /** An earlier send of this key may have created the job. Then only an acknowledgement proves the outcome. Default false. */
+  /**
+   * True if an earlier send with this key may have created the job. Then only an acknowledgement settles the outcome.
+   * Default false.
+   */
   readonly mayExist?: boolean | undefined;
 }
 
 /**
- * Submits one job. With a key it is sent again, bounded, after lost answers, 408, 429 and 5xx; without one it is sent
- * once. Throws ApiError for the service's own refusal to a first send (400, 401, 402, 403, 404, 410, 422 and 429 with its
- * envelope), ConnectionError or TimeoutError with `sent: false` when nothing left this machine, and UnknownOutcomeError in
- * every case between: an answer without the envelope, a redirect, a 409 or a 5xx does not prove that no job was created.
+ * Submits one job. With an idempotency key it is repeated, within limits, after lost answers, 408, 429 and 5xx; without
+ * one it is sent once. Throws ApiError if the service refuses the first send (400, 401, 402, 403, 404, 410, 422 or 429
+ * with its error envelope), ConnectionError or TimeoutError with `sent: false` if nothing left this machine, and
+ * UnknownOutcomeError in every other case: an answer without the envelope, a redirect, a 409 or a 5xx does not prove
+ * that no job was created.
  */
 export function submit(
   context: HttpContext,
@@ -125,7 +131,7 @@ type Judgement =
   | { readonly ack: Omit<SubmitAck, "sends"> }
   | { readonly unknown: boolean; readonly error: Error; readonly mayRepeat: boolean };
 
-/** Says what one send of a submit means: an ack, something to send again, or something for the caller to judge. */
+/** Classifies one send of a submit: acknowledged, to be repeated, or to be thrown. */
 function judge(
   context: HttpContext,
   request: ApiRequest,
@@ -142,7 +148,7 @@ function judge(
   return { unknown, error, mayRepeat };
 }
 
-/** Answers to a first send that prove that the service created no job. */
+/** Verdicts on a first send that prove that the service created no job. */
 const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "refused",
   "media renewed",
@@ -152,7 +158,7 @@ const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "limited",
 ]);
 
-/** A success that cannot be read still means that a job may exist. */
+/** A success that cannot be parsed still means that a job may exist. */
 function judgeSuccess(context: HttpContext, request: ApiRequest, answer: Extract<Sent, { kind: "answer" }>): Judgement {
   try {
     const { statusUrl, resultUrl, ...ack } = decode(submitAck, answer.body, request);

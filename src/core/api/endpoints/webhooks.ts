@@ -16,7 +16,7 @@ export type DefaultWebhook = z.output<typeof defaultWebhook>;
 export const webhookTest = wire({
   ok: z.boolean(),
   responseStatus: number,
-  /** The service sends a text or an error object. */
+  /** The service sends either a string or an error object. */
   error: optional(z.union([z.string(), z.object({ message: z.string() }).transform((error) => error.message)])),
 });
 export type WebhookTest = z.output<typeof webhookTest>;
@@ -31,19 +31,19 @@ const redelivery = wire({
   attempts: number,
   ...lastAttempt,
 });
-/** The state of a delivery when a person requested its replay. */
+/** A redelivery that a person requested. */
 export type Redelivery = z.output<typeof redelivery>;
 
 const delivery = wire({
   jobId: z.string(),
-  /** False when the job belongs to another owner: GET /jobs/{id} answers 404 then. */
+  /** False if the job belongs to another owner; GET /jobs/{id} then answers 404. */
   jobAccessible: withDefault(z.boolean(), true),
   model: text,
-  /** job.completed or job.failed; null until the delivery fires. */
+  /** `job.completed` or `job.failed`; null until the first attempt. */
   eventType: text,
   status: anyOf<DeliveryStatus>(),
   source: optionalAnyOf<"per_job" | "default">(),
-  /** Cumulative across redeliveries. */
+  /** Attempts so far, redeliveries included. */
   attempts: withDefault(z.number(), 0),
   /** May exceed the length of `redeliveries`: older ones are only counted. */
   redeliveryCount: withDefault(z.number(), 0),
@@ -57,7 +57,7 @@ export type Delivery = z.output<typeof delivery>;
 const publicKey = wire({ algorithm: withDefault(z.string(), "ed25519"), publicKey: z.string() });
 
 export interface WebhooksApi {
-  /** Where events of jobs go that name no webhook of their own. */
+  /** The webhook for jobs that name none of their own. */
   readonly default: {
     get(options?: CallOptions): Promise<DefaultWebhook>;
     set(
@@ -65,14 +65,14 @@ export interface WebhooksApi {
       options?: CallOptions,
     ): Promise<DefaultWebhook>;
     delete(options?: CallOptions): Promise<void>;
-    /** Sends a test event there and says what came back. */
+    /** Sends a test event to the default webhook and reports the answer. */
     test(options?: CallOptions): Promise<WebhookTest>;
   };
-  /** Chat jobs have no delivery. Not part of every deployment. */
+  /** Deliveries, newest first. Chat jobs have none. Some deployments do not offer it. */
   deliveries(query?: PageQuery, options?: CallOptions): Listing<Delivery>;
-  /** Sends a finished delivery again; 409 while one is in flight. */
+  /** Sends a finished delivery again; 409 while one is in progress. */
   redeliver(jobId: string, options?: CallOptions): Promise<Delivery>;
-  /** Base64 of the raw 32 bytes of the ed25519 key that deliveries are signed with. */
+  /** The ed25519 key that signs deliveries: 32 raw bytes in Base64. */
   publicKey(options?: CallOptions): Promise<z.output<typeof publicKey>>;
 }
 
@@ -111,29 +111,29 @@ const logDrain = wire({
   updatedAt: text,
   updatedByKeyId: text,
 });
-/** A log drain as the service shows it: never with its secret or header values. */
+/** A log drain, without its secret and header values, which the service never returns. */
 export type LogDrain = z.output<typeof logDrain>;
 
 export interface DrainSettings {
-  /** 1 to 100 characters. */
+  /** Name, 1 to 100 characters. */
   readonly name: string;
   readonly url: string;
-  /** Default ndjson. */
+  /** Default `ndjson`. */
   readonly format?: "ndjson" | "otlp" | undefined;
-  /** 64 to 4096 characters; required for ndjson. The service never shows it again. */
+  /** 64 to 4096 characters; required for `ndjson`. The service never returns it. */
   readonly secret?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly enabled?: boolean | undefined;
-  /** Events a post, 1 to 5000. Default 1000. */
+  /** Maximum events per post, 1 to 5000. Default 1000. */
   readonly batchSize?: number | undefined;
 }
 
-/** Log drains; not part of every deployment. */
+/** Log drains. Some deployments do not offer them. */
 export interface DrainsApi {
   create(drain: DrainSettings, options?: CallOptions): Promise<LogDrain>;
   list(query?: PageQuery, options?: CallOptions): Listing<LogDrain>;
   get(drainId: string, options?: CallOptions): Promise<LogDrain>;
-  /** Enabling a drain that was switched off clears its count of failures. */
+  /** Changes a drain. Enabling one that was disabled resets its failure count. */
   update(drainId: string, changes: Partial<DrainSettings>, options?: CallOptions): Promise<LogDrain>;
   delete(drainId: string, options?: CallOptions): Promise<void>;
   test(drainId: string, options?: CallOptions): Promise<WebhookTest>;

@@ -27,21 +27,21 @@ export interface ApiErrorContext {
   readonly method: string;
   readonly path: string;
   readonly status: number;
-  /** False when the answer carried no error envelope; such a body may come from a proxy and not from the service. */
+  /** False if the answer had no error envelope. It may then come from a proxy, not from the service. */
   readonly envelope: boolean;
   readonly traceId: string | null;
-  /** Content type of the answer, where it named one. */
+  /** Content type of the answer; null if it named none. */
   readonly contentType?: string | null | undefined;
-  /** Where a redirect led to, without query; redirects are never followed. */
+  /** Target of a redirect, without its query. Redirects are never followed. */
   readonly location?: string | null | undefined;
-  /** What the client has to say of it. */
+  /** The client's own explanation, if it has one. */
   readonly hint?: { readonly note: string; readonly next: string } | null | undefined;
 }
 
 /**
- * The service answered with an error. Thrown for every answer outside 2xx once the retries that the request allows are
- * used up. Not thrown if no answer arrived (`ConnectionError`, `TimeoutError`), or for a submit that may have been
- * accepted (`UnknownOutcomeError`).
+ * The service answered with an error. Thrown for every answer outside 2xx once the allowed retries are used up. Not
+ * thrown if there was no answer (`ConnectionError`, `TimeoutError`), or for a submit that may have been accepted
+ * (`UnknownOutcomeError`).
  */
 export class ApiError extends ShowrunnerError implements ServiceError {
   readonly code: ServiceErrorCode;
@@ -58,9 +58,9 @@ export class ApiError extends ShowrunnerError implements ServiceError {
   readonly request: string;
   readonly contentType: string | null;
   readonly location: string | null;
-  /** The service's own words, without the request around them. */
+  /** The service's message alone, without the request. */
   readonly serviceMessage: string;
-  /** What to do, where the client knows it: the address or the key is one of another API. */
+  /** What to do, if the client knows; for example when the address or the key belongs to another API. */
   readonly next: string | null;
 
   constructor(error: ServiceError, context: ApiErrorContext) {
@@ -91,22 +91,22 @@ const CODES = [
   "INTERNAL",
 ] as const;
 
-/** The codes that the description lists. A service may send others; they arrive as plain strings. */
+/** The codes that the API's description lists. Codes that this version does not know are passed through as strings. */
 export type ServiceErrorCode = (typeof CODES)[number] | (string & {});
 
 const detail = wire({
-  /** Dotted path with list positions in brackets, such as `input.images[0]`. */
+  /** Dotted path with list indexes in brackets: `input.images[0]`. */
   field: withDefault(z.string(), ""),
   message: withDefault(z.string(), ""),
-  /** required, enum, type, minimum, expired and others; null when the service gave none. */
+  /** Such as `required`, `enum`, `type`, `minimum` or `expired`; null if the service gave none. */
   reason: text,
   allowed: optional(listOf(z.string())),
 });
 
-/** One field-level problem of a validation failure. */
+/** A validation error of one field. */
 export type ErrorDetail = z.output<typeof detail>;
 
-/** Some services repeat the field in the text. */
+/** Removes the field's name from the message, where some services repeat it. */
 function withoutLabel(detail: ErrorDetail): ErrorDetail {
   const label = `${detail.field}: `;
   return detail.message.startsWith(label) ? { ...detail, message: detail.message.slice(label.length) } : detail;
@@ -114,12 +114,12 @@ function withoutLabel(detail: ErrorDetail): ErrorDetail {
 
 const billing = wire({
   balanceMicros: micros,
-  /** Null when the request could not be priced before it was refused. */
+  /** Null if the request was refused before it could be priced. */
   requiredMicros: optionalMicros,
   currency,
-  /** Where a person adds funds. */
+  /** Where a person can add funds. */
   fundingUrl: withDefault(z.string(), ""),
-  /** `card_declined` or a reason that this version does not know. */
+  /** Such as `card_declined`; may be a reason that this version does not know. */
   reason: text,
 });
 
@@ -129,12 +129,12 @@ export type BillingRefusal = z.output<typeof billing>;
 const wireError = wire(
   {
     code: text,
-    /** Beside the code, or in its place, in errors in the form that clients of chat models know. */
+    /** Present instead of the code, or beside it, in errors in the common chat format. */
     type: text,
-    /** Fixed per condition and made for people; match on `code`. */
+    /** For people only; match on `code`. */
     message: withDefault(z.string(), ""),
     retryable: optional(z.boolean()),
-    /** Milliseconds to wait before the same request may succeed, or null. */
+    /** Milliseconds to wait before repeating the request; null if the service does not say. */
     retryAfterMs: number.transform((seconds) => (seconds === null ? null : Math.max(0, seconds * 1000))),
     param: text,
     details: optional(arrayOf(detail)),
@@ -145,7 +145,7 @@ const wireError = wire(
   { retryAfterMs: "retry_after" },
 ).refine(({ code, type }) => code !== null || type !== null, { message: "no code and no type" });
 
-/** The error object of envelopes, failed jobs and failed outputs, with absent fields filled by their defaults. */
+/** The error object of envelopes, failed jobs and failed outputs. Absent fields have their defaults. */
 export type ServiceError = Omit<z.output<typeof wireError>, "code" | "type" | "retryable"> & {
   readonly code: ServiceErrorCode;
   readonly retryable: boolean;
@@ -154,7 +154,7 @@ export type ServiceError = Omit<z.output<typeof wireError>, "code" | "type" | "r
 export const serviceError: Field<ServiceError> = wireError.transform((error) => named(error, null));
 const errorEnvelope = wire({ error: wireError, traceId: text });
 
-/** What an answer with this status says in the service's envelope; null where its body is none. */
+/** Reads the error envelope from a body; null if the body has none. */
 export function readEnvelope(
   body: unknown,
   status: number,
@@ -169,7 +169,9 @@ const CODE_OF_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
   ...{ 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED" },
 };
 
-/** Under the codes of v3. Those of the other form are in lower case, and may be none of v3; then the status tells. */
+/**
+ * Gives an error its v3 code. Codes in the chat format are lower-case and may not exist in v3; the status then decides.
+ */
 function named({ type, ...error }: z.output<typeof wireError>, status: number | null): ServiceError {
   const name = (error.code ?? type ?? "").toUpperCase();
   const isOwn = error.code === name;
@@ -177,7 +179,7 @@ function named({ type, ...error }: z.output<typeof wireError>, status: number | 
   return { ...error, code, retryable: error.retryable ?? (!isOwn && (status === 429 || status === 503)) };
 }
 
-/** Which row of the table of answers an error of the client is; null for what is no answer to a request. */
+/** Maps a client error to its row of the table of answers; null if it is not about an answer to a request. */
 export function answerOf(error: unknown): Answer | null {
   if (error instanceof UnknownOutcomeError) return answerOf(error.cause) ?? "lost";
   if (error instanceof ApiError) return error.envelope ? withEnvelope(error) : withoutEnvelope(error.status);
@@ -188,7 +190,6 @@ export function answerOf(error: unknown): Answer | null {
   return null;
 }
 
-/** The service's own word. */
 function withEnvelope(error: ApiError): Answer {
   const { status, retryable } = error;
   if (status >= 500) return status === 503 && retryable ? "503" : "5xx";
@@ -214,7 +215,7 @@ function withEnvelope(error: ApiError): Answer {
   }
 }
 
-/** Whether the service refused an input because media in it lapsed, or are not known (any more). */
+/** True if the service refused an input because its media expired or are unknown. */
 export function isMediaGone({ status, details }: ApiError): boolean {
   return status === 400 && (details ?? []).some(({ reason }) => reason === "expired" || reason === "not_found");
 }
@@ -232,7 +233,7 @@ function unanswered(sent: boolean, cause: unknown): Answer {
   return failure === "broken" ? "unsent" : failure;
 }
 
-/** Of the media server, which knows no envelope. */
+/** Classifies a failed download. The media server sends no envelope. */
 function fetched({ reason, status, cause }: DownloadError): Answer | null {
   if (status !== null) return withoutEnvelope(status);
   if (reason !== "incomplete") return null;

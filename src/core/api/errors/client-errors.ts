@@ -1,6 +1,6 @@
 import { ShowrunnerError } from "../../kit/errors.ts";
 
-/** A file was refused before anything was sent, or it could not be read. */
+/** A file was refused before it was sent, or could not be read. */
 export class UploadError extends ShowrunnerError {
   readonly code = "UPLOAD_REFUSED";
   readonly reason: "missing" | "not-a-file" | "empty" | "too-large" | "wrong-kind" | "changed";
@@ -12,16 +12,16 @@ export class UploadError extends ShowrunnerError {
 }
 
 /**
- * A submit may or may not have created a paid job, because an answer to one of its sends is missing. Send the same
- * request with the same key again (`mayExist: true`) until it is acknowledged, or look for the job. Never use a new
- * key. `cause` is the last answer or failure.
+ * A submit may have created a paid job, but the answer is missing. Send the same request with the same key again
+ * (`mayExist: true`) until it is acknowledged, or look for the job. Never use a new key. `cause` is the last answer or
+ * failure.
  */
 export class UnknownOutcomeError extends ShowrunnerError {
   readonly code = "UNKNOWN_OUTCOME";
-  /** The key that resolves the question, or null when the submit had none: then only the job list can. */
+  /** The key to repeat the submit with; null if it had none, so that only the job list can tell. */
   readonly idempotencyKey: string | null;
   readonly model: string;
-  /** True when a send before the one that `cause` answers may have created the job. */
+  /** True if a send before the last one may have created the job. */
   readonly earlierSend: boolean;
 
   constructor(options: {
@@ -45,13 +45,12 @@ export class UnknownOutcomeError extends ShowrunnerError {
 }
 
 /**
- * No complete answer arrived within the time limit. The service may still do the work: this timeout cancels nothing
- * there.
+ * No complete answer arrived within the time limit. The service may still do the work: the timeout does not cancel it.
  */
 export class TimeoutError extends ShowrunnerError {
   readonly code = "CLIENT_TIMEOUT";
   readonly timeoutMs: number;
-  /** False when the time ran out before anything was sent. */
+  /** False if the time ran out before anything was sent. */
   readonly sent: boolean;
 
   constructor(
@@ -64,17 +63,17 @@ export class TimeoutError extends ShowrunnerError {
   }
 }
 
-/** The client was given an option that it cannot use. Nothing was sent. */
+/** An option of the client has an unusable value. Nothing was sent. */
 export class OptionError extends ShowrunnerError {
   readonly code = "INVALID_OPTION";
 }
 
-/** The service reported success, but the body does not have the documented form. Check the base URL first. */
+/** The service reported success, but the body does not match the API's description. Check the base URL first. */
 export class MalformedResponseError extends ShowrunnerError {
   readonly code = "MALFORMED_RESPONSE";
   /** Where in the body, and what was expected there. */
   readonly issues: readonly string[];
-  /** False when the body was no JSON at all: then a proxy or a login page may have answered. */
+  /** False if the body was not JSON: a proxy or a login page may have answered. */
   readonly isJson: boolean;
 
   constructor(
@@ -91,11 +90,11 @@ export class MalformedResponseError extends ShowrunnerError {
   }
 }
 
-/** An output could not be downloaded completely. `reason` says why. No file was left at the target path. */
+/** An output could not be downloaded completely; `reason` says why. No file was left at the target path. */
 export class DownloadError extends ShowrunnerError {
   readonly code = "DOWNLOAD_FAILED";
   readonly reason: "expired" | "refused" | "incomplete" | "too-large" | "forbidden-address" | "unsafe-path" | "no-url";
-  /** HTTP status of the last answer, or null when there was none. */
+  /** HTTP status of the last answer; null if there was none. */
   readonly status: number | null;
 
   constructor(
@@ -109,9 +108,9 @@ export class DownloadError extends ShowrunnerError {
 }
 
 /**
- * No answer arrived, because the connection could not be made or broke. `sent: false`: the request certainly did not
- * leave this machine. `sent: true`: the service may have received it. A submit with `sent: true` is reported as
- * `UnknownOutcomeError` instead.
+ * No answer arrived because the connection failed or broke. `sent: false`: the request certainly did not leave this
+ * machine. `sent: true`: the service may have received it. (A submit with `sent: true` throws `UnknownOutcomeError`
+ * instead.)
  */
 export class ConnectionError extends ShowrunnerError {
   readonly code = "CONNECTION_FAILED";

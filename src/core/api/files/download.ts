@@ -9,14 +9,14 @@ import { backoffMs } from "../retry.ts";
 import { type DownloadOptions, fetchPiece, type Piece } from "./fetch-piece.ts";
 import { openPart } from "./part-file.ts";
 
-/** Names that Windows keeps for devices, with or without an ending. */
+/** Device names that Windows reserves, with or without an extension. */
 const reserved = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i;
 const longestBytes = 120;
 
 /**
- * A file name that every system takes and that names no other folder: separators, control and reserved characters
- * become `_`, device names get a prefix, dots and blanks at the end go, and what is too long is cut before its ending.
- * The empty name becomes `file`.
+ * Makes a file name that is valid on every system and stays in its folder. Separators, control characters and reserved
+ * characters become `_`; device names get a prefix; trailing dots and spaces are removed; a long name is cut before its
+ * extension. An empty name becomes `file`.
  */
 export function safeFileName(requested: string): string {
   const replaced = requested
@@ -44,9 +44,9 @@ function shorten(name: string): string {
 }
 
 /**
- * What to fetch. With the job named, a URL that has lapsed, or is an hour old, is replaced by a fresh one; `url` spares the first
- * read of the job, and `readAt` says when it was read, epoch milliseconds (default: now). `assetId`: the output's asset as an
- * earlier answer had it; a later answer may list the outputs otherwise.
+ * What to download. If `jobId` is given, a URL that has expired or is an hour old is replaced by a fresh one. `url`
+ * saves the first read of the job; `readAt` is when that URL was read, in epoch milliseconds (default: now). `assetId`
+ * identifies the output in case a later answer orders the outputs differently.
  */
 export type DownloadSource =
   | string
@@ -58,7 +58,7 @@ export type DownloadSource =
       readonly readAt?: number | undefined;
     };
 
-/** A download URL lives for an hour at most; a request with one sets out a little earlier, milliseconds. */
+/** A download URL is valid for an hour at most, so a request uses it a little less long. Milliseconds. */
 const URL_LIFE_MS = HOUR_MS - 60_000;
 
 export interface Downloaded {
@@ -69,15 +69,15 @@ export interface Downloaded {
   readonly contentType: string | null;
 }
 
-/** Fetches that bring no byte, one after the other, before the download gives up. */
+/** Consecutive requests without a byte before the download gives up. */
 const maxFruitless = 6;
-/** Limit of fresh URLs requested in one download. */
+/** Maximum number of fresh URLs per download. */
 const maxRenewals = 3;
 const defaultMaxMs = 6 * HOUR_MS;
 
 /**
- * Fetches an output's bytes to `toPath`: written beside it, resumed with Range after a break, checked for length, hashed,
- * synced and then renamed into place, so that the path never shows half a file. The credential is never sent along.
+ * Downloads an output to `toPath`. The file is written beside it, resumed with Range after a break, checked for length,
+ * hashed, synced and renamed, so `toPath` never shows half a file. The credential is never sent.
  */
 export async function download(
   context: HttpContext,
@@ -143,7 +143,6 @@ async function freshUrl(
   });
 }
 
-/** The error of a piece that no repetition will bring. */
 function failed(url: string, piece: Exclude<Piece, { kind: "whole" | "broken" }>, isRenewed = false): DownloadError {
   const name = redactUrl(url);
   switch (piece.kind) {

@@ -19,38 +19,40 @@ import type { PartFile } from "./part-file.ts";
 
 export interface DownloadOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds without a byte after which a connection counts as dead. Default 30 000. */
+  /** Milliseconds without a byte before the connection counts as dead. Default 30 000. */
   readonly idleMs?: number | undefined;
   readonly priority?: Priority | undefined;
-  /** The most that is fetched, in bytes; more is refused and nothing of it kept. Default: the client's `downloadLimits`. */
+  /**
+   * Maximum size in bytes. A larger download fails and leaves nothing behind. Default: the client's `downloadLimits`.
+   */
   readonly maxBytes?: number | undefined;
-  /** The longest that all of it may take, in milliseconds. Default 6 hours. */
+  /** Maximum duration of the whole download in milliseconds. Default 6 hours. */
   readonly maxMs?: number | undefined;
-  /** Called after each piece with how many bytes are there, and how many there will be where the server says. */
+  /** Called after each piece with the bytes received and the total, if the server gives it. */
   readonly onProgress?: ((receivedBytes: number, totalBytes: number | null) => void) | undefined;
 }
 
 export type Piece =
   | { readonly kind: "whole"; readonly contentType: string | null }
-  /** The URL is no longer good: 401, 403, 404 or 410. */
+  /** The URL no longer works: 401, 403, 404 or 410. */
   | { readonly kind: "lapsed"; readonly status: number }
   | { readonly kind: "refused"; readonly status: number }
-  /** It is redirected too often. */
+  /** There were too many redirects. */
   | { readonly kind: "astray" }
   | { readonly kind: "too-large"; readonly maxBytes: number }
   | { readonly kind: "forbidden"; readonly cause: ForbiddenAddressError }
   | { readonly kind: "broken"; readonly cause: unknown; readonly retryAfterMs: number | null };
 
 /**
- * What names the version of the bytes, for If-Range: a strong ETag, else a Last-Modified. Null when the server gave
- * neither; then only length and range can show that the file changed.
+ * Identifies the version of the bytes for If-Range: a strong ETag, otherwise Last-Modified. Null if the server sent
+ * neither; then only length and range can reveal that the file changed.
  */
 function validatorOf(headers: IncomingHttpHeaders): string | null {
   const etag = headerText(headers, "etag");
   return etag !== null && !etag.startsWith("W/") ? etag : headerText(headers, "last-modified");
 }
 
-/** Fetches what the part still lacks, in one request. Throws only the caller's abort and failures of the disk. */
+/** Fetches the missing rest of the file in one request. Throws only for the caller's abort and for disk errors. */
 export async function fetchPiece(
   context: HttpContext,
   url: string,
@@ -74,7 +76,7 @@ export async function fetchPiece(
     }
     const codings = codingsOf(headers);
     isCoded = codings.length > 0;
-    // A range counts coded bytes, and the part holds decoded ones.
+    // A range counts encoded bytes, but the part file holds decoded ones.
     const plan = isCoded && status === 206 ? null : bodyPlan(status, headers, offset);
     const isOther = status === 206 && part.validator !== null && changed(part.validator, headers);
     if (plan === null || isOther) {
@@ -90,7 +92,7 @@ export async function fetchPiece(
     }
     if (plan.restart) await part.restart();
     if (status === 200) part.validator = validatorOf(headers);
-    // So does the length of a coded body, which the connection compares.
+    // The length of an encoded body does not count decoded bytes either.
     const totalBytes = isCoded ? null : plan.totalBytes;
     for await (const chunk of decodedBody(body, codings) as AsyncIterable<Buffer>) {
       deadline.extend();
@@ -112,7 +114,7 @@ export async function fetchPiece(
     if (options.signal?.aborted) throw options.signal.reason;
     if (isDiskFailure(cause)) throw cause;
     if (cause instanceof ForbiddenAddressError) return { kind: "forbidden", cause };
-    // It cannot be continued.
+    // An encoded body cannot be resumed.
     if (isCoded) await part.restart();
     return { kind: "broken", cause, retryAfterMs: null };
   } finally {
@@ -120,7 +122,10 @@ export async function fetchPiece(
   }
 }
 
-/** Follows redirects, each judged as the first address was, and sends no credential to any; null after too many of them. */
+/**
+ * Follows redirects without sending credentials. Each target passes the same checks as the first address. Null after
+ * too many.
+ */
 async function requested(
   { transport }: HttpContext,
   url: URL,
@@ -144,7 +149,7 @@ async function requested(
   return null;
 }
 
-/** For servers that do not know If-Range: a piece that names another version is of another file. */
+/** True if a piece belongs to another version of the file; needed for servers that ignore If-Range. */
 function changed(validator: string, headers: IncomingHttpHeaders): boolean {
   const now = validatorOf(headers);
   return now !== null && now !== validator;
@@ -171,7 +176,7 @@ async function unusable(
   return { kind: "refused", status };
 }
 
-/** The position of the body's bytes and the total size; null for a range that was not requested. */
+/** Position of the body's bytes and the total size; null for a range that was not requested. */
 function bodyPlan(
   status: number,
   headers: IncomingHttpHeaders,

@@ -4,17 +4,17 @@ import { basename, dirname, join } from "node:path";
 import { syncFolder } from "../../kit/durable-file.ts";
 import { open } from "../../kit/file-handle.ts";
 
-/** A file in the making, beside its target and hashed as it grows. */
+/** An unfinished file beside its target, hashed as it grows. */
 export interface PartFile {
   readonly sizeBytes: number;
-  /** ETag or Last-Modified of what is in it, so that only the same file is continued; null when unknown. */
+  /** ETag or Last-Modified of the bytes so far, so that only the same file is resumed; null if unknown. */
   validator: string | null;
   append(chunk: Uint8Array): Promise<void>;
-  /** Begins again from nothing. */
+  /** Discards the bytes so far. */
   restart(): Promise<void>;
-  /** Syncs and renames into place. */
+  /** Syncs the file and renames it to its target. */
   commit(): Promise<{ readonly sha256: string; readonly sizeBytes: number }>;
-  /** Removes what was not committed. */
+  /** Removes the file unless it was committed. */
   discard(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export async function openPart(target: string): Promise<PartFile> {
   const folder = dirname(target);
   await mkdir(folder, { recursive: true });
   const path = join(folder, `.${basename(target).slice(0, 60)}.${randomBytes(6).toString("hex")}.part`);
-  // Appending: after a restart the next byte belongs at the front, wherever writing had come to.
+  // Append mode: after a restart the next byte goes to the front, wherever writing had stopped.
   const file = await open(path, "ax", 0o644);
   let hash = createHash("sha256");
   let sizeBytes = 0;

@@ -11,17 +11,17 @@ import { fetchAs } from "../http/endpoints.ts";
 import { wire, withDefault } from "../wire.ts";
 
 const uploadHandle = wire({
-  /** The handle: give it back as it is, query included. Presigned, so a secret. */
+  /** The handle. Use it unchanged, query included. It is presigned, so treat it as a secret. */
   url: z.string().min(1),
   contentType: withDefault(z.string(), "application/octet-stream"),
   expiresAt: z.string(),
 });
 export type UploadHandle = z.output<typeof uploadHandle>;
 
-/** Upload handles by the hash of their bytes, for as long as the service takes them. */
+/** Upload handles by the hash of their bytes, kept while the service accepts them. */
 export type HandleCache = ReturnType<typeof createHandleCache>;
 
-/** A handle this close to its end is not given out again: the submit it is for may have to wait its turn. */
+/** A handle is not reused this close to its expiry, because the submit may have to wait. */
 const reserveMs = 5 * 60_000;
 
 export function createHandleCache(clock: Clock) {
@@ -37,20 +37,26 @@ export function createHandleCache(clock: Clock) {
 }
 
 export interface UploadOptions extends CallOptions {
-  /** Refuse larger files before anything is sent, in bytes. Default: no limit. */
+  /** Maximum size in bytes; a larger file is refused before anything is sent. Default: no limit. */
   readonly maxBytes?: number | undefined;
-  /** Refuse files of another kind before anything is sent, judged by their bytes; `media` is any of the three. Default: any file. */
+  /**
+   * The required kind, judged by the file's bytes; another kind is refused before anything is sent. `media` accepts all
+   * three. Default: any file.
+   */
   readonly kind?: MediaKind | "media" | undefined;
-  /** Give an earlier handle of the same bytes again, until shortly before it expires. Default false. */
+  /** Reuse an earlier handle of the same bytes until shortly before it expires. Default false. */
   readonly reuse?: boolean | undefined;
-  /** Called after each piece with how many bytes were handed to the network, and how many there are; again from 0 when sent again. */
+  /** Called after each piece with the bytes handed to the network and the total. Starts at 0 again on a retry. */
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 
-/** Time for an upload to be answered, on top of the client's: a slow line at about 250 kB a second. */
+/** Extends an upload's timeout beyond the client's: about 250 kB per second. */
 const slowestBytesPerMs = 250;
 
-/** Uploads a file in pieces; free, also on an empty wallet. The handle's `url` goes into an input as it is. */
+/**
+ * Uploads a file in pieces. Uploads are free, even with an empty wallet. Put the handle's `url` into an input
+ * unchanged.
+ */
 export async function upload(
   context: HttpContext,
   handles: HandleCache,
@@ -83,7 +89,7 @@ function send(context: HttpContext, source: OpenSource, options: UploadOptions):
   return fetchAs(context, uploadHandle, multipart(source, options.onProgress), { ...options, timeoutMs });
 }
 
-/** A multipart body with the one part `file`, its length known beforehand. */
+/** A multipart body with one part, `file`, and a known length. */
 function multipart(source: OpenSource, onProgress: UploadOptions["onProgress"]): ApiRequest {
   const boundary = `showrunner-${randomBytes(16).toString("hex")}`;
   const name = source.name.replace(/[\r\n"\\]/g, "_");
@@ -95,7 +101,7 @@ function multipart(source: OpenSource, onProgress: UploadOptions["onProgress"]):
     method: "POST",
     path: "/files",
     requestClass: "upload",
-    // An upload whose answer was lost leaves an unreferenced file; sending it again costs nothing.
+    // If the answer is lost, the upload leaves an unused file; repeating it costs nothing.
     repeat: "always",
     priority: 5,
     stream: {
@@ -117,16 +123,16 @@ function multipart(source: OpenSource, onProgress: UploadOptions["onProgress"]):
   };
 }
 
-/** Where the bytes of an upload come from. `name` only shows in messages. */
+/** Where the bytes of an upload come from. `name` appears only in messages. */
 export type UploadSource =
   | { readonly path: string }
   | { readonly bytes: Uint8Array; readonly name?: string | undefined };
 
-/** A source whose size is known and whose bytes can be read again and again. */
+/** A source with a known size that can be read repeatedly. */
 export interface OpenSource {
   readonly name: string;
   readonly sizeBytes: number;
-  /** Throws UploadError when the bytes are no longer as many as they were. */
+  /** Reads the bytes. Throws UploadError if their number has changed. */
   open(): AsyncIterable<Uint8Array>;
 }
 
@@ -169,10 +175,10 @@ export async function hashSource(source: OpenSource): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Bytes that tell the kind. */
+/** Number of bytes that identify the kind. */
 const headBytes = 4_100;
 
-/** Refuses bytes that are not of the required kind, by content and not by name. */
+/** Throws UploadError if the bytes are not of the required kind. The file's name does not matter. */
 export async function checkKind(source: OpenSource, kind: MediaKind | "media"): Promise<void> {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;
@@ -185,7 +191,7 @@ export async function checkKind(source: OpenSource, kind: MediaKind | "media"): 
   const found = await fileTypeFromBuffer(Buffer.concat(chunks).subarray(0, headBytes));
   const isMedia = /^(?:image|video|audio)\//.test(found?.mime ?? "");
   if (kind === "media" ? isMedia : found?.mime.startsWith(`${kind}/`)) return;
-  // Its first bytes do not say whether such a container holds sound alone.
+  // The first bytes do not show whether such a container holds audio only.
   if (kind === "audio" && /^video\/(?:mp4|quicktime|webm)$/.test(found?.mime ?? "")) return;
   const what = found === undefined ? "of no known media type" : found.mime;
   throw new UploadError(`${source.name} is ${what}, but ${kind} is required here.`, { reason: "wrong-kind" });

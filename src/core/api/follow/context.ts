@@ -4,25 +4,25 @@ import type { HttpContext } from "../http/call.ts";
 import type { StatusClass } from "../job-status.ts";
 import type { Priority } from "../pace/fair-queue.ts";
 
-/** What every follow of one client works with. */
+/** What all follows of a client share. */
 export interface FollowContext extends HttpContext {
   readonly jobs: JobsApi;
   readonly history: DurationHistory;
   readonly hints: Hints;
-  /** When jobs should be done by the acknowledgements of their submits: ISO-8601, on the service's clock. */
+  /** Completion estimates from acknowledgements, by job id: ISO-8601, on the service's clock. */
   readonly estimates: BoundedMap<string, string>;
 }
 
-/** A follow without an estimate reads one. */
+/** Holds the newest estimates. A follow without one polls the service for it. */
 export const ackEstimates = () => new BoundedMap<string, string>(50_000);
 
-/** An instant of the service as this machine's clock shows it. */
+/** Converts an instant of the service's clock to this machine's. */
 export function localInstant(context: FollowContext, instant: string | null | undefined): number | null {
   const at = Date.parse(instant ?? "");
   return Number.isNaN(at) ? null : at - context.pacer.clockOffsetMs();
 }
 
-/** When the job should be done: the estimate of its acknowledgement, else what jobs of its model took. */
+/** When the job should be done: the estimate in its acknowledgement, otherwise from how long the model's jobs took. */
 export function firstExpectation(context: FollowContext, jobId: string, options: FollowOptions): number | null {
   const estimate = localInstant(context, options.estimatedCompletionAt ?? context.estimates.get(jobId));
   if (estimate !== null) return estimate;
@@ -30,9 +30,9 @@ export function firstExpectation(context: FollowContext, jobId: string, options:
   return typicalMs === null ? null : context.clock.now() + typicalMs;
 }
 
-/** How long past jobs of each model took, for when the service has no estimate. */
+/** How long past jobs of each model took; used if the service gives no estimate. */
 export interface DurationHistory {
-  /** Milliseconds from creation to completion that half of the model's recent jobs kept within, or null. */
+  /** Median time from creation to completion of the model's recent jobs, in milliseconds; null if unknown. */
   typicalMs(model: string | null): number | null;
   learn(job: JobResult): void;
 }
@@ -56,19 +56,19 @@ export function createDurationHistory(): DurationHistory {
   };
 }
 
-/** News that a job may have ended, such as a webhook. A hint is no truth: whoever gets one reads the job. */
+/** Hints that a job may have ended, such as webhooks. A hint proves nothing: its receiver reads the job. */
 export interface Hints {
-  /** True once something feeds hints, so that `auto` may wait for them. */
+  /** True once a source of hints is connected, so that `auto` may wait for them. */
   readonly fed: boolean;
-  /** Declares that hints will come. */
+  /** Declares that hints will arrive. */
   feed(): void;
-  /** Tells those who follow the job, now or as soon as they begin. */
+  /** Passes a hint to the job's followers, now or as soon as they start listening. */
   notify(jobId: string): void;
-  /** Calls `heard` at the next hint, at once when one came before. Returns how to stop listening. */
+  /** Calls `heard` at the next hint, or at once if one arrived earlier. Returns a function that stops listening. */
   listen(jobId: string, heard: () => void): () => void;
 }
 
-/** Hints that came before anybody listened; the oldest are forgotten, and the timer behind each follow makes up for it. */
+/** Maximum number of early hints kept. The oldest are dropped; the follow's own timer covers for them. */
 const mostEarly = 50_000;
 
 export function createHints(): Hints {
@@ -106,11 +106,11 @@ export function createHints(): Hints {
 
 export type FollowStrategyName = "stream" | "poll" | "webhook";
 
-/** What following a job tells. The last event is always `finished`. */
+/** An update of a followed job. The last one is always `finished`. */
 export type FollowEvent =
   | { readonly type: "status"; readonly status: JobStatusView }
   | { readonly type: "log"; readonly log: LogEvent }
-  /** `auto` left a strategy that did not work and continues with another. */
+  /** `auto` gave up a strategy that did not work and switched to another. */
   | {
       readonly type: "switched";
       readonly from: FollowStrategyName;
@@ -118,22 +118,24 @@ export type FollowEvent =
       readonly reason: string;
     }
   /**
-   * The truth, read from the job itself. `outcome` is `unrecognised` for a final status that this version does not
-   * know: treat it as a failure that a person has to read.
+   * The end, read from the job itself. `outcome` is `unrecognised` for a final status that this version does not know:
+   * treat it as a failure that needs a person.
    */
   | { readonly type: "finished"; readonly job: JobResult; readonly outcome: Exclude<StatusClass, "open"> };
 
 export interface FollowOptions {
-  /** Default `auto`: webhook where a receiver feeds the client, else stream, else poll. */
+  /** Default `auto`: webhook if a receiver feeds the client, otherwise stream, otherwise poll. */
   readonly strategy?: "auto" | FollowStrategyName | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds after which the follow throws TimeoutError; the job continues. Default: none. */
+  /** Milliseconds after which the follow throws TimeoutError. The job continues. Default: none. */
   readonly deadlineMs?: number | undefined;
-  /** Higher goes first at the pacer. Default 0. */
+  /** Requests with a higher priority leave the pacer first. Default 0. */
   readonly priority?: Priority | undefined;
-  /** When the job should be done, ISO-8601. Default: the ack's estimate, where this client submitted the job. */
+  /**
+   * When the job should be done, ISO-8601. Default: the acknowledgement's estimate, if this client submitted the job.
+   */
   readonly estimatedCompletionAt?: string | null | undefined;
-  /** The model, so that past durations of its jobs can replace an absent estimate. */
+  /** The model's id. Without an estimate, the durations of its past jobs are used. */
   readonly model?: string | undefined;
   /** Called with every event before it is yielded. */
   readonly onUpdate?: ((event: FollowEvent) => void) | undefined;

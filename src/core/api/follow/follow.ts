@@ -8,8 +8,8 @@ import { pollBetween } from "./poll-once.ts";
 import { sources } from "./sources.ts";
 
 /**
- * Follows one job to its end, whatever the strategy: every status and log that becomes known, then `finished` with the
- * job as GET /jobs/{id} shows it. Throws ApiError where the job cannot be read, and TimeoutError at the deadline.
+ * Follows one job to its end with any strategy. Yields each status and log event once, then `finished` with the job as
+ * GET /jobs/{id} returns it. Throws ApiError if the job cannot be read, and TimeoutError at the deadline.
  */
 export async function* followJob(
   context: FollowContext,
@@ -34,12 +34,12 @@ export async function* followJob(
     throw error;
   } finally {
     deadline?.release();
-    // A caller that leaves the loop early ends the span, too.
+    // Also reached when the caller leaves the loop early.
     span.end();
   }
 }
 
-/** Null without one: thousands of follows at once should not each pay for what they do not use. */
+/** Null if there is no deadline, because thousands of concurrent follows should not pay for one each. */
 function deadlineOf(context: FollowContext, { deadlineMs, signal }: FollowOptions): Deadline | null {
   return deadlineMs === undefined ? null : startDeadline(context.clock, deadlineMs, signal);
 }
@@ -69,7 +69,7 @@ async function* chosen(
   yield* pollBetween(context, jobId, options, seen, sources.poll);
 }
 
-/** True when only the stream failed, so that reading the job may still work. */
+/** True if only the stream failed, so that polling may still work. */
 function isStreamFailure(error: unknown): error is Error {
   if (error instanceof ConnectionError || error instanceof TimeoutError || error instanceof MalformedResponseError)
     return true;

@@ -6,7 +6,7 @@ import { type FollowContext, type FollowEvent, type FollowOptions, firstExpectat
 import { type NextPoll, nextPoll, type PollView, silenceMs } from "./schedule.ts";
 import type { Source } from "./sources.ts";
 
-/** When and what of a job is read next, and what is known of it until then: plain JSON, kept between two polls. */
+/** The next poll of a job and what is known so far. Plain JSON, to be stored between two polls. */
 export interface PlannedPoll {
   /** Epoch milliseconds of this machine's clock. */
   readonly dueAt: number;
@@ -16,30 +16,33 @@ export interface PlannedPoll {
 }
 
 export interface PollOptions {
-  /** When the job was submitted, epoch milliseconds: polls lie ever further apart from it. */
+  /** When the job was submitted, epoch milliseconds. Polls become less frequent from then on. */
   readonly submittedAt: number;
-  /** What the poll before answered as `next`. Null: nothing is read, only the first poll is planned. */
+  /** The previous poll's `next`. Null only plans the first poll and reads nothing. */
   readonly planned: PlannedPoll | null;
-  /** A webhook tells of the end, and polls only stand behind it. Default false. */
+  /** True if webhooks report the end, so that polls are only a fallback. Default false. */
   readonly webhooks?: boolean | undefined;
-  /** The model, so that past durations of its jobs can replace an absent estimate. */
+  /** The model's id. Without an estimate, the durations of its past jobs are used. */
   readonly model?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Higher goes first at the pacer. Default 0. */
+  /** Requests with a higher priority leave the pacer first. Default 0. */
   readonly priority?: Priority | undefined;
 }
 
-/** What one poll of a job found. */
 export type Polled =
-  /** The truth, read from the job itself. `outcome` is `unrecognised` for a final status that this version does not know. */
+  /**
+   * The end, read from the job itself. `outcome` is `unrecognised` for a final status that this version does not know.
+   */
   | { readonly type: "finished"; readonly job: JobResult; readonly outcome: Exclude<StatusClass, "open"> }
-  /** Null where nothing but the job was read, or nothing at all. */
+  /** `status` is null if the job itself was read, or nothing was. */
   | { readonly type: "open"; readonly status: JobStatusView | null; readonly next: PlannedPoll };
 
-/** Longest silence that a webhook's poll stands behind, milliseconds. */
+/** Longest wait for a webhook before a poll, milliseconds. */
 const longestMs = 600_000;
 
-/** One read of a job, by the schedule of a follow: for whoever keeps neither process nor connection while it renders. */
+/**
+ * Polls a job once on the schedule of a follow; for callers that keep neither process nor connection open meanwhile.
+ */
 export async function pollOnce(context: FollowContext, jobId: string, options: PollOptions): Promise<Polled> {
   const { planned, signal, priority } = options;
   if (planned === null) {
@@ -69,7 +72,7 @@ interface Known {
 
 function plan({ clock }: FollowContext, options: PollOptions, { expectedAt, last, status }: Known): PlannedPoll {
   const { submittedAt: startedAt, webhooks = false } = options;
-  // The first poll is due from the submit on, however long nobody looked.
+  // The first poll is scheduled from the submit, even if nobody polled for a long time.
   const now = last === null ? startedAt : clock.now();
   if (webhooks) {
     const read = last === "status" ? "job" : "status";
@@ -80,13 +83,13 @@ function plan({ clock }: FollowContext, options: PollOptions, { expectedAt, last
   return { dueAt: now + delayMs, read: at, expectedAt };
 }
 
-/** Between reads of a job that was said to be over but does not read so yet: shortest and longest distance. */
+/** Shortest and longest wait between reads of a job that was reported as finished but does not read so yet. */
 const [lagMs, longestLagMs] = [1_000, 30_000];
 
 /**
- * Follows one job by what its source brings, and by polls where it brings nothing for as long as the source's schedule
- * says. Each log event is yielded once and no status moves back; the end is read from GET /jobs/{id}. Rejects with the
- * signal's reason, and leaves no timer or socket behind.
+ * Follows one job by its source's news, and polls when the source is silent for as long as its schedule allows. Yields
+ * each log event once, never moves the status back, and reads the end from GET /jobs/{id}. Rejects with the signal's
+ * reason; leaves no timer or socket behind.
  */
 export async function* pollBetween(
   context: FollowContext,
@@ -109,13 +112,13 @@ export async function* pollBetween(
       if (news === "end") break;
       if (news !== "hint" && news !== "nothing") {
         if (news.type === "log") yield* tellLogs([news.log], seen);
-        // The end comes as `finished`, read from the job itself.
+        // A terminal status is not yielded: `finished` reports it, read from the job itself.
         if (news.type !== "status" || isTerminal(news.status.status)) continue;
         expectedAt = localInstant(context, news.status.estimatedCompletionAt) ?? expectedAt;
         yield* tellStatus(news.status, seen);
         continue;
       }
-      // After the first hint polls of the job follow each other, ever further apart.
+      // After the first hint, polls of the job follow at growing intervals.
       if (news === "hint" || hints > 0) hints++;
       last = news === "hint" ? "job" : next.at;
       if (last === "job") {
@@ -133,7 +136,7 @@ export async function* pollBetween(
       ({ progress } = status);
       queued = status.status === "IN_QUEUE";
       expectedAt = localInstant(context, status.estimatedCompletionAt);
-      // Only the whole job can show that an unknown status is final.
+      // Only the full job shows whether an unknown status is final.
       const isOdd = classifyStatus(status.status) === "unrecognised";
       if (isOdd && (yield* pollJob(context, jobId, options, seen))) return;
     }
@@ -146,7 +149,7 @@ export async function* pollBetween(
   }
 }
 
-/** Reads the job whole; true once it has ended, which is then reported. */
+/** Reads the full job; reports it and returns true if it has ended. */
 async function* pollJob(
   { jobs, history }: FollowContext,
   jobId: string,

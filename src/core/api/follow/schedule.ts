@@ -1,4 +1,4 @@
-/** What the next poll of a job is decided from. Instants are epoch milliseconds of this machine's clock. */
+/** Inputs for scheduling the next poll. Instants are epoch milliseconds on this machine's clock. */
 export interface PollView {
   readonly now: number;
   readonly startedAt: number;
@@ -6,13 +6,13 @@ export interface PollView {
   readonly expectedAt: number | null;
   /** 0 to 1, or null. */
   readonly progress: number | null;
-  /** The job was still waiting for its turn when last seen. */
+  /** The job was still queued when last seen. */
   readonly queued: boolean;
-  /** What the poll before read, or null before the first. */
+  /** What the previous poll read; null before the first. */
   readonly last: "job" | "status" | null;
 }
 
-/** `job` reads the whole job, which ends the follow if it is done; `status` is for a fresh estimate. */
+/** `job` reads the full job and ends the follow if it is done; `status` reads a fresh estimate. */
 export interface NextPoll {
   readonly delayMs: number;
   readonly at: "job" | "status";
@@ -20,22 +20,22 @@ export interface NextPoll {
 
 const minDelayMs = 1_000;
 const maxDelayMs = 60_000;
-/** A poll exactly at the estimate would mostly come a moment too early. */
+/** A poll exactly at the estimate would usually be slightly too early. */
 const marginMs = 500;
-/** The first poll, when nothing is known at all. */
+/** Delay of the first poll if nothing is known. */
 const firstDelayMs = 3_000;
 /**
- * Later polls come after a share of the time already spent: a large one while the job waits for its turn, half of it
- * while it works without an estimate, a tenth when it is past its estimate and must end soon.
+ * Delays between later polls, as a share of the time spent: large while queued, a half while running without an
+ * estimate, a tenth past the estimate, when the end must be near.
  */
 const [queuedShare, blindShare, overdueShare] = [1.5, 0.5, 0.1];
-/** An estimate that moves on with every poll is taken at its word no sooner than after this share of the time spent. */
+/** An estimate that keeps moving is polled no sooner than after this share of the time spent. */
 const movingShare = 0.02;
 
 /**
- * When to poll next. With an expectation in the future, right after it. Past it, polls of the job and of its status
- * take turns at a distance that grows with the time spent: the one ends the follow, the other brings a new estimate.
- * Without one, the status is read for an estimate at a distance that grows faster.
+ * Schedules the next poll. Before the expected end: right after it. Past it: the job and its status alternate at
+ * growing intervals, since the first ends the follow and the second brings a new estimate. Without an expectation: the
+ * status, at intervals that grow faster.
  */
 export function nextPoll(view: PollView): NextPoll {
   const spentMs = view.now - view.startedAt;
@@ -51,29 +51,29 @@ export function nextPoll(view: PollView): NextPoll {
   return { delayMs: grown(overdueShare), at };
 }
 
-/** Extrapolated from progress, with an upper limit so that a stalled number does not delay the next poll for long. */
+/** Extrapolates the end from progress, up to a limit, so that a stalled number cannot delay the next poll for long. */
 function extrapolate(view: PollView): number | null {
   if (view.progress === null || view.progress <= 0.02 || view.progress >= 1) return null;
   const spentMs = view.now - view.startedAt;
   return view.now + Math.min((spentMs * (1 - view.progress)) / view.progress, spentMs * 2);
 }
 
-/** Facts about a job without updates. Instants are epoch milliseconds of this machine's clock. */
+/** What is known about a job without updates. Instants are epoch milliseconds on this machine's clock. */
 export interface SilenceView {
   readonly now: number;
   readonly startedAt: number;
   /** When the job should be done, or null when unknown. */
   readonly expectedAt: number | null;
-  /** Milliseconds of silence after which the job is polled in any case. */
+  /** Milliseconds of silence after which the job is polled regardless. */
   readonly longestMs: number;
 }
 
-/** How long after its expected end a silent job is polled: a share of the time it was to take, within bounds. */
+/** Wait past the expected end before polling a silent job: a share of the expected duration, within bounds. */
 const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
-/** Later polls come after a share of the time already spent; without any expectation the first one brings an estimate. */
+/** Later polls follow after a share of the time spent. Without an expectation, the first one reads an estimate. */
 const [silentShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];
 
-/** How long a stream may be silent, or a webhook missing, before the job is polled. */
+/** How long a stream may be silent, or a webhook missing, before the job is polled. Milliseconds. */
 export function silenceMs({ now, startedAt, expectedAt, longestMs }: SilenceView): number {
   if (expectedAt !== null && expectedAt > now) {
     const margin = Math.max(leastMarginMs, (expectedAt - startedAt) * marginShare);

@@ -3,14 +3,14 @@ import { type StreamFrame, streamJob } from "../stream/stream.ts";
 import type { FollowContext, FollowOptions, FollowStrategyName } from "./context.ts";
 import { type NextPoll, nextPoll, type PollView, silenceMs } from "./schedule.ts";
 
-/** Where a strategy hears of a job between two polls. */
+/** Where a strategy gets news of a job between two polls. */
 export interface Source {
-  /** When to poll if nothing is heard before, and what. */
+  /** What to poll, and when, if there is no news before. */
   schedule(view: PollView & { readonly hints: number }): NextPoll;
-  /** What is heard within the delay: a frame, a hint to read the job, the end of the source, or nothing. */
+  /** Waits up to the delay for news: a frame, a hint to read the job, the end of the source, or nothing. */
   wait(delayMs: number): Promise<StreamFrame | "hint" | "end" | "nothing">;
   close(): void;
-  /** `start` where polls of the status bring the logs. */
+  /** `start` if polls of the status bring the logs. */
   readonly logsAfter?: string;
 }
 
@@ -22,10 +22,9 @@ export const sources: Readonly<Record<FollowStrategyName, OpenSource>> = {
   webhook: webhookSource,
 };
 
-/** Share of a delay that chance may add, so that jobs submitted together are not all polled together. */
+/** Random share added to a delay, so that jobs submitted together are not polled together. */
 const spread = 0.05;
 
-/** Hears nothing: all news comes from polls at the time when it is likely. */
 function pollSource({ clock, random }: FollowContext, _jobId: string, { signal }: FollowOptions): Source {
   return {
     logsAfter: "start",
@@ -38,17 +37,16 @@ function pollSource({ clock, random }: FollowContext, _jobId: string, { signal }
   };
 }
 
-/** Most milliseconds of silence before the status is read, however alive a stream's connection is. */
+/** Longest silence before the status is read, milliseconds, even if the stream's connection is alive. */
 const longestSilenceMs = { stream: 120_000, webhook: 600_000 };
 
-/** The job's stream. */
 function streamSource(context: FollowContext, jobId: string, { signal, priority }: FollowOptions): Source {
   const stop = new AbortController();
   const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
   const frames = streamJob(context, jobId, { signal: either, priority });
   const read = () => {
     const next = frames.next();
-    // Rejections are for whoever waits next; until then they are not unhandled.
+    // The next waiter handles a rejection; until then it must not count as unhandled.
     next.catch(() => {});
     return next;
   };
@@ -76,10 +74,11 @@ function orNothing<T>(pending: Promise<T>, clock: Clock, delayMs: number): Promi
   });
 }
 
-/** A webhook can be faster than the read it announces: the next polls follow it after so long, doubled each time. */
+/**
+ * A webhook may arrive before the job reads as finished, so the next polls follow after this delay, doubled each time.
+ */
 const lagMs = 1_000;
 
-/** The webhooks that a receiver hands to the client. */
 function webhookSource({ clock, hints }: FollowContext, jobId: string, { signal }: FollowOptions): Source {
   return {
     schedule: (view) => {

@@ -12,36 +12,35 @@ import { backoffMs, type Repeat } from "../retry.ts";
 import { headerText, LONGEST_ASKED_MS, retryAfterHeaderMs } from "./headers.ts";
 import { type Exchange, exchange, type HttpMethod, type Transport } from "./transport.ts";
 
-/** What every request of one client shares. */
 export interface HttpContext extends Settings {
   readonly transport: Transport;
   readonly pacer: Pacer;
 }
 
-/** Options of every call. */
+/** Options of any call. */
 export interface CallOptions {
-  /** Aborts the call; work that the service has started continues. */
+  /** Aborts the call. Work that the service has started continues. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds for one send to be answered whole. Default: the client's `timeoutMs`. */
+  /** Milliseconds to wait for the complete answer to one send. Default: the client's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
-  /** Higher goes first where requests queue for the pacer. Default by kind: submits 10, follows and reads 0. */
+  /** Requests with a higher priority leave the pacer first. Default: 10 for submits, 0 for follows and reads. */
   readonly priority?: Priority | undefined;
 }
 
 export interface SendOptions extends CallOptions {
-  /** Epoch milliseconds from which on nothing of it is sent any more, however long it waited for its turn. Default: none. */
+  /** Epoch milliseconds after which the call sends nothing more, however long it has queued. Default: none. */
   readonly sendBefore?: number | undefined;
-  /** Aborts the call while it waits for its turn or between two sends, and no send that is under way. Default: none. */
+  /** Aborts the call while it queues or waits to retry, but never a send in progress. Default: none. */
   readonly waitSignal?: AbortSignal | undefined;
 }
 
 export interface ApiRequest {
   readonly method: HttpMethod;
-  /** Below the base, already encoded, such as `/jobs/job_1`. */
+  /** Path below the base URL, already encoded: `/jobs/job_1`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | null | undefined>> | undefined;
   readonly json?: unknown;
-  /** In place of `json`: a body in pieces, created again for every send, with its headers. */
+  /** Replaces `json`: a body in pieces with its headers, created anew for every send. */
   readonly stream?: {
     readonly headers: Readonly<Record<string, string>>;
     readonly open: () => AsyncIterable<Uint8Array>;
@@ -57,10 +56,10 @@ export interface ApiAnswer {
   readonly body: unknown;
 }
 
-/** How one send ended, its answer read. */
+/** The result of one send, with the answer read. */
 export type Sent = Exclude<Exchange, { readonly kind: "answer" }> | ({ readonly kind: "answer" } & ApiAnswer);
 
-/** One send through the pacer. Never throws but for a caller's abort while it queued. */
+/** Sends once through the pacer. Throws only if the caller aborts while it queues. */
 export async function send(context: HttpContext, request: ApiRequest, options: SendOptions = {}): Promise<Sent> {
   const slot = {
     requestClass: request.requestClass,
@@ -88,12 +87,15 @@ export async function send(context: HttpContext, request: ApiRequest, options: S
   };
 }
 
-/** What one send came to: the value of the call, or its failure and whether it may be sent again. */
+/** The result of one attempt: the call's value, or its error and whether to retry. */
 export type Attempt<T> =
   | { readonly value: T }
   | { readonly error: Error; readonly mayRepeat: boolean; readonly note?: Readonly<Record<string, unknown>> };
 
-/** Sends until an attempt gives a value, within the client's bounds and until `sendBefore`; else throws its failure. */
+/**
+ * Retries until an attempt returns a value, within the client's limits and `sendBefore`; otherwise throws the last
+ * error.
+ */
 export async function withRetries<T>(
   { clock, retry, random, logger }: HttpContext,
   { waitSignal, signal = waitSignal, sendBefore = Number.POSITIVE_INFINITY }: SendOptions,
@@ -109,7 +111,7 @@ export async function withRetries<T>(
     const refusal = error instanceof ApiError ? error : null;
     const isAskedTooLong = (refusal?.retryAfterMs ?? 0) > LONGEST_ASKED_MS;
     if (!result.mayRepeat || outOfTime || isAskedTooLong || failures >= retry.maxAttempts) throw error;
-    // The pacer holds the next send back until the limit allows it; waiting here as well would be waiting twice.
+    // The pacer already delays the next send; waiting here too would double the wait.
     if (refusal?.status === 429) continue;
     const waitMs = backoffMs(retry, failures++, refusal?.retryAfterMs ?? null, random());
     logger.debug({ ...result.note, error: error.message, waitMs }, "request failed, sending it again");
@@ -117,7 +119,7 @@ export async function withRetries<T>(
   }
 }
 
-/** Sends until an answer decides the call, within the request's own rules of repetition. */
+/** Sends until there is a final answer, following the request's `repeat` rule. */
 export function call(context: HttpContext, request: ApiRequest, options: CallOptions = {}): Promise<ApiAnswer> {
   return withRetries(context, options, async () => {
     const result = await send(context, request, options);
@@ -129,7 +131,7 @@ export function call(context: HttpContext, request: ApiRequest, options: CallOpt
   });
 }
 
-/** The answer when it is one of success, else null. */
+/** The answer if it is 2xx; otherwise null. */
 export function successOf(result: Sent): Extract<Sent, { kind: "answer" }> | null {
   return result.kind === "answer" && result.status >= 200 && result.status < 300 ? result : null;
 }
@@ -149,7 +151,6 @@ export function errorOf(
   });
 }
 
-/** The thrown form of a request that got no answer. */
 function lostError(
   lost: Extract<Exchange, { kind: "lost" }>,
   request: { readonly method: string; readonly path: string; readonly origin: string; readonly timeoutMs: number },
@@ -174,12 +175,12 @@ export function mayRepeat(repeat: Repeat, error: ReturnType<typeof errorOf>): bo
   if (!(error instanceof ApiError)) return repeat === "always" || !error.sent;
   if (error.status === 429) return true;
   if (repeat === "unless-done") return [402, 503].includes(error.status) && error.envelope && error.retryable;
-  // What a delete waits for is waited for there, or not at all.
+  // Deletions wait for this condition themselves; other calls do not wait.
   if (error.code === "ALREADY_IN_PROGRESS") return false;
   return error.retryable || (!error.envelope && error.status === 408);
 }
 
-/** Reads a body with its schema, or says where it differs from the description. */
+/** Parses a body with its schema. Throws MalformedResponseError with the differences. */
 export function decode<T>(schema: z.ZodType<T>, body: unknown, request: Pick<ApiRequest, "method" | "path">): T {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
@@ -212,11 +213,11 @@ function headersOf(context: HttpContext, request: ApiRequest): Record<string, st
 interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Parsed; undefined where it is no JSON. */
+  /** Parsed JSON; undefined if the body is not JSON. */
   readonly body: unknown;
 }
 
-/** The typed error of an answer outside 2xx, also when its body is no envelope. */
+/** The error for an answer outside 2xx, with or without the service's envelope. */
 export function answerError(
   answer: Answer,
   request: { readonly method: string; readonly path: string },

@@ -3,11 +3,11 @@ import { MalformedResponseError } from "../errors/client-errors.ts";
 import type { Page } from "../wire.ts";
 import { type ApiRequest, type CallOptions, call, decode, type HttpContext } from "./call.ts";
 
-/** A request where its method does not say enough. */
+/** Overrides for a request whose method does not decide them. */
 type Special = Partial<Pick<ApiRequest, "requestClass" | "repeat">>;
 type Query = NonNullable<ApiRequest["query"]>;
 
-/** The endpoints of one client: each call sends one request and reads its answer with a schema. */
+/** The endpoints of one client. Each call sends one request and parses the answer with a schema. */
 export type Endpoints = ReturnType<typeof endpointsOf>;
 
 export function endpointsOf(context: HttpContext) {
@@ -37,7 +37,7 @@ export function endpointsOf(context: HttpContext) {
   };
 }
 
-/** A request with the defaults of its method: everything but POST may be repeated. */
+/** A request with its method's defaults: everything but POST may be repeated. */
 function apiRequest(
   method: ApiRequest["method"],
   path: string,
@@ -53,7 +53,6 @@ function apiRequest(
   };
 }
 
-/** Calls an endpoint and reads its answer. */
 export async function fetchAs<T>(
   context: HttpContext,
   schema: z.ZodType<T>,
@@ -64,22 +63,22 @@ export async function fetchAs<T>(
   return decode(schema, answer.body, request);
 }
 
-/** Which part of a list to read. */
+/** Which page of a list to read. */
 export interface PageQuery {
-  /** Items a page, 1 to 100. The service's default is 20. */
+  /** Items per page, 1 to 100. The service's default is 20. */
   readonly limit?: number | undefined;
-  /** From the page before; absent for the first page. */
+  /** The previous page's `nextCursor`. Omit it for the first page. */
   readonly cursor?: string | null | undefined;
 }
 
 /** Consecutive empty pages after which a list counts as endless. */
 const maxEmptyPages = 20;
 
-/** A list of the service: one page at a time, or every item across all pages with `for await`. */
+/** A list: read one page at a time, or iterate over all items with `for await`. */
 export interface Listing<T> extends AsyncIterable<T> {
-  /** The page that the query names, the first one without a cursor. */
+  /** Reads the page at the cursor, or the first one. */
   page(): Promise<Page<T>>;
-  /** Every page, one after the other. */
+  /** Iterates over all pages. */
   pages(): AsyncIterable<Page<T>>;
 }
 
@@ -98,7 +97,7 @@ export function listing<T>(
         throw new MalformedResponseError("A list", [`${empty} pages in a row are empty, and each names a next one`]);
       }
       next = page.nextCursor;
-      // A service that hands out a cursor twice would be listed for ever.
+      // A repeated cursor would never end.
       if (next === null || seen.has(next)) return;
       seen.add(next);
     }

@@ -13,12 +13,12 @@ export function headerNumber(headers: IncomingHttpHeaders, name: string): number
 }
 
 /**
- * The longest that a word of the service makes a request wait, milliseconds: what asks for more is answered to the caller, who can
- * say so, stop, or give up.
+ * Longest delay, in milliseconds, that a request waits because the service asks for it. A longer one is returned to the
+ * caller, who can report it, stop, or give up.
  */
 export const LONGEST_ASKED_MS = 60_000;
 
-/** Retry-After as milliseconds from now: seconds, or a date measured against the service's own Date header. */
+/** Retry-After in milliseconds from now: seconds, or a date compared with the service's own Date header. */
 export function retryAfterHeaderMs(headers: IncomingHttpHeaders, now: number): number | null {
   const seconds = headerNumber(headers, "retry-after");
   if (seconds !== null) return Math.max(0, seconds * 1000);

@@ -5,23 +5,23 @@ import type { Agent, Dispatcher } from "undici";
 import { type AddressGuard, createAgent } from "../../network/index.ts";
 import type { Clock } from "../clock.ts";
 
-/** What one request did to the network, set by the transport as it happens. */
+/** What one request has done on the network so far; set by the transport. */
 export interface SendMark {
-  /** True once a connection was there and the request began to leave this machine. */
+  /** True once a connection existed and the request began to leave this machine. */
   sent: boolean;
 }
 
-/** The connections of one client: short requests and long ones (streams, downloads) do not share a pool. */
+/** The connections of one client. Short and long requests (streams, downloads) use separate pools. */
 export interface Transport {
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
-  /** Fetches of what the service names; it connects to no address that the guard refuses. */
+  /** For URLs that the service returns. It connects to no address that the guard refuses. */
   readonly downloads: Dispatcher;
   readonly guard: AddressGuard;
   close(): Promise<void>;
 }
 
-/** Marks the moment a request is handed to a connected socket; only before it is a failure certainly harmless. */
+/** Marks the moment when a request is handed to a connected socket. Only a failure before it is certainly harmless. */
 const markSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   const mark = (options as { readonly opaque?: unknown }).opaque as SendMark | undefined;
   const begin = handler.onRequestStart?.bind(handler);
@@ -32,7 +32,7 @@ const markSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options
   return dispatch(options, handler);
 };
 
-/** Time limits use the client's clock, so undici's own are off except for connecting. */
+/** The client's clock measures time limits, so undici's own are disabled except for connecting. */
 const agentOptions: Agent.Options = {
   allowH2: false,
   pipelining: 1,
@@ -43,8 +43,9 @@ const agentOptions: Agent.Options = {
 const connectMs = 10_000;
 
 /**
- * Own agents over HTTP/1.1 with keep-alive, by the routes of the environment; a dispatcher that the caller gives is used as it is and never closed. It
- * resolves names by itself, so that of what the service names only addresses without a name are judged.
+ * Creates the agents: HTTP/1.1 with keep-alive, through the environment's proxies. A dispatcher from the caller is used
+ * instead and never closed. Since it resolves names itself, the guard can then judge only literal IP addresses among
+ * the URLs that the service returns.
  */
 export function createTransport(guard: AddressGuard, given?: Dispatcher): Transport {
   if (given) {
@@ -83,12 +84,15 @@ export function createTransport(guard: AddressGuard, given?: Dispatcher): Transp
   };
 }
 
-/** Most that is read of an answer and of an error: descriptions of a hundred models have some megabytes, jobs some kilobytes. */
+/**
+ * Maximum bytes read of an answer and of an error. The description of a hundred models has several megabytes, a job a
+ * few kilobytes.
+ */
 const MOST_BYTES = { answer: 16 * 1024 * 1024, error: 1024 * 1024 };
 
 /**
- * Takes one answer off the wire as it comes. Answers are small and many, so they are gathered here without a stream
- * and an iterator each, which would cost more memory than the answers.
+ * Collects one answer from the wire. Answers are small and many, and a stream plus an iterator for each would use more
+ * memory than the answers themselves.
  */
 export class AnswerCollector implements Dispatcher.DispatchHandler {
   readonly #onResult: (result: Exchange) => void;
@@ -106,7 +110,7 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
     this.#mayLeave = mayLeave;
   }
 
-  /** Ends the wait for whatever reason the caller has; the connection is given up. */
+  /** Stops waiting and gives up the connection. */
   stop(result: (sent: boolean) => Exchange): void {
     this.#finish(result(this.#sent));
     this.#controller?.abort(new Error("the request was cancelled"));
@@ -118,9 +122,9 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // Stopped while it waited for a connection: nothing of it may be sent any more.
+    // Stopped while waiting for a connection: nothing may be sent any more.
     if (this.#over) controller.abort(new Error("the request was stopped before it was sent"));
-    // A machine that slept while the connection was made wakes here.
+    // The machine may have slept while connecting.
     else if (!this.#mayLeave()) controller.abort(new Error("it became too late to send the request"));
     else this.#sent = true;
   }
@@ -146,7 +150,7 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
-    // undici makes an error of this answer of a proxy's.
+    // undici turns the proxy's 407 answer into an error.
     if (/Proxy Authentication Required/.test(cause.message)) {
       this.#finish({ kind: "answer", status: 407, headers: this.#headers, text: "" });
     } else this.fail(cause);
@@ -161,7 +165,7 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** One request, ready to leave. `body` makes a fresh body for every send. */
+/** One request, ready to send. `body` creates a new body for every send. */
 export interface OutgoingRequest {
   readonly method: HttpMethod;
   readonly url: string;
@@ -169,17 +173,17 @@ export interface OutgoingRequest {
   readonly body?: (() => string | AsyncIterable<Uint8Array>) | undefined;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** Epoch milliseconds from which on it must not leave any more. */
+  /** Epoch milliseconds after which it must not leave any more. */
   readonly sendBefore?: number | undefined;
 }
 
-/** How one send ended. An answer that broke off in its body is lost, not an answer. */
+/** The result of one send. An answer that broke off in its body counts as lost. */
 export type Exchange =
   | { readonly kind: "answer"; readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
   | { readonly kind: "lost"; readonly sent: boolean; readonly timedOut: boolean; readonly cause: unknown }
   | { readonly kind: "aborted"; readonly sent: boolean; readonly reason: unknown };
 
-/** Sends one request and reads the whole answer. Never throws; never retries. */
+/** Sends one request and reads the complete answer. Never throws, never retries. */
 export function exchange(dispatcher: Dispatcher, clock: Clock, outgoing: OutgoingRequest): Promise<Exchange> {
   const { signal, timeoutMs, sendBefore = Number.POSITIVE_INFINITY } = outgoing;
   if (signal?.aborted) return Promise.resolve({ kind: "aborted", sent: false, reason: signal.reason });
@@ -195,7 +199,7 @@ export function exchange(dispatcher: Dispatcher, clock: Clock, outgoing: Outgoin
       const cause = new Error(`nothing came within ${timeoutMs} ms`);
       collector.stop((sent) => ({ kind: "lost", sent, timedOut: true, cause }));
     };
-    // The socket it guards keeps the process alive; the timer need not.
+    // The socket that the timer guards already keeps the process alive.
     const timer = Number.isFinite(timeoutMs) ? clock.setTimer(timeoutMs, expire, { background: true }) : null;
     signal?.addEventListener("abort", onAbort, { once: true });
     try {

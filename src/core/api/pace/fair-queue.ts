@@ -1,38 +1,40 @@
 import TinyQueue from "tinyqueue";
 
-/** Whose turn a request takes: turns go round between shares, and within a share between runs. */
+/** Decides whose turn a request takes. Turns alternate between shares, and within a share between runs. */
 export interface Turn {
   readonly share: string;
-  /** Turns of the share for each one of a share of weight 1. Default 1. */
+  /** Turns this share gets for each turn of a share with weight 1. Default 1. */
   readonly weight?: number | undefined;
   readonly run: string;
 }
 
-/** Higher goes first, among the requests of one turn. A number alone: in the turn of all requests that name none. */
+/** Higher goes first within a turn. A plain number joins the turn of all requests without one. */
 export type Priority = number | { readonly level: number; readonly turn: Turn };
 
-/** What waits in line. */
 export interface Waiting {
   readonly priority: number;
-  /** Rises with arrival. */
+  /** Increases with arrival. */
   readonly order: number;
   readonly turn?: Turn | undefined;
-  /** It has left the line. */
+  /** True once it has left the queue. */
   readonly over: boolean;
 }
 
 interface Line<T> {
   readonly length: number;
   push(entry: T): void;
-  /** First in line that still wants its turn; who left is dropped on the way. */
+  /** The first entry that is still waiting; removes those that have left. */
   head(): T | undefined;
   pop(): T | undefined;
 }
 
-/** Of a request without a turn: what all runs wait for, such as the wallet's balance, waits for none of them. */
+/** Priority of requests that all runs wait for, such as the wallet's balance. They skip the turns. */
 const AHEAD_OF_ALL = 200;
 
-/** A line in which a run with thousands of requests does not keep others waiting. Within a run the higher priority goes first. */
+/**
+ * A queue in which a run with thousands of requests does not delay other runs. Within a run the higher priority goes
+ * first.
+ */
 export class FairQueue<T extends Waiting> implements Line<T> {
   readonly #ahead = new PriorityLine<T>();
   readonly #shares = new Turns<T>(
@@ -62,7 +64,6 @@ export class FairQueue<T extends Waiting> implements Line<T> {
   }
 }
 
-/** The highest priority first, and among equals who came first. */
 export function compare(a: Waiting, b: Waiting): number {
   return b.priority - a.priority || a.order - b.order;
 }
@@ -92,18 +93,21 @@ interface Flow<T> {
   readonly key: string;
   readonly line: Line<T>;
   weight: number;
-  /** What it had, divided by its weight: the lowest goes next. */
+  /** Turns taken so far, divided by the weight. The lowest goes next. */
   had: number;
   readonly order: number;
 }
 
-/** Start-time fair queueing: each flow has its turns by its weight while others wait, and nothing is saved up meanwhile. */
+/**
+ * Start-time fair queueing: while several flows wait, each gets turns in proportion to its weight. An idle flow saves
+ * up no turns.
+ */
 class Turns<T extends Waiting> implements Line<T> {
   readonly #keyOf: (entry: T) => { readonly key: string; readonly weight: number };
   readonly #newLine: () => Line<T>;
   readonly #flows = new Map<string, Flow<T>>();
   readonly #queue = new TinyQueue<Flow<T>>([], (a, b) => a.had - b.had || a.order - b.order);
-  /** What the flow had that went last. */
+  /** `had` of the flow that went last. */
   #now = 0;
   #order = 0;
 
@@ -144,7 +148,7 @@ class Turns<T extends Waiting> implements Line<T> {
     if (flow === undefined) return undefined;
     flow.line.pop();
     this.#now = flow.had;
-    // Remembered also while nothing of it waits, until its next turn would come.
+    // An empty flow is kept until its next turn would have come.
     flow.had += 1 / flow.weight;
     this.#queue.push(flow);
     return head;

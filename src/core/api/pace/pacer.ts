@@ -7,8 +7,9 @@ import { compare, FairQueue, type Priority, type Waiting } from "./fair-queue.ts
 const SECOND_MS = 1_000;
 
 /**
- * How far the service's clock is ahead, from its Date headers. One header has whole seconds and an unknown delay, so
- * it gives a span; spans that overlap narrow each other, and one that does not starts anew, because a clock was set.
+ * Estimates how far the service's clock is ahead from its Date headers. One header has whole seconds and an unknown
+ * delay, so it gives an interval. Overlapping intervals narrow each other; a disjoint one starts anew, because a clock
+ * was set.
  */
 export class ServiceClock {
   #low = Number.NEGATIVE_INFINITY;
@@ -23,14 +24,14 @@ export class ServiceClock {
     this.#high = overlaps ? Math.min(high, this.#high) : high;
   }
 
-  /** Milliseconds to add to this machine's time; 0 as long as nothing speaks against it. */
+  /** Milliseconds to add to this machine's time; 0 while the headers are consistent with it. */
   get offsetMs(): number {
     if (this.#low <= 0 && this.#high >= 0) return 0;
     return Math.round((this.#low + this.#high) / 2);
   }
 }
 
-/** At most `max` starts within a second of the first of them. */
+/** Allows at most `max` starts within one second of the first. */
 class StartRate {
   #since = Number.NEGATIVE_INFINITY;
   #started = 0;
@@ -52,23 +53,26 @@ class StartRate {
     this.#started++;
   }
 
-  /** A clock that was set back ends the second, too. */
+  /** True once the second is over, or the clock was set back. */
   #isOver(now: number): boolean {
     return Math.abs(now - this.#since) >= SECOND_MS;
   }
 }
 
-/** Kinds of endpoints that may have limits of their own. */
+/** Kinds of endpoints that may have separate rate limits. */
 export type RequestClass = "submit" | "read" | "write" | "upload" | "stream" | "chat";
 
 export interface PaceOptions {
-  /** Requests in flight at once. A stream counts only until it is open. Default 32. */
+  /** Maximum number of requests in progress. A stream counts only until it is open. Default 32. */
   readonly maxInFlight?: number | undefined;
-  /** Requests started within a second. Default 2,000: a burst is bounded by what is in flight, and a large run is priced within seconds. */
+  /**
+   * Maximum number of requests started per second. Default 2,000: `maxInFlight` limits bursts, and a large run is
+   * priced within seconds.
+   */
   readonly maxPerSecond?: number | undefined;
-  /** The key's limit, where it is known beforehand. Default: learnt from the first 429. */
+  /** The key's rate limit, if you know it. Default: learned from the first 429. */
   readonly limit?: RateLimit | undefined;
-  /** Limits of their own for classes of requests; what is not named shares the key's. Default: all share one. */
+  /** Separate limits for classes of requests. Classes not listed share the key's. Default: all share one. */
   readonly buckets?: Readonly<Partial<Record<RequestClass, { readonly limit?: RateLimit | undefined }>>> | undefined;
 }
 
@@ -80,32 +84,30 @@ export interface PaceSlot {
 
 export interface PaceSnapshot {
   readonly inFlight: number;
-  /** API requests admitted since the client was created, without downloads of media. */
+  /** API requests admitted since the client was created; media downloads are not counted. */
   readonly sent: number;
-  /** Answers 429 since then. */
+  /** Answers with status 429 since then. */
   readonly limited: number;
   readonly queued: number;
-  /** Epoch milliseconds until which nothing is sent in some class, or null. */
+  /** Epoch milliseconds until which some class of requests is paused; null if none is. */
   readonly pausedUntil: number | null;
-  /** The limit of requests that have no bucket of their own, once known. */
+  /** The limit of requests without a bucket of their own; null until known. */
   readonly limit: RateLimit | null;
 }
 
-/** What the pacer reads of an answer. */
 export type Paced =
   | { readonly kind: "answer"; readonly status: number; readonly headers: IncomingHttpHeaders }
   | { readonly kind: "lost" | "aborted" };
 
-/** The one gate that every request of a key passes. */
+/** The gate that every request of a key passes through. */
 export interface Pacer {
-  /** Runs `work` when its turn has come. Rejects only with the signal's reason, or when the pacer was closed. */
+  /** Runs `work` at its turn. Rejects only with the signal's reason, or if the pacer was closed. */
   run<T extends Paced>(slot: PaceSlot, work: () => Promise<T>): Promise<T>;
   clockOffsetMs(): number;
   snapshot(): PaceSnapshot;
   close(): void;
 }
 
-/** A request that waits its turn. */
 interface Entry extends Waiting {
   start(): void;
   fail(reason: unknown): void;
@@ -117,7 +119,7 @@ interface Lane {
   readonly waiting: FairQueue<Entry>;
 }
 
-/** Until the pause that the service asked for is over and, where requests wait, the limit lets one through. */
+/** When this lane may send next: after the pause that the service asked for, and when the limit allows it. */
 function heldUntil({ bucket, waiting }: Lane, now: number): number {
   const opensAt = waiting.length > 0 ? bucket.opensAt(now) : Number.POSITIVE_INFINITY;
   return Number.isFinite(opensAt) ? opensAt : bucket.pausedUntil;
@@ -236,7 +238,7 @@ class KeyPacer implements Pacer {
     lane.bucket.end(sentAt, now, news, this.#random());
   }
 
-  /** Starts what may start, and sets one timer for what may start later. */
+  /** Starts whatever may start now and sets one timer for the rest. */
   #pump(): void {
     this.#wake?.cancel();
     this.#wake = null;
@@ -252,7 +254,7 @@ class KeyPacer implements Pacer {
     this.#wake = this.#clock.setTimer(opensAt - this.#clock.now(), () => this.#pump());
   }
 
-  /** The lane whose first in line goes next, or when the earliest closed lane opens. */
+  /** The lane that sends next, or when the earliest closed lane opens. */
   #next(): { readonly lane: Lane | null; readonly opensAt: number } {
     const now = this.#clock.now();
     let chosen: Lane | null = null;
@@ -276,25 +278,25 @@ function closedError(): ConnectionError {
   return new ConnectionError("the client was closed before the request was sent", { sent: false });
 }
 
-/** At most `requests` within any `perMs` milliseconds. */
+/** At most `requests` within any period of `perMs` milliseconds. */
 interface RateLimit {
   readonly requests: number;
   readonly perMs: number;
 }
 
-/** What an answer says about limits. Times are in milliseconds from the moment it came. */
+/** What an answer says about limits. Milliseconds from its arrival. */
 interface LimitNews {
   readonly refused: boolean;
-  /** How long to send nothing, or null when the answer does not say. */
+  /** How long to pause; null if the answer does not say. */
   readonly waitMs: number | null;
   readonly requests: number | null;
-  /** Until the window ends. */
+  /** Time until the window ends. */
   readonly resetMs: number | null;
 }
 
 /**
- * Reads the headers of limits. They are only promised on a 429; on other answers they are used where they stand.
- * Retry-After goes before X-RateLimit-Reset, which is an instant of the service's clock.
+ * Reads the rate-limit headers. They are guaranteed only on a 429, but used on any answer. Retry-After takes precedence
+ * over X-RateLimit-Reset, which is an instant on the service's clock.
  */
 function readLimitNews(status: number, headers: IncomingHttpHeaders, serviceNow: number): LimitNews {
   const refused = status === 429;
@@ -313,31 +315,31 @@ function readLimitNews(status: number, headers: IncomingHttpHeaders, serviceNow:
 }
 
 const minuteMs = 60_000;
-/** No window of a limit is taken for longer. */
+/** Longest window assumed for a limit. */
 const longestWindowMs = 15 * minuteMs;
 
 /**
- * The window behind a refusal. The headers name the limit and the end of the window but not its length, and a window
- * that stands on the clock may have begun long before our first request in it; so all but plain per-second limits are
- * taken for at least a minute. Guessing too long costs time, guessing too short costs refusals.
+ * Guesses the window of a limit after a refusal. The headers give the limit and the window's end, not its length, and a
+ * window aligned to the clock may have begun long before our first request. So everything but a plain per-second limit
+ * is assumed to last a minute at least. Too long costs time; too short costs refusals.
  */
 function guessWindowMs(spanMs: number, known: number | null): number {
   const guess = spanMs <= 1_000 ? 1_000 : Math.max(minuteMs, Math.ceil(spanMs / 1_000) * 1_000);
   if (known === null) return guess;
-  // A refusal although the known window was kept: it must be longer, at least a minute.
+  // Refused within the known window: the real one is longer, a minute at least.
   return Math.max(known, guess, known < minuteMs ? minuteMs : 0);
 }
 
-/** Requests may be counted by the service a moment later than we think they arrived. */
+/** The service may count a request slightly later than we assume. */
 const marginMs = 100;
-/** Requests in flight while nothing is known of the limit, so that finding it costs few refusals. */
+/** Requests in progress while the limit is unknown, so that learning it costs few refusals. */
 const firstInFlight = 4;
-/** Good answers after which that number doubles. */
+/** Successful answers after which that number doubles. */
 const goodAnswersToDouble = 128;
 const firstWaitMs = 1_000;
 const longestWaitMs = 60_000;
 
-/** One limit of the service as far as it is known, and how much of it is used. Time comes in as an argument. */
+/** What is known of one rate limit, and how much of it is used. Takes the time as an argument. */
 class Bucket {
   #limit: RateLimit | null;
   #pausedUntil = 0;
@@ -345,9 +347,9 @@ class Bucket {
   #ramp = firstInFlight;
   #goodAnswers = 0;
   #refusals = 0;
-  /** Of the requests that a window can still remember: when each was answered, so certainly counted. Rising. */
+  /** Arrival times of answers within the window, ascending. Those requests have certainly been counted. */
   #answered: number[] = [];
-  /** A refusal to a request that left before this instant tells nothing that an earlier one did not. */
+  /** Refusals of requests sent before this instant carry no new information. */
   #learntAt = Number.NEGATIVE_INFINITY;
 
   constructor(limit: RateLimit | null) {
@@ -362,7 +364,7 @@ class Bucket {
     return this.#pausedUntil;
   }
 
-  /** When the next request may leave; `now` or earlier for at once, Infinity when first an answer must come. */
+  /** When the next request may leave: `now` or earlier for at once, Infinity if an answer must arrive first. */
   opensAt(now: number): number {
     if (this.#inFlight >= this.#ramp) return Number.POSITIVE_INFINITY;
     return Math.max(this.#pausedUntil, this.#windowOpensAt(now));
@@ -372,7 +374,10 @@ class Bucket {
     this.#inFlight++;
   }
 
-  /** `sentAt` tells which requests of a burst were refused together. `chance` spreads the wakes of many clients. */
+  /**
+   * Records an answer. `sentAt` shows which requests of a burst were refused together; `chance` spreads the wake-ups of
+   * many clients.
+   */
   end(sentAt: number, now: number, news: LimitNews | null, chance: number): void {
     this.#inFlight--;
     this.#answered.push(now);
@@ -392,7 +397,7 @@ class Bucket {
     if (fresh) this.#refusals++;
     const waitMs = news.waitMs ?? Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(this.#refusals - 1, 6));
     this.#pauseFor(waitMs + marginMs + chance * Math.min(500, waitMs * 0.1), now);
-    // After a refusal one request tries alone, and each good answer doubles how many may be under way.
+    // After a refusal, one request probes alone; each success doubles the number allowed.
     this.#ramp = 1;
     this.#goodAnswers = 0;
     if (news.requests === null || !fresh) return;

@@ -14,20 +14,20 @@ import type { Priority } from "../pace/fair-queue.ts";
 import type { Redactor } from "../redactor.ts";
 
 export interface StreamOptions {
-  /** Resume after this frame id, from an earlier stream of the same job. */
+  /** Resume after this frame id of an earlier stream of the same job. */
   readonly lastEventId?: string | null | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly priority?: Priority | undefined;
-  /** Milliseconds of complete silence after which the connection is opened again. Default 60 000. */
+  /** Milliseconds without a byte after which the stream reconnects. Default 60 000. */
   readonly idleMs?: number | undefined;
-  /** Connections in a row that brought nothing before the stream gives up. Default 5. */
+  /** Consecutive connections without news before the stream gives up. Default 5. */
   readonly maxFruitless?: number | undefined;
 }
 
-/** Delay before a connection is opened again, unless the service named one: the base of a full-jitter backoff. */
+/** Base of the full-jitter backoff before reconnecting, unless the service gave a delay. */
 const reconnectMs = 1_000;
 const maxReconnectMs = 30_000;
-/** A connection that lived this long was of use even when it brought nothing new. */
+/** A connection that lived this long counts as useful even without news. */
 const usefulLifeMs = 5_000;
 
 interface StreamState {
@@ -38,8 +38,8 @@ interface StreamState {
 }
 
 /**
- * Every frame of a job until done. Reconnects and resumes by itself after cuts, drains and silence; a frame that was
- * seen before is not repeated. Throws ApiError when the service refuses, ConnectionError when it cannot be reached.
+ * Yields every frame of a job until its end. Reconnects and resumes after breaks, service restarts and silence, and
+ * never repeats a frame. Throws ApiError if the service refuses, and ConnectionError if it cannot be reached.
  */
 export async function* streamJob(
   context: HttpContext,
@@ -58,7 +58,7 @@ export async function* streamJob(
     const before = state.fruitless++;
     const ended = yield* oneConnection(context, jobId, options, state);
     if (ended === "done") return;
-    // A service may ask to come back; one that only ever asks is as fruitless as one that cuts.
+    // A 429 only asks for patience, but a service that sends nothing else is as useless as one that cuts.
     if (ended === "limited" || context.clock.now() - openedAt >= usefulLifeMs)
       state.fruitless = Math.min(state.fruitless, before);
     if (state.fruitless >= (options.maxFruitless ?? 5)) throw gaveUp(jobId, state.fruitless);
@@ -66,10 +66,10 @@ export async function* streamJob(
   }
 }
 
-/** `limited`: a 429, for which the pacer waits; `cut`: by the network or by the service, to be resumed. */
+/** `limited`: a 429; the pacer waits. `cut`: closed by the network or the service; resume. */
 type Ending = "done" | "limited" | "cut";
 
-/** One connection's frames. Returns how it ended; throws only errors that no reconnection can fix. */
+/** Yields the frames of one connection and returns how it ended. Throws only errors that reconnecting cannot fix. */
 async function* oneConnection(
   context: HttpContext,
   jobId: string,
@@ -111,7 +111,7 @@ async function* oneConnection(
     options.signal?.throwIfAborted();
     context.logger.debug({ jobId, cause: String(cause) }, "stream was cut");
   }
-  // After the terminal status only done was missing, and that says nothing more.
+  // After the terminal status only the final frame was missing, and it adds nothing.
   return state.seen.isOver ? "done" : "cut";
 }
 
@@ -122,7 +122,7 @@ function isNews(frame: StreamFrame, seen: SeenUpdates): boolean {
 
 function reconnectDelayMs(state: StreamState, chance: number): number {
   const backoffMs = Math.min(maxReconnectMs, reconnectMs * 2 ** Math.max(0, state.fruitless - 1));
-  // The service's retry delay applies, until connections bring nothing new.
+  // Use the service's retry delay until connections bring nothing new.
   const stepMs = state.fruitless > 1 ? Math.max(state.retryMs ?? 0, backoffMs) : (state.retryMs ?? backoffMs);
   return Math.min(maxReconnectMs, stepMs / 2 + (chance * stepMs) / 2);
 }
@@ -134,16 +134,16 @@ function gaveUp(jobId: string, connections: number): ConnectionError {
   );
 }
 
-/** One frame of a job's stream. `id` is what a later connection resumes after. */
+/** One frame of a job's stream. A later connection resumes after `id`. */
 export type StreamFrame =
   | { readonly type: "status"; readonly id: string | null; readonly status: JobStatusView }
   | { readonly type: "log"; readonly id: string | null; readonly log: LogEvent }
   | { readonly type: "done" };
 
-/** Data of the last frame; it is no JSON. */
+/** The data of the last frame; not JSON. */
 const doneToken = "[STREAM_DONE]";
 
-/** Reads one event, or null for kinds that this version does not know and for data it cannot read. */
+/** Parses one event; null for an unknown kind or unreadable data. */
 export function readFrame(message: EventSourceMessage, redactor: Redactor): StreamFrame | null {
   if (message.event === "done" || message.data === doneToken) return { type: "done" };
   const id = message.id === undefined ? null : redactor.text(message.id);
@@ -164,15 +164,16 @@ export interface OpenStream {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Readable;
-  /** Frees the timer; call it when the body was read or is left. */
+  /** Frees the timer. Call it once the body was read or abandoned. */
   release(): void;
   extend(): void;
   timedOut(): boolean;
 }
 
 /**
- * Opens a stream of events; the pacer's slot is free again as soon as the headers are there. `timeoutMs` is how long there
- * may be no byte, keep-alive comments included, before the connection counts as dead. What is no stream is read whole.
+ * Opens an event stream. The pacer's slot is free once the headers arrive. `timeoutMs` is the longest silence,
+ * keep-alive comments included, before the connection counts as dead. An answer that is not a stream is read
+ * completely.
  */
 export async function openStream(
   context: HttpContext,
@@ -216,15 +217,14 @@ export async function openStream(
   return { kind: "answer", status: opened.status, headers: opened.headers, body };
 }
 
-/** One thing read from an open stream. */
 type StreamPiece =
   | { readonly kind: "message"; readonly message: EventSourceMessage }
   | { readonly kind: "retry"; readonly delayMs: number };
 
-/** Largest single event that is buffered; a job's events are far below. */
+/** Largest event that is buffered; a job's events are far smaller. */
 const maxEventChars = 4 * 1024 * 1024;
 
-/** Pieces until the connection ends; throws when it breaks or falls silent. Bytes of any kind keep it alive. */
+/** Yields pieces until the connection ends; throws if it breaks or falls silent. Any byte keeps it alive. */
 export async function* readStream(opened: OpenStream): AsyncGenerator<StreamPiece, void> {
   let pieces: StreamPiece[] = [];
   const decoder = new TextDecoder();
@@ -247,7 +247,7 @@ export async function* readStream(opened: OpenStream): AsyncGenerator<StreamPiec
   }
 }
 
-/** The body of an answer that is no stream, such as an error; only its first megabyte. */
+/** The body of an answer that is not a stream, such as an error; at most its first megabyte. */
 async function readText(opened: OpenStream): Promise<string> {
   let text = "";
   try {

@@ -3,7 +3,10 @@ import { type Logger, parseJson, silentLogger } from "../redactor.ts";
 import { findBrand, type HeaderSource, readHeaders } from "./verify-webhook.ts";
 import { answer, receiver } from "./webhook-handler.ts";
 
-/** One lifecycle event as a log drain posts it. Deliveries are at-least-once: dedupe on job and log id where it matters. */
+/**
+ * One lifecycle event that a log drain posted. Delivery is at-least-once: deduplicate by job and log id where it
+ * matters.
+ */
 export interface DrainEvent {
   readonly timestamp: string | null;
   readonly level: string | null;
@@ -17,17 +20,17 @@ export interface DrainEvent {
 }
 
 export interface DrainHandlerOptions {
-  /** The drain's secret. While one is exchanged for another, both may be given. */
+  /** The drain's secret. Give both while you rotate it. */
   readonly secret: string | readonly string[];
-  /** Takes one batch. What it throws makes the service post the batch again. */
+  /** Handles one batch. If it throws, the service posts the batch again. */
   readonly onEvents: (events: readonly DrainEvent[]) => void | Promise<void>;
   readonly brand?: string | undefined;
-  /** Largest batch in bytes. Default 16 777 216. */
+  /** Maximum size of a batch in bytes. Default 16 777 216. */
   readonly maxBytes?: number | undefined;
   readonly logger?: Logger | undefined;
 }
 
-/** True when the body was signed with the secret: hex HMAC-SHA256 in `X-<Brand>-Signature`, compared in constant time. */
+/** True if the body was signed with the secret: hex HMAC-SHA256 in `X-<Brand>-Signature`. Compares in constant time. */
 export function verifyLogDrain(post: {
   readonly headers: HeaderSource;
   readonly body: Uint8Array;
@@ -39,7 +42,6 @@ export function verifyLogDrain(post: {
   return timingSafeEqual(createHmac("sha256", post.secret).update(post.body).digest(), Buffer.from(signature, "hex"));
 }
 
-/** Null where the headers hold none. */
 function signatureIn(source: HeaderSource, given: string | null | undefined): string | null {
   const headers = readHeaders(source);
   const brand = findBrand(headers, "-signature", given ?? null);
@@ -47,7 +49,7 @@ function signatureIn(source: HeaderSource, given: string | null | undefined): st
   return /^[0-9a-f]{64}$/i.test(signature) ? signature : null;
 }
 
-/** A receiver for NDJSON log drains, of the Fetch kind. Answers 200 after `onEvents` took the batch. */
+/** Creates a Fetch-style receiver for NDJSON log drains. Answers 200 after `onEvents` succeeded. */
 export function createDrainHandler(options: DrainHandlerOptions): (request: Request) => Promise<Response> {
   const secrets = typeof options.secret === "string" ? [options.secret] : options.secret;
   if (secrets.some((secret) => secret === "")) throw new TypeError("createDrainHandler needs the drain's secret");
@@ -68,7 +70,9 @@ export function createDrainHandler(options: DrainHandlerOptions): (request: Requ
   return receiver({ maxBytes: options.maxBytes ?? 16_777_216, refuse, handle });
 }
 
-/** The lines of one post. The brand's prefix is taken from the fields themselves; lines that are no object are left out. */
+/**
+ * Parses the lines of one post. The brand's prefix is detected from the fields; lines that are not objects are skipped.
+ */
 export function readDrainEvents(body: Uint8Array): DrainEvent[] {
   const lines = Buffer.from(body).toString("utf8").split("\n");
   return lines.flatMap((line) => {

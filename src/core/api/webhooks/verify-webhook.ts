@@ -4,7 +4,7 @@ import { type JobResult, jobResult } from "../endpoints/jobs.ts";
 import { parseJson } from "../redactor.ts";
 import { currency, micros, text, wire, withDefault } from "../wire.ts";
 
-/** What the signature of a delivery covers, beside the bytes of its body. */
+/** What a delivery's signature covers besides the body. */
 export interface SignedParts {
   /** Unix seconds, as text. */
   readonly timestamp: string;
@@ -14,13 +14,13 @@ export interface SignedParts {
   readonly redelivery: string;
 }
 
-/** The five lines that are signed with ed25519: time, id, event, redelivery, and the body's hash. */
+/** The five signed lines: time, id, event, redelivery, and the body's hash. */
 export function signedText({ timestamp, id, event, redelivery }: SignedParts, body: Uint8Array): Buffer {
   const bodyHash = createHash("sha256").update(body).digest("hex");
   return Buffer.from([timestamp, id, event, redelivery, bodyHash].join("\n"));
 }
 
-/** Header lookup over the shapes that servers hand out: Fetch Headers, or a record as node has it. */
+/** Headers as servers provide them: Fetch `Headers`, or a record as in Node. */
 export type HeaderSource = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Headers with lower-case names and one value each. */
@@ -35,8 +35,8 @@ export function readHeaders(source: HeaderSource): ReadonlyMap<string, string> {
 }
 
 /**
- * The brand in `x-<brand><ending>`, in lower case: the one given, or the only one found. Null when there is none, or
- * more than one, since then nobody can say which signature counts.
+ * Finds the brand in `x-<brand><ending>`, in lower case: the given one, or the only one present. Null if there is none
+ * or more than one, because it would be unclear which signature counts.
  */
 export function findBrand(headers: ReadonlyMap<string, string>, ending: string, given: string | null): string | null {
   if (given !== null) return headers.has(`x-${given.toLowerCase()}${ending}`) ? given.toLowerCase() : null;
@@ -48,39 +48,39 @@ export function findBrand(headers: ReadonlyMap<string, string>, ending: string, 
 
 export interface WebhookDelivery {
   readonly headers: HeaderSource;
-  /** The body's bytes as they came, before any parsing. */
+  /** The body's raw bytes, before any parsing. */
   readonly body: Uint8Array;
-  /** Base64 of the raw 32 bytes of the service's ed25519 key. */
+  /** The service's ed25519 key: 32 raw bytes in Base64. */
   readonly publicKey: string;
-  /** Present instant, epoch milliseconds. */
+  /** Current time, epoch milliseconds. */
   readonly now: number;
-  /** How far the time of signing may be off, in milliseconds. Default 300 000. */
+  /** Accepted difference between `now` and the time of signing, in milliseconds. Default 300 000. */
   readonly toleranceMs?: number | undefined;
-  /** Accept only this brand's headers. Default: the brand of the headers found. */
+  /** Accept only this brand's headers. Default: the brand that the headers use. */
   readonly brand?: string | null | undefined;
 }
 
 interface Delivered {
-  /** The same for the delivery, its retries and its replays: what to dedupe on. */
+  /** Identical for the delivery, its retries and its replays: deduplicate by it. */
   readonly id: string;
-  /** job.completed, job.failed, billing.top_off_failed, or a kind that this version does not know. */
+  /** `job.completed`, `job.failed`, `billing.top_off_failed`, or a kind that this version does not know. */
   readonly event: string;
-  /** A requested replay: handle it although its id was seen. */
+  /** True for a replay that a person requested: handle it even if its id was seen. */
   readonly redelivery: boolean;
-  /** Unsigned, for information; null where absent. */
+  /** Number of the attempt; not signed, for information only. Null if absent. */
   readonly attempt: number | null;
-  /** Instant of signing, epoch milliseconds. */
+  /** Time of signing, epoch milliseconds. */
   readonly signedAt: number;
   readonly brand: string;
 }
 
-/** A terminal event of one job. The body is a hint with signed URLs; the job read afresh is the truth. */
+/** A terminal event of one job. The body is only a hint with presigned URLs; read the job for its true state. */
 export interface WebhookEvent extends Delivered {
   readonly job: JobResult;
 }
 
 const topOffFailure = wire({
-  /** `payment_method_declined`, or another. */
+  /** Such as `payment_method_declined`. */
   reason: withDefault(z.string(), "unknown"),
   amountAttemptedMicros: micros,
   balanceMicros: micros,
@@ -88,17 +88,17 @@ const topOffFailure = wire({
   createdAt: text,
 });
 
-/** Why the wallet was not filled up. Amounts in micro-dollars. */
+/** Why the wallet's automatic top-up failed. Amounts in micro-dollars. */
 export type TopOffFailure = z.output<typeof topOffFailure>;
 
-/** An event of the account, which belongs to no job; sent to the default webhook alone. */
+/** An event of the account instead of a job; sent only to the default webhook. */
 export interface AccountEvent extends Delivered {
   readonly job: null;
-  /** Of billing.top_off_failed; null of a kind that this version does not know. */
+  /** Details of `billing.top_off_failed`; null for a kind that this version does not know. */
   readonly topOffFailure: TopOffFailure | null;
 }
 
-/** Why a delivery was not accepted. */
+/** Why a delivery was rejected. */
 export type WebhookRefusal =
   | "missing-headers"
   | "malformed-headers"
@@ -121,7 +121,7 @@ interface SignedHeaders {
   readonly attempt: string | null;
 }
 
-/** Checks one delivery: signature, time and shape. Never throws. */
+/** Verifies the signature, time and shape of one delivery. Never throws. */
 export function verifyWebhook(delivery: WebhookDelivery): WebhookVerdict {
   const verdict = verifySignature(delivery);
   if (!verdict.ok) return verdict;
@@ -139,7 +139,7 @@ export function verifyWebhook(delivery: WebhookDelivery): WebhookVerdict {
   return { ok: true, event: { ...delivered, ...about } };
 }
 
-/** What the body is about, by the signed name of its event; null where it is not what the name says. */
+/** Parses the body according to its signed event name; null if it does not match. */
 function contentOf(
   event: string,
   body: unknown,
@@ -153,7 +153,7 @@ function contentOf(
   return read.success ? { job: read.data } : null;
 }
 
-/** Checks all but the body's shape. */
+/** Verifies everything but the shape of the body. */
 export function verifySignature(
   delivery: WebhookDelivery,
 ): { readonly ok: true; readonly signed: SignedHeaders } | { readonly ok: false; readonly reason: WebhookRefusal } {
@@ -165,7 +165,7 @@ export function verifySignature(
   return isGenuine ? { ok: true, signed } : refuse("bad-signature");
 }
 
-/** What the headers of a delivery say, or why it is refused whatever its body is. */
+/** Reads a delivery's headers, or tells why they alone rule it out. */
 export function checkHeaders({
   headers,
   brand,
@@ -228,7 +228,7 @@ const notification = z.object({
   next: z.string().nullable(),
 });
 
-/** A notification of a run: see docs/notifications.md. */
+/** A notification about a run; see docs/notifications.md. */
 export type RunNotification = z.output<typeof notification>;
 
 export type NotificationVerdict =
@@ -236,8 +236,8 @@ export type NotificationVerdict =
   | { readonly ok: false; readonly reason: WebhookRefusal };
 
 /**
- * Checks one notification of Showrunner's own (`notify`): signature, time and shape, with the public key that `showrunner
- * notify key` prints. Dedupe on `notification.id`. Never throws.
+ * Verifies one of Showrunner's own notifications (`notify`): signature, time and shape, with the public key that
+ * `showrunner notify key` prints. Deduplicate by `notification.id`. Never throws.
  */
 export function verifyNotification(delivery: WebhookDelivery): NotificationVerdict {
   const verdict = verifySignature(delivery);

@@ -13,14 +13,14 @@ import {
 } from "./verify-webhook.ts";
 
 interface Receiving {
-  /** The most bytes of a body. */
+  /** Maximum size of a body in bytes. */
   readonly maxBytes: number;
-  /** What refuses a post by its headers alone, before its body is read; null: nothing. */
+  /** Rejects a post by its headers, before its body is read; null accepts it. */
   refuse(headers: Headers): Response | null;
   handle(headers: Headers, body: Uint8Array): Promise<Response>;
 }
 
-/** A receiver of the Fetch kind for posts that are signed. */
+/** Creates a Fetch-style receiver for signed posts. */
 export function receiver({ maxBytes, refuse, handle }: Receiving): (request: Request) => Promise<Response> {
   return async (request) => {
     if (request.method !== "POST") return answer(405, "POST only", { allow: "POST" });
@@ -32,7 +32,7 @@ export function receiver({ maxBytes, refuse, handle }: Receiving): (request: Req
   };
 }
 
-/** The body of a request as bytes, or null when it is larger than allowed; then the rest is not read. */
+/** Reads a request's body; null if it is too large, in which case the rest is not read. */
 async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | null> {
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) return null;
   if (request.body === null) return new Uint8Array();
@@ -46,19 +46,22 @@ async function readBody(request: Request, maxBytes: number): Promise<Uint8Array 
   return Buffer.concat(chunks);
 }
 
-/** A plain answer that tells a sender what happened and an attacker nothing more. */
+/** A plain-text answer: enough for a sender, nothing more for an attacker. */
 export function answer(status: number, text: string, headers: Record<string, string> = {}): Response {
   return new Response(`${text}\n`, { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers } });
 }
 
-/** The service's signing key, fetched when first needed and again when a signature does not fit: it may have changed. */
+/**
+ * The service's signing key: fetched on first use, and again when a signature does not match, since it may have
+ * changed.
+ */
 export interface KeyCache {
   current(): Promise<string>;
-  /** A newer key than `stale`, or null when there is none or one was fetched a moment ago. */
+  /** Fetches a key newer than `stale`; null if there is none or one was fetched a moment ago. */
   newer(stale: string): Promise<string | null>;
 }
 
-/** Forged deliveries must not make us ask for the key again and again. */
+/** Limits how often forged deliveries can make us fetch the key. */
 const refreshEveryMs = 60_000;
 
 export function createKeyCache(fetchKey: () => Promise<string>, clock: Clock): KeyCache {
@@ -86,30 +89,33 @@ export function createKeyCache(fetchKey: () => Promise<string>, clock: Clock): K
 }
 
 export interface WebhookHandlerOptions {
-  /** Fetches the signing key, and is notified of every event so that follows by webhook continue. */
+  /** Provides the signing key, and is notified of every event so that follows by webhook continue. */
   readonly client?: Pick<Client, "webhooks" | "notify" | "expectWebhooks"> | undefined;
-  /** Base64 of the signing key, in place of fetching it through the client. It is then never refreshed. */
+  /** The signing key in Base64, instead of fetching it through the client. It is never refreshed. */
   readonly publicKey?: string | undefined;
-  /** Handles one event of a job. What it throws makes the service deliver again later. */
+  /** Handles one job event. If it throws, the service delivers the event again later. */
   readonly onEvent?: ((event: WebhookEvent) => void | Promise<void>) | undefined;
-  /** Handles what is of no job, such as a top-up of the wallet that failed; likewise. Default: a warning of the logger. */
+  /**
+   * Handles account events, such as a failed top-up of the wallet. If it throws, the event is delivered again. Default:
+   * logs a warning.
+   */
   readonly onAccountEvent?: ((event: AccountEvent) => void | Promise<void>) | undefined;
-  /** Which events were handled before. Default: the newest 100 000 of this process; see `seenInFile`. */
+  /** Remembers which events were handled. Default: the newest 100 000, in this process; see `seenInFile`. */
   readonly seen?: SeenEvents | undefined;
   /** Accept only this brand's headers. Default: any. */
   readonly brand?: string | undefined;
-  /** Largest body in bytes. Default 1 048 576. */
+  /** Maximum size of a body in bytes. Default 1 048 576. */
   readonly maxBytes?: number | undefined;
-  /** How far the time of signing may be off, in milliseconds. Default 300 000. */
+  /** Accepted clock difference in milliseconds. Default 300 000. */
   readonly toleranceMs?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly logger?: Logger | undefined;
 }
 
 /**
- * A handler of the Fetch kind, for hono, Next and any server that speaks Request and Response. Answers 200 for an event
- * that is handled or was before, 4xx for what is no genuine delivery, 500 when `onEvent` threw and 503 when the signing
- * key cannot be had; the service delivers again after both.
+ * Creates a Fetch-style webhook handler for Hono, Next.js and any server that uses Request and Response. Answers 200
+ * for an event that was handled (now or earlier), 4xx for a forged or malformed delivery, 500 if `onEvent` threw, and
+ * 503 if the signing key is unavailable. The service delivers again after 500 and 503.
  */
 export function createWebhookHandler(options: WebhookHandlerOptions): (request: Request) => Promise<Response> {
   const logger = options.logger ?? silentLogger;
@@ -158,7 +164,7 @@ function keysOf(options: WebhookHandlerOptions, clock: Clock): KeyCache {
   return createKeyCache(async () => (await client.webhooks.publicKey()).publicKey, clock);
 }
 
-/** Null when there is no key to judge by. */
+/** Verifies a delivery; null if no key is available. */
 async function verdictOf(
   options: WebhookHandlerOptions,
   keys: KeyCache,
@@ -180,14 +186,14 @@ async function verdictOf(
   }
 }
 
-/** Handles each id once, redeliveries again, and deliveries of one event that come at the same time together. */
+/** Handles each id once, but redeliveries again. Concurrent deliveries of one event share one call. */
 function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | AccountEvent) => Promise<void> {
   const { seen = seenInMemory(), logger = silentLogger } = options;
   const warn = ({ id, event, topOffFailure }: AccountEvent) =>
     logger.warn({ id, event, ...topOffFailure }, "event of the account");
   const inFlight = new Map<string, Promise<void>>();
   const handle = async (event: WebhookEvent | AccountEvent) => {
-    // An operator may replay an event, each time signed anew; the same signed replay counts once.
+    // Each replay is signed anew and counts as a new event; a repetition of the same signed replay does not.
     const id = event.redelivery ? `${event.id} redelivered ${event.signedAt}` : event.id;
     if (await seen.has(id)) return;
     if (event.job === null) await (options.onAccountEvent ?? warn)(event);
@@ -205,23 +211,26 @@ function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | Accoun
 }
 
 /**
- * Which events were handled. `add` is called after the handler succeeded, so an event is handled at least once, and a
- * repetition of a handled one is only acknowledged.
+ * Remembers which events were handled. `add` is called after the handler succeeded, so each event is handled at least
+ * once; later repetitions are only acknowledged.
  */
 export interface SeenEvents {
   has(id: string): boolean | Promise<boolean>;
   add(id: string): void | Promise<void>;
 }
 
-/** Remembers the newest ids in this process only: enough where handling twice does no harm. Default 100 000. */
+/** Remembers the newest ids in this process; enough if handling an event twice does no harm. Default 100 000. */
 export function seenInMemory(capacity = 100_000): SeenEvents {
   const ids = new BoundedMap<string, true>(capacity);
   return { has: (id) => ids.has(id), add: (id) => void ids.set(id, true) };
 }
 
-/** Remembers ids in a SQLite file across restarts and among processes; older than `keepMs` are forgotten. Default 30 days. */
+/**
+ * Remembers ids in a SQLite file, across restarts and processes. Forgets them after `keepMs` milliseconds; default 30
+ * days.
+ */
 export function seenInFile(path: string, keepMs = 30 * DAY_MS): SeenEvents & { close(): void } {
-  // Loaded only here: the module still warns on Node 22, and a client that needs no file should not hear it.
+  // Loaded on first use: on Node 22 the module prints a warning, which clients without a file should not see.
   const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
   const database = new DatabaseSync(path);
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000");

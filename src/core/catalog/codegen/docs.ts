@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../../plan/index.ts";
 import { combinationTable } from "../combination-table.ts";
 
-/** What a number in the schema means, said with its unit. */
+/** Describes a bound with its unit. */
 type Say = (value: number) => string;
 
 const count = (value: number) => value.toLocaleString("en-US", { maximumFractionDigits: 20 });
@@ -29,7 +29,7 @@ const BOUNDS: readonly (readonly [keyword: string, words: string, say: Say])[] =
   ["max_dimension_px", "At most", pixels],
 ];
 
-/** What the schema says of a field that its type cannot: words, default and bounds, each once. */
+/** Sentences for a field that its type cannot express: description, default and bounds, each once. */
 export function fieldDocs(parts: readonly JsonSchema[]): readonly string[] {
   const sentences = new Set<string>();
   const tags = new Set<string>();
@@ -50,7 +50,7 @@ export function fieldDocs(parts: readonly JsonSchema[]): readonly string[] {
   return [...sentences, ...tags];
 }
 
-/** Whether a description says the bound already, in whatever way of writing it. */
+/** True if the description already states the bound, in any spelling. */
 function mentions(described: string, ways: readonly string[]): boolean {
   if (!/\b(?:at (?:most|least)|max|min|up to|limit|no more|no longer|\d to \d)|\d\s*[–-]\s*\d/i.test(described))
     return false;
@@ -75,21 +75,21 @@ function bytes(value: number): string {
   return `${count(value)} bytes`;
 }
 
-/** Which fields go together, by the model's table of combinations: an item a row. */
+/** The model's table of field combinations, one list item per row. */
 export function combinationDocs(schema: JsonSchema): readonly string[] {
   const { rows = [] } = combinationTable(schema) ?? {};
   if (rows.length === 0) return [];
   return ["Accepted combinations of fields:", ...rows.map(({ text }) => `- ${text}`)];
 }
 
-/** A doc comment of these sentences; nothing when there are none. */
+/** Formats sentences as a doc comment; empty without sentences. */
 export function comment(sentences: readonly string[], indent: string): string {
-  // A description comes from outside; it must not end the comment that it stands in.
+  // The description is external text and must not end the comment.
   const texts = sentences.map((text) => text.replaceAll("*/", "*∕").replace(/\s+/g, " ").trim()).filter(Boolean);
   if (texts.length === 0) return "";
   const tag = texts.findIndex((text) => /^(?:@|- )/.test(text));
   if (tag < 0) return `${indent}/** ${texts.join(" ")} */\n`;
-  // A tag, or an item of a list, counts only at the beginning of a line.
+  // A tag or list item must start a line.
   const lines = [texts.slice(0, tag).join(" "), ...texts.slice(tag)]
     .filter(Boolean)
     .map((line) => `${indent} * ${line}\n`);

@@ -4,8 +4,8 @@ import { combinationDocs, comment, sentence } from "./docs.ts";
 import { inputDeclarations, pascal, unique, valueNames } from "./types.ts";
 
 /**
- * TypeScript source of a `models.ts`: a typed value for each model, with its input written out. The same catalog gives
- * the same bytes. Retired models are there as deprecated, with their successor, as long as the catalog remembers them.
+ * Generates the source of a `models.ts`: a typed value per model, with its input type written out. Deterministic.
+ * Retired models are marked deprecated and name their successor.
  */
 export function generateModels(catalog: Catalog): string {
   const models = catalog
@@ -31,7 +31,7 @@ export function generateModels(catalog: Catalog): string {
     .replace(REORDERING, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** Marks that make source read in another order than it runs; they stand as escapes, in names and in comments. */
+/** Characters that make source display in another order than it runs. They are escaped in names and comments. */
 const REORDERING = /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 function writeModel(model: CatalogModel, names: ReadonlyMap<string, string>, used: Set<string>) {
@@ -61,14 +61,14 @@ function modelDocs(model: CatalogModel, names: ReadonlyMap<string, string>): rea
 }
 
 function importLine(declarations: string): string {
-  // Whichever begins first: a name may look like a comment, and a comment holds quotes.
+  // Match whichever starts first: strings may contain comment markers, and comments contain quotes.
   const code = declarations.replace(/\/\*\*.*?\*\/|"(?:[^"\\]|\\.)*"/gs, "");
   const used = (name: string) => (new RegExp(`\\b${name}\\b`).test(code) ? [`type ${name}`] : []);
   const types = ["Media", "MediaList", "OrValue", "Value", "Voice"].flatMap(used);
   return `import { ${["model", "typedModels", ...types].sort(byName).join(", ")} } from "showrunner";`;
 }
 
-/** In the order in which formatters put imports: by name, whether type or not, without looking at case. */
+/** Orders imports as formatters do: by name, ignoring case and `type`. */
 function byName(a: string, b: string): number {
   const [first, second] = [a, b].map((name) => name.replace("type ", "").toLowerCase());
   return first! < second! ? -1 : 1;

@@ -10,22 +10,22 @@ import {
 } from "../../plan/schema/schema.ts";
 import { comment, fieldDocs } from "./docs.ts";
 
-/** Nested deeper than this, a value is `unknown`; the plan still checks it against the schema. */
+/** Values nested deeper are typed `unknown`; planning still validates them. */
 const MAX_DEPTH = 12;
 
-/** Declarations for the input of one model: its interface, and a type for each part that the schema names. */
+/** Declares the input of one model: its interface, and a type per named part of the schema. */
 export function inputDeclarations(schema: JsonSchema, name: string, taken: Set<string>): readonly string[] {
   return new TypeWriter(schema, name, taken).declarations();
 }
 
-/** How many outputs there are is said in the plan, before any value exists. */
+/** Fields that must be known when the plan is made, because they decide how many outputs there are. */
 const MUST_BE_KNOWN = new Set(["num_outputs"]);
 
 class TypeWriter {
   readonly #root: JsonSchema;
   readonly #name: string;
   readonly #taken: Set<string>;
-  /** Names of the parts that are referred to; a part may refer to itself. */
+  /** Names of referenced parts; a part may refer to itself. */
   readonly #named = new Map<JsonSchema, string>();
   readonly #waiting: JsonSchema[] = [];
 
@@ -129,7 +129,7 @@ class TypeWriter {
     return tuple(positional, item, schema);
   }
 
-  /** Fields of all parts that may apply; required are those that always are. */
+  /** Combines the fields of all parts that may apply. A field is required if every case requires it. */
   #object(schema: JsonSchema, location: SchemaLocation | null, indent: string, depth: number): string {
     const parts = applicable(this.#root, schema);
     const names = new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])));
@@ -144,7 +144,7 @@ class TypeWriter {
     return `{\n${fields.join("\n")}\n${indent}}`;
   }
 
-  /** The first part that says a type wins: later ones come from conditions and only narrow it. */
+  /** The first part that declares a type wins; later ones come from conditions and only narrow it. */
   #field(parts: readonly JsonSchema[], name: string, location: SchemaLocation | null, indent: string, depth: number) {
     const described = parts.filter(({ properties }) => isSchema(properties) && Object.hasOwn(properties, name));
     const schemas = propertySchemas(described, name);
@@ -173,8 +173,9 @@ function requiredOf(root: JsonSchema, schema: JsonSchema, depth = 0): ReadonlySe
 }
 
 /**
- * Plain JSON may come from a step as well. Not so media and voices, which say it themselves, what tells types apart, and
- * objects: their fields take values, and a misspelt one is only reported with its right name where nothing else is accepted.
+ * Lets a field accept a step's output as well. Not needed for media and voices, whose types include it. Not done for
+ * discriminators, nor for objects: their fields accept outputs themselves, and TypeScript reports a misspelt field by
+ * name only if nothing else is accepted.
  */
 function orValue(type: string): string {
   if (type === "unknown" || /\b(?:Media|MediaList|Voice)\b/.test(withoutComments(type))) return type;
@@ -190,7 +191,7 @@ function union(types: readonly string[]): string {
   return distinct.includes("unknown") ? "unknown" : distinct.join(" | ");
 }
 
-/** As many places as an array may have; those that it need not have are optional. */
+/** A tuple for a bounded array; entries beyond the minimum are optional. */
 function tuple(positional: readonly string[], item: string, { items, minItems, maxItems }: JsonSchema): string {
   const least = typeof minItems === "number" ? minItems : 0;
   const most = typeof maxItems === "number" ? maxItems : Number.POSITIVE_INFINITY;
@@ -211,9 +212,9 @@ function keyOf(name: string): string {
 }
 
 /**
- * A name for each model, by its id alone: `voice-clone-1` → `voiceClone`, `elevenlabs-v3` → `elevenlabsV3`, `wan-2-7` →
- * `wan27`. Only the version of a first one is left out. Models whose names would be the same all get longer ones, so that
- * a new model never takes the name of another behind one's back. No two names differ by case alone.
+ * Names for the generated values, derived from ids alone: `voice-clone-1` → `voiceClone`, `elevenlabs-v3` →
+ * `elevenlabsV3`, `wan-2-7` → `wan27`. A version 1 is omitted. If names collide, all of them become longer, so that a
+ * new model never takes over an existing name. No two names differ only in case.
  */
 export function valueNames(models: readonly Pick<CatalogModel, "id">[]): ReadonlyMap<string, string> {
   const ids = models.map(({ id }) => id);
@@ -224,7 +225,7 @@ export function valueNames(models: readonly Pick<CatalogModel, "id">[]): Readonl
   };
   const isAlone = isAloneIn(ids.map(short));
   const clashing = ids.filter((id) => !isAlone(short(id)));
-  // A longer name may not be the short one of any model either, or it would be mistaken for it.
+  // A longer name must not equal the short name of another model.
   const isAloneThen = isAloneIn([...clashing.map(underscored), ...new Set(ids.map((id) => short(id).toLowerCase()))]);
   return new Map(
     ids.map((id) => {
@@ -243,7 +244,7 @@ function underscored(id: string): string {
   return identifier(id.replace(/[^A-Za-z0-9]+/g, "_"));
 }
 
-/** Every character but lower-case letters and digits by its code: no two ids are spelled alike. */
+/** Replaces every character but lower-case letters and digits by its code, so that no two ids collide. */
 function spelled(id: string): string {
   return identifier(id.replace(/[^a-z0-9]/gu, (character) => `$${character.codePointAt(0)!.toString(16)}$`));
 }
@@ -262,7 +263,7 @@ export function pascal(id: string): string {
   return upperFirst(camel(id).replace(/^_/, "Model"));
 }
 
-/** A name that is not taken in any case, so that types and values do not differ by case alone. */
+/** A name that is unused in any case, so that types and values never differ only in case. */
 export function unique(name: string, taken: ReadonlySet<string>): string {
   const isTaken = (wanted: string) => [...taken].some((other) => other.toLowerCase() === wanted.toLowerCase());
   let candidate = name;

@@ -9,7 +9,7 @@ import { type Matcher, readPattern } from "./pattern.ts";
 export type { ErrorObject };
 export type Validate = (data: unknown) => readonly ErrorObject[];
 
-/** What media fields say beside JSON Schema's own words. */
+/** Keywords on media fields that JSON Schema does not define. */
 const ANNOTATIONS = [
   "media_type",
   "role",
@@ -22,7 +22,7 @@ const ANNOTATIONS = [
   "max_aspect_ratio",
 ];
 
-// Loaded at the first use: commands that plan nothing should not wait for it.
+// Loaded on first use, to keep commands fast that plan nothing.
 const load = createRequire(import.meta.url);
 const instances = new Map<string, Ajv2020>();
 
@@ -38,7 +38,7 @@ function ajvWith(options: { readonly discriminator: boolean; readonly useDefault
     strict: false,
     ...options,
     unicodeRegExp: false,
-    // Those that are left are many or recursive.
+    // The remaining references are numerous or recursive.
     inlineRefs: false,
     code: { regExp: pattern },
     multipleOfPrecision: 6,
@@ -46,7 +46,7 @@ function ajvWith(options: { readonly discriminator: boolean; readonly useDefault
     logger: false,
   });
   addFormats(ajv);
-  // The package's own expression takes time that grows with the square of the text.
+  // The package's own expression takes quadratic time.
   ajv.addFormat("url", (text) => URL.canParse(text) && /^(https?|ftp):$/.test(new URL(text).protocol));
   for (const keyword of ANNOTATIONS) ajv.addKeyword(keyword);
   ajv.addKeyword({ keyword: "max_total_duration_ms", type: "array", errors: true, validate: totalDuration });
@@ -57,10 +57,10 @@ function ajvWith(options: { readonly discriminator: boolean; readonly useDefault
   return ajv;
 }
 
-/** Longest that compiling a schema may take, in milliseconds; its size bounds it to a second on an idle machine. */
+/** Longest compilation of a schema, in milliseconds. The size limit keeps it below a second on an idle machine. */
 const MAX_COMPILE_MS = 30_000;
 
-/** Patterns of the schema compiled last that the linear engine does not take. */
+/** Number of patterns in the last compiled schema that the linear-time engine does not support. */
 let slowPatterns = 0;
 
 const pattern = Object.assign(

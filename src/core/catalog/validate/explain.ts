@@ -4,7 +4,7 @@ import { branches, isSchema, localRef } from "../../plan/schema/schema.ts";
 import { didYouMean } from "../../plan/suggest.ts";
 import type { ErrorObject } from "./ajv.ts";
 
-/** `when quality is "pro"`, for an error that arose in the `then` or `else` of a condition; null for other errors. */
+/** `when quality is "pro"` for an error in the `then` or `else` of a condition; null for other errors. */
 export function conditionOf(schemaPath: string, root: JsonSchema): string | null {
   const at = Math.max(schemaPath.lastIndexOf("/then/"), schemaPath.lastIndexOf("/else/"));
   if (at < 0) return null;
@@ -14,7 +14,7 @@ export function conditionOf(schemaPath: string, root: JsonSchema): string | null
   return schemaPath.startsWith("/else/", at) ? `unless ${text}` : `when ${text}`;
 }
 
-/** A condition in words; null when it says something that has no short form. */
+/** Describes a condition; null if it has no short form. */
 function describe(schema: JsonSchema): string | null {
   const properties = isSchema(schema.properties) ? schema.properties : {};
   const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
@@ -50,12 +50,14 @@ function join(parts: readonly (string | null)[], by: string): string | null {
   return texts.length === 0 || texts.length < parts.length ? null : texts.join(by);
 }
 
-/** True for an error that says: none of these forms, or more than one. */
+/** True for an error that means: none of these forms matches, or more than one does. */
 export function isChoice({ keyword }: ErrorObject): boolean {
   return keyword === "oneOf" || keyword === "anyOf";
 }
 
-/** A failed choice in one go: which fields to choose from, which types, or what is wrong with the form that was meant. */
+/**
+ * Explains a failed choice in one message: the fields or types to choose from, or what is wrong with the intended form.
+ */
 export function explainChoice(
   choice: ErrorObject,
   within: readonly ErrorObject[],
@@ -79,7 +81,7 @@ function isTwofold({ keyword, params }: ErrorObject): boolean {
   return keyword === "oneOf" && Array.isArray(params.passingSchemas) && params.passingSchemas.length > 1;
 }
 
-/** The errors of the form that the writer most likely meant: the right type, then the fewest mistakes. */
+/** The errors of the form that was most likely intended: right type first, then fewest mistakes. */
 function nearestForm(choice: ErrorObject, within: readonly ErrorObject[], forms: number): readonly ErrorObject[] {
   const byForm = Array.from({ length: forms }, (_, index) =>
     within.filter(({ schemaPath }) => schemaPath.startsWith(`${choice.schemaPath}/${index}/`)),
@@ -96,7 +98,7 @@ function distance(errors: readonly ErrorObject[], { instancePath }: ErrorObject)
   return weights.reduce((sum, weight) => sum + weight, 0);
 }
 
-/** `[{required: ["a"]}, {required: ["b"]}]` → `["a", "b"]`; null when the forms say more than that. */
+/** `[{required: ["a"]}, {required: ["b"]}]` → `["a", "b"]`; null if the forms contain anything else. */
 function requiredOnly(forms: readonly unknown[]): readonly string[] | null {
   const names = forms.map((form) => {
     if (!isSchema(form) || !Array.isArray(form.required)) return null;
@@ -124,7 +126,7 @@ function typeIs(type: string, value: unknown): boolean {
   return typeof value === type;
 }
 
-/** Validation errors as problems of fields: one for each mistake, worded by what to do, not by how schemas work. */
+/** Converts validation errors to field problems: one per mistake, worded as what to do. */
 export function explain(errors: readonly ErrorObject[], root: JsonSchema): readonly FieldProblem[] {
   return withoutRepeats(explainAll(errors, root));
 }
@@ -132,7 +134,7 @@ export function explain(errors: readonly ErrorObject[], root: JsonSchema): reado
 export function explainAll(errors: readonly ErrorObject[], root: JsonSchema): readonly FieldProblem[] {
   const choices = errors.filter(isChoice);
   return errors.flatMap((error) => {
-    // "if" only repeats that what follows from it failed; branches of a choice are reported by the choice.
+    // An `if` error only repeats its consequence, and the choice reports its branches.
     if (error.keyword === "if" || choices.some((choice) => isWithin(error, choice))) return [];
     const explained = isChoice(error)
       ? explainChoice(
@@ -146,19 +148,19 @@ export function explainAll(errors: readonly ErrorObject[], root: JsonSchema): re
   });
 }
 
-/** The condition goes before the suggestion, which is a sentence of its own. */
+/** Inserts the condition before the suggestion, which is a sentence of its own. */
 function under(condition: string, problem: FieldProblem): FieldProblem {
   const message = problem.message.replace(/(?=; did you mean |$)/, ` ${condition}`);
   return { ...problem, message };
 }
 
-/** True for an error that arose in a branch of a failed choice, about the same value or a part of it. */
+/** True for an error in a branch of a failed choice, about the same value or a part of it. */
 function isWithin(error: ErrorObject, choice: ErrorObject): boolean {
   if (error === choice || !error.schemaPath.startsWith(`${choice.schemaPath}/`)) return false;
   return error.instancePath === choice.instancePath || error.instancePath.startsWith(`${choice.instancePath}/`);
 }
 
-/** One problem for a field and code. Of several lists of accepted values the shortest says most. */
+/** Keeps one problem per field and code. Among lists of accepted values, keeps the shortest. */
 function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const found = new Map<string, FieldProblem>();
   for (const problem of problems) {
@@ -170,7 +172,7 @@ function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProble
   return [...found.values()];
 }
 
-/** A JSON pointer below the input as a dotted path: `/images/0/url` → `input.images[0].url`. */
+/** Converts a JSON pointer below the input to a dotted path: `/images/0/url` → `input.images[0].url`. */
 function fieldOf(instancePath: string): string {
   return instancePath
     .split("/")
@@ -194,7 +196,7 @@ function typeWords(types: readonly string[]): string {
   return [...new Set(types)].map((type) => own(TYPES, type) ?? type).join(" or ");
 }
 
-/** What a value is, in words: `text`, `a list`. */
+/** The type of a value in words: `text`, `a list`. */
 function kindOfValue(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
@@ -202,7 +204,7 @@ function kindOfValue(value: unknown): string {
   return TYPES[typeof value] ?? typeof value;
 }
 
-/** A value as it is shown in a message; long ones are cut. */
+/** Formats a value for a message; shortens a long one. */
 export function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
@@ -210,13 +212,12 @@ export function shown(value: unknown): string {
 
 const MAX_LISTED = 24;
 
-/** A closed set of values as a list; long ones are cut. */
+/** Formats a list of values; shortens a long one. */
 export function listed(values: readonly string[]): string {
   const more = values.length > MAX_LISTED ? ` … (${values.length} in all)` : "";
   return values.slice(0, MAX_LISTED).join(", ") + more;
 }
 
-/** What one validation error says about one field. */
 function sentenceOf(error: ErrorObject): readonly FieldProblem[] {
   const field = fieldOf(error.instancePath);
   const params: Readonly<Record<string, unknown>> = error.params;
@@ -282,7 +283,7 @@ function notListed(value: unknown, allowed: readonly string[]): [message: string
   ];
 }
 
-/** Patterns of the form "one character that is neither white space nor control" need no regular expression. */
+/** Patterns that mean "one character, neither white space nor control" are described in words. */
 function patternMessage(value: unknown, pattern: string): string {
   if (/^\[\^\\s(?:\\x[0-9a-f]{2}-?|\\u[0-9a-f]{4}-?)*\]$/i.test(pattern)) return "needs at least one visible character";
   return `${shown(value)} does not match the pattern ${pattern}`;

@@ -22,7 +22,7 @@ export function familyProblems(
 
 const fieldsOf = new WeakMap<JsonSchema, RuleFields>();
 
-/** The fields of a schema, read once. */
+/** The fields of a schema, cached. */
 export function ruleFieldsOf(schema: JsonSchema): RuleFields {
   const fields = fieldsOf.get(schema) ?? new RuleFields(schema);
   fieldsOf.set(schema, fields);
@@ -92,7 +92,7 @@ class Judge {
     return this.#allowed(rule).length > 0;
   }
 
-  /** Values that both the rule and the schema take, as the schema writes them. */
+  /** Values that both the rule and the schema accept, spelled as in the schema. */
   #allowed({ field, values }: Extract<FamilyRule, { readonly kind: "values" }>): readonly unknown[] {
     const accepted = acceptedOf(this.#fields.of(field));
     return accepted === null ? values : [...new Set(accepted)].filter((value) => includes(values, value));
@@ -117,7 +117,7 @@ class Judge {
     return this.#value(name) !== undefined;
   }
 
-  /** The field's own value, or the one that its schema presets. */
+  /** The field's value, or its schema default. */
   #value(name: string): unknown {
     return this.#isGiven(name) ? this.#input[name] : presetOf(this.#fields.of(name));
   }
@@ -132,13 +132,13 @@ class Judge {
   }
 }
 
-/** `4K` and `4k` are one value. */
+/** Case-insensitive for text: `4K` equals `4k`. */
 export function includes(values: readonly unknown[], value: unknown): boolean {
   const plain = (item: unknown) => (typeof item === "string" ? item.toLowerCase() : item);
   return values.some((item) => plain(item) === plain(value));
 }
 
-/** The fields of a schema as rules of families name them; each is found once. */
+/** Finds a schema's fields by the names that family rules use; cached. */
 class RuleFields {
   readonly #root: JsonSchema;
   readonly #parts: readonly JsonSchema[];
@@ -149,12 +149,12 @@ class RuleFields {
     this.#parts = applicable(schema, schema);
   }
 
-  /** All that the schema says of a field; empty when it has none of that name. */
+  /** All subschemas of a field; empty if there is none with that name. */
   of(name: string): readonly JsonSchema[] {
     return this.#once(name, () => this.#named(this.#parts, name));
   }
 
-  /** All that it says of a field of a list's items. */
+  /** All subschemas of a field of a list's items. */
   ofItems(list: string, name: string): readonly JsonSchema[] {
     return this.#once(`${list}\n${name}`, () => {
       const items = itemSchemas(this.of(list), 0).flatMap((schema) => applicable(this.#root, schema));
@@ -176,12 +176,12 @@ class RuleFields {
   }
 }
 
-/** What a field is when it is not given; undefined for nothing. */
+/** The default of a field; undefined if it has none. */
 export function presetOf(schemas: readonly JsonSchema[]): unknown {
   return schemas.find((schema) => schema.default !== undefined && schema.default !== null)?.default;
 }
 
-/** The values that a field accepts; null where they are no closed set. */
+/** The accepted values of a field; null if they are not a closed set. */
 export function acceptedOf(schemas: readonly JsonSchema[]): readonly unknown[] | null {
   if (schemas.some((schema) => suggestedValues(schema) !== null)) return null;
   const closed = schemas.filter((schema) => Array.isArray(schema.enum) || "const" in schema);

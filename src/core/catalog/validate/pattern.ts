@@ -1,21 +1,20 @@
 import { createRequire } from "node:module";
 
-/** A pattern as ajv uses it. */
 export interface Matcher {
   test(text: string): boolean;
-  /** Tells patterns apart in compiled code. */
+  /** Distinguishes patterns in compiled code. */
   toString(): string;
 }
 
 export interface ReadPattern {
   readonly matcher: Matcher;
-  /** False for a pattern that may try one text in exponentially many ways. */
+  /** False if matching may take exponential time. */
   readonly isLinear: boolean;
 }
 
 const load = createRequire(import.meta.url);
 
-/** Characters below U+10000 that JavaScript's `\s` takes, from first to last. */
+/** Ranges below U+10000 that JavaScript's `\s` matches. */
 const SPACES: readonly (readonly [number, number])[] = [
   [0x09, 0x0d],
   [0x20, 0x20],
@@ -38,8 +37,8 @@ const others = [...SPACES.map(([from]) => from), LAST + 1]
   .join("");
 
 /**
- * Reads a schema's pattern with an engine whose time is linear in the text. A pattern beyond that engine (look-around,
- * references to groups, counts above 1000) is run by JavaScript itself. @throws SyntaxError when JavaScript cannot read it
+ * Compiles a schema's pattern with a linear-time engine. Patterns that it does not support (look-around,
+ * back-references, counts above 1000) use JavaScript's engine. @throws SyntaxError if JavaScript cannot parse it
  */
 export function readPattern(pattern: string): ReadPattern {
   const native = new RegExp(pattern);
@@ -54,7 +53,7 @@ export function readPattern(pattern: string): ReadPattern {
   }
 }
 
-/** The same pattern in the engine's own words; null when it refers to its groups. */
+/** Translates a pattern to the engine's syntax; null if it uses back-references. */
 function translate(pattern: string): string | null {
   const created: string[] = [];
   let inClass = false;
@@ -101,6 +100,6 @@ function escaped(unit: string): string | null {
   if (/^\\[1-9k]/.test(unit)) return null;
   if (unit === "\\0") return "\\x{0}";
   if (/^\\(?:[dDwWbBtnrfv]|[pP]\{)/.test(unit)) return unit;
-  // An escape without a meaning of its own stands for its character.
+  // An escape without a special meaning stands for its character.
   return /^\\\w/.test(unit) ? unit.slice(1) : unit;
 }

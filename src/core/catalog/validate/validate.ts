@@ -7,13 +7,13 @@ import { explain } from "./explain.ts";
 type Compiled = { readonly schema: JsonSchema; readonly validate: Validate } | { readonly defect: string };
 
 const compiled = new WeakMap<JsonSchema, Compiled>();
-/** By the schema's text: a catalog that is read again brings the same schemas as new objects. */
+/** Keyed by text, because a catalog that is read again has equal schemas as new objects. */
 const compiledByText = new Map<string, Compiled>();
 const MAX_KEPT = 500;
 
 /**
- * Checks an input against the model's own schema; everything that is wrong, at once. The schema comes from outside: one
- * that cannot be compiled or evaluated is a problem of that model, never an error.
+ * Validates an input against its model's schema and returns all problems at once. The schema is external: if it cannot
+ * be compiled or evaluated, that is reported as a problem of the model, never thrown.
  */
 export function validateInput(model: Pick<CatalogModel, "id" | "inputSchema">, input: Json): readonly FieldProblem[] {
   try {
@@ -55,12 +55,12 @@ function describedBy(error: unknown): string {
 }
 
 const compiledValues = new WeakMap<JsonSchema, Validate>();
-/** A model that gets more mistakes than this at once repairs no better. */
+/** Maximum number of problems reported; more would not help a language model fix its input. */
 const MAX_TOLD = 20;
 
 /**
- * What is wrong with a value by a schema, one sentence each (`/scenes/0/prompt must be string`); empty when it meets it.
- * Throws when the schema itself cannot be compiledValues.
+ * Validates a value; one sentence per problem (`/scenes/0/prompt must be string`), empty if valid. Throws if the schema
+ * cannot be compiled.
  */
 export function valueProblems(schema: JsonSchema, value: Json): readonly string[] {
   const validate = compiledValues.get(schema) ?? compile(prepareSchema(schema));
@@ -88,30 +88,30 @@ const SINGLE = new Set([
   "then",
   "else",
 ]);
-/** Dialect and ids would send the validator looking for documents that it does not have. */
+/** Keywords that would make the validator look for documents it does not have. */
 const DROPPED = new Set(["$schema", "$id", "$anchor", "$comment"]);
 
 /**
- * A hundred times what models have; a second's work for the compiler. A larger schema is refused. Of one that would become
- * larger by unfolding, references stay as they are.
+ * A hundred times the size of real schemas, and about a second of compiling. Larger schemas are rejected; references
+ * that would unfold beyond it stay references.
  */
 const MAX_NODES = 5_000;
 
 /**
- * A schema ready to be compiled and explained. References within the document are unfolded, so that the path of an error
- * says where in the whole schema it arose; recursive ones stay. `discriminator.mapping` is OpenAPI's and goes.
- * Throws for a schema that is too large to be compiled.
+ * Prepares a schema for compiling and explaining. References within the document are unfolded, so that an error's path
+ * tells where in the schema it arose; recursive ones stay. Removes OpenAPI's `discriminator.mapping`. Throws if the
+ * schema is too large.
  */
 export function prepareSchema(root: JsonSchema): JsonSchema {
   if (countParts(root, MAX_NODES) > MAX_NODES) throw new Error(`it has more than ${MAX_NODES} parts`);
   const unfolding = new Unfolding(root, MAX_NODES);
   const unfolded = unfolding.schema(root, [root]);
   const schema = unfolding.isTooLarge ? new Unfolding(root, 0).schema(root, []) : unfolded;
-  // Without an id the validator does not find what "#" refers to.
+  // The validator needs an id to resolve "#".
   return { $id: "showrunner:input", ...schema };
 }
 
-/** How many objects a JSON value holds, itself included; where they are more than `most`, any number above it. */
+/** Number of objects in a JSON value, itself included; stops counting above `most`. */
 function countParts(value: unknown, most: number): number {
   if (typeof value !== "object" || value === null) return 0;
   let found = Array.isArray(value) ? 0 : 1;

@@ -4,7 +4,7 @@ import type { JournalStore } from "../../journal/store.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 
-/** Clocks differ, and a submit takes its time: a job made this long before or after a run may be its own. */
+/** Tolerance for clock differences and slow submits: a job created this long before or after a run may belong to it. */
 const NEAR_MS = 10 * 60_000;
 
 interface Span {
@@ -13,7 +13,7 @@ interface Span {
   readonly to: number;
 }
 
-/** The job list of each model around its runs: what is known of it, and what nobody here knows. */
+/** Lists each model's jobs around its runs, split into those the journal knows and those it does not. */
 export async function listNearbyJobs(parts: ReconcileParts, states: readonly RunState[]) {
   const { client, known, now, onProgress } = parts;
   const listed = new Map<string, JobSummary>();
@@ -34,7 +34,10 @@ export async function listNearbyJobs(parts: ReconcileParts, states: readonly Run
   return { listed, orphans };
 }
 
-/** Those made since `oldest`, the newest first. Chat models need not be in the catalog: their jobs are then found in the list of all. */
+/**
+ * Jobs created since `oldest`, newest first. Chat models may be missing from the catalog; their jobs are then found in
+ * the list of all jobs.
+ */
 async function* jobsOf(client: Client, model: string, oldest: number): AsyncGenerator<JobSummary, void, undefined> {
   const isOld = ({ createdAt }: JobSummary) => Date.parse(createdAt ?? "") < oldest;
   try {
@@ -61,31 +64,31 @@ function spansByModel(states: readonly RunState[], now: number): ReadonlyMap<str
   return spans;
 }
 
-/** Of a provider's requests the service knows nothing. */
+/** False for a provider's step: the service knows nothing of its requests. */
 function isOfService(step: PlanStep): step is PlanStep & { readonly model: string } {
   return "model" in step && !("provider" in step);
 }
 
-/** A job of a run, and which one. */
+/** A job of a run's step. */
 interface OwnJob {
   readonly runId: string;
   readonly step: string;
   readonly jobId: string;
 }
 
-/** What journal, ledger and service tell differently. Each is a candidate: a person looks and decides. */
+/** Differences between journal, ledger and service. Each is a candidate for a person to judge. */
 export interface ReconcileReport {
-  /** Runs that were compared. */
+  /** Ids of the compared runs. */
   readonly runs: readonly string[];
-  /** Jobs at the service, of these runs' models and made while they ran, that no run of the journal knows. */
+  /** Jobs at the service that no run in the journal knows, of these runs' models and created while they ran. */
   readonly orphans: readonly (JobSummary & { readonly nearbyRuns: readonly string[] })[];
-  /** Outputs that were paid for, have no copy here and can still be had. */
+  /** Paid outputs without a local copy that can still be downloaded. */
   readonly unclaimed: readonly (OwnJob & { readonly index: number; readonly assetId: string | null })[];
-  /** Failed jobs that still cost something at the service. */
+  /** Failed jobs that the service still charges for. */
   readonly missingRefunds: readonly (OwnJob & { readonly costMicros: number })[];
-  /** Jobs whose cost at the service is another than the one in the journal. */
+  /** Jobs whose cost in the journal differs from the service's. */
   readonly otherCosts: readonly (OwnJob & { readonly journalMicros: number; readonly serviceMicros: number })[];
-  /** Jobs and chats that were charged above their quote, or above the most that was allowed where there was none. */
+  /** Jobs and chats charged above their quote, or above the allowed maximum if they had none. */
   readonly overcharges: readonly {
     readonly runId: string;
     readonly step: string;
@@ -93,13 +96,13 @@ export interface ReconcileReport {
     readonly expectedMicros: number;
     readonly chargedMicros: number;
   }[];
-  /** Runs whose ledger adds up to another sum than their events. */
+  /** Runs whose ledger and events add up to different sums. */
   readonly ledgers: readonly { readonly runId: string; readonly eventsMicros: number; readonly ledgerMicros: number }[];
-  /** Jobs of these runs that the service does not show; nothing can be said about them. */
+  /** Jobs of these runs that the service does not return, so nothing can be concluded. */
   readonly unseen: readonly OwnJob[];
   /**
-   * Requests to a chat model that were sent and never answered: at most this was charged for each. An orphan of the same
-   * model around the instant is what one of them cost.
+   * Chat requests that were sent but never answered. Each was charged at most this. An orphan of the same model at
+   * about that time is probably one of them.
    */
   readonly abandonedChats: readonly {
     readonly runId: string;
@@ -111,7 +114,7 @@ export interface ReconcileReport {
   }[];
 }
 
-/** How far a comparison is: of so many jobs, so many are compared; before that, the models whose job lists were read. */
+/** Progress of a comparison: first the models whose job lists were read, then the jobs compared. */
 export interface ReconcileProgress {
   readonly reading: "job lists" | "jobs";
   readonly done: number;
@@ -126,11 +129,14 @@ export interface ReconcileParts extends ReconcileOptions {
   readonly client: Client;
   readonly store: JournalStore;
   readonly now: () => number;
-  /** Job ids of every run on the journal, these runs or not. */
+  /** Job ids of all runs in the journal, including runs not compared. */
   readonly known: ReadonlySet<string>;
 }
 
-/** Compares; changes nothing. Reads the job list of each model as far back as the oldest run, and every job in doubt. */
+/**
+ * Compares journal and service without changing anything. Reads each model's job list back to the oldest run, and every
+ * doubtful job.
+ */
 export async function compareWithService(parts: ReconcileParts, states: readonly RunState[]): Promise<ReconcileReport> {
   const { listed, orphans } = await listNearbyJobs(parts, states);
   const report = {
@@ -170,13 +176,13 @@ export async function compareWithService(parts: ReconcileParts, states: readonly
 
 interface Known {
   readonly own: OwnJob;
-  /** The cost in the journal; null while there is none. */
+  /** The cost in the journal; null if there is none yet. */
   readonly knownMicros: number | null;
-  /** Indexes of outputs that may be had and are not here. */
+  /** Indexes of outputs without a local copy. */
   readonly missing: { readonly size: number; has(index: number): boolean };
 }
 
-/** Every job of a run: those of its job steps, and those that its chats were answered by. */
+/** All jobs of a run: those of job steps and those behind its chats. */
 function ownJobs({ runId, steps }: RunState): readonly Known[] {
   return Object.values(steps).flatMap(({ path: step, attempts, chats }) => [
     ...attempts.flatMap((attempt): readonly Known[] => {
@@ -213,7 +219,7 @@ function overcharges({ runId, steps }: RunState): ReconcileReport["overcharges"]
   });
 }
 
-/** Of an unfinished job, whichever it may have. */
+/** For an unfinished job, any output may be missing. */
 function withoutCopy({ phase, outputs }: AttemptState): Known["missing"] {
   if (phase === "completed") {
     const copied = outputs.filter(({ phase, copy }) => copy === null && phase !== "archived" && phase !== "failed");

@@ -9,7 +9,7 @@ import { whyUnadoptable } from "../../run/inbox.ts";
 import { isForPerson } from "../../run/waiting.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/** Throws unless the step is unresolved and the job may be its own; null says that no job was made. */
+/** Throws unless the step is unresolved and the job may belong to it. A null job means that none was created. */
 export async function checkAdoption(
   { client, repository }: AdoptionParts,
   state: RunState,
@@ -19,7 +19,7 @@ export async function checkAdoption(
   const attempt = unresolvedAttempt(state, step);
   if (jobId === null) return;
   const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that it may have created)`;
-  // Its own, which the service did not show for a while.
+  // The step's own job, which the service did not return for a while.
   if (jobId === attempt.jobId) return;
   if ((await repository.knownJobs({ runId: state.runId, step })).has(jobId)) {
     throw new InvalidOptionError("job-id", `${jobId} is the job of another step already.`, list);
@@ -29,21 +29,21 @@ export async function checkAdoption(
   throw new InvalidOptionError("job-id", `${jobId} ran on ${job.model}, and ${step} asked for ${attempt.model}.`, list);
 }
 
-/** Requests take their time, and the service's clock is known to the second at best. */
+/** Tolerance for slow requests and for the service's clock, which is known to the second at best. */
 const MARGIN_MS = 10 * 60_000;
 
-/** When an attempt's submit may have reached the service, epoch milliseconds of the service's clock. */
+/** When an attempt's submit may have reached the service, in epoch milliseconds of the service's clock. */
 export interface SendWindow {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * From the first send to the last. `offsetMs`: how far the service's clock is ahead of this machine's now; where the
- * journal notes other instants, all count.
+ * The window from the first send to the last. `offsetMs`: how far the service's clock is ahead now. If the journal
+ * recorded other offsets, the window covers them all.
  */
 export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow {
-  // Nothing of a provider's is searched.
+  // A provider's jobs are not searched, so tolerance is not needed.
   if (attempt.provider !== undefined) return { from: attempt.intendedAt!, to: attempt.lastSentAt! };
   const first = (attempt.intendedAt ?? 0) + offsetMs;
   const last = (attempt.lastSentAt ?? attempt.intendedAt ?? 0) + offsetMs;
@@ -52,13 +52,11 @@ export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow 
 }
 
 /**
- * How a job goes with an unanswered submit of its model. `key`: the service says that it was made under the submit's own
- * idempotency key. `prompt`: its prompt is the same. `possible`: there is no prompt to compare. `unlike`: it
- * has another prompt, or another key.
+ * How well a job matches an unanswered submit of its model. `key`: the service reports the submit's own idempotency
+ * key. `prompt`: the same prompt. `possible`: no prompt to compare. `unlike`: another prompt or key.
  */
 export type JobMatch = "key" | "prompt" | "possible" | "unlike";
 
-/** What is known of the submit. */
 interface SentRequest {
   readonly key: string;
   readonly input: Json;
@@ -66,7 +64,6 @@ interface SentRequest {
   readonly namedJobId: string | null;
 }
 
-/** What the service says of a job. */
 interface ListedJob {
   readonly jobId: string;
   readonly prompt: string | null;
@@ -81,7 +78,7 @@ export function matchOf({ key, input, namedJobId }: SentRequest, job: ListedJob)
   return words.includes(job.prompt.trim()) ? "prompt" : "unlike";
 }
 
-/** What an input says in words, trimmed; the service may tell any of them as the prompt. */
+/** The texts in an input, trimmed. The service may report any of them as the prompt. */
 function promptTexts(input: Json): readonly string[] {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
   const record = input as { readonly [name: string]: Json };
@@ -89,32 +86,38 @@ function promptTexts(input: Json): readonly string[] {
   return texts.filter((text) => typeof text === "string").map((text) => text.trim());
 }
 
-/** A job that an unanswered submit may have made. */
+/** A job that an unanswered submit may have created. */
 export interface AdoptionCandidate extends JobSummary {
   readonly prompt: string | null;
   readonly match: JobMatch;
 }
 
-/** A step whose submit was never answered, with all that may help a person to say what became of it. */
+/** A step whose submit was never answered, with what helps a person decide what happened to it. */
 export interface UnresolvedStep {
   readonly step: string;
   readonly attempt: number;
   readonly model: string;
-  /** Its prompt; null where its input has none. */
+  /** Its prompt; null if the input has none. */
   readonly prompt: string | null;
-  /** What is reserved for it, micro-dollars. */
+  /** The amount held for it, in micro-dollars. */
   readonly holdMicros: number;
   readonly reason: string | null;
-  /** The provider that never answered: its account is looked at by a person; null: the service. */
+  /** The provider that never answered, whose account a person has to check; null for the service. */
   readonly provider: string | null;
-  /** Jobs of its model made while it was sent (ISO-8601, the service's clock) are listed; of a provider: when it was sent. */
+  /**
+   * Start of the window in which its model's jobs are listed (ISO-8601, the service's clock). For a provider: when it
+   * was sent.
+   */
   readonly sentFrom: string;
   readonly sentTo: string;
-  /** Jobs that no run of the journal knows, the likeliest first. */
+  /** Jobs that no run in the journal knows, likeliest first. */
   readonly candidates: readonly AdoptionCandidate[];
-  /** The job that it surely made: under its own key, or the only one with its prompt, which no other open step has. */
+  /**
+   * The job that it certainly created: the one under its key, or the only one with its prompt if no other open step has
+   * that prompt.
+   */
   readonly certain: string | null;
-  /** What somebody said already, which the run takes in when it continues. */
+  /** A person's decision that the run will apply when it continues. */
   readonly decided: { readonly jobId: string | null; readonly isFile?: true } | null;
 }
 
@@ -129,7 +132,7 @@ interface LookupParts {
   readonly repository: Pick<RunRepository, "knownJobs">;
 }
 
-/** Every step of a run whose submit is unresolved. */
+/** All steps of a run with an unresolved submit. */
 export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Promise<readonly UnresolvedStep[]> {
   const open = Object.values(state.steps).flatMap((step) => {
     const attempt = lastAttempt(step);
@@ -165,8 +168,7 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
 }
 
 /**
- * The job that an unanswered submit of a step surely made; null: none that is listed can be its own; undefined: it is not
- * certain.
+ * The job that an unanswered submit certainly created. Null: none of the listed jobs can be it. Undefined: not certain.
  */
 export async function jobOfSubmit(
   parts: LookupParts,
@@ -191,7 +193,7 @@ function certainJob(
   return otherAlike === undefined && !sharesPrompt(attempt, state) ? alike?.jobId : undefined;
 }
 
-/** Whether another step without an answer asked the same model with the same words. */
+/** True if another unanswered step sent the same model the same prompt. */
 function sharesPrompt({ model, input, key }: AttemptState, state: RunState): boolean {
   const words = promptTexts(input!);
   return Object.values(state.steps).some((step) => {
@@ -203,7 +205,7 @@ function sharesPrompt({ model, input, key }: AttemptState, state: RunState): boo
   });
 }
 
-/** Throws unless a person may say what became of the step. */
+/** Throws unless a person may decide what happened to the step. */
 export function unresolvedAttempt(state: RunState, step: string): AttemptState {
   const refusal = whyUnadoptable(state, step);
   if (refusal === null) return lastAttempt(state.steps[step]!)!;
@@ -229,20 +231,20 @@ function requestOf(step: string, attempt: AttemptState, events: readonly StoredE
   return { key: attempt.key!, input: attempt.input!, namedJobId: attempt.jobId ?? namedJobId };
 }
 
-/** All jobs that are nobody's. */
+/** All jobs that belong to no run. */
 async function jobBook(
   { client, repository }: LookupParts,
   open: readonly { readonly attempt: AttemptState }[],
 ): Promise<JobBook> {
   const known = new Set(await repository.knownJobs());
-  // Its own job, which the service did not show for a while.
+  // The step's own job, which the service did not return for a while.
   for (const { attempt } of open) if (attempt.jobId !== null) known.delete(attempt.jobId);
   return new JobBook(client, known);
 }
 
 const order: readonly JobMatch[] = ["key", "prompt", "possible", "unlike"];
 
-/** The service's jobs, each list and each job read once. */
+/** The service's jobs; reads each list and each job once. */
 class JobBook {
   readonly #client: Client;
   readonly #known: ReadonlySet<string>;
@@ -254,10 +256,10 @@ class JobBook {
     this.#known = known;
   }
 
-  /** When an attempt was sent, and the jobs that it may have made, the likeliest first; of a provider none are listed. */
+  /** The send window of an attempt and the jobs that it may have created, likeliest first. None for a provider. */
   async madeBy(attempt: AttemptState, request: SentRequest) {
     const isOfService = attempt.provider === undefined;
-    // The first answer brings the service's clock.
+    // The first answer provides the service's clock.
     if (isOfService) await this.of(attempt.model!, attempt.intendedAt!);
     const window = sendWindow(attempt, this.#client.clockOffsetMs());
     if (!isOfService) return { window, candidates: [] };
@@ -266,7 +268,7 @@ class JobBook {
     return { window, candidates: await this.judged(request, nearby) };
   }
 
-  /** Jobs of a model since then that nobody knows, the newest first. */
+  /** Unknown jobs of a model since then, newest first. */
   async of(model: string, from: number): Promise<readonly JobSummary[]> {
     const read = this.#lists.get(model);
     if (read !== undefined && read.from <= from) return read.jobs;
@@ -279,7 +281,10 @@ class JobBook {
     return jobs;
   }
 
-  /** With how each goes with the request, the best match first, then the newest. The job that the service named is there, however old. */
+  /**
+   * Rates each job against the request: best match first, then newest. Includes the job that the service named, however
+   * old.
+   */
   async judged(request: SentRequest, nearby: readonly JobSummary[]): Promise<readonly AdoptionCandidate[]> {
     const { namedJobId } = request;
     const isListed = nearby.some(({ jobId }) => jobId === namedJobId);
@@ -316,7 +321,7 @@ function rank({ match }: AdoptionCandidate): number {
   return order.indexOf(match);
 }
 
-/** Another owner's job is listed and not shown. */
+/** Null for another owner's job, which is listed but cannot be read. */
 function orNull(error: unknown): null {
   if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return null;
   throw error;

@@ -10,9 +10,8 @@ import type { RunOptions } from "../options/options.ts";
 import { openSteps } from "../price/totals.ts";
 import type { Showrunner } from "../showrunner/showrunner.ts";
 
-/** One run of a bulk start. */
 export interface BulkRow {
-  /** The id of its run: the same row has the same id, so a repeated start continues the run. */
+  /** The run's id. The same row always has the same id, so a repeated start continues the run. */
   readonly id: string;
   readonly input: unknown;
   readonly title?: string | undefined;
@@ -23,7 +22,7 @@ export interface QuotedRow {
   readonly row: BulkRow;
   /** The expected cost of its run, in micro-dollars; for an existing run, its projected cost. */
   readonly expectedMicros: number;
-  /** The maximum cost; null if one of `openSteps` is open-ended. */
+  /** The maximum cost; null if a step in `openSteps` is open-ended. */
   readonly maxMicros: number | null;
   readonly openSteps: readonly string[];
   /** The maximum of the run's quote, in micro-dollars: when it was made, or now. */
@@ -35,7 +34,6 @@ export interface QuotedRow {
 }
 
 export interface BulkProblem extends Problem {
-  /** The position of the row, from 0. */
   readonly index: number;
 }
 
@@ -175,7 +173,7 @@ function batchOf({ tags }: RunReport): string | null {
   return tags[BATCH_TAG] ?? null;
 }
 
-/** Returns what a run counts in the budget of all rows. */
+/** What a run counts against the budget of all rows, in micro-dollars. */
 export function mostOf({ projected }: Pick<RunReport, "projected">): number {
   return parseUsd(projected)!;
 }

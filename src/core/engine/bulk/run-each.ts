@@ -24,7 +24,6 @@ export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" 
 }
 
 export interface RowOutcome {
-  /** Position of the row, from 0. */
   readonly index: number;
   readonly id: string;
   /** `refused`: its run could not be driven. `waiting`: not started, see `message`. `handed`: an engine has it. */
@@ -36,7 +35,7 @@ export interface RowOutcome {
   readonly message: string | null;
 }
 
-/** Pauses that the next row would meet too, whatever its price. */
+/** Pauses that would stop the next row too, whatever its price. */
 const FOR_ALL: ReadonlySet<string> = new Set(["funds", "cap", "unreachable", "misdirected", "credentials", "stopped"]);
 /** Errors that concern only one row. */
 const OF_ONE: ReadonlySet<string> = new Set(["RUN_DIFFERS", "RUN_BUSY", "RUN_TAKEN_OVER", "PLAN_PROBLEMS"]);
@@ -75,15 +74,15 @@ class Bulk {
   readonly #settings: Settings;
   readonly #outcomes: (RowOutcome | undefined)[];
   readonly #running = new Set<Promise<void>>();
-  /** What the existing runs and the started runs have spent or may still spend, in micro-dollars. */
+  /** What existing and started runs have spent or may still spend, in micro-dollars. */
   #committedMicros: number;
-  /** The projected maximum of the rows of each batch, and of the rows without one. */
+  /** Projected maximum of the rows, by batch; null for rows without one. */
   readonly #mostOf = new Map<string | null, number>();
-  /** The batch of new rows, which gets what the others do not need; null if there is none. */
+  /** The batch of the new rows, which gets what the others do not need; null if there is none. */
   readonly #main: string | null;
-  /** What runs of other batches that are not among these rows have spent and hold, by batch. */
+  /** Spent and held amounts of other batches' runs outside these rows, by batch. */
   readonly #elsewhere = new Map<string, number>();
-  /** The positions of rows that paused because the shared budget was short. */
+  /** Indexes of rows that paused because the shared budget was short. */
   readonly #short: number[] = [];
   /** The highest ratio of a row's cost to its quote. */
   #worst = 1;
@@ -166,8 +165,8 @@ class Bulk {
   }
 
   /**
-   * Returns the budget of a row's run: its own projection if it is alone, or what its whole batch may cost. So the rows
-   * of all batches keep to one budget together.
+   * The budget of a row's run: its own projection if it has no batch, otherwise its whole batch's share. So all batches
+   * keep to one budget together.
    */
   #budgetOf({ batch, expectedMicros }: QuotedRow): number {
     if (batch === null) return expectedMicros;
@@ -180,7 +179,7 @@ class Bulk {
     this.#mostOf.set(batch, (this.#mostOf.get(batch) ?? 0) + micros);
   }
 
-  /** Resumes rows that paused while others held more than they were charged in the end. */
+  /** Resumes rows that paused while others held more than they were finally charged. */
   async #again(): Promise<void> {
     for (const index of this.#short.splice(0)) {
       if (this.#stopped !== null || this.#committedMicros > this.#settings.budgetMicros) return;
@@ -192,7 +191,7 @@ class Bulk {
     }
   }
 
-  /** Compares a row's cost with its quote: the other rows may exceed theirs as much. */
+  /** Learns from a row's cost how far the other rows may exceed their quotes. */
   #learn({ quotedMicros }: QuotedRow, projectedMicros: number): void {
     if (quotedMicros > 0) this.#worst = Math.max(this.#worst, projectedMicros / quotedMicros);
   }
@@ -248,7 +247,7 @@ class Bulk {
     this.#report({ index, id, status: "refused", costMicros: 0, projectedMicros, message });
     if (code !== null && OF_ONE.has(code)) return;
     this.#stopped ??= `${id}: ${message}`;
-    // A wallet that is short is no failure of the bulk: what was started continues.
+    // A short wallet does not fail the bulk: the started runs continue.
     if (code !== "WALLET_SHORT") this.#failure ??= error;
   }
 

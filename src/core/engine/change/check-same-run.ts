@@ -11,7 +11,7 @@ import type { Planner } from "../price/planner.ts";
 import { isSamePlan } from "./drift.ts";
 import { replanRun } from "./replanning.ts";
 
-/** Throws {@link RunDiffersError} unless plan and input of the run are identical, so that it can be continued. */
+/** Throws {@link RunDiffersError} unless the run has the same plan and input, so that it can be continued. */
 export async function checkSameRun(
   state: RunState,
   { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },
@@ -58,7 +58,7 @@ function stepsSaid({ changed, added, removed, renamed }: PlanDiff): readonly str
   ];
 }
 
-/** The command that takes the differences up in the run that is there. */
+/** The command that applies the differences to the existing run. */
 function takeUp(state: RunState, input: Json, fields: readonly FieldChange[], { source }: RunOptions): string {
   const named = [...new Set(fields.map(({ field }) => /^[^.[]+/.exec(field)?.[0] ?? field))];
   const now = input as { readonly [field: string]: Json };

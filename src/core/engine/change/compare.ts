@@ -10,30 +10,30 @@ import { priceText } from "../price/totals.ts";
 export interface StaleStep {
   readonly path: string;
   /**
-   * `changed`: has another request. `new`: was not there. `uses`: takes in a stale step. `unmade`: the same, but the
-   * earlier run did not make it.
+   * `changed`: its request differs. `new`: the earlier plan lacks it. `uses`: it reads a stale step. `unmade`: the
+   * same, but the earlier run has no result.
    */
   readonly cause: "changed" | "new" | "uses" | "unmade";
-  /** In words: `voice changed: input.name was "a", is "b"`. */
+  /** For people: `voice changed: input.name was "a", is "b"`. */
   readonly why: string;
-  /** The differences of the requests; empty unless `changed`. */
+  /** The differences in the request; empty unless `changed`. */
   readonly fields: readonly FieldChange[];
 }
 
-/** A pipeline and an input compared with an earlier run. Comparing spends nothing. */
+/** Compares a pipeline and an input with an earlier run. Spends nothing. */
 export interface Comparison {
-  /** False when the plan has problems: then nothing was compared or priced. */
+  /** False if the plan has problems; then nothing was compared or priced. */
   readonly ok: boolean;
   readonly problems: readonly Problem[];
-  /** The run that the plan was held against. */
+  /** Id of the earlier run. */
   readonly against: string;
   readonly plan: Plan | null;
   readonly diff: PlanDiff;
-  /** In plan order. */
+  /** Stale steps in plan order. */
   readonly stale: readonly StaleStep[];
   /** Prices of the stale steps. */
   readonly prices: readonly StepPrice[];
-  /** Their sum, micro-dollars. `max` is null when a step is open-ended. */
+  /** Total price in micro-dollars. `max` is null if a step is open-ended. */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
   /** One line: `voice changed: 3 of 14 steps stale, 2.10 USD`. */
   readonly summary: string;
@@ -42,7 +42,7 @@ export interface Comparison {
 const MOST_CHANGES = 3;
 const LONGEST_VALUE = 60;
 
-/** Changes in words: `input.name was "a", is "b"; input.seed was left out, is 7`. */
+/** Describes changes: `input.name was "a", is "b"; input.seed was left out, is 7`. */
 function formatChanges(fields: readonly FieldChange[]): string {
   const texts = fields
     .slice(0, MOST_CHANGES)
@@ -60,7 +60,7 @@ function formatValue(value: Json | undefined): string {
 
 export type RunDifference = Pick<Comparison, "diff" | "stale">;
 
-/** The steps of the new plan for which the run has no valid result, and why. */
+/** The steps for which the run has no valid result, and why. */
 export function compareWithRun(plan: Plan, run: RunState): RunDifference {
   const diff = diffPlans(withoutGrown(run.planned.plan, plan), plan);
   const changed = new Map(diff.changed.map(({ path, fields }) => [path, fields]));
@@ -82,7 +82,7 @@ export function compareWithRun(plan: Plan, run: RunState): RunDifference {
   return { diff, stale: [...stale.values()] };
 }
 
-/** What is left to say of a plan with problems. */
+/** The comparison for a plan with problems. */
 export function notCompared(against: string, problems: readonly Problem[]): Comparison {
   const diff: PlanDiff = { unchanged: [], changed: [], added: [], removed: [], renamed: [], stale: [] };
   const summary = `the plan has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}; nothing was compared`;
@@ -90,7 +90,6 @@ export function notCompared(against: string, problems: readonly Problem[]): Comp
   return { ok: false, problems, against, plan: null, diff, stale: [], prices: [], totalMicros, summary };
 }
 
-/** The one line that says it all. */
 export function summaryOf(
   { diff, stale }: RunDifference,
   plan: Plan,
@@ -114,7 +113,7 @@ function said(paths: readonly string[], what: string): string | null {
   return `${paths.slice(0, 3).join(", ")}${more} ${what}`;
 }
 
-/** Steps of expansions are known once their value is: a plan that was not run yet has none to compare them with. */
+/** The earlier plan without the steps of its expansions: a plan that has not run yet has none to compare. */
 function withoutGrown(before: Plan, after: Plan): Plan {
   const expansions = expansionsIn(after.steps);
   const isGrown = (path: string) => {
@@ -126,14 +125,14 @@ function withoutGrown(before: Plan, after: Plan): Plan {
   return { ...before, steps: before.steps.filter(({ path }) => !isGrown(path)) };
 }
 
-/** Whether the inbox of a paused run holds a decision with no stop after it. */
+/** True if the inbox of a paused run holds a decision with no stop after it. */
 export function isAskedToGoOn(inbox: readonly InboxEntry[]): boolean {
   return lastDecision(inbox) > (inbox.findLast(({ message }) => message.type === "stop")?.id ?? 0);
 }
 
 /**
- * Ids of the stops that a later message supersedes: for a person who resumes, all that were sent before; where nobody asked
- * just now, those that were sent before the newest decision.
+ * Ids of stops that a later message supersedes. When a person resumes: all stops sent before. Otherwise: those sent
+ * before the newest decision.
  */
 export function outdatedStops(inbox: readonly InboxEntry[], unattended: boolean): readonly number[] {
   const until = unattended ? lastDecision(inbox) : Number.POSITIVE_INFINITY;

@@ -22,84 +22,87 @@ import type { StepPrice } from "../price/totals.ts";
 import { priceText } from "../price/totals.ts";
 import { noDiff, type Replanning } from "./replanning.ts";
 
-/** Steps of a run that are to run again, and what that costs. Computing this spends nothing. */
+/** Which steps of a run would run again, and at what price. Computing it spends nothing. */
 export interface RerunScope {
   readonly runId: string;
-  /** Paths of the steps that would run again, with all that use them, in plan order. */
+  /** Paths of the steps that would run again, including those that use them, in plan order. */
   readonly stale: readonly string[];
-  /** All problems at once; with any, the changes cannot be applied. */
+  /** All problems. If there are any, the changes cannot be applied. */
   readonly problems: readonly Problem[];
   /** Prices of the stale steps. */
   readonly prices: readonly StepPrice[];
-  /** Sum of these prices, micro-dollars. `max` is null when a step is open-ended. */
+  /** Total price in micro-dollars. `max` is null if a step is open-ended. */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
-  /** What they are expected to cost, micro-dollars. */
+  /** Their expected cost, in micro-dollars. */
   readonly expectedMicros: number;
-  /** What the run has spent and reserved so far, micro-dollars; the price comes on top of it. */
+  /** What the run has spent and reserved so far, in micro-dollars; the price comes on top. */
   readonly committedMicros: number;
-  /** The run's budget, micro-dollars; null without one. */
+  /** The run's budget in micro-dollars; null if it has none. */
   readonly budgetMicros: number | null;
-  /** The seeds of takes that run again: others than those that their results were made with. */
+  /** New seeds for takes that run again, different from those of their results. */
   readonly seeds: readonly NewSeed[];
   /**
-   * Steps to rerun that would ask for exactly what they have already, with the seed that their author gave: `resume` refuses
+   * Steps that would repeat exactly the same request, because the author fixed their seed. `resume` refuses to rerun
    * them without `sameSeed`.
    */
   readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
-  /** Stale and removed steps whose paid jobs are at the service now: these are completed before anything else. */
+  /** Stale and removed steps with paid jobs at the service. The run finishes those jobs first. */
   readonly seenThroughFirst: readonly string[];
   /**
-   * Those of them whose request was never answered, with what is held for it: its job is looked
-   * for at the service. Without one the request is withdrawn; where that is not certain, it is sent again under its key.
+   * The subset whose request was never answered, with the amount held. The run looks for their jobs at the service. If
+   * there is none, it withdraws the request; if that is uncertain, it repeats it with the same key.
    */
   readonly unanswered: readonly { readonly step: string; readonly holdMicros: number }[];
 }
 
-/** The steps that `resume` with `rerun` would run again. */
+/** What `resume` with `rerun` would run again. */
 export interface RerunQuote extends RerunScope {
-  /** Requests in progress that some of the steps belong to: `resume` continues them and reruns nothing twice. */
+  /** Open rerun requests that some of the steps belong to. `resume` continues them and reruns nothing twice. */
   readonly inProgress: readonly RerunRequest[];
 }
 
-/** How the code's plan differs from the plan that the run began with, and what taking it up would run again. */
+/** How the code's plan differs from the run's, and what would run again if you accept it. */
 export interface Drift extends PlanDiff, RerunQuote {
-  /** Paths of the steps that would run again, with all that use them, in plan order. */
+  /** Paths of the steps that would run again, including those that use them, in plan order. */
   readonly stale: readonly string[];
-  /** True when the code's requests and returns are unchanged. */
+  /** True if the code's requests and returned results are unchanged. */
   readonly isSame: boolean;
   /**
-   * Where a text that is edited stands in other steps, unchanged: captions of a line that is spoken, say. `resume` refuses an
-   * edit that leaves one to a local function, unless `everywhere` says what becomes of it.
+   * Other steps that contain a text being edited, unchanged: for example captions of a spoken line. If one of them is a
+   * local function, `resume` refuses the edit unless `everywhere` decides what happens to it.
    */
   readonly sameText: readonly SameText[];
 }
 
 export interface DriftOptions
   extends Pick<ResumeOptions, "input" | "edit" | "everywhere" | "rerun" | "rerunFailed" | "requestId"> {
-  /** Also for a run of another account, by the catalog and prices of the service at hand. Default false: it throws. */
+  /** Also accept a run of another account, using this service's catalog and prices. Default false: it throws. */
   readonly anyAccount?: boolean | undefined;
 }
 
-/** What is made again beside what changed in the code. */
+/** What to rerun besides what changed in the code. */
 export interface Asked {
-  /** Steps whose rerun is requested. */
+  /** Steps whose rerun was requested. */
   readonly steps: readonly string[];
-  /** Expansions that failed, and whose function was mended. */
+  /** Failed expansions whose function now works. */
   readonly fixed: readonly string[];
   readonly inProgress: readonly RerunRequest[];
-  /** Overrides the run's own limit for one unquoted job, micro-dollars; null keeps it. */
+  /** Overrides the run's limit for one unquoted job, in micro-dollars; null keeps it. */
   readonly maxUnquotedMicros: number | null;
 }
 
-/** All that runs again together, with prices. */
+/** Everything that runs again, with prices. */
 export interface Remade {
   readonly roots: RerunRoots;
-  /** With the new seeds of takes. */
+  /** The plan, including the new seeds of takes. */
   readonly plan: Plan;
   readonly scope: RerunQuote;
 }
 
-/** What changed, what is asked for and what these stopped, in the plan that the run has from then on; `diff` null: its own. */
+/**
+ * Combines what changed, what was requested and what those stopped into the run's new plan. A null `diff` keeps its own
+ * plan.
+ */
 export async function remade(
   state: RunState,
   { target, diff, asked }: { readonly target: Plan; readonly diff: PlanDiff | null; readonly asked: Asked },
@@ -122,7 +125,7 @@ interface Priced extends Pick<Asked, "maxUnquotedMicros"> {
   readonly stale: readonly string[];
 }
 
-/** These steps of a plan with their prices. */
+/** Prices the stale steps of a plan. */
 async function priced(state: RunState, { plan, stale, ...own }: Priced, planner: Planner) {
   const isOpen = (path: string) => state.steps[path] !== undefined && !hasNoOpenJobs(state.steps[path]);
   const isStale = new Set(stale);
@@ -139,7 +142,7 @@ async function priced(state: RunState, { plan, stale, ...own }: Priced, planner:
   };
   const quote =
     only.length === 0 ? nothing : await planner.price(plan, { maxUnquotedMicros, reuse, again, earlierMs }, only);
-  // Asked for again when it is its turn, and refused then.
+  // Such a step is priced, and possibly refused, when it is its turn.
   const leftToNext = quote.problems.filter((problem) => isLeftToNext(plan, problem));
   const prices = quote.prices.filter((price) => !leftToNext.some(({ step }) => step === price.step));
   const problems = quote.problems.filter((problem) => !leftToNext.includes(problem));
@@ -165,7 +168,7 @@ function unansweredOf({ steps }: RunState, paths: readonly string[]): RerunScope
   );
 }
 
-/** What a part of the plan may cost counts what it cost already. */
+/** Group limits also count what the group has cost already. */
 function groupProblems(state: RunState, plan: Plan, prices: readonly StepPrice[]): readonly Problem[] {
   return Object.entries(plan.groups ?? {}).flatMap(([prefix, { maxCostMicros }]): readonly Problem[] => {
     const within = prices.filter(({ step }) => step.startsWith(`${prefix}/`));
@@ -187,25 +190,25 @@ function committedWithin({ steps }: RunState, prefix: string): number {
   return sum;
 }
 
-/** If the failure that stopped a run is rerun, the steps that it stopped run as well. */
+/** If the failure that stopped a run is rerun, the steps it stopped run as well. */
 function withLeftOut(state: RunState, plan: Plan, roots: RerunRoots): RerunRoots {
   if (roots.size === 0) return roots;
   const cancelled = cancelledSteps(state, plan).filter((path) => !roots.has(path));
   return new Map([...roots, ...cancelled.map((path) => [path, "the run continues"] as const)]);
 }
 
-/** Identifies what a revision is based on: the plan, and the rerun requests up to then. */
+/** Identifies what a revision is based on: the plan and the rerun requests so far. */
 export function planId({ planned, reruns }: RunState): string {
   return fingerprint({ plan: planned.plan, reruns } as unknown as Json);
 }
 
 interface MadeAgain extends Pick<Offered, "plan" | "input"> {
   readonly scope: RerunScope;
-  /** For want of the run's own. */
+  /** Used if the run has no limit of its own. */
   readonly maxUnquotedMicros: number | null;
 }
 
-/** What a run makes again, as somebody agrees to it. */
+/** Describes a rerun for a person to agree to. */
 export function madeAgain(state: RunState, { plan, input, scope, maxUnquotedMicros }: MadeAgain): Offered {
   const stale = new Set(scope.stale);
   return {
@@ -219,7 +222,7 @@ export function madeAgain(state: RunState, { plan, input, scope, maxUnquotedMicr
   };
 }
 
-/** Compares a run with its code, with what is asked for besides. */
+/** Compares a run with its code and with the requested reruns. */
 export async function driftFrom(
   state: RunState,
   { again, asked }: { readonly again: Replanning; readonly asked: Asked },
@@ -232,7 +235,7 @@ export async function driftFrom(
     return { ...noDiff(plan), ...scope, isSame: false, sameText: [], problems: again.problems };
   }
   const { plan, diff } = again;
-  // One that is gone is among what changed.
+  // A requested step that is gone counts as changed.
   const steps = asked.steps.filter((path) => plan.steps.some((step) => step.path === path));
   const { scope } = await remade(state, { target: plan, diff, asked: { ...asked, steps } }, planner);
   const problems = [...nameProblems(state, plan, diff), ...scope.problems];
@@ -243,14 +246,14 @@ export async function driftFrom(
   return { ...diff, ...scope, problems, seenThroughFirst, unanswered, isSame, sameText: again.sameText };
 }
 
-/** Changed and new steps, with why they run again. */
+/** Changed and new steps, with the reason why they run again. */
 function changedRoots({ changed, added }: PlanDiff): RerunRoots {
   const why = ({ path, fields }: PlanDiff["changed"][number]) =>
     [path, `changed: ${fields.map(({ field }) => field).join(", ")}`] as const;
   return new Map([...changed.map(why), ...added.map((path) => [path, "new in the plan"] as const)]);
 }
 
-/** Whether both plans have the same steps and returned results. Policies may differ. */
+/** True if both plans have the same steps and returned results; policies may differ. */
 export function isSamePlan(before: Plan, after: Plan, diff: PlanDiff): boolean {
   const { changed, added, removed, renamed } = diff;
   const steps = changed.length + added.length + removed.length + renamed.length;
@@ -287,7 +290,10 @@ function said(what: string, paths: readonly string[]): string | null {
   return paths.length === 0 ? null : `${what}: ${paths.slice(0, 5).join(", ")}${paths.length > 5 ? ", …" : ""}`;
 }
 
-/** Keys and bills are identified by step name and attempt: a name belongs to one kind of step, and to one history. */
+/**
+ * Idempotency keys and bills are identified by step name and attempt, so a name must keep its kind of step and its
+ * history.
+ */
 function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: PlanDiff): readonly Problem[] {
   if (changed.length + added.length + renamed.length === 0) return [];
   const problem = (step: string, message: string): Problem => ({ code: "name-taken", step, field: null, message });

@@ -13,7 +13,7 @@ import { referencedValue } from "../../run/resolve.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { ResumeOptions } from "../options/options.ts";
 
-/** The edits as a run keeps them; throws {@link InvalidOptionError} for a step of which nothing can be edited. */
+/** Validates edits for the journal. Throws {@link InvalidOptionError} for a step that cannot be edited. */
 export function editsOf(state: RunState, edit: ResumeOptions["edit"] = {}): StepEdits {
   const edits = Object.entries(edit).map(([name, fields]) => {
     const path = own(state.formerNames, name) ?? name;
@@ -38,7 +38,7 @@ function checkEditable(state: RunState, path: string): void {
   throw new InvalidOptionError("edit", why, next);
 }
 
-/** The texts that these edits replace by others. */
+/** The text replacements that these edits make. */
 export function textChanges({ planned }: RunState, edits: StepEdits): readonly TextChange[] {
   return planned.plan.steps.flatMap((step) => {
     const edit = own(edits, step.path);
@@ -51,7 +51,7 @@ export function textChanges({ planned }: RunState, edits: StepEdits): readonly T
   });
 }
 
-/** The edits, and what replaces their texts in all other steps: also in fields that were edited before, which code does not say. */
+/** Extends edits to all other steps that contain the replaced texts, including fields that were edited before. */
 export function everywhere(
   { planned }: RunState,
   edits: StepEdits,
@@ -66,10 +66,10 @@ export function everywhere(
   return { edits: { ...edits, ...Object.fromEntries(earlier) }, texts };
 }
 
-/** As long as an answer of a chat may be. */
+/** Maximum length of a chat's answer. */
 const MOST_CHARACTERS = 1_000_000;
 
-/** A value that may be approved in place of the one shown; throws {@link InvalidOptionError} that says what is wrong with it. */
+/** Validates a value to be approved instead of the shown one. Throws {@link InvalidOptionError}. */
 export function changedValue(state: RunState, decision: Decision, chosen: Chosen | undefined, value: Json): Json {
   const next = `showrunner approve ${state.runId}   (lists what waits, and what it shows)`;
   const refuse = (why: string) => new InvalidOptionError("value", why, next);
@@ -92,13 +92,13 @@ export function changedValue(state: RunState, decision: Decision, chosen: Chosen
   return value;
 }
 
-/** The one value that a decision shows, and the schema that a change of it has to meet; null: only its type. */
+/** The single value that a decision shows, with its schema; a null schema means that only the type must stay. */
 interface ChangeableValue {
   readonly value: Json;
   readonly schema: Json | null;
 }
 
-/** What may be changed as it is approved; a text that says why nothing may. */
+/** The value that may be edited on approval, or a text that says why none may. */
 export function changeableValue(state: RunState, decision: Decision): ChangeableValue | string {
   const shown = changeable(decision, undefined);
   const value = shown === null ? undefined : referencedValue(state, shown);
@@ -109,7 +109,7 @@ function standsForNone({ path }: Decision): string {
   return `${path} stands for no single value that could be changed.`;
 }
 
-/** The schema that the value was made by; null where nothing declares one. */
+/** The declared schema of the value; null if there is none. */
 function schemaOf(state: RunState, { step, at = [], output }: Reference["$ref"]): Json | null {
   const plan = planStep(state, step);
   if (plan.kind === "chat") return plan.schema === null ? { type: "string" } : schemaAt(plan.schema, at).schema;
@@ -123,7 +123,7 @@ function isPlain(value: Json): boolean {
   try {
     return isDeepStrictEqual(plainJson(value), value);
   } catch (error) {
-    // Nested more deeply than can be followed.
+    // Nested too deeply to check.
     if (error instanceof RangeError) return false;
     throw error;
   }

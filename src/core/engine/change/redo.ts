@@ -11,21 +11,21 @@ import { functionsFor, type StepFunctions } from "../effects/functions.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { ResumeOptions } from "../options/options.ts";
 
-/** How {@link Showrunner.resume} makes again what a note is about. */
+/** How {@link Showrunner.resume} redoes what a note is about. */
 export interface Redo {
-  /** What `revise` of the steps returned; absent where it changes nothing, or no step has one. */
+  /** The edits that `revise` of the steps returned; absent if it changed nothing or no step has it. */
   readonly edit?: NonNullable<ResumeOptions["edit"]>;
-  /** Else the steps, which are asked for once more as they were. */
+  /** Steps to rerun unchanged, if there are no edits. */
   readonly rerun?: readonly string[];
-  /** Why. */
+  /** The note. */
   readonly note?: string;
 }
 
 type Fields = { readonly [field: string]: Json | undefined };
 
 /**
- * What a note on a step, or on what an approval shows, changes in the inputs: nothing while any of it is being made.
- * Throws {@link InvalidOptionError}.
+ * Turns a note on a step, or on what an approval shows, into edits or reruns; into nothing while any of it is in
+ * progress. Throws {@link InvalidOptionError}.
  */
 export function redoOf(state: RunState, step: string, note: string, pipeline: Pipeline | undefined): Redo {
   const path = own(state.formerNames, step) ?? step;
@@ -34,7 +34,7 @@ export function redoOf(state: RunState, step: string, note: string, pipeline: Pi
   const known = state.planned.plan.steps.some((planned) => planned.path === path);
   if (!known) throw new InvalidOptionError("redo", `run "${state.runId}" has no step ${path}.`, next);
   const makers = [...new Set(madeFor(state, path))];
-  // A command that is typed again continues with what it began.
+  // The same command typed again continues what it began.
   if (!makers.every((maker) => isStepFinal(state.steps[maker]!.status))) return {};
   if (makers.length === 0)
     throw new InvalidOptionError("redo", `${path} shows nothing that a job or a chat made.`, next);
@@ -46,7 +46,10 @@ export function redoOf(state: RunState, step: string, note: string, pipeline: Pi
   return edits.length === 0 ? { rerun: makers, note } : { edit: Object.fromEntries(edits), note };
 }
 
-/** The paid steps whose results a step passes on, or itself; of a choice, those of the option that was made, else those that failed. */
+/**
+ * The paid steps that produced what a step passes on, possibly the step itself. For a choice: the chosen option's
+ * steps, or those that failed.
+ */
 function madeFor(state: RunState, path: string): readonly string[] {
   const plan = planStep(state, path);
   if ("model" in plan) return [path];
@@ -58,7 +61,7 @@ function madeFor(state: RunState, path: string): readonly string[] {
   return all.flatMap((maker) => (state.steps[maker]!.status === "failed" ? (madeAgainFor(state, maker) ?? []) : []));
 }
 
-/** The fields that `revise` of a step makes another; null: it has none. What stays the same keeps what it refers to. */
+/** The fields that a step's `revise` changes; null if it has no `revise`. Unchanged fields keep their references. */
 function changesOf(state: RunState, step: PlanStep, note: string, functions: StepFunctions): Fields | null {
   const found = functions.find(state, step.path);
   if (!("code" in found) || found.code.kind !== "revise" || !("input" in step)) return null;

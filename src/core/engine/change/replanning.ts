@@ -21,22 +21,20 @@ import { type Code, codeOf } from "../effects/functions.ts";
 import type { Planner } from "../price/planner.ts";
 import { everywhere, textChanges } from "./edits.ts";
 
-/** What the code makes of a run's input now, or why it makes nothing of it. */
+/** A new plan from the run's input and the current code, or the problems that prevent it. */
 export type Replanning =
   | {
       readonly ok: true;
-      /** With the steps of the expansions whose value is still the same. */
+      /** Includes the steps of expansions whose value is unchanged. */
       readonly plan: Plan;
-      /** The input that it was planned from. */
+      /** The input it was planned from. */
       readonly input: Json;
-      /** The expanded references of these expansions, by path. */
+      /** What these expansions returned, by path. */
       readonly expanded: { readonly [step: string]: readonly Reference[] };
       readonly diff: PlanDiff;
-      /** The functions of that code. */
       readonly code: Code;
-      /** What is edited. */
       readonly edited: { readonly edits: StepEdits; readonly texts: readonly TextChange[] };
-      /** Where a text that is edited stands unchanged. */
+      /** Other places that contain an edited text, unchanged. */
       readonly sameText: readonly SameText[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
@@ -45,19 +43,22 @@ type Grown =
   | Omit<Extract<Replanning, { readonly ok: true }>, "code" | "edited" | "sameText">
   | Extract<Replanning, { readonly ok: false }>;
 
-/** Nothing: the run's own input. `changes` are fields in place of its own; `whole` is an input as `run` takes it. */
+/**
+ * What to plan from. Empty: the run's own input. `changes`: fields that replace its own. `whole`: a new input, as for
+ * `run`.
+ */
 export type ReplanInput = ({ readonly changes?: unknown } | { readonly whole: unknown }) & {
-  /** Fields of steps' inputs, over those that were edited before. */
+  /** Fields of steps' inputs, on top of earlier edits. */
   readonly edits?: StepEdits;
-  /** Whether a text that is edited is replaced in every other step too. */
+  /** True to replace an edited text in every other step too. */
   readonly everywhere?: boolean | undefined;
 };
 
 type Functions = Map<string, LocalFunction>;
 
 /**
- * Plans a run's input again with the code as it is now. An expansion whose value is still what it was is planned again
- * with that value, so that its steps are compared like all others; one whose value will be another is not.
+ * Plans a run's input again with the current code. Expansions whose value is unchanged are planned again too, so that
+ * their steps can be compared; those whose value will change are not.
  */
 export async function replanRun(
   state: RunState,
@@ -88,7 +89,7 @@ export async function replanRun(
   const outdated = "whole" in input ? [] : outdatedInput(pipeline, drafted.parsedInput);
   if (outdated.length > 0) return { ok: false, problems: outdated };
   const produced = await make();
-  // What the input's schema asks for newly may be why.
+  // The input may lack something that its schema has come to require.
   if (!produced.ok) return { ok: false, problems: [...draft(pipeline, planned.input).problems, ...produced.problems] };
   const functions: Functions = new Map(drafted.functions);
   const grown = await grow(
@@ -98,12 +99,12 @@ export async function replanRun(
   return grown.ok ? { ...grown, code, edited, sameText: placesOf(grown.plan.steps, changes) } : grown;
 }
 
-/** Whether the run's plan is still what was made first. Where an expansion led to is not among what that was made from. */
+/** True if the run still has its first plan. Steps from expansions do not count as a change. */
 function isAsPlanned({ planned, steps }: RunState): boolean {
   return planned.basis !== undefined && Object.values(steps).every(({ expanded }) => expanded === null);
 }
 
-/** Of a plan and the very same. */
+/** The difference of a plan from itself. */
 export function noDiff(plan: Plan): PlanDiff {
   const none = { changed: [], added: [], removed: [], renamed: [], stale: [] };
   return { unchanged: plan.steps.map(({ path }) => path), ...none };
@@ -122,7 +123,7 @@ interface Planned {
   readonly texts: readonly TextChange[];
 }
 
-/** Two plans that are compared, without what grows only once a value is known. */
+/** Two plans under comparison, with the expansions planned so far. */
 class Growing {
   readonly state: RunState;
   readonly functions: Functions;
@@ -142,7 +143,7 @@ class Growing {
     this.before = { ...state.planned.plan, steps: this.ownedBy(null) };
   }
 
-  /** Steps of the journal's plan that this expansion led to; null: those that no expansion did. */
+  /** Steps of the journal's plan that this expansion created; null for steps outside expansions. */
   ownedBy(expansion: string | null): readonly PlanStep[] {
     const { steps } = this.state.planned.plan;
     const expansions = expansionsIn(steps);
@@ -180,7 +181,7 @@ async function grow(growing: Growing, planner: Planner): Promise<Grown> {
   }
 }
 
-/** An expansion that was planned with a value that still holds, and was not yet planned again here. */
+/** The next expansion whose value still holds and which has not been planned again yet. */
 function nextExpansion(
   { state, before, after, expanded }: Growing,
   { stale, renamed }: PlanDiff,

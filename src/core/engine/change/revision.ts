@@ -33,7 +33,7 @@ import {
 import { editsOf } from "./edits.ts";
 import { noDiff, type Replanning, replanRun } from "./replanning.ts";
 
-/** Expansions whose function failed and no longer does: with the same value it now leads to steps. Spends nothing. */
+/** Failed expansions whose function now succeeds with the same value. Spends nothing. */
 async function fixedExpansions(state: RunState, pipeline: Pipeline, planner: Planner): Promise<readonly string[]> {
   const failed = state.planned.plan.steps.flatMap((step) => {
     const { status, expanded } = state.steps[step.path]!;
@@ -60,28 +60,28 @@ async function fixedExpansions(state: RunState, pipeline: Pipeline, planner: Pla
   return fixed;
 }
 
-/** The changes that a resume requests, priced and allowed; or drift that was not accepted. */
+/** The changes that a resume requests, priced and allowed, or drift that was not accepted. */
 export type Revision =
   | { readonly kind: "drifted"; readonly drift: Drift; readonly agreed: null }
   | {
       readonly kind: "rerun";
-      /** The quote that it was agreed to with; null: none. */
+      /** The quote that the caller agreed to; null if there was none. */
       readonly agreed: AgreedQuote | null;
-      /** The plan that it belongs to; another one needs a new revision. */
+      /** Id of the plan it applies to. Another plan needs a new revision. */
       readonly of: string;
-      /** The same for a plan that has grown meanwhile. */
+      /** Makes the same revision for a plan that has grown meanwhile. */
       renew(state: RunState): Promise<Revision | null>;
       /** Steps whose jobs must finish before {@link Revision.events} may be committed. */
       busy(state: RunState): readonly string[];
-      /** Those of them whose requests are not to be made any more. */
+      /** The subset whose requests should no longer be made. */
       replaces(state: RunState): readonly string[];
-      /** The events that change the run; after them it continues. */
+      /** The events that change the run, which then continues. */
       events(state: RunState): readonly RunEvent[];
     };
 
 type Replanned = Extract<Replanning, { readonly ok: true }>;
 
-/** What the given code makes of the run's input now; null where it is not to be compared. */
+/** Plans the run's input with the given code; null if nothing is to be compared. */
 export async function replanFor(state: RunState, how: ResumeOptions, planner: Planner): Promise<Replanning | null> {
   const { pipeline, compare = true, acceptChanges = false, input, edit } = how;
   for (const option of ["acceptChanges", "input", "edit"] as const) {
@@ -95,8 +95,8 @@ export async function replanFor(state: RunState, how: ResumeOptions, planner: Pl
 }
 
 /**
- * Finds out what `pipeline`, `acceptChanges` and `rerun` change in a run, and what that costs, before anything is
- * written down. Null: nothing. Throws when it is not possible or above the budget.
+ * Works out what `pipeline`, `acceptChanges` and `rerun` change in a run and what it costs, before anything is written.
+ * Null: nothing. Throws if it is impossible or above the budget.
  */
 export async function revise(
   state: RunState,
@@ -158,17 +158,19 @@ export async function revise(
   };
 }
 
-/** Whether it is another plan, or of another input, than the run has. */
+/** True if its plan or input differs from the run's. */
 function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
   return canonicalJson({ plan, input }) !== canonicalJson({ plan: planned.plan, input: planned.input });
 }
 
-/** The run's own plan where the code asks for the same, with how long that waits; null where that has not changed either. */
+/**
+ * The run's own plan with the code's new `within` times, if the requests are the same; null if those are unchanged too.
+ */
 function sameWithWaits(state: RunState, again: Replanning | null): Replanned | null {
   return again?.ok && isSamePlan(state.planned.plan, again.plan, again.diff) ? withWaits(state, again) : null;
 }
 
-/** The run's own plan with how long its steps are waited for in the code; null where that has not changed. It requests nothing else. */
+/** The run's own plan with the code's `within` times; null if they are unchanged. The requests stay the same. */
 function withWaits({ planned: { plan, input } }: RunState, again: Replanned): Replanned | null {
   const now = new Map(again.plan.steps.map((step) => [step.path, "policy" in step ? step.policy.withinMs : undefined]));
   let isChanged = false;
@@ -203,17 +205,16 @@ function replannedOf(
   };
 }
 
-/** As {@link Showrunner.rerunQuote} takes them, with the steps. */
 export type RerunQuoteOptions = RerunOptions & Pick<ResumeOptions, "pipeline" | "compare">;
 
-/** What would be made again, of which plan and input. */
+/** What would run again, with the plan and input it is based on. */
 export interface Quoted<S extends RerunQuote> {
   readonly scope: S;
   readonly plan: Plan;
   readonly input: Json;
 }
 
-/** What of a run's plan is not the code's yet, and what `resume` makes again where it takes that up. */
+/** How a run's plan differs from the code, and what `resume` would run again to accept it. */
 export async function driftQuote(
   state: RunState,
   how: DriftOptions & Pick<ResumeOptions, "pipeline">,
@@ -227,7 +228,6 @@ export async function driftQuote(
   return { scope, plan: withSeeds(plan, seedsByStep(scope.seeds)), input };
 }
 
-/** The steps that `resume` with `rerun` would run again. */
 export async function rerunQuote(
   state: RunState,
   how: RerunQuoteOptions,
@@ -243,7 +243,7 @@ export async function rerunQuote(
   return { scope, plan, input: state.planned.input };
 }
 
-/** What is made again beside what changed: the request for it, and what {@link Asked} says of it. */
+/** Resolves what to rerun besides what changed: the request to record, and its {@link Asked} form. */
 async function askedFor(state: RunState, how: ResumeOptions, planner: Planner) {
   const { request, inProgress } = resolveRerunRequest(state, how);
   const fixed = how.pipeline === undefined ? [] : await fixedExpansions(state, how.pipeline, planner);
@@ -266,7 +266,7 @@ function asksForTheSame({ runId }: RunState, [first, ...others]: RerunSeeds["sam
   return new InvalidOptionError("rerun", why, `showrunner resume ${runId} --edit ${edit}   (or --same-seed)`);
 }
 
-/** Each of the steps must exist and have finished. */
+/** Throws unless each step exists and has finished. */
 function checkRequested(state: RunState, plan: Plan, { steps }: Asked): void {
   const paths = plan.steps.map(({ path }) => path);
   for (const path of steps) {
@@ -297,7 +297,7 @@ function checkGoesOn(
   throw new InvalidOptionError("rerun", why, `showrunner resume ${state.runId} --rerun ${stop.path}`);
 }
 
-/** What a choice came without, or a condition left out, would be priced, and then be left out again. */
+/** Throws for steps that were left out by a choice or condition: they would be priced and left out again. */
 function checkIsNeeded(state: RunState, plan: Plan, { steps }: Asked): void {
   const areLeftOut = steps.every((path) => {
     const { pruned, skippedByCondition } = state.steps[path]!;
@@ -322,7 +322,7 @@ function unresolved(state: RunState, path: string): string {
 }
 
 function checkBudget(state: RunState, { expectedMicros }: RerunScope, given: number | null): void {
-  // One that is shared is kept to by the commit of each hold.
+  // A shared budget is enforced when each hold is committed.
   const budget = state.planned.budgetTag === undefined ? (given ?? state.budgetMicros) : null;
   const most = committedMicros(state) + expectedMicros;
   if (budget !== null && most > budget) throw new OverBudgetError(most, budget);
@@ -330,15 +330,15 @@ function checkBudget(state: RunState, { expectedMicros }: RerunScope, given: num
 
 type RerunOptions = Pick<ResumeOptions, "rerun" | "rerunFailed" | "requestId">;
 
-/** The steps requested beyond the open requests; and the requests that the others continue. */
+/** The steps not covered by open requests, and the open requests that cover the others. */
 interface ResolvedRerun {
   readonly request: RequestedRerun | null;
   readonly inProgress: readonly RerunRequest[];
 }
 
 /**
- * A command that is repeated, because the one before was killed or its answer got lost, continues with the request that is
- * under way. Under an id of the caller's own it does so however long ago that request was finished.
+ * Resolves a rerun against the open requests. A repeated command (after a kill or a lost answer) continues the request
+ * in progress. With a `requestId`, it does so even if that request finished long ago.
  */
 function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun {
   const { requestId } = how;
@@ -346,7 +346,7 @@ function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun 
   const isOpenEnded = how.rerunFailed === true || requested.some(isPattern);
   if (requestId !== undefined) checkRequestId(requestId, isOpenEnded || requested.length > 0);
   const known = state.reruns.find((request) => request.requestId === requestId);
-  // A pattern keeps the steps that it matched when it was requested.
+  // A pattern keeps the steps that it matched when first requested.
   if (known !== undefined && isOpenEnded) return { request: null, inProgress: [known] };
   const open = state.reruns.filter(({ isOpen }) => isOpen);
   const failed = how.rerunFailed === true ? failedSteps(state) : [];
@@ -373,7 +373,7 @@ function isPattern(name: string): boolean {
   return name.includes("*");
 }
 
-/** The step of this name, or the finished steps that match the pattern. */
+/** The step with this name, or the finished steps that match the pattern. */
 function namedBy(state: RunState, name: string): readonly string[] {
   if (!isPattern(name)) return [name];
   const fitting = state.planned.plan.steps.filter(({ path }) => matchesPattern(name, path));
@@ -384,8 +384,8 @@ function namedBy(state: RunState, name: string): readonly string[] {
 }
 
 /**
- * Steps that failed by themselves, in part too, and that no second choice made up for; an expansion fails by its steps, once
- * it has some.
+ * Steps that failed themselves, fully or in part, without a second choice that succeeded. An expansion with steps fails
+ * through them.
  */
 function failedSteps(state: RunState): readonly string[] {
   return state.planned.plan.steps.flatMap(({ path }) => {

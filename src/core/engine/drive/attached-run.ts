@@ -8,35 +8,35 @@ import type { RunHandle, RunResult } from "./run-result.ts";
 import { runHandle } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
-/** A run that was just written down has no lease yet; its process takes one within this time, milliseconds. */
+/** A newly recorded run has no lease yet; its process takes one within this time, in milliseconds. */
 const BEGINS_WITHIN_MS = 5_000;
 
 /**
- * Whether the journal has the run under way although no process drives it: its process was killed, or gave up. Derived
- * from the lease, never stored; `now` in epoch milliseconds.
+ * True if the journal says the run is in progress but no process drives it, because its process was killed or gave up.
+ * Derived from the lease, never stored; `now` in epoch milliseconds.
  */
 export function isInterrupted(row: RunRow, now: number): boolean {
   return (row.status === "running" || row.status === "planned") && !isDriven(row, now);
 }
 
-/** An engine that looks at a run so much later than it was to has no worker. */
+/** An engine this late to look at a run has no worker. */
 const UNWORKED_AFTER_MS = 60_000;
 
-/** Whether a process drives the run, or will at once; or an engine does, which looks at it again when it is due. */
+/** True if a process drives the run or is about to, or an engine does and is due to look at it again. */
 export function isDriven({ status, lease, updatedAt, wakeAt, resumeAt }: RunRow, now: number): boolean {
   if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder, lease.expiresAt - now);
-  // At rest, it is looked at for late work: that may take any time, and nobody has to wait for it. A message makes it due at once.
+  // A finished or paused run is only looked at for late work, which nobody waits for. A message makes it due at once.
   const isAtRest = isRunFinal(status as RunState["status"]) || (status === "paused" && resumeAt === null);
   if (wakeAt !== null) return (!isAtRest || wakeAt <= now) && now <= wakeAt + UNWORKED_AFTER_MS;
   return status === "planned" && now - updatedAt <= BEGINS_WITHIN_MS;
 }
 
-/** The row with its current status: `interrupted` where it says that it is running and no process drives it. */
+/** The row with its current status: `interrupted` if it says running but no process drives it. */
 export function statusNow(row: RunRow, now: number): RunRow {
   return isInterrupted(row, now) ? { ...row, status: "interrupted" } : row;
 }
 
-/** Between two looks at a run that another process drives, milliseconds. */
+/** Interval between looks at a run that another process drives, in milliseconds. */
 const POLL_EVERY_MS = 500;
 
 export interface AttachedParts {
@@ -44,20 +44,23 @@ export interface AttachedParts {
   readonly clock: Clock;
   load(): Promise<RunState>;
   resultOf(state: RunState): RunResult;
-  /** Drives the run here, once the process that did has ended. */
+  /** Drives the run here once the other process has ended. */
   takeOver(): Promise<RunHandle>;
-  /** Whether whoever follows the paused run sets it going again: with limits that it lacks, or to wait once more for what is late. */
+  /**
+   * True if the follower should set the paused run going again: with limits that it lacks, or to wait again for late
+   * work.
+   */
   continues(state: RunState): boolean;
 }
 
-/** A handle of a run that another process drives: it tells what happens, and takes the run over should that one die. */
+/** A handle for a run that another process drives. It reports events and takes over if that process dies. */
 export function attach({ runId, lastSeq }: RunRow, parts: AttachedParts, signal: AbortSignal | undefined): RunHandle {
   const updates = new Updates(parts.store, runId, lastSeq);
   const stop = () => parts.store.send(runId, { type: "stop" }, parts.clock.now());
   return runHandle(runId, updates, { begin: () => follow(runId, lastSeq, parts, updates), stop }, signal);
 }
 
-/** Follows a run that another process drives, and takes it over should that one die. */
+/** Follows a run that another process drives, and takes over if that process dies. */
 export async function follow(
   runId: string,
   lastSeq: number,
@@ -81,12 +84,12 @@ export async function follow(
   }
 }
 
-/** A dead process is replaced within this time by another one that drives its runs, milliseconds. */
+/** Time within which another process replaces a dead driver, in milliseconds. */
 const TAKEN_OVER_WITHIN_MS = 10_000;
 
 /**
- * A handle that only looks, whichever process drives the run: it tells what happens, drives nothing, and ends when the run is at
- * rest, or when nobody drives it any more.
+ * A read-only handle: reports events whichever process drives the run, and ends when the run is at rest or nobody
+ * drives it.
  */
 export function watch(
   { runId, lastSeq }: RunRow,
@@ -117,7 +120,7 @@ export function watch(
   return runHandle(runId, updates, { begin, stop }, undefined);
 }
 
-/** Settles with the run's next event, and at the latest when it is to be looked whether its process lives. */
+/** Resolves at the run's next event, or when it is time to check whether its process is alive. */
 async function movedOrDue(
   store: JournalStore,
   clock: Clock,
@@ -132,7 +135,7 @@ async function movedOrDue(
   over.abort();
 }
 
-/** Null where another one that followed it was faster. */
+/** Null if another follower took over first. */
 async function driveOn(handle: RunHandle, updates: Updates): Promise<RunResult | null> {
   for await (const update of handle.events()) {
     if ("event" in update) updates.push([update]);

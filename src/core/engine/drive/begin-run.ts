@@ -18,23 +18,25 @@ import type { RunResult } from "./run-result.ts";
 import type { Updates } from "./updates.ts";
 
 export interface Start extends ResumeOptions {
-  /** Prices of a run that begins. */
+  /** Prices of a new run. */
   readonly quoted?: readonly RunEvent[] | undefined;
-  /** The functions of the pipeline that a starting run was just planned from. */
+  /** Functions of the pipeline that a new run was just planned from. */
   readonly code?: Code | undefined;
-  /** What is to be changed in a run that is resumed. */
+  /** Changes to a resumed run. */
   readonly revision?: Revision | null | undefined;
   /** Stops in the inbox that were sent before the run was resumed. */
   readonly outdatedStops?: readonly number[] | undefined;
-  /** Id of the last stop that was known then; one that came later holds, whatever is changed first. */
+  /** Id of the last stop known then. A later stop holds, whatever is changed first. */
   readonly lastStop?: number | undefined;
-  /** Moves the run to a new key or address of its account, which was checked. */
+  /** Moves the run to a verified new key or address of its account. */
   readonly move?: AccountMove | undefined;
-  /** A paused run stays paused: what its inbox says is taken in all the same. */
+  /** Keeps a paused run paused, but still processes its inbox. */
   readonly staysPaused?: boolean | undefined;
-  /** A run that has ended without a job that is not there yet stays so: only who resumes it waits for that again. */
+  /** Keeps a run finished that ended without a late job. Only an explicit resume waits for that job again. */
   readonly leavesGivenUp?: boolean | undefined;
-  /** Follows the run if another process took its lease first: a worker finds a run as soon as it is recorded. */
+  /**
+   * Follows the run if another process took its lease first, since a worker can find a run as soon as it is recorded.
+   */
   readonly followOther?: ((updates: Updates, stop: AbortSignal) => Promise<RunResult>) | undefined;
 }
 
@@ -42,13 +44,13 @@ export type RerunRevision = Extract<Revision, { readonly kind: "rerun" }>;
 
 interface Beginning {
   readonly events: readonly RunEvent[];
-  /** The revision to apply once the service has finished the jobs that it waits for. */
+  /** The revision to apply once the jobs it waits for have finished. */
   readonly pending: RerunRevision | null;
-  /** True when nothing at all is to be done. */
+  /** True if there is nothing to do. */
   readonly isIdle: boolean;
 }
 
-/** First prices, a paused run set going again, or what whoever resumes it changes. */
+/** The first events of a drive: initial prices, ending a pause, and the changes that a resume requests. */
 export async function beginRun(state: RunState, how: Start): Promise<Beginning> {
   const revision = await current(state, how.revision ?? null);
   if (revision?.kind === "drifted") {
@@ -75,7 +77,7 @@ export async function beginRun(state: RunState, how: Start): Promise<Beginning> 
   };
 }
 
-/** The revision for the plan as it is now that the run is ours. */
+/** The revision, renewed if the plan changed before we took the lease. */
 async function current(state: RunState, revision: Revision | null): Promise<Revision | null> {
   const isOutdated = revision?.kind === "rerun" && revision.of !== planId(state);
   return isOutdated ? revision.renew(state) : revision;
@@ -92,13 +94,13 @@ function pauseForDrift(state: RunState, message: string, replaced: readonly stri
   return isSaid ? [] : [...start, { ...paused, ...(replaced.length > 0 && { replaced }) }];
 }
 
-/** What a run that begins knows of its prices: those that its steps need not ask for again. */
+/** The known prices of a new run, so that its steps need no new quotes. */
 export function firstPrices(plan: Plan, prices: Quote["prices"]): readonly RunEvent[] {
   const quoted = prices.filter(({ step }) => traitsOf(stepNamed(plan, step)!).pricing.by === "quote");
   return quoted.flatMap((price) => quotedEvents(price, 1));
 }
 
-/** What whoever resumes the run allows it to cost: `more` is what they agreed to with a quote of what is made again. */
+/** Budget changes by whoever resumes. `more`: the price of the reruns they agreed to. */
 function budgetEvents(
   state: RunState,
   { budget, agree, maxUnquoted }: ResumeOptions,
@@ -111,7 +113,7 @@ function budgetEvents(
   const limitMicros = ownLimitMicros(state);
   const given = usdOption("budget", budget);
   const most = usdOption("agree", agree) ?? (isOwn ? given : null);
-  // Beside what the run may cost already.
+  // On top of what the run may cost already.
   const raised =
     most ?? (agreed === null || more === null || limitMicros === null ? null : limitMicros + more.maximumMicros);
   const budgetMicros = (isOwn ? (given ?? raised) : given) ?? state.budgetMicros;

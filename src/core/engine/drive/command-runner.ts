@@ -12,42 +12,42 @@ import type { Surroundings } from "./decide-until-stable.ts";
 import { DELEGATED_AGAIN_MS, DriveMemory } from "./drive-memory.ts";
 import type { DriveDependencies, DriveOptions, SliceOptions } from "./drive-tools.ts";
 
-/** How rarely is asked for what a run that has ended can no longer be notified of, milliseconds. */
+/** Interval at which late work of an ended run is polled if no webhook can report it, in milliseconds. */
 const RARELY_MS = 15 * MINUTE_MS;
 
-/** What comes of commands, for whoever drives the run. */
+/** Receives the results of commands. */
 interface Listener {
-  /** Events for the journal; nothing more than a sign of life where there are none. */
+  /** Takes events for the journal; an empty list is only a sign of life. */
   answer(events: readonly RunEvent[]): void;
-  /** Something is wrong outside the run. */
+  /** Reports a failure outside the run. */
   fail(error: unknown): void;
-  /** What the step waits for may have changed, whatever came of its command. */
+  /** Marks a step for a new decision, whatever its command returned. */
   touch(step: string): void;
-  /** Of a step's requests. */
+  /** Priority of a step's requests. */
   priority(step: string): number;
 }
 
-/** Performs the commands of one drive, and knows which are under way and when others may be tried again. */
+/** Performs the commands of one drive; tracks which are in progress and when the others may be retried. */
 export class CommandRunner {
   readonly #deps: DriveDependencies;
   readonly #state: RunState;
   readonly #options: DriveOptions;
   readonly #on: Listener;
-  /** Ids of commands under way, here or in other jobs of an engine. */
+  /** Ids of commands in progress, here or in other jobs of an engine. */
   readonly active = new Set<string>();
   /** Ids of commands that a stop interrupted. */
   readonly interrupted = new Set<string>();
   readonly memory: DriveMemory;
-  /** Commands that were performed elsewhere before it was known here that they are. */
+  /** Commands performed by others before we learned that they had taken them. */
   readonly #performed = new Set<string>();
-  /** Commands that are being handed to the engine. */
+  /** Number of commands being handed to the engine. */
   #handing = 0;
   readonly service: ServiceWatch;
-  /** Effects that continue once what they emitted is in the journal. */
+  /** Effects waiting until what they emitted is in the journal. */
   readonly #waiting: (() => void)[] = [];
-  /** Aborts what may be broken off at any moment: everything but submits. */
+  /** Aborts commands that may be interrupted at any moment: all but submits. */
   readonly #interrupt = new AbortController();
-  /** The same of what asks for jobs, one by one. */
+  /** The same for commands that poll for jobs, individually. */
   readonly #asking = new Map<string, AbortController>();
 
   constructor(deps: DriveDependencies, state: RunState, options: DriveOptions, on: Listener) {
@@ -61,12 +61,12 @@ export class CommandRunner {
     for (const id of this.memory.delegated.keys()) this.active.add(id);
   }
 
-  /** How many commands are performed here, and not by other jobs of an engine. */
+  /** Number of commands performed here rather than by other jobs of an engine. */
   get working(): number {
     return this.active.size - this.memory.delegated.size;
   }
 
-  /** What the next decision has to know of them. */
+  /** What the next decision needs to know about commands. */
   get known(): Pick<Surroundings, "active" | "interrupted" | "notBefore" | "unsent"> {
     const { active, interrupted, memory } = this;
     return { active, interrupted, notBefore: memory.notBefore, unsent: memory.unsent };
@@ -76,7 +76,7 @@ export class CommandRunner {
     return [...this.active].some((id) => id.startsWith("submit:") || id.startsWith("chat:"));
   }
 
-  /** Whoever waited before this turn of the drive continues after it. */
+  /** Awaits a turn of the drive, then continues the effects that waited before it. */
   async awaiting<T>(turn: Promise<T>): Promise<T> {
     const waiting = this.#waiting.splice(0);
     try {
@@ -86,7 +86,7 @@ export class CommandRunner {
     }
   }
 
-  /** The drive ends: what is still emitted is written down together. */
+  /** Releases waiting effects at the end of the drive; what they still emit is written together. */
   waitNoLonger(): void {
     for (const goOn of this.#waiting.splice(0)) goOn();
   }
@@ -95,18 +95,18 @@ export class CommandRunner {
     this.#interrupt.abort(new Error(why));
   }
 
-  /** Breaks off what only asks for work. */
+  /** Interrupts commands that only poll for work. */
   breakOff(ids: readonly string[]): void {
     for (const id of ids) this.#asking.get(id)?.abort(new Error("Its job is waited for no longer."));
   }
 
-  /** When other jobs of an engine are asked again for what they were given; null where they have nothing. */
+  /** When delegated commands are handed out again; null if there are none. */
   get delegatedAgainAt(): number | null {
     const [first] = this.memory.delegated.values();
     return first === undefined ? null : first + DELEGATED_AGAIN_MS;
   }
 
-  /** For the next slice; of a run that is idle, for its next drive. */
+  /** The memory for the next slice, or for the next drive if the run is idle. */
   memo(isIdle: boolean): Json {
     return this.memory.left(isIdle ? null : [this.service.memo(), this.#deps.spending.memo()]);
   }
@@ -131,14 +131,14 @@ export class CommandRunner {
     void this.#perform(command, context);
   }
 
-  /** Milliseconds to wait before the next try. */
+  /** Records a failed call; returns the milliseconds to wait before the next. */
   recordOutage(id: string, serviceFailure: ServiceFailure): number {
     const { delayMs, events } = this.service.failed(watchId(id), serviceFailure);
     this.#on.answer(events);
     return delayMs;
   }
 
-  /** What a message says of commands, beside the events that follow from it. */
+  /** Applies a message's effect on commands, in addition to its events. */
   onMessage(message: InboxMessage): void {
     if (message.type === "hint") this.#hint(message);
     else if (message.type === "adopt")
@@ -149,14 +149,14 @@ export class CommandRunner {
     this.#on.touch(message.step);
   }
 
-  /** Of a run that is driven in slices, the poll is due; else a follow that waits for webhooks reads the job. */
+  /** For a run driven in slices, makes the poll due; otherwise passes the hint to the job's follow. */
   #hint(hint: Extract<InboxMessage, { readonly type: "hint" }>): void {
     this.memory.hint(hint);
     const jobId = this.#state.steps[hint.step]?.attempts[hint.attempt - 1]?.jobId ?? null;
     if (jobId !== null && this.#options.slice === undefined) this.#deps.client.notify(jobId);
   }
 
-  /** A person's decision on a step whose job is being looked up waits for that answer. */
+  /** True for a person's decision on a step whose job is being looked up: it waits for that lookup. */
   waitsForAnswer(message: InboxMessage): boolean {
     if (message.type !== "adopt") return false;
     const n = this.#attemptsOf(message.step);
@@ -189,7 +189,10 @@ export class CommandRunner {
     else this.#on.fail(isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error);
   }
 
-  /** True once another job of the engine has it: it stays under way until that answers, which may have happened meanwhile. */
+  /**
+   * Hands a command to another job of the engine. True if it is still in progress there; it may have been performed
+   * meanwhile.
+   */
   async #hand(command: Command, { delegate }: SliceOptions): Promise<boolean> {
     const id = commandId(command);
     try {
@@ -210,7 +213,7 @@ export class CommandRunner {
     if (result.end === "notSent") unsent.add(id);
     else unsent.delete(id);
     if (isRunFinal(this.#state.status) && result.events.some(({ type }) => type === "run.paused")) {
-      // Its end stands: what it has ended without is asked for again, ever more rarely.
+      // The run's end stands. Late work is polled at growing intervals.
       return wait(service.refused(`paused:${id}`) ?? RARELY_MS);
     }
     this.#on.answer(result.events);
@@ -242,7 +245,7 @@ export class CommandRunner {
   #progress(progress: Progress, isContact: boolean): void {
     if (isContact) this.service.noteContact();
     this.#options.onProgress(progress);
-    // A lost progress figure is no loss.
+    // Losing a progress figure does no harm.
     this.#deps.store.setProgress(this.#state.runId, progress).catch(() => {});
   }
 }

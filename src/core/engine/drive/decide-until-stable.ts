@@ -15,39 +15,42 @@ export interface Decided {
   readonly events: readonly RunEvent[];
   readonly commands: readonly Command[];
   readonly wakeAt: number | null;
-  /** When to ask for late work again, of a run that is idle otherwise. */
+  /** When to poll for late work again if the run is otherwise idle. */
   readonly lateAt: number | null;
 }
 
-/** A headroom as of an amount that this run had spent and reserved: what its bills release since then adds to it. */
+/**
+ * A headroom measured when this run had committed a certain amount. Bills since then that release part of that add to
+ * it.
+ */
 export interface KnownHeadroom {
   readonly headroom: Headroom;
   readonly ownMicros: number;
 }
 
 export interface Surroundings {
-  /** Answers of effects, not yet in the journal. */
+  /** Answers of effects that are not yet in the journal. */
   readonly answers: readonly RunEvent[];
   readonly inbox: readonly InboxEntry[];
   readonly headrooms: readonly KnownHeadroom[];
   readonly active: ReadonlySet<string>;
   readonly notBefore: ReadonlyMap<string, number>;
   readonly unsent: ReadonlySet<string>;
-  /** Commands that a stop broke off: the next drive performs them. */
+  /** Commands that a stop interrupted; the next drive performs them. */
   readonly interrupted: ReadonlySet<string>;
   readonly now: number;
-  /** Of the plan as it is then: a decision may change it. */
+  /** Steps of the current plan by urgency. A decision may change the plan. */
   order(): readonly PlanStep[];
   readonly expected: (step: PlanStep) => Expected;
   readonly asksForLate: boolean;
   readonly clockOffsetMs: number;
   readonly idempotencyWindowMs: number;
-  /** This process was asked to stop the run. */
+  /** True if this process was asked to stop the run. */
   readonly isStopped: boolean;
   stopIfRequested(): boolean;
 }
 
-/** One decision after the other until nothing more follows without the world's help; nothing is done yet. */
+/** Decides repeatedly until nothing more follows without outside input. Pure: performs nothing. */
 export function decideUntilStable(state: RunState, scheduler: Scheduler, around: Surroundings): Decided {
   const { now, notBefore, unsent, expected, asksForLate, clockOffsetMs, idempotencyWindowMs } = around;
   const events: RunEvent[] = [];
@@ -60,7 +63,7 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
     }
   };
   for (const answer of withReopening(state, around.answers)) {
-    // An immediate pause stands, a stop above all, whatever other commands ran into; so does the end of the run.
+    // An immediate pause, such as a stop, wins over failures of other commands; so does the end of the run.
     const isOutdone = answer.type === "run.paused" && (restsAtOnce(state) || isRunFinal(state.status));
     if (isOutdone) continue;
     if (isTooLate(state, answer)) continue;
@@ -95,7 +98,7 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
       const isPerformed = (command: Command) =>
         !stopping || (command.type === "place" && !around.interrupted.has(commandId(command)));
       const all = [...commands.values()];
-      // Still due: else the next decision would take the run for one that lacks nothing.
+      // Keep these due, or the next decision would think the run complete.
       for (const command of all) if (!isPerformed(command) && "step" in command) scheduler.ended(command.step);
       const { wakeAt, lateAt = null } = decision;
       return { events, commands: all.filter(isPerformed), wakeAt, lateAt };
@@ -104,15 +107,15 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
 }
 
 /**
- * What costs nothing and begins or ends a step, which has ended while it was asked for: a price that is refused once what the step
- * needs has expired, an upload that nothing needs any more.
+ * True for an answer about a step that ended while it was awaited, if the answer is free and starts or ends the step: a
+ * price refused because an input expired, or an upload no longer needed.
  */
 function isTooLate(state: RunState, answer: RunEvent): boolean {
   const isOfEnd = answer.type === "step.started" || answer.type === "step.finished" || answer.type === "step.reused";
   return isOfEnd && isStepFinal(state.steps[answer.step]!.status);
 }
 
-/** What was answered, with the run reopened for the end of a job that it has ended without. */
+/** The answers, with the run reopened for the end of a job that it had given up. */
 export function withReopening(state: RunState, answers: readonly RunEvent[]): readonly RunEvent[] {
   const at = answers.findIndex((answer) => hasCome(state, answer));
   return at === -1 ? answers : answers.toSpliced(at, 0, { type: "run.reopened", byItself: true });
@@ -123,14 +126,14 @@ function hasCome(state: RunState, answer: RunEvent): boolean {
   return isEnd && isRunFinal(state.status) && state.steps[answer.step]!.isGivenUp === true;
 }
 
-/** Pauses after which nothing is requested from the service any more; it continues the jobs that it has accepted. */
+/** Pauses after which nothing more is requested. The service continues the jobs that it accepted. */
 const atOnce: ReadonlySet<PauseReason> = new Set(["stopped", "unreachable", "misdirected", "credentials"]);
 
 export function restsAtOnce({ status, pause }: RunState): boolean {
   return status === "paused" && pause !== null && atOnce.has(pause.reason);
 }
 
-/** A stop takes effect as a pause; jobs that the service has accepted continue there. */
+/** Turns a stop into a pause. Jobs that the service accepted continue there. */
 function stopEvents(state: RunState): readonly RunEvent[] {
   if (isRunFinal(state.status) || state.pause?.reason === "stopped") return [];
   const start: readonly RunEvent[] = state.status === "planned" ? [{ type: "run.started" }] : [];

@@ -6,23 +6,23 @@ import { HINTED } from "../effects/follow.ts";
 import type { SpendingMemo } from "../money/spending.ts";
 import type { WatchMemo } from "../service/service-answers.ts";
 
-/** Another job of an engine that was given work so long ago is asked for it again, milliseconds. */
+/** A delegated command is handed out again after this time, in milliseconds. */
 export const DELEGATED_AGAIN_MS = 15 * 60_000;
 
 /**
- * What a drive knows beside the journal's events. A run that is driven in slices hands it from one slice to the next with
- * its park; a crash loses it, and then everything is asked for again.
+ * What a drive knows beyond the journal. A run driven in slices hands it to the next slice when parking; a crash loses
+ * it, and everything is then polled again.
  */
 export class DriveMemory {
-  /** When a command may be tried again, epoch milliseconds; Infinity: not in this drive. */
+  /** When a command may be retried, in epoch milliseconds; Infinity means not in this drive. */
   readonly notBefore: Map<string, number>;
-  /** Submits whose every send in this drive never left this machine. */
+  /** Submits of which no send in this drive left this machine. */
   readonly unsent: Set<string>;
-  /** The next poll of each job that is followed in slices, by the id of its command. */
+  /** The next poll of each followed job, by command id. */
   readonly polls: Map<string, PlannedPoll>;
-  /** Since when other jobs of the engine perform commands, by their ids. */
+  /** When commands were delegated to other jobs of the engine, by command id. */
   readonly delegated: Map<string, number>;
-  /** The process that performs all of that, where it dies with it; null where an engine sees to it. */
+  /** The process that performs the delegated commands, if they die with it; null if an engine guarantees them. */
   worker: LeaseHolder | null;
   service: WatchMemo | null;
   spending: SpendingMemo | null;
@@ -40,32 +40,29 @@ export class DriveMemory {
     this.spending = memo.spending ?? null;
   }
 
-  /**
-   * Of what {@link DriveMemory.toJson} wrote; a new one where nothing is left of it. `isResumed`: what was put off, or left
-   * for another drive, is tried now.
-   */
+  /** Restores what {@link DriveMemory.toJson} wrote. `isResumed`: retries deferred commands now. */
   static of(memo: Json, { isResumed }: { readonly isResumed: boolean }): DriveMemory {
-    // Written by this class; the journal hands out nothing else.
+    // Only this class writes it, so the cast is safe.
     const stored = (memo ?? {}) as unknown as Partial<StoredMemo>;
     if (!isResumed) return new DriveMemory(stored);
     return new DriveMemory({ ...stored, notBefore: [], unsent: [], service: null, spending: null });
   }
 
-  /** Forgets what was handed out too long ago; whether anything was. */
+  /** Drops commands delegated too long ago; returns whether there were any. */
   forgetDelegated(now: number): boolean {
     const late = [...this.delegated].filter(([, since]) => since + DELEGATED_AGAIN_MS <= now);
     for (const [id] of late) this.delegated.delete(id);
     return late.length > 0;
   }
 
-  /** A person said which job it is: that one was not asked for in vain. */
+  /** Makes a job that a person named due for polling. */
   adopt({ step, attempt }: { readonly step: string; readonly attempt: number }): void {
     const id = `follow:${step}#${attempt}`;
     this.notBefore.delete(id);
     this.polls.delete(id);
   }
 
-  /** A webhook came: the job's poll is due. */
+  /** Makes the job's poll due after a webhook. */
   hint({ step, attempt }: { readonly step: string; readonly attempt: number }): void {
     const id = `follow:${step}#${attempt}`;
     this.notBefore.delete(id);
@@ -73,7 +70,7 @@ export class DriveMemory {
     this.polls.set(id, { expectedAt: null, ...planned, dueAt: HINTED, read: "job" });
   }
 
-  /** For the next slice; for the next drive, where the run is idle, only what continues elsewhere. */
+  /** The memory for the next slice; if the run is idle, only what continues elsewhere. */
   left(seen: readonly [WatchMemo, SpendingMemo] | null): Json {
     if (seen === null) return new DriveMemory({ delegated: [...this.delegated], worker: this.worker }).toJson();
     [this.service, this.spending] = seen;

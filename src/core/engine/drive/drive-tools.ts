@@ -13,29 +13,28 @@ import type { SpendingWatch } from "../money/spending.ts";
 import type { ExpectedDurations } from "../price/expected-durations.ts";
 import type { DriveMemory } from "./drive-memory.ts";
 
-/** Which steps go first: those with the longest chain ahead of them. */
+/** Orders steps by urgency: longest remaining chain first. */
 export interface Schedule {
   readonly plan: Plan;
-  /** Every step of the plan, the most urgent first. */
+  /** All steps of the plan, most urgent first. */
   readonly order: readonly PlanStep[];
-  /** Priority of a step's requests. */
   readonly priority: (step: string) => number;
 }
 
 /**
- * What a drive works out by a look at all steps of the run. The next slice continues with it, where no other process had the
- * run meanwhile, so that a wake costs what changed.
+ * What a drive computes from all steps of the run. The next slice reuses it if no other process drove the run in
+ * between, so that a wake-up costs only what changed.
  */
 export interface DriveTools {
   readonly scheduler: Scheduler;
-  /** Asked on every turn: the same object until the plan is another one. */
+  /** Called on every turn; returns the same object until the plan changes. */
   readonly schedule: (plan: Plan) => Schedule;
-  /** How long the request of a step is expected to take. */
+  /** Expected duration of a step's request. */
   readonly expected: (step: PlanStep) => Expected;
   readonly results: ResultRecorder;
-  /** Of the state when it was last written whole, or since somebody had to know; null: it was not counted. */
+  /** Weight of the state at its last snapshot or last count; null if not counted. */
   weight: number | null;
-  /** Of the last event that they know of. */
+  /** Sequence number of the last event they include. */
   seq: number;
 }
 
@@ -66,25 +65,24 @@ export interface DriveDependencies
   extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "recorded" | "progress" | "reportOutage"> {
   readonly store: JournalStore;
   readonly clock: Clock;
-  /** What runs may spend together, beside each run's own budget. */
+  /** What several runs may spend together, in addition to each run's budget. */
   readonly spending: SpendingWatch;
-  /** How long the run waits for an unavailable service before it pauses, milliseconds; Infinity: without limit. */
+  /** How long the run waits for an unavailable service before it pauses, in milliseconds; Infinity for ever. */
   readonly giveUpAfterMs: number;
-  /** Reading the inbox that other processes write to, milliseconds. */
+  /** Interval between reads of the inbox, in milliseconds. */
   readonly inboxEveryMs: number;
 }
 
-/** How a slice of a run is driven: where only waiting is left, the run is parked. */
+/** How to drive a slice of a run, which is parked when it can only wait. */
 export interface SliceOptions {
-  /** What the slice before this one left. */
   readonly memory: DriveMemory;
-  /** A webhook tells of the end of jobs; polls only stand behind it. */
+  /** True if webhooks report the end of jobs, so that polls are only a fallback. */
   readonly webhooks: boolean;
-  /** Aborted once it has lasted long enough: nothing more begins, so that other runs get their turn. */
+  /** Aborted when the slice has run long enough; nothing new starts, so that other runs get their turn. */
   readonly end: AbortSignal;
-  /** Whether another job of the engine performs the command; it answers with a message `performed` in the inbox. */
+  /** True if another job of the engine performs the command. It answers with a `performed` message in the inbox. */
   readonly isDelegated: (command: Command) => boolean;
-  /** Settles once the engine has it, behind `place` others of the run. An engine that has it already changes nothing. */
+  /** Hands a command to the engine, behind `place` others of the run. No effect if the engine has it already. */
   readonly delegate: (command: Command, place: number) => Promise<void>;
 }
 
@@ -92,11 +90,11 @@ export interface DriveOptions {
   /** Absent: the run is driven until it finishes, pauses or is stopped. */
   readonly slice?: SliceOptions;
   readonly tools: DriveTools;
-  /** How long a frozen holder keeps the run. */
+  /** How long a frozen process keeps the lease. */
   readonly leaseMs: number;
-  /** False where the inbox was just seen to be empty. */
+  /** False if the inbox was just seen to be empty. */
   readonly hasMail: boolean;
-  /** Aborted to stop gracefully: no new submits, those under way are settled, then the run is parked. */
+  /** Abort to stop gracefully: no new submits, submits in progress are settled, then the run is parked. */
   readonly stop: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
 }

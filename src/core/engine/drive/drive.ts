@@ -23,9 +23,10 @@ import { InboxReader, keepRun } from "./keep-run.ts";
 import { RunTakenOverError, type RunWriter } from "./run-writer.ts";
 
 /**
- * Drives one leased run until it finishes, pauses, or is stopped: decide, commit the decision, perform it, and feed the
- * answers back. Everything that was decided from events waits for their commit; answers that arrive together share one.
- * A slice ends where only waiting is left, too. Resolves with when that is over, epoch milliseconds; null: the run is idle.
+ * Drives a leased run until it finishes, pauses or is stopped: decides, commits the decision, performs it, and feeds
+ * the answers back. Nothing is performed before its events are committed; answers that arrive together share a commit.
+ * A slice also ends when the run can only wait. Resolves with the end of that wait in epoch milliseconds; null if the
+ * run is idle.
  */
 export function drive(
   deps: DriveDependencies,
@@ -36,9 +37,9 @@ export function drive(
   return new Driver(deps, state, writer, options).run();
 }
 
-/** Milliseconds between two looks where nothing is under way and nothing is due. */
+/** Interval between looks if nothing is in progress or due, in milliseconds. */
 const IDLE_MS = 1000;
-/** The same of a run that is parked meanwhile. */
+/** The same interval for a parked run. */
 const PARKED_IDLE_MS = 10_000;
 
 interface Parked {
@@ -54,10 +55,10 @@ class Driver {
   readonly #inbox: InboxReader;
   readonly #rest: Rest;
   readonly #commands: CommandRunner;
-  /** Answers of effects, not yet in the journal. */
+  /** Answers of effects that are not yet in the journal. */
   #answers: RunEvent[] = [];
   #failure: unknown = null;
-  /** The state holds what the journal does not. */
+  /** True if the state contains what the journal lacks. */
   #needsReload = false;
 
   constructor(deps: DriveDependencies, state: RunState, writer: RunWriter, options: DriveOptions) {
@@ -116,7 +117,7 @@ class Driver {
     }
   }
 
-  /** What the first decision needs, in a turn of its own where it takes long. */
+  /** Prepares the first decision, in a turn of its own because it may take long. */
   async #prepare(): Promise<null> {
     this.#scheduler.prepare();
     await new LongWork().pause(this.#state.planned.plan.steps.length);
@@ -135,12 +136,12 @@ class Driver {
     const rest = this.#restUntil(wakeAt, lateAt);
     if (rest !== null) return this.#park(rest.wakeAt);
     this.#leaveLate();
-    // With nothing under way only the inbox or a stop can help: looked at now and then, whatever led here.
+    // With nothing in progress, only the inbox or a stop can help, so look from time to time.
     await this.#rest.until(isIdle ? (wakeAt ?? this.#deps.now() + IDLE_MS) : wakeAt);
     return null;
   }
 
-  /** Where only waiting is left for this drive: until when; null where something is under way, or due. */
+  /** How long this drive would only wait; null if something is in progress or due. */
   #restUntil(wakeAt: number | null, lateAt: number | null): Parked | null {
     if (this.#isFinished()) return { wakeAt: restsAtOnce(this.#state) ? null : lateAt };
     if (this.#options.slice === undefined || this.#commands.working > 0 || this.#failure !== null) return null;
@@ -148,7 +149,7 @@ class Driver {
     return at > this.#deps.now() ? { wakeAt: at } : null;
   }
 
-  /** Nobody stays for what is waited for no longer: who drives the run next asks for it again. */
+  /** Interrupts polling for work that the run no longer waits for; the next drive polls again. */
   #leaveLate(): void {
     const { slice } = this.#options;
     const isIdle = isRunFinal(this.#state.status) || this.#state.status === "paused";
@@ -156,7 +157,7 @@ class Driver {
       this.#commands.breakOff(this.#scheduler.lateCommands());
   }
 
-  /** The slice has lasted long enough: what is under way is seen through, and the next one decides what follows. */
+  /** Ends a slice that has run long enough: lets what is in progress finish. */
   async #cutOff(): Promise<Parked | null> {
     await this.#untilIdle();
     if (this.#failure !== null) return null;
@@ -165,14 +166,14 @@ class Driver {
     return this.#park(isOver ? null : this.#deps.now());
   }
 
-  /** Null, and nothing has changed, when a message came meanwhile. */
+  /** Parks the run. Null, with nothing changed, if a message arrived meanwhile. */
   async #park(
     at: number | null,
     events: readonly RunEvent[] = [],
     inbox: readonly InboxEntry[] = [],
   ): Promise<Parked | null> {
     const { status, pause } = this.#state;
-    // A cap of a day is free again with the next one.
+    // A daily cap is free again the next day.
     const dueAt = at ?? (status === "paused" ? pause?.resumeAt : null) ?? null;
     const wakeAt = dueAt === null ? null : Math.ceil(dueAt);
     const wake = this.#options.slice && { at: wakeAt, memo: this.#commands.memo(at === null) };
@@ -190,8 +191,8 @@ class Driver {
   }
 
   /**
-   * A decision that exceeds the headroom is discarded, and decided again. After one that leaves only waiting, the run is parked
-   * with its events.
+   * Decides and commits. A decision that exceeds the headroom is discarded and made again. If the decision only leaves
+   * waiting, its commit also parks the run.
    */
   async #advance(): Promise<Decided & { readonly parked: Parked | null }> {
     this.#rest.turn();
@@ -201,7 +202,8 @@ class Driver {
     const answers: RunEvent[] = [];
     try {
       for (let headrooms = await this.#headrooms(inbox); ; ) {
-        // Also answers that arrived while a commit was refused: their commands are no longer active and must not start again.
+        // Include answers that arrived while a commit was refused: their commands are no longer active and must not
+        // start again.
         answers.push(...this.#answers.splice(0));
         const decided = this.#decide(answers, inbox, headrooms);
         if (decided.events.length === 0 && inbox.length === 0) return { ...decided, parked: null };
@@ -218,13 +220,15 @@ class Driver {
         headrooms = [...headrooms.filter((known) => !isSameLimit(known.headroom, headroom)), { headroom, ownMicros }];
       }
     } catch (error) {
-      // Not in the journal: stays queued for another try.
+      // Not committed, so queued again.
       this.#answers.unshift(...answers);
       throw error;
     }
   }
 
-  /** Null, and nothing is written, where something follows from the decision, or money has to be looked at. */
+  /**
+   * Commits a decision and parks. Null, with nothing written, if something follows from it or money must be checked.
+   */
   async #parkWith({ commands, events, wakeAt, lateAt }: Decided, inbox: readonly InboxEntry[]): Promise<Parked | null> {
     if (commands.length > 0 || this.#answers.length > 0 || ledgerChanges(events).some(({ type }) => type === "hold"))
       return null;
@@ -232,9 +236,9 @@ class Driver {
     return rest === null ? null : this.#park(rest.wakeAt, events, inbox);
   }
 
-  /** What is known to be short before anything is tried: to be refused costs reading the whole journal again. */
+  /** Checks the budgets up front, because a refused commit means reading the whole journal again. */
   async #headrooms(inbox: readonly InboxEntry[]): Promise<readonly KnownHeadroom[]> {
-    // A bill says nothing new of the wallet: what was charged is off it already.
+    // A bill alone says nothing new about the wallet: the charge is already deducted.
     const moves = inbox.length > 0 || ledgerChanges(this.#answers).some(({ type }) => type !== "settle");
     const headrooms = await this.#deps.spending.headrooms(moves);
     return headrooms.map((headroom) => ({ headroom, ownMicros: committedMicros(this.#state) }));
@@ -266,13 +270,13 @@ class Driver {
     this.#needsReload = false;
   }
 
-  /** Records a balance read's outcome. Needed because that read happens inside a commit, not as a command. */
+  /** Records the outcome of a balance read, which happens inside a commit rather than as a command. */
   #recordWalletFailure(): void {
     const judged = this.#deps.spending.takeAnswer();
     if (judged === undefined) return;
     if (judged === null) {
       const back = this.#commands.service.answered(WALLET);
-      // Nothing new: a run that waits for the wallet is not woken by its own read of it.
+      // Nothing new: a run that waits for funds must not wake itself by its own balance read.
       return back.length === 0 ? undefined : this.#answer(back);
     }
     const result = retryOrPause(judged, this.#deps);
@@ -291,12 +295,12 @@ class Driver {
     return stopping;
   }
 
-  /** Nothing in flight and nothing left to do before the run is resumed. */
+  /** True if nothing is in progress and nothing remains to be done until a resume. */
   #isFinished(): boolean {
     return this.#commands.working === 0 && (isRunFinal(this.#state.status) || this.#state.status === "paused");
   }
 
-  /** Something is wrong outside the run: let submits under way finish, write down what they answered, and go. */
+  /** Handles a failure outside the run: lets submits in progress finish, records their answers, and rejects. */
   async #fail(failure: unknown): Promise<never> {
     this.#commands.interrupt("The run stopped.");
     await this.#untilIdle();
@@ -308,7 +312,7 @@ class Driver {
     throw failure;
   }
 
-  /** Writes down what submits under way answered, where that is possible; else they are sent again under their keys. */
+  /** Records the answers of submits in progress, if possible; otherwise they are repeated with their keys. */
   async #commitAnswers(): Promise<void> {
     if (this.#needsReload) await this.#reload();
     await this.#writer.record(withReopening(this.#state, this.#answers));
@@ -316,7 +320,7 @@ class Driver {
   }
 }
 
-/** Where the loop of a run waits between two turns: until it is woken, or until an instant. */
+/** Where the run's loop waits between turns: until woken, or until an instant. */
 class Rest {
   readonly #clock: Clock;
   /** Something may have changed since the last turn began. */
@@ -327,7 +331,7 @@ class Rest {
     this.#clock = clock;
   }
 
-  /** A turn begins: what comes from now on is for the next one. */
+  /** Starts a turn; later wake-ups count for the next one. */
   turn(): void {
     this.#isWoken = false;
   }
@@ -337,7 +341,7 @@ class Rest {
     this.#end();
   }
 
-  /** Epoch milliseconds; null: until it is woken. */
+  /** Waits until epoch milliseconds; null waits until woken. */
   async until(at: number | null): Promise<void> {
     if (this.#isWoken) return;
     let timer: { cancel(): void } | null = null;
@@ -350,7 +354,7 @@ class Rest {
   }
 }
 
-/** What somebody may mend meanwhile, or passes by itself. */
+/** Journal failures that may pass, or that a person may fix. */
 const MAY_PASS: ReadonlySet<string> = new Set([
   "JOURNAL_BUSY",
   "JOURNAL_DISK_FULL",
@@ -363,13 +367,13 @@ interface Leaving {
   readonly store: JournalStore;
   readonly clock: Clock;
   readonly now: () => number;
-  /** Ends the waiting for a journal that takes nothing. */
+  /** Abort to stop waiting for a journal that does not respond. */
   readonly stop: AbortSignal;
 }
 
 /**
- * Leaves answers of providers that came too late to be written down in the inbox, where the next holder of the run finds them:
- * they are paid for, or say that nothing is, and nobody can ask for them again.
+ * Leaves late answers of providers in the inbox for the next holder of the run. They are paid for, or prove that
+ * nothing is to be paid, and cannot be requested again.
  */
 async function leaveToNext(leaving: Leaving, { runId, steps }: RunState, answers: readonly RunEvent[]): Promise<void> {
   const { store, now } = leaving;
@@ -384,7 +388,10 @@ async function leaveToNext(leaving: Leaving, { runId, steps }: RunState, answers
   }
 }
 
-/** They are nowhere but here: a journal whose disk is full, or that is away, is waited for. */
+/**
+ * Retries until the journal accepts: a full disk or an unreachable database may recover, and the answers exist nowhere
+ * else.
+ */
 async function untilTaken(send: () => Promise<unknown>, { clock, stop }: Leaving): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     try {

@@ -10,15 +10,15 @@ interface Keeping {
   readonly inboxEveryMs: number;
 }
 
-/** Milliseconds between two reads of the inbox by a run that has something to do on every turn. */
+/** Interval between inbox reads of a busy run, in milliseconds. */
 const BUSY_EVERY_MS = 50;
 
-/** What others want of a run: a run that is busy reads it now and then, one that waits whenever it continues. */
+/** Reads the inbox: from time to time while the run is busy, and whenever a waiting run continues. */
 export class InboxReader {
   readonly #from: Pick<Keeping, "store" | "now">;
   readonly #runId: string;
   #readAt: number | null = null;
-  /** Not so any more once it was asked. */
+  /** True until the first read, if the inbox was just seen to be empty. */
   #isKnownEmpty: boolean;
 
   constructor(from: Pick<Keeping, "store" | "now">, runId: string, hasMail: boolean) {
@@ -27,13 +27,13 @@ export class InboxReader {
     this.#isKnownEmpty = !hasMail;
   }
 
-  /** There is something in the inbox: read at the next turn. */
+  /** Makes the next turn read the inbox. */
   noteArrival(): void {
     this.#readAt = null;
     this.#isKnownEmpty = false;
   }
 
-  /** `isPending`: the entry waits for what is under way. */
+  /** `isPending`: the entry has to wait for something in progress. */
   async read(isBusy: boolean, isPending: (entry: InboxEntry) => boolean): Promise<readonly InboxEntry[]> {
     const now = this.#from.now();
     if (isBusy && this.#readAt !== null && Math.abs(now - this.#readAt) < BUSY_EVERY_MS) return [];
@@ -48,7 +48,10 @@ export class InboxReader {
   }
 }
 
-/** Renews the lease and looks into the inbox until aborted. `lost`: the run is another's, or the journal fails. */
+/**
+ * Renews the lease and watches the inbox until aborted. Calls `lost` if another process holds the run or the journal
+ * fails.
+ */
 export async function keepRun(
   keeping: Keeping,
   lease: Lease,

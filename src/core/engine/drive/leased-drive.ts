@@ -20,7 +20,7 @@ import { type DriveTools, driveTools } from "./drive-tools.ts";
 import { RunWriter, type Taken } from "./run-writer.ts";
 import type { Updates } from "./updates.ts";
 
-/** First prices of a large plan are written down so many at a time: what is not is asked for again. */
+/** Number of first prices committed at a time for a large plan. Lost ones are quoted again. */
 const QUOTED_AT_ONCE = 1_000;
 
 export interface HolderParts {
@@ -34,28 +34,28 @@ export interface HolderParts {
   dependencies(state: RunState, how: Start): DriveDependencies;
 }
 
-/** One drive under a run's lease. The state is brought up to date, and its own from now on. */
+/** One drive under a run's lease, which owns `state` and brings it up to date. */
 interface LeasedDrive {
   readonly state: RunState;
   readonly updates: Pick<Updates, "push" | "progress">;
   readonly stop: AbortSignal;
   readonly how: Start;
-  /** Of a slice, from what the slice before it left. Absent: the run is driven until it is idle. */
+  /** Makes the slice's options from the previous slice's memory. Absent: the run is driven until idle. */
   readonly slice?: (memo: Json, resumption: { readonly isResumed: boolean }) => SliceOptions;
-  /** What it works with, where that is there: as the slice before it left it, or of a run that was just planned. */
+  /** Tools from the previous slice or from planning, if available. */
   readonly tools?: DriveTools | null;
 }
 
 interface DriveEnd {
-  /** The revision to apply after that. */
+  /** The revision to apply afterwards. */
   readonly pending: RerunRevision | null;
-  /** When a parked run continues, epoch milliseconds; null: it is idle. */
+  /** When a parked run continues, in epoch milliseconds; null if it is idle. */
   readonly wakeAt: number | null;
-  /** For its next slice; null: nothing was driven. */
+  /** Tools for the next slice; null if nothing was driven. */
   readonly tools: DriveTools | null;
 }
 
-/** Takes the lease, drives the run until it is parked, and gives the lease back. Throws {@link RunBusyError}. */
+/** Takes the lease, drives the run until it is parked, and releases the lease. Throws {@link RunBusyError}. */
 export async function driveAsHolder(parts: HolderParts, leased: LeasedDrive): Promise<DriveEnd> {
   const { store } = parts;
   const holder = thisHolder(randomUUID());
@@ -65,12 +65,12 @@ export async function driveAsHolder(parts: HolderParts, leased: LeasedDrive): Pr
     try {
       return await driveLeased(parts, leased, outcome);
     } catch (error) {
-      // Events that this version cannot read, say: others need not wait for the lease to end.
+      // For example events that this version cannot read: do not make others wait for the lease to expire.
       await store.releaseLease(outcome.lease).catch(() => {});
       throw error;
     }
   } catch (error) {
-    // Its lease may be in the journal all the same: a disk that fails leaves open what arrived.
+    // The lease may be recorded anyway: after a disk failure it is unclear what was written.
     retireHolder(holder);
     throw error;
   }
@@ -80,10 +80,10 @@ function takeRun({ store, clock, leaseMs }: HolderParts, runId: string, holder: 
   return store.takeLease(runId, holder, { at: clock.now(), ttlMs: leaseMs, isDead: isHolderDead });
 }
 
-/** Writes down the first prices of a run that was just created, and hands it to its engine, unless that was faster. */
+/** Records the first prices of a new run and leaves it to its engine, unless that took it first. */
 export async function handOver(parts: HolderParts, state: RunState, quoted: readonly RunEvent[]): Promise<void> {
   const outcome = await takeRun(parts, state.runId, thisHolder(randomUUID()));
-  // It asks for the prices itself.
+  // The engine quotes the prices itself.
   if (!outcome.acquired) return;
   apply(state, outcome.event);
   const writer = new RunWriter({ ...parts, onEvents: () => {} }, state, outcome);
@@ -129,7 +129,7 @@ async function driveLeased(parts: HolderParts, leased: LeasedDrive, outcome: Tak
   await work.pause(length);
   const isResumed = events.some(({ type }) => type === "run.resumed" || type === "run.reopened");
   const slice = leased.slice?.(memo, { isResumed });
-  // Of work that another job of the engine seems to have lost, no step is notified.
+  // No step is notified of work that another job of the engine seems to have lost.
   const forgot = slice?.memory.forgetDelegated(clock.now()) === true;
   const tools = known !== null && !forgot ? known : await driveTools(state, parts.durations);
   writer.tools = tools;
@@ -144,7 +144,7 @@ async function driveLeased(parts: HolderParts, leased: LeasedDrive, outcome: Tak
     stop: leased.stop,
     onProgress: (progress) => updates.progress(progress),
   }).catch((error: unknown) => {
-    // The pause for it is written.
+    // The pause is already recorded.
     if (error instanceof MediaLostError && state.status === "paused") return null;
     throw error;
   });
@@ -152,13 +152,13 @@ async function driveLeased(parts: HolderParts, leased: LeasedDrive, outcome: Tak
   return { pending, wakeAt, tools };
 }
 
-/** The stop that came while a change waited for the run to be at rest. */
+/** Repeats a stop that arrived while a change waited for the run to rest. */
 function stopAfter({ pause }: RunState, { lastStop = Number.POSITIVE_INFINITY }: Start): readonly RunEvent[] {
   const isAfter = (pause?.stopId ?? 0) > lastStop;
   return isAfter ? [{ type: "run.paused", reason: "stopped", message: ownText("stopped on request") }] : [];
 }
 
-/** What people decided before the run is changed counts before the change; the change says whether it continues. */
+/** Applies people's earlier decisions before a change; the change then decides whether the run continues. */
 async function takeInDecisions(store: JournalStore, writer: RunWriter, state: RunState): Promise<void> {
   const decisions = (await store.inbox(state.runId)).filter(({ message }) => DECISIONS.has(message.type));
   const counting = inOrder(decisions);

@@ -13,7 +13,7 @@ import type { Drift } from "../change/drift.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { RunUpdate, Updates } from "./updates.ts";
 
-/** What a pipeline returned, in the shape that it was returned in; parts that do not exist are null. */
+/** What a pipeline returned, in its original shape. Missing parts are null. */
 export function runOutputs(state: RunState, media: MediaStore): { readonly [name: string]: unknown } {
   const map = (value: Returned): unknown => {
     if (isReference(value)) return resolveOne(state, media, value.$ref);
@@ -57,40 +57,40 @@ export interface RunPause {
   readonly reason: PauseReason;
   /** What happened, and what to do. */
   readonly message: string;
-  /** Where funds are added; set for `funds` where the service names a page. */
+  /** Where to add funds; set for `funds` if the service names a page. */
   readonly fundingUrl: string | null;
   /** What the refused job needed; set for `funds`. */
   readonly requiredMicros: number | null;
-  /** What the wallet held then; set for `funds`. */
+  /** The wallet's balance at that time; set for `funds`. */
   readonly balanceMicros: number | null;
-  /** From when on the run may continue without a person, epoch milliseconds; set for `cap`. */
+  /** When the run may continue without a person, in epoch milliseconds; set for `cap`. */
   readonly resumeAt: number | null;
-  /** The option that would have done, where a cap over several runs is reached. */
+  /** The option that would allow more, if a cap over several runs was reached. */
   readonly flag: string | null;
 }
 
-/**
- * What became of a run. `status` says which form it has: `O` is what the pipeline returns, `P` the same with null where a
- * part does not exist.
- */
+/** The result of a run; `status` tells which form. `O` is what the pipeline returns; in `P`, missing parts are null. */
 export type RunResult<O = unknown, P = unknown> = SucceededRun<O> | EndedRun<P> | PausedRun<P>;
 
 interface AnyRun {
   readonly id: string;
-  /** What it was charged, refunds taken off. */
+  /** Charges minus refunds. */
   readonly cost: { readonly micros: number; readonly usd: string };
   readonly report: RunReport;
-  /** Set when the code that it was resumed with asks for something else, and that was not accepted. */
+  /** Set if the code that the run was resumed with requests something else and the change was not accepted. */
   readonly drift: Drift | null;
-  /** Jobs that continue, and bill, although this run stopped watching; `isUnresolved`: that may. */
+  /**
+   * Jobs that continue at the service, and cost money, although this run no longer watches them. `isUnresolved`: it is
+   * unknown whether the job exists.
+   */
   readonly openJobs: readonly OpenJob[];
 }
 
 interface SucceededRun<O> extends AnyRun {
   readonly status: "succeeded";
   /**
-   * What the pipeline returns. All of it exists, unless the pipeline itself lets parts be missing: with `quorum(n)`, or a
-   * returned step that its `when` skipped, such a part is null.
+   * What the pipeline returns. It is complete unless the pipeline allows missing parts, with `quorum(n)` or a returned
+   * step that its `when` skipped; those are null.
    */
   readonly outputs: O;
   readonly pause: null;
@@ -98,7 +98,7 @@ interface SucceededRun<O> extends AnyRun {
 
 interface EndedRun<P> extends AnyRun {
   readonly status: "partial" | "failed" | "cancelled";
-  /** What the pipeline returns, as far as it exists; a missing part is null. */
+  /** What the pipeline returns; missing parts are null. */
   readonly outputs: P;
   readonly pause: null;
 }
@@ -112,18 +112,20 @@ interface PausedRun<P> extends AnyRun {
 
 export interface RunHandle<O = unknown, P = unknown> {
   readonly id: string;
-  /** Every event from the run's first on, then progress as it comes; ends with the run. */
+  /** All events from the run's first, then progress as it arrives. Ends with the run. */
   events(): AsyncIterable<RunUpdate>;
-  /** Resolves when the run finishes or pauses; rejects for failures outside of it (a full disk, a lost lease). */
+  /**
+   * Resolves when the run finishes or pauses. Rejects for failures outside the run, such as a full disk or a lost
+   * lease.
+   */
   result(): Promise<RunResult<O, P>>;
-  /** No new submits; those under way are settled, then the run pauses. */
+  /** Stops gracefully: no new submits; submits in progress are settled, then the run pauses. */
   stop(): Promise<void>;
 }
 
-/** Handle of a run of a pipeline that returns `R`; of one that is only known as a pipeline, nothing is known of its outputs. */
+/** The handle of a run of a pipeline that returns `R`. For a plain `Pipeline`, the outputs' types are unknown. */
 export type RunHandleOf<R extends Returns> = Returns extends R ? RunHandle : RunHandle<ResultOf<R>, PartialResultOf<R>>;
 
-/** What became of a run so far. */
 export function result(state: RunState, media: MediaStore, drift: Drift | null = null): RunResult {
   const rest = {
     id: state.runId,
@@ -137,7 +139,7 @@ export function result(state: RunState, media: MediaStore, drift: Drift | null =
   return { ...rest, status: "paused", pause: state.pause ?? AT_REST };
 }
 
-/** Of a run that is driven no further although nothing holds it up. */
+/** The pause of a run that is no longer driven although nothing blocks it. */
 const AT_REST: RunPause = {
   reason: "stopped",
   message: "nobody drives the run; resume it",
@@ -148,13 +150,12 @@ const AT_REST: RunPause = {
   flag: null,
 };
 
-/** A run in the background: how it begins, and what a stop, or an abort of the caller's signal, does to it. */
+/** A run in the background: how it begins, and what stopping or aborting it does. */
 interface Background {
   begin(): Promise<RunResult>;
   stop(): Promise<unknown>;
 }
 
-/** The handle of a run that is driven or followed in the background. */
 export function runHandle(
   id: string,
   updates: Updates,

@@ -13,7 +13,7 @@ import { driveAsHolder, type HolderParts } from "./leased-drive.ts";
 import { type RunHandle, type RunResult, result, runHandle } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
-/** Interval between polls of a job that must finish before a change is applied, milliseconds. */
+/** Interval between polls of a job that must finish before a change is applied, in milliseconds. */
 const LOOK_AGAIN_MS = 5_000;
 const MOST_LOOKS = 60;
 
@@ -22,26 +22,23 @@ export interface RunSupervisorParts extends HolderParts {
   readonly media: MediaStore;
 }
 
-/** The runs that this process drives. */
 export class RunSupervisor {
   readonly #parts: RunSupervisorParts;
   readonly #running = new Map<Promise<unknown>, AbortController>();
-  /** The newest drive of each. */
+  /** The newest drive of each run. */
   readonly #driven = new Map<string, { readonly handle: RunHandle; readonly turn: DriveTurn; readonly how: Start }>();
 
   constructor(parts: RunSupervisorParts) {
     this.#parts = parts;
   }
 
-  /** The handle of a run that is driven here. */
   handleOf(runId: string): RunHandle | undefined {
     return this.#driven.get(runId)?.handle;
   }
 
   /**
-   * Takes the lease, brings the state up to date, and drives the run in the background. The state is its own from now on,
-   * and so are `tools` for it. Of a run that is driven here already it is the handle of that drive; what is to be changed waits
-   * until that one is at rest.
+   * Takes the lease, brings the state up to date, and drives the run in the background. It then owns `known` and
+   * `tools`. If the run is already driven here, returns that drive's handle; changes wait until that drive is at rest.
    */
   open(known: RunState, how: Start, tools: DriveTools | null = null): RunHandle {
     if (how.move === undefined) this.#parts.repository.checkAccount(known);
@@ -72,7 +69,7 @@ export class RunSupervisor {
         if (how.followOther === undefined || !(error instanceof RunBusyError)) throw error;
         return how.followOther(updates, stop.signal);
       });
-      // The handle outlives the drive.
+      // The handle lives longer than the drive.
       ready = null;
       const done = driven.finally(() => {
         turn.rest();
@@ -87,13 +84,13 @@ export class RunSupervisor {
     return handle;
   }
 
-  /** Stops all of them gracefully. */
+  /** Stops all runs gracefully. */
   async stopAll(): Promise<void> {
     for (const stop of this.#running.values()) stop.abort();
     await Promise.allSettled(this.#running.keys());
   }
 
-  /** Holds the run until it is idle, and again for as long as a change is owed to it, or somebody waits for what it lacks. */
+  /** Drives the run until idle, and again while a change is pending or someone waits for what it lacks. */
   async #drive(
     state: RunState,
     updates: Updates,
@@ -143,10 +140,10 @@ export class RunSupervisor {
     }
   }
 
-  /** Whether the jobs that the revision waits for have finished; if not, answers after a delay. */
+  /** True once the jobs that the revision waits for have finished; otherwise false after a delay. */
   async #awaitQuiet(state: RunState, pending: RerunRevision, signal: AbortSignal): Promise<boolean> {
     const busy = pending.busy(state);
-    // These jobs may have been the last work: the run is finished then, and is reopened for the changes.
+    // These jobs may have been the last work: the run is then finished, and is reopened for the changes.
     const isIdle = state.pause?.reason === "drift" || isRunFinal(state.status);
     if (signal.aborted || !isIdle) return false;
     if (busy.some((path) => state.steps[path]?.status === "unresolved")) return false;
@@ -154,7 +151,7 @@ export class RunSupervisor {
     return !signal.aborted;
   }
 
-  /** True once what the paused run lacks is there; false when time is up first. */
+  /** True once the paused run has what it lacks; false if time ran out first. */
   async #awaitPauseEnd({ runId, pause }: RunState, signal: AbortSignal, forMs: number): Promise<boolean> {
     const { clock, store, client } = this.#parts;
     const resumeAt = pause?.resumeAt ?? Number.POSITIVE_INFINITY;
@@ -162,7 +159,7 @@ export class RunSupervisor {
       const leftMs = Math.max(0, Math.min(until, resumeAt) - clock.now());
       await sleep(clock, Math.min(FUNDS_EVERY_MS, leftMs), signal).catch(() => {});
       if (signal.aborted) return false;
-      // Somebody wants something of the run, a stop perhaps: it is driven on, which takes that in.
+      // A message, perhaps a stop: drive the run to process it.
       if ((await store.inbox(runId)).length > 0) return true;
       if (await isPauseOver(pause, { client, clock, signal })) return true;
     }
@@ -170,14 +167,14 @@ export class RunSupervisor {
   }
 }
 
-/** Whether whoever resumes the run wants something else of it than that it continues as was asked `before`. */
+/** True if a resume wants something else than to continue as before. */
 function changesRun(state: RunState, how: Start, before: Start): boolean {
   return (how.revision ?? null) !== null || how.move !== undefined || changesLimits(state, how, before);
 }
 
 type Limits = Pick<Start, "budget" | "agree" | "maxUnquoted">;
 
-/** Whether these limits are other ones than were asked for `before`, or than the run has. */
+/** True if these limits differ from the previous request's, or from the run's. */
 export function changesLimits(
   { budgetMicros, maxUnquotedMicros, agreed }: RunState,
   how: Limits,
@@ -197,17 +194,17 @@ function onAbort(signal: AbortSignal | undefined, then: () => void): void {
   if (signal?.aborted === true) then();
 }
 
-/** One drive of a run by this process: whether it is at work on it now, and what was asked of it meanwhile. */
+/** One drive of a run by this process: whether it is active, and what was requested meanwhile. */
 class DriveTurn {
-  /** Aborting stops it gracefully. */
+  /** Abort to stop it gracefully. */
   readonly stop = new AbortController();
-  /** Somebody resumed the run meanwhile: what its inbox holds once it is at rest is still for this drive. */
+  /** Set if someone resumed the run meanwhile: this drive must process its inbox again once at rest. */
   isAskedAgain = false;
-  /** Ids of stops that were sent before that. */
+  /** Ids of stops sent before that. */
   readonly outdatedStops: number[] = [];
   #work: PromiseWithResolvers<void> | null = Promise.withResolvers();
 
-  /** Settles when it is at rest; null while it is, as between two tries of a run that lacks funds. */
+  /** Resolves when the drive is at rest; null while it rests, such as between two tries of a run without funds. */
   get work(): Promise<void> | null {
     return this.#work?.promise ?? null;
   }
@@ -222,17 +219,17 @@ class DriveTurn {
   }
 }
 
-/** How often the wallet is looked at for a run that waits for funds, milliseconds. */
+/** Interval between balance reads for a run that waits for funds, in milliseconds. */
 export const FUNDS_EVERY_MS = 10_000;
 
-/** What ends the pause of a run without anybody asking; null: nothing does. */
+/** What can end a pause without a person; null if nothing can. */
 function awaitedBy({ status, pause }: Pick<RunState, "status" | "pause">): "funds" | "cap" | null {
   if (status !== "paused" || pause === null) return null;
   if (pause.reason === "funds") return "funds";
   return pause.resumeAt === null ? null : "cap";
 }
 
-/** Whether the wallet holds what the run lacks, or its cap counts anew. */
+/** True once the wallet has the missing funds, or the cap's period is over. */
 export async function isPauseOver(
   pause: PauseState | null,
   {

@@ -36,16 +36,14 @@ export class RunTakenOverError extends ShowrunnerError {
 export interface RunWriterParts {
   readonly store: JournalStore;
   readonly clock: Clock;
-  /** Delivers notifications of the outbox; null: no target is set. */
+  /** Delivers the outbox's notifications; null if no target is configured. */
   readonly notifier: { poke(): void } | null;
-  /** Called with events once they are in the journal. */
   readonly onEvents: (events: readonly StoredEvent[]) => void;
 }
 
-/** A lease that was taken. */
 export type Taken = LeaseOutcome & { readonly acquired: true };
 
-/** An event as the one that follows `afterSeq`. */
+/** Numbers an event as the one after `afterSeq`. */
 export function storedEvent(runId: string, afterSeq: number, at: number, event: RunEvent): StoredEvent {
   return { runId, seq: afterSeq + 1, at, version: EVENT_VERSION, event };
 }
@@ -56,16 +54,16 @@ export function storedEvent(runId: string, afterSeq: number, at: number, event: 
  */
 export class RunWriter {
   readonly lease: Lease;
-  /** What the drive works with; null before it has that. */
+  /** The drive's tools; null before it has any. */
   tools: DriveTools | null = null;
   readonly #parts: RunWriterParts;
   readonly #state: RunState;
-  /** Events that no snapshot holds. */
+  /** Number of events since the last snapshot. */
   #tail: number;
-  /** What the run had of its budget when it last wrote. */
+  /** What the run had committed of its budget at its last write. */
   #committedMicros: number;
 
-  /** `tail`: how many events the run's snapshot does not hold. */
+  /** `tail`: number of events since the run's snapshot. */
   constructor(parts: RunWriterParts, state: RunState, { lease, tail }: Pick<Taken, "lease" | "tail">) {
     this.lease = lease;
     this.#parts = parts;
@@ -75,8 +73,8 @@ export class RunWriter {
   }
 
   /**
-   * Writes events that the state holds already. Null once they are durable; else the headroom for their holds, and nothing was
-   * written. `isSubmitting`: charges of this run are on their way.
+   * Writes events already applied to the state. Null once durable; otherwise returns the headroom that their holds
+   * exceeded, and nothing was written. `isSubmitting`: charges of this run may be on their way.
    */
   async commit(
     events: readonly RunEvent[],
@@ -104,14 +102,14 @@ export class RunWriter {
     }
   }
 
-  /** Brings events that make no hold into the state, and writes them. */
+  /** Applies events without holds to the state and writes them. */
   async record(events: readonly RunEvent[], inbox: readonly InboxEntry[] = []): Promise<void> {
     if (events.length === 0 && inbox.length === 0) return;
     this.take(events);
     await this.#write(events, inbox);
   }
 
-  /** Brings events into the state that are written next. */
+  /** Applies events to the state; the next commit writes them. */
   take(events: readonly RunEvent[]): void {
     const at = this.#parts.clock.now();
     for (const event of events) {
@@ -121,26 +119,26 @@ export class RunWriter {
   }
 
   /**
-   * Releases the lease with the last events, which the state holds already, and with a snapshot where one is worth it; false, and
-   * nothing was written, when a message arrived in the inbox meanwhile.
+   * Releases the lease together with the last events, which the state already contains, and a snapshot if it is worth
+   * one. False, with nothing written, if a message arrived meanwhile.
    */
   async park(wake?: Wake, events: readonly RunEvent[] = [], inbox: readonly InboxEntry[] = []): Promise<boolean> {
     return (await this.#write(events, inbox, { park: true, ...(wake !== undefined && { wake }) })).committed;
   }
 
-  /** Back to what the journal says; whoever looks at the state keeps looking at the same object. */
+  /** Restores the state from the journal, in the same object. */
   async reload(): Promise<void> {
     Object.assign(this.#state, await loadRun(this.#parts.store, this.#state.runId));
   }
 
-  /** Records the shares that were not reported yet, where somebody is notified at all. */
+  /** Records newly reached spending shares, if anyone is notified of them. */
   async #report(reached: readonly SpendingReached[]): Promise<void> {
     const { spendingReached = {} } = this.#state;
     const isNew = ({ limit, percent }: SpendingReached) => (own(spendingReached, limit) ?? 0) < percent;
     if (this.#parts.notifier !== null) await this.record(reached.filter(isNew));
   }
 
-  /** The share of the run's own budget that it reached since the last commit. */
+  /** Shares of the run's own budget reached since the last commit. */
   #budgetReached(): readonly SpendingReached[] {
     const { budgetMicros, planned } = this.#state;
     const before = this.#committedMicros;
@@ -171,7 +169,7 @@ export class RunWriter {
     const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
     const notices = notifier === null ? [] : noticesOf(this.#state, stored);
     const leaving = isIdle ? "idle" : more.park === true ? "parked" : "continues";
-    // To count the parts of a large state takes a while: each step is at least one.
+    // Counting a large state takes a while, so start with the minimum of one per step.
     const weight = tools?.weight ?? this.#state.planned.plan.steps.length;
     const isDue = isSnapshotDue(this.#tail + events.length, weight, leaving);
     const snapshot = isDue ? await new LongWork().finish(snapshotStepwise(this.#state)) : undefined;

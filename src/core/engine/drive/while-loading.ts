@@ -12,14 +12,14 @@ export class RunWhileLoadingError extends ShowrunnerError {
 const loading = new AsyncLocalStorage<true>();
 
 /**
- * Loads code that is only to be read, such as a file that exports a pipeline: `run` and `resume` called by it, at its top
- * level or in what it leaves running, throw {@link RunWhileLoadingError} before anything is paid.
+ * Runs `load` for code that is only read, such as a file that exports a pipeline. If that code calls `run` or `resume`,
+ * at its top level or in work it leaves running, {@link RunWhileLoadingError} is thrown before anything is paid.
  */
 export function whileLoading<T>(load: () => Promise<T>): Promise<T> {
   return loading.run(true, load);
 }
 
-/** Throws within {@link whileLoading}. */
+/** Throws if called within {@link whileLoading}. */
 export function refuseWhileLoading(pipeline: string): void {
   if (loading.getStore()) throw new RunWhileLoadingError(pipeline);
 }

@@ -17,11 +17,11 @@ import { beforeSending, retryOrPause } from "./retry-or-pause.ts";
 
 type Chat = Extract<Command, { readonly type: "chat" }>;
 
-/** A long answer takes its time, and cannot be requested again. */
+/** Long answers take time and cannot be requested again. */
 const ANSWER_MS = 10 * 60_000;
-/** Between two looks at the bill of an answer, milliseconds. */
+/** Longest interval between reads of an answer's bill, in milliseconds. */
 const PATIENT_MS = 4_000;
-/** The same while there is no such job. */
+/** The same while the job does not exist. */
 const SHORT_MS = 1_000;
 const BILL_WAITS_MS = [0, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
 const MAX_ANSWER_CHARACTERS = 1_000_000;
@@ -29,7 +29,7 @@ const TOO_LONG: Read = { ok: false, message: `The answer has more than ${MAX_ANS
 
 type Read = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly message: string };
 
-/** Asks once. The intent is durable already; every way this can end is an event, and a charge is never passed over. */
+/** Sends one chat request. The intent is already durable. Every outcome becomes an event, and no charge is lost. */
 export const chat: Effect<"chat"> = async (command, context) => {
   const { step, attempt, model } = command;
   const { schema } = planStep(context.state, step) as ChatStep;
@@ -40,7 +40,7 @@ export const chat: Effect<"chat"> = async (command, context) => {
     return { ...shown.without, events: [missing, ...shown.without.events] };
   }
   const body = { ...shown.body, ...formatOf(step, schema), model };
-  // Not broken off by a stop: what is paid for is waited for.
+  // Not interrupted by a stop: paid work is awaited.
   const ask = () => context.client.chat(body, { priority: placed(context, 100), timeoutMs: ANSWER_MS });
   const reply = await untilTaken(step, ask, context);
   if ("verdict" in reply) return unanswered(command, context, reply);
@@ -57,7 +57,7 @@ function unsent({ step, attempt }: Chat, code: string, message: string, retryabl
   return { type: "chat.failed", step, attempt, jobId: null, error, costMicros: 0 };
 }
 
-/** Sends until a request was accepted, or until the run stops. */
+/** Retries until a request was accepted or the run stops. */
 async function untilTaken(
   step: string,
   ask: () => Promise<ChatCompletion>,
@@ -86,7 +86,7 @@ function formatOf(step: string, schema: Json | null): { readonly response_format
   return { response_format: { type: "json_schema", json_schema: { name, schema } } };
 }
 
-/** The value that an answer carries: its text, or the JSON that the schema asks for. */
+/** Extracts the value of an answer: its text, or the JSON that the schema requires. */
 function readAnswer({ content, finishReason }: ChatCompletion, schema: Json | null): Read {
   const cut = finishReason === "length" ? " It was cut short: say it in fewer words." : "";
   if (content === null || content === "") return { ok: false, message: `The answer is empty.${cut}` };
@@ -104,14 +104,14 @@ function readAnswer({ content, finishReason }: ChatCompletion, schema: Json | nu
   return { ok: false, message: `The answer does not meet the schema: ${problems.join("; ")}.${cut}` };
 }
 
-/** Many models put JSON into a code block, whatever they are asked for. */
+/** Removes a code block around JSON, which many models add. */
 function withoutFence(content: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/i.exec(content)?.[1] ?? content;
 }
 
 type Bill = Pick<Extract<RunEvent, { readonly type: "chat.answered" }>, "costMicros" | "isUnconfirmed" | "tokens">;
 
-/** What the answer cost: as it says itself, or its job; else by its tokens and the model's prices; else its maximum. */
+/** The cost of an answer: as stated in it or in its job, otherwise by tokens and prices, otherwise the maximum. */
 async function billOf(reply: ChatCompletion, { model, maxCostMicros }: Chat, context: EffectContext): Promise<Bill> {
   const known = reply.costMicros ?? (await billOfJob(reply.id, context));
   if (known !== null) return { costMicros: known };
@@ -124,11 +124,11 @@ async function billOf(reply: ChatCompletion, { model, maxCostMicros }: Chat, con
   return { costMicros: Math.ceil(micros), isUnconfirmed: true, tokens: promptTokens + completionTokens };
 }
 
-/** Null where the service does not say, even after a while. */
+/** The job's charge; null if the service does not report it within a while. */
 async function billOfJob(jobId: string, { client, clock, signal }: EffectContext): Promise<number | null> {
   let isMissing = false;
   for (const waitMs of BILL_WAITS_MS) {
-    // A stop waits for the first polls, which mostly find the bill; a job that is not there by then is none to be read.
+    // A stop waits for the first polls, which usually find the bill; a job still missing by then cannot be read.
     const isShort = waitMs <= PATIENT_MS;
     if ((signal.aborted && !isShort) || (isMissing && waitMs > SHORT_MS)) break;
     if (waitMs > 0) await sleep(clock, waitMs, isShort ? undefined : signal).catch(() => {});
@@ -163,7 +163,7 @@ function unanswered(command: Chat, context: EffectContext, judged: Judged): Effe
     case "chat not sent":
       return done(failed({ ...known, code: ownText("UNSENT"), retryable: true }));
     default: {
-      // Sent, with unknown outcome: it may have been charged.
+      // Sent with unknown outcome: it may have been charged.
       const abandoned = { type: "chat.abandoned", step, attempt, holdMicros: maxCostMicros } as const;
       return judged.verdict === "chat abandoned" ? done(abandoned) : retryOrPause(judged, context, [abandoned]);
     }
@@ -181,19 +181,19 @@ interface Message {
   readonly content: unknown;
 }
 
-/** A request as it is sent; or why it cannot be: what is wrong with its pictures, or how the effect ends without them. */
+/** A request ready to send, or why it is not: a problem with its pictures, or the effect's result. */
 type Shown =
   | { readonly body: { readonly messages: readonly Readonly<Record<string, unknown>>[] } }
   | { readonly message: string }
   | { readonly without: EffectResult };
 
 const MEBIBYTE = 1024 * 1024;
-/** All of them together: as Base64 they stay below the 5 MiB that the service takes as a body. */
+/** Maximum for all pictures together; as Base64 they stay below the service's body limit of 5 MiB. */
 const MOST_BYTES = 3.5 * MEBIBYTE;
 const MOST_PICTURES = 20;
 const TYPES = ["image/jpeg", "image/png", "image/webp", "image/gif"];
 
-/** The body of a chat, with the bytes of its pictures in the first message of the user. */
+/** A chat's body with its pictures added to the first user message. */
 async function withPictures(input: Json, context: EffectContext): Promise<Shown> {
   const { images, ...rest } = input as { readonly [field: string]: Json };
   if (images === undefined) return { body: rest as unknown as { messages: [] } };

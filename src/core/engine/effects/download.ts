@@ -21,17 +21,17 @@ import { bytesProgress, deferToNextDrive, done, type Effect, type EffectContext,
 import { withoutCopies } from "./ensure-copies.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
-/** So many named files are written down at a time: what waits for a commit waits some milliseconds. */
+/** Number of placed files per commit; each commit takes milliseconds. */
 const RECORDED_AT_ONCE = 250;
-/** Before submits (100 to 150): paid outputs are downloaded before new work is requested. */
+/** Above submits (100 to 150): paid outputs are downloaded before new work is requested. */
 const FIRST = 300;
 
-/** Of an output of which an earlier answer said nothing. */
+/** Facts of an output that the journal knows nothing about. */
 const UNSTATED = { contentType: null, width: null, height: null, durationMs: null };
 
 type Download = Extract<Command, { readonly type: "download" }>;
 
-/** Copies one output into the media store while the service still keeps it. */
+/** Copies an output into the media store before the service deletes it. */
 export const download: Effect<"download"> = async (command, context) => {
   const { client, media, signal, freshUrls } = context;
   const { step, attempt, jobId, index } = command;
@@ -53,7 +53,7 @@ export const download: Effect<"download"> = async (command, context) => {
     if (error instanceof DamagedOutputError) {
       return uncopied(command, context, sentence`what came is damaged: ${cleanText(error.damage)}`);
     }
-    // Only the service's answer about the job proves that the output is deleted, never the server that stores the bytes.
+    // Only the service's answer about the job proves that the output is deleted; the storage server's does not.
     const isOfService = error instanceof DownloadError && error.status === null;
     if (isOfService && (error.reason === "expired" || error.reason === "no-url"))
       return saysLess(command, context, error);
@@ -68,12 +68,12 @@ export const download: Effect<"download"> = async (command, context) => {
   }
 };
 
-/** Another try would go the same way: the next resume tries it, under a URL or with options that may have changed. */
+/** Failures that would repeat. The next resume retries, when URL or options may have changed. */
 const CERTAIN: ReadonlySet<DownloadError["reason"]> = new Set(["refused", "too-large", "forbidden-address"]);
 
 /**
- * It is said at once, and tried again: soon, unless that is certain to fail, or by the next resume. What is refused after its
- * time is gone; what did not come, or not whole, may come until it is erased.
+ * Reports a failed copy at once and retries: soon, or at the next resume if failure is certain. A refusal after the
+ * expiry means the output is gone; a download that did not arrive completely is retried until it is erased.
  */
 function uncopied(
   command: Download,
@@ -94,14 +94,19 @@ function outputOf({ step, attempt, index }: Download, { state }: EffectContext):
   return (attempt === 0 ? outputs : attempts?.[attempt - 1]?.outputs)?.[index];
 }
 
-/** Its time at the service is over, by both clocks, of which either may have been set; or the service has refused it as an input. */
+/**
+ * True if the output has expired by both clocks (either may have been changed), or the service refused it as an input.
+ */
 function mayBeGone(command: Download, context: EffectContext): boolean {
   const output = outputOf(command, context);
   const now = context.now();
   return output?.phase === "lapsed" || isOver(output ?? {}, Math.min(now, now + context.client.clockOffsetMs()));
 }
 
-/** The service listed the output, and now it does not: its first word stands for a while, and once it may have expired no more. */
+/**
+ * The service once listed the output and no longer does: believe the first answer for a while, until the output may
+ * have expired.
+ */
 function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
   const { step, attempt, index } = command;
   const { state, now } = context;
@@ -115,22 +120,22 @@ function saysLess(command: Download, context: EffectContext, { reason, message }
   return { end: "refused", events, otherwise: expired };
 }
 
-/** The first to expire first. */
+/** Earliest expiry first. */
 function urgency(command: Download, context: EffectContext): number {
   const { expiresAt = Number.POSITIVE_INFINITY } = outputOf(command, context) ?? {};
   return FIRST + 24 / (1 + Math.max(0, expiresAt - context.now()) / HOUR_MS);
 }
 
 /**
- * Gives every returned output its name in the run's folder, with a manifest beside it. A crash before the events are
- * written down places all of it again, with the same content.
+ * Puts every returned output into the run's folder under its name, with a manifest. After a crash before the events are
+ * recorded, everything is placed again with the same content.
  */
 export const place: Effect<"place"> = async (_command, context) => {
   const { media, state } = context;
   const { outDir, manifests } = state.planned;
   const tag = temporaryTag(state.planned.nonce);
   const ready: UnplacedOutput[] = [];
-  // What is to be placed was looked up in this turn already, to decide on this.
+  // This turn already looked up what is to be placed, in order to decide.
   await new LongWork().pause(state.planned.plan.steps.length);
   let rest = done();
   for (const unplaced of runOutcome(state).toPlace) {
@@ -161,20 +166,20 @@ async function namedCopy({ name, step, output: { copy } }: UnplacedOutput, { sta
   const marked = await plannedMark(state, { step, copy: copy! }, media);
   const placedSha256 = marked?.preview.status === "marked" ? marked.preview.sha256 : sha256;
   const ending = fileExtension(contentType);
-  // Subtitles whose name says what they are lie beside the film of that name.
+  // Subtitles whose name already has the ending lie beside the film of that name.
   const file = name.toLowerCase().endsWith(ending) ? name : `${name}${ending}`;
   return { sha256, name: file, placedSha256, marked, ...(marked && { mark: marked.mark }) };
 }
 
 interface ExpectedFile {
   readonly name: string;
-  /** Of the file once it is placed; a mark makes it another than that of its output. */
+  /** Hash of the placed file; a mark makes it differ from the output's. */
   readonly placedSha256: string;
 }
 
 /**
- * The folder below `outDir` that the run's files go to: none, or one of its own name where files of somebody else have these
- * names, as their manifests say, or other bytes where there is none.
+ * The folder below `outDir` for the run's files: none, or one of the run's own if these names are taken by another run
+ * (by manifest) or by other bytes.
  */
 async function folderFor(state: RunState, copies: readonly ExpectedFile[]): Promise<string> {
   const { runId, planned, files } = state;
@@ -191,7 +196,7 @@ async function folderFor(state: RunState, copies: readonly ExpectedFile[]): Prom
   return "";
 }
 
-/** Of the bytes that a file of this name holds; null where there is none. */
+/** Hash of the existing file; null if there is none. */
 async function hashOf(outDir: string, name: string): Promise<string | null> {
   try {
     await using there = await openNamedFile(join(outDir, name), [outDir]);
@@ -201,7 +206,7 @@ async function hashOf(outDir: string, name: string): Promise<string | null> {
   }
 }
 
-/** Whether the run made these bytes, in whichever attempt. */
+/** True if any attempt of the run produced these bytes. */
 function isOfRun({ steps }: RunState, sha256: string): boolean {
   return Object.values(steps).some(({ attempts, outputs }) =>
     [...(outputs ?? []), ...attempts.flatMap((attempt) => attempt.outputs)].some(({ copy }) => copy?.sha256 === sha256),
@@ -210,7 +215,7 @@ function isOfRun({ steps }: RunState, sha256: string): boolean {
 
 const MOST_BYTES = 1024 * 1024;
 
-/** The run that the manifest of a file names; null without one. */
+/** The run named in a file's manifest; null without one. */
 async function makerOf(outDir: string, name: string): Promise<string | null> {
   try {
     await using manifest = await openNamedFile(join(outDir, manifestName(name)), [outDir]);
@@ -224,7 +229,7 @@ async function makerOf(outDir: string, name: string): Promise<string | null> {
   }
 }
 
-/** Puts named files of a run that is over back, manifests beside them, where somebody removed them: their copies are kept. */
+/** Restores named files of a finished run, with manifests, from the media store if they were removed. */
 export async function placeAgain(state: RunState, media: MediaStore): Promise<void> {
   const { outDir, nonce, manifests } = state.planned;
   const tag = temporaryTag(nonce);

@@ -15,7 +15,7 @@ import type { StepFunctions } from "./functions.ts";
 
 const EVERY_MS = 250;
 
-/** Reports the transferred bytes of a step a few times a second; more would burden the journal without use. */
+/** Reports a step's transferred bytes a few times per second. */
 export function bytesProgress(step: string, { progress, now }: Pick<EffectContext, "progress" | "now">) {
   let lastAt = now();
   return (bytes: number, totalBytes: number | null) => {
@@ -25,78 +25,81 @@ export function bytesProgress(step: string, { progress, now }: Pick<EffectContex
   };
 }
 
-/** For a run that is driven in slices, in place of a follow: how its jobs are polled, by the id of the command. */
+/** How jobs of a run driven in slices are polled, by command id; replaces following. */
 export interface Polls {
   readonly planned: Map<string, PlannedPoll>;
-  /** A webhook tells of the end of jobs; polls only stand behind it. */
+  /** True if webhooks report the end of jobs, so that polls are only a fallback. */
   readonly webhooks: boolean;
 }
 
-/** The place of a request in line: `above` the others of its step, such as a submit, which others wait for. */
+/**
+ * A request's place in the queue. `above` raises it over the step's other requests, for example for a submit that
+ * others wait for.
+ */
 export function placed({ priority, turn }: Pick<EffectContext, "priority" | "turn">, above = 0): Priority {
   return { level: above + priority, turn };
 }
 
-/** What an effect may use. */
 export interface EffectContext {
   readonly client: Client;
   readonly media: MediaStore;
   readonly handles: UploadHandles;
   readonly estimates: EstimateCache;
-  /** Download URLs by `job id, output`: known while the process lives, never written down. */
+  /** Download URLs by `job id, output`; kept in memory only, never stored. */
   readonly freshUrls: Map<string, { readonly url: string; readonly readAt: number }>;
   readonly jobOwners: JobOwners;
-  /** Jobs that steps of any run have. */
+  /** Jobs that belong to steps of any run. */
   readonly repository: Pick<RunRepository, "knownJobs">;
-  /** Results of earlier runs. */
   readonly cache: ResultCache;
-  /** Earlier results that steps of this run reuse already: worked out once somebody asks, for it takes a look at every step. */
+  /** Results that this run reuses already. Computed on demand, because it scans every step. */
   readonly reusedKeys: () => Set<string>;
-  /** Read only; the driver alone changes it. */
+  /** Read only; only the driver changes it. */
   readonly state: RunState;
   readonly signal: AbortSignal;
   readonly follow: "auto" | "stream" | "poll";
-  /** Of a run that is driven in slices: its jobs are polled when that is due, and not followed. */
+  /** Set if the run is driven in slices: jobs are then polled when due instead of followed. */
   readonly polls?: Polls;
   readonly now: () => number;
   readonly clock: Clock;
-  /** A key is not sent again once so much time has passed since its first send. */
+  /** A key is not sent again this long after its first send. */
   readonly idempotencyWindowMs: number;
-  /** The pipeline's own code. */
   readonly functions: StepFunctions;
-  /** What is asked in place of a provider's model: itself, or what rehearses it. */
+  /** The model to call in place of a provider's: itself, or a rehearsal. */
   readonly substitute: Substitute;
-  /** Origins inside a network that addresses of providers may be of. */
+  /** Origins inside a network that providers' URLs may have. */
   readonly inside: readonly string[];
-  /** Plans and prices steps that a value leads to. */
+  /** Plans and prices the steps that a value leads to. */
   readonly expansions: Expansions;
-  /** Critical-path rank of the step, so that its requests go first among those of its run. */
+  /** The step's critical-path rank, so that its requests go first within its run. */
   readonly priority: number;
-  /** Where requests queue, turns go round between runs. */
+  /** Turns in the request queue alternate between runs. */
   readonly turn: Turn;
-  /** Commits events before the effect has finished. */
+  /** Commits events before the effect finishes. */
   emit(events: readonly RunEvent[]): void;
-  /** Resolves once what was emitted before is in the journal, or the drive ends: for effects with many events. */
+  /** Resolves once emitted events are in the journal, or the drive ends. For effects with many events. */
   recorded(): Promise<void>;
   progress(progress: Progress): void;
-  /** Reports a service failure before the effect has finished; returns milliseconds to wait before the next try. */
+  /** Reports a service failure before the effect finishes; returns the milliseconds to wait before retrying. */
   reportOutage(serviceFailure: ServiceFailure): number;
 }
 
-/** How a command ended: what happened, and what becomes of the command where it is still due. */
+/** How a command ended: its events, and when it is issued again if still due. */
 export type EffectResult = { readonly events: readonly RunEvent[] } & (
   | { readonly end: "done" }
-  /** Issued again after so many milliseconds at the earliest. */
+  /** Issued again after this many milliseconds at the earliest. */
   | { readonly end: "retryLater"; readonly inMs: number }
   /** Not issued again in this drive. */
   | { readonly end: "deferred" }
-  /** The service could not be reached: retried after growing delays. */
+  /** The service was unreachable: retried after growing delays. */
   | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
-  /** Of a submit: no send of it in this drive left this machine. Retried likewise; null: it was stopped before. */
+  /**
+   * For a submit: no send in this drive left this machine. Retried like `unreachable`; null if it was stopped before
+   * sending.
+   */
   | { readonly end: "notSent"; readonly serviceFailure: ServiceFailure | null }
-  /** The service refused a read: retried for two minutes, then `otherwise` applies and it waits for the next drive. */
+  /** The service refused a read: retried for two minutes, then `otherwise` applies and the next drive tries again. */
   | { readonly end: "refused"; readonly otherwise: readonly RunEvent[] }
-  /** Something outside the run is wrong: it stops, keeps the events, and the caller is notified. */
+  /** A failure outside the run: the run stops, keeps the events, and the caller gets the error. */
   | { readonly end: "failed"; readonly failure: Error }
 );
 
@@ -113,7 +116,7 @@ export type Effect<T extends Command["type"]> = (
   context: EffectContext,
 ) => Promise<EffectResult>;
 
-/** Jobs of so many attempts are remembered, beside those of the runs at hand. */
+/** Maximum number of remembered attempts, in addition to those of the active runs. */
 const MOST = 50_000;
 
 interface Attempt {
@@ -121,12 +124,12 @@ interface Attempt {
   readonly attempt: number;
 }
 
-/** Which attempt each job serves, of the runs that this process drives: a job pays for one request. */
+/** Which attempt each job belongs to, for the runs that this process drives. A job pays for one request only. */
 export class JobOwners {
   readonly #owners = new Map<string, string>();
   readonly #known = new WeakSet<RunState>();
 
-  /** True where it is this attempt's from now on; false where it is another's. */
+  /** Assigns the job to this attempt. False if it belongs to another. */
   claim(state: RunState, { step, attempt }: Attempt, jobId: string): boolean {
     this.#note(state);
     const name = ownerName(state, { step, attempt });

@@ -12,7 +12,6 @@ import { retryOrPause } from "./retry-or-pause.ts";
 
 type Context = Pick<EffectContext, "client" | "media" | "state" | "signal">;
 
-/** Where bytes of a run came from. */
 type Source =
   | { readonly from: "file"; readonly step: string; readonly path: string }
   | {
@@ -25,9 +24,8 @@ type Source =
   | { readonly from: "code"; readonly step: string };
 
 /**
- * Sees to it that the copies of these bytes are what they were: one that was damaged or removed is fetched again, free of
- * charge, while the service or the file that was uploaded still has it. Throws {@link MediaLostError}, and what a
- * download throws that may work later.
+ * Checks the copies of these bytes. Restores a damaged or missing one at no cost while the service or the uploaded file
+ * still has it. Throws {@link MediaLostError}, or a download's error that may pass.
  */
 export async function ensureCopies(hashes: Iterable<string>, context: Context): Promise<void> {
   for (const sha256 of new Set(hashes)) {
@@ -38,7 +36,7 @@ export async function ensureCopies(hashes: Iterable<string>, context: Context): 
   }
 }
 
-/** {@link ensureCopies} for an effect that reads them: null, or how it ends without them. */
+/** {@link ensureCopies} for an effect; null, or the effect's result if copies are missing. */
 export async function withoutCopies(hashes: Iterable<string>, context: Context): Promise<EffectResult | null> {
   try {
     await ensureCopies(hashes, context);
@@ -49,7 +47,7 @@ export async function withoutCopies(hashes: Iterable<string>, context: Context):
   }
 }
 
-/** The run pauses: what it needs is put back, or made again. */
+/** Pauses the run until the media are put back or made again. */
 export function mediaLost(failure: MediaLostError, events: readonly RunEvent[] = []): EffectResult {
   const { step, message } = failure;
   const rerun = step !== null && { rerun: step };
@@ -107,7 +105,7 @@ function sourcesOf({ planned, steps }: RunState, sha256: string): readonly Sourc
   });
 }
 
-/** The service has nothing of what a provider made. */
+/** Null for a provider's job, whose outputs the service does not have. */
 function jobOf(attempt: AttemptState | null): string | null {
   return attempt?.provider === undefined ? (attempt?.jobId ?? null) : null;
 }

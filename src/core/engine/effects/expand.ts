@@ -9,7 +9,7 @@ import { done, type Effect } from "./effect.ts";
 import { localCode, thrownError } from "./local-code.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
-/** Plans and prices the steps for a value that is now known. Asks for estimates only: nothing is paid here. */
+/** Plans and prices the steps for a value that is now known. Only requests estimates; pays nothing. */
 export const expand: Effect<"expand"> = async ({ step, input: value }, context) => {
   const found = localCode(context, step, "expand");
   if ("without" in found) return found.without;
@@ -36,7 +36,7 @@ export const expand: Effect<"expand"> = async ({ step, input: value }, context) 
     const quotes = prices.flatMap((price): readonly RunEvent[] => {
       const { step: path } = price;
       const isQuoted = steps.some((inner) => inner.path === path && traitsOf(inner).pricing.by === "quote");
-      // A step of an earlier planning is priced when it starts, if it runs again at all.
+      // A step that was planned before is priced when it starts, if it runs again at all.
       const isKnown = context.state.steps[path] !== undefined;
       return isQuoted && !isKnown ? quotedEvents(price, 1) : [];
     });
@@ -47,7 +47,7 @@ export const expand: Effect<"expand"> = async ({ step, input: value }, context) 
   }
 };
 
-/** All of them: a person mends the code once. */
+/** Lists all problems, so that a person fixes the code once. */
 function problemsText(problems: readonly Problem[]): string {
   return problems
     .map(({ step, field, message }) => {

@@ -15,10 +15,10 @@ import {
 import { billed, type Follow, jobEnd } from "./job-end.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
-/** Delay before a follow that ended without a final status is repeated, milliseconds. */
+/** Delay before following again after a follow ended without a final status, in milliseconds. */
 const AGAIN_MS = 5_000;
 
-/** Follows an accepted job to its end; the truth is always GET /jobs/{id}. */
+/** Follows an accepted job to its end, which is always read from GET /jobs/{id}. */
 export const follow: Effect<"follow"> = async (command, context) => {
   const { step, attempt, jobId } = command;
   const { signal } = context;
@@ -47,7 +47,7 @@ export const follow: Effect<"follow"> = async (command, context) => {
   }
 };
 
-/** What a read of the job that failed means. `isFound`: the service has answered for it before. */
+/** Handles a failed read of a job. `isFound`: the service has returned the job before. */
 export function followFailed(
   { step, attempt, jobId }: Follow,
   context: EffectContext,
@@ -57,7 +57,7 @@ export function followFailed(
   const judged = judge("follow", error);
   if (judged.verdict !== "not found") return retryOrPause(judged, context);
   if (!isFound) return deferToNextDrive();
-  // A job that the journal knows is never submitted again because a read does not find it.
+  // A job in the journal is never submitted again just because a read does not find it.
   const { status, code } = error as ApiError;
   const answer = sentence`${status} ${cleanText(code, 100)}: ${journalError(error).message}`;
   const message = sentence`job ${cleanText(jobId, 300)} was accepted, and now the service answers ${answer}`;
@@ -70,7 +70,10 @@ export function progressOf(step: string, { progress, estimatedCompletionAt }: Jo
   return { step, fraction: progress, estimatedCompletionAt: Number.isNaN(estimate) ? null : estimate };
 }
 
-/** A job that the service called completed without its whole result: read until it is whole, or somebody decides. */
+/**
+ * Reads a job again that was reported as completed but lacked part of its result, until it is complete or a person
+ * decides.
+ */
 export async function readAgain(command: Follow, context: EffectContext): Promise<EffectResult> {
   const { step, attempt, jobId } = command;
   const isFound = context.state.steps[step]!.attempts[attempt - 1]!.phase !== "unresolved";
@@ -82,7 +85,7 @@ export async function readAgain(command: Follow, context: EffectContext): Promis
   }
 }
 
-/** The cost of a job whose end is known but whose bill came late. */
+/** Reads the late bill of a job that has ended. */
 export const settle: Effect<"settle"> = async (command, context) => {
   const { step, attempt, jobId } = command;
   const { completedAt, impossibleBill } = context.state.steps[step]!.attempts[attempt - 1]!;
@@ -99,15 +102,15 @@ export const settle: Effect<"settle"> = async (command, context) => {
   return inMs === null ? deferToNextDrive(...events) : { end: "retryLater", inMs, events };
 };
 
-/** Share of a delay that is added by the job's id, so that jobs submitted together are not all polled together. */
+/** Share of a delay added by the job's id, so that jobs submitted together are not polled together. */
 const SPREAD = 0.05;
 
-/** A job that a webhook announced the end of, and that is still under way, is read again so soon, milliseconds. */
+/** Delay before reading a job again that a webhook reported as ended but that is still in progress, in milliseconds. */
 const LAG_MS = 2_000;
-/** When a poll is due that a webhook asked for. */
+/** The due time of a poll that a webhook requested. */
 export const HINTED = 0;
 
-/** Reads an accepted job once, if that is due, and says when to read it again; the truth is always GET /jobs/{id}. */
+/** Polls an accepted job once if due, and schedules the next poll. The end is always read from GET /jobs/{id}. */
 export async function poll(
   command: Extract<Command, { readonly type: "follow" }>,
   context: EffectContext,
@@ -139,7 +142,7 @@ export async function poll(
       planned.delete(id);
       return jobEnd(command, context, polled);
     }
-    // A webhook can be faster than the read that it announces.
+    // A webhook may arrive before the job reads as finished.
     const isHinted = planned.get(id)?.dueAt === HINTED;
     const next = isHinted ? { ...polled.next, dueAt: Math.min(polled.next.dueAt, now() + LAG_MS) } : polled.next;
     planned.set(id, next);

@@ -7,17 +7,16 @@ import type { PlanStep, Reference } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import { readiness } from "../../run/readiness.ts";
 
-/** A function, or why there is none. */
 export type Found = { readonly code: LocalFunction } | { readonly missing: string };
 
-/** The code of a run's local functions, found by the path of their step. */
+/** Finds the code of a run's local functions by step path. */
 export interface StepFunctions {
   find(state: RunState, path: string): Found;
 }
 
 /**
- * The functions of what was just recorded with the run's input; else of its pipeline, recorded again with the input that
- * the journal has. The plan stays as it is. Without any code, every step that needs some waits for whoever has it.
+ * Functions from the current recording of the pipeline, or from recording it again with the journal's input. The plan
+ * stays as it is. Steps whose code is missing wait for a process that has it.
  */
 export function functionsFor(
   { planned }: RunState,
@@ -28,7 +27,7 @@ export function functionsFor(
   return pipeline === undefined ? noFunctions : new BoundFunctions(codeOf(redraft(pipeline, planned.input)));
 }
 
-/** What a run needs of a draft for as long as it lasts. */
+/** The parts of a draft that a run needs while it lasts. */
 export type Code = Pick<Draft, "functions" | "problems" | "parsedInput">;
 
 export function codeOf({ functions, problems, parsedInput }: Draft): Code {
@@ -41,7 +40,7 @@ const noFunctions: StepFunctions = {
 
 class BoundFunctions implements StepFunctions {
   readonly #code: Code;
-  /** What expansions led to, by their path and value. */
+  /** Recorded expansions, by path and value. */
   readonly #grown = new Map<string, Code>();
 
   constructor(code: Code) {
@@ -69,7 +68,7 @@ class BoundFunctions implements StepFunctions {
     }
   }
 
-  /** An expansion's functions exist only while its builder runs: it runs again, with the value that the journal has. */
+  /** Runs an expansion's builder again with the journal's value, because its functions exist only there. */
   #grow(state: RunState, step: PlanStep, on: Reference): Code | null {
     const builder = this.find(state, step.path);
     const ready = readiness(state, step, on);
@@ -81,7 +80,7 @@ class BoundFunctions implements StepFunctions {
   }
 }
 
-/** A function of another version, or another model, would make something else than what was planned. */
+/** Why the function does not fit: another version or model would produce something other than planned. */
 function otherVersion({ planned }: RunState, code: LocalFunction, path: string): string | null {
   if (code.kind === "generate") return otherModel(stepNamed(planned.plan, path), code.model);
   if (!("version" in code)) return null;

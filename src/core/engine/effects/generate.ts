@@ -22,12 +22,14 @@ import { beforeSending } from "./retry-or-pause.ts";
 
 type Generate = Extract<Command, { readonly type: "generate" }>;
 
-/** A model that only answers once its work is done takes its time, and cannot be asked again, milliseconds. */
+/** Longest time for a model that answers only when its work is done, since it cannot be asked again. Milliseconds. */
 const ANSWER_MS = { image: 10 * 60_000, audio: 10 * 60_000, video: 60 * 60_000 } as const;
 const MOST_OPERATION_BYTES = 64 * 1024;
 const KEY_AGAIN_MS = 15_000;
 
-/** Sends one request. Its intent is durable already; a stop does not break it off, for it may be paid for. */
+/**
+ * Sends one request to a provider. The intent is already durable. A stop does not interrupt it, because it may be paid.
+ */
 export const generate: Effect<"generate"> = async (command, context) => {
   const ready = await beforeSending(() => prepared(command, context), context);
   if ("without" in ready) return unsent(command, ready.without);
@@ -69,7 +71,7 @@ async function sent(
   try {
     if (start !== undefined) {
       const headers = keyHeader(plan, command.key);
-      // Looked for before it is sent: an answer is written down at once.
+      // Learned before sending, because the answer is recorded at once.
       const secrets = await learnSecretsOf(model);
       const { operation } = await withRoutes(() => start({ ...options, headers, abortSignal } as never));
       return accepted(command, plan, { operation, secrets }, context);
@@ -83,7 +85,7 @@ async function sent(
   }
 }
 
-/** No header where its provider documents none. */
+/** The idempotency header; empty if the provider documents none. */
 function keyHeader({ promise, provider }: GenerateStep, key: string): { readonly [header: string]: string } {
   const declared = promise === "keyed" ? declaredOf(provider).startKey : undefined;
   return declared === undefined ? {} : { [declared.header]: key };
@@ -104,7 +106,7 @@ function accepted(
   return done({ ...submitted(command, plan), operation: sealed(JSON.parse(text), secrets) });
 }
 
-/** An operation as JSON text; null where it is none, and would not be what it was once it is read back. */
+/** An operation as JSON text; null if it would not survive a round trip. */
 function jsonOf(given: unknown): string | null {
   try {
     return JSON.stringify(given) ?? null;
@@ -139,7 +141,7 @@ async function answered(
       return done(submitted(command, plan), ...completedEvents(plan, attempt, { kept, metadata }));
     } catch (error) {
       if (!(error instanceof UnkeptError)) throw error;
-      // A full disk, a bucket that is away: these bytes are nowhere else, so that they are held on to for longer.
+      // A full disk or an unreachable bucket: these bytes exist nowhere else, so keep retrying for longer.
       const isHeld = !error.isUnfetched && !context.signal.aborted;
       const waitMs = isHeld ? holdOnMs(tries) : (FIRST_WAITS_MS[tries] ?? null);
       if (waitMs === null) return unkept(command, plan, error, context);
@@ -153,7 +155,7 @@ function mediaOf(answer: Answer): readonly Made[] | null {
   if ("images" in answer && Array.isArray(answer.images)) return madeOf(answer.images);
   if ("videos" in answer && Array.isArray(answer.videos)) return madeOf(answer.videos);
   if ("audio" in answer) {
-    // Some models wrap it, as AI SDK's own functions do.
+    // Some models wrap the audio, as the AI SDK's own functions do.
     const { audio } = answer;
     return typeof audio === "string" || audio instanceof Uint8Array ? madeOf([audio]) : null;
   }
@@ -174,7 +176,7 @@ function failed(
   return unknown(command, plan, saidBy(error), context);
 }
 
-/** It was made and charged, and not all of it is here. */
+/** Handles an answer that was charged but could not be stored completely. */
 function unkept(
   { step, attempt: n }: Generate,
   plan: GenerateStep,
@@ -185,7 +187,7 @@ function unkept(
   return done(...lostAnswer(plan, attempt, { why, kept }));
 }
 
-/** Under a key that its provider makes once it is sent again; else it is as if no answer had come. */
+/** Repeats the request if its key makes that safe; otherwise treats it like a request without an answer. */
 function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state }: EffectContext): EffectResult {
   const { step, attempt: n, mayExist } = command;
   if (plan.promise === "keyed") {
@@ -196,13 +198,12 @@ function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state 
   return done(...lostAnswer(plan, attempt, { why }));
 }
 
-/** Nothing left this machine: the hold is released, and what hinders it is said. */
+/** Nothing left this machine: releases the hold and reports why. */
 function unsent({ step, attempt, mayExist }: Generate, why: EffectResult): EffectResult {
   if (mayExist) return why;
   return { ...why, events: [{ type: "job.submit.withdrawn", step, attempt, reason: "code" }, ...why.events] };
 }
 
-/** The model of the step in the code. */
 export function modelOf(
   { step }: { readonly step: string },
   context: EffectContext,

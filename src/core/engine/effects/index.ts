@@ -34,14 +34,13 @@ const effects: { readonly [T in Command["type"]]: Effect<T> } = {
   place,
 };
 
-/** Performs one command with the effect registered for its type. */
 export function perform(command: Command, context: EffectContext): Promise<EffectResult> {
   const effect = effects[command.type] as Effect<Command["type"]>;
   const isOurs = usesService.has(command.type) || command.type === "upload";
   return isOurs ? inRun(() => effect(command, context)) : effect(command, context);
 }
 
-/** Their progress comes from the service; that of an upload is what was handed to the network. */
+/** Commands whose progress comes from the service. An upload's progress counts bytes handed to the network. */
 export const reportsProgress: ReadonlySet<Command["type"]> = new Set(["follow", "download"]);
 export const usesService: ReadonlySet<Command["type"]> = new Set([
   "chat",

@@ -9,7 +9,7 @@ import { deferToNextDrive, done, type EffectContext, type EffectResult } from ".
 
 export type Follow = Extract<Command, { readonly type: "follow" }>;
 
-/** `outcome`: what its status means; `open` where it is under way once more. */
+/** `outcome`: what its status means; `open` if it is in progress again. */
 interface Ended {
   readonly job: JobResult;
   readonly outcome: StatusClass;
@@ -17,7 +17,7 @@ interface Ended {
 
 type JobContext = Pick<EffectContext, "state" | "now" | "freshUrls" | "client" | "signal">;
 
-/** The end of a job, as the job itself reports it: its result once that is whole, else when to read it again. */
+/** Reads a job's end: its complete result, otherwise when to read it again. */
 export async function jobEnd(command: Follow, context: JobContext, { job, outcome }: Ended): Promise<EffectResult> {
   const { step, attempt: n } = command;
   const { state, freshUrls } = context;
@@ -28,7 +28,7 @@ export async function jobEnd(command: Follow, context: JobContext, { job, outcom
   const lack = lackOf(command, { job, outcome }, plan.kind === "job" ? plan.outputs : 1);
   const isAccepted = attempt.doubt?.isAccepted === true && outcome === "completed";
   if (lack !== null && !isAccepted) return doubted(command, attempt, { job, lack, now: context.now() });
-  // Spares the download a read of the job.
+  // Saves the download a read of the job.
   const readAt = context.now();
   for (const { index, url } of job.outputs) if (url !== null) freshUrls.set(`${job.jobId} ${index}`, { url, readAt });
   const isDoubted = attempt.phase === "unresolved" && attempt.doubt !== undefined;
@@ -40,10 +40,16 @@ export async function jobEnd(command: Follow, context: JobContext, { job, outcom
   );
 }
 
-/** The service's clock is known to the second at best, and a machine's own may be off before its first answer, milliseconds. */
+/**
+ * Clock tolerance in milliseconds: the service's is known to the second at best, this machine's may be wrong before the
+ * first answer.
+ */
 const CLOCK_MS = 10 * 60_000;
 
-/** How the job contradicts the request that it was acknowledged for; null where it may be its own. What a person named is. */
+/**
+ * Why the job cannot belong to the request that it was acknowledged for; null if it can. A job that a person named
+ * always can.
+ */
 async function contradiction(attempt: AttemptState, job: JobResult, context: JobContext): Promise<CleanText | null> {
   const { key, isAdopted, sentByService, intendedAt } = attempt;
   if (isAdopted === true) return null;
@@ -67,7 +73,7 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
   return sentence`${id} ran with another prompt than that of the request; ${found}`;
 }
 
-/** Neither is a part of the other: services shorten prompts, and put them into templates. */
+/** True if neither prompt contains the other. Services shorten prompts and put them into templates. */
 function isOtherPrompt({ input }: AttemptState, prompt: string | null): boolean {
   const { prompt: asked, text } = input as { readonly prompt?: unknown; readonly text?: unknown };
   const ran = plainWords(prompt ?? "");
@@ -86,7 +92,7 @@ function plainWords(text: string): string {
   );
 }
 
-/** Whether the service may have run the job with a better prompt, as some models offer, and others do by default. */
+/** True if the service may have rewritten the prompt, which some models offer or do by default. */
 async function mayRewrite({ model, input }: AttemptState, { client, signal }: JobContext): Promise<boolean> {
   const { enhance_prompt: isEnhanced } = input as { readonly enhance_prompt?: unknown };
   if (isEnhanced !== undefined) return isEnhanced !== false;
@@ -96,7 +102,7 @@ async function mayRewrite({ model, input }: AttemptState, { client, signal }: Jo
   );
 }
 
-/** What an answer lacks to be the whole end of the job; null where it lacks nothing. */
+/** What an answer lacks to be the job's complete end; null if it is complete. */
 function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): CleanText | null {
   const id = cleanText(jobId, 300);
   if (job.jobId !== jobId) return sentence`the answer about ${id} is about ${cleanText(job.jobId, 300)}`;
@@ -118,7 +124,7 @@ function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): C
   return null;
 }
 
-/** Read again for a while, counted from the first such answer in the journal; then a person decides. */
+/** Reads the job again for a while, counted from the first such answer in the journal; then a person decides. */
 function doubted(
   { step, attempt: n, jobId }: Follow,
   { doubt, phase, costMicros, impossibleBill }: AttemptState,
@@ -133,7 +139,7 @@ function doubted(
   const isUnresolved = phase === "unresolved";
   const events: RunEvent[] = [];
   if (isNewDoubt(doubt, lack, now)) events.push({ type: "job.doubted", ...target, message: lack });
-  // What it costs is known already, whatever becomes of its outputs.
+  // The cost is already known, whatever happens to the outputs.
   const isBill = job.jobId === jobId && !isOther && costMicros === null && !isUnresolved;
   if (isBill) events.push(...billed(target, job, impossibleBill));
   const inMs = lookAgainMs(now - (doubt?.since ?? now));
@@ -143,7 +149,7 @@ function doubted(
   return deferToNextDrive(...events);
 }
 
-/** Until when the service keeps what it says nothing of: counted from the submit, by its clock. */
+/** Expiry of an output for which the service states none: counted from the submit, on the service's clock. */
 function keptUntil({ submittedAt }: AttemptState, { createdAt }: JobResult, { client, now }: JobContext): number {
   const statedAt = Date.parse(createdAt ?? "");
   const madeAt = Number.isNaN(statedAt) ? (submittedAt ?? now()) + client.clockOffsetMs() : statedAt;
@@ -167,7 +173,7 @@ function finished({ step, attempt }: Follow, job: JobResult, { outcome, keptUnti
   return [{ type: "job.failed", step, attempt, error }];
 }
 
-/** What the service says of the cost; `reported`: what it said before that cannot be. */
+/** The event for a job's reported cost. `reported`: an implausible cost reported earlier. */
 export function billed(
   { step, attempt }: { readonly step: string; readonly attempt: number },
   { costMicros, impossibleCost }: Pick<JobResult, "costMicros" | "impossibleCost">,
@@ -196,7 +202,7 @@ function outputFacts(output: JobResult["outputs"][number], keptUntil: number): O
     durationMs,
     fps,
     error: error === null ? null : foreignError(error, "output"),
-    // Voices stay.
+    // Voices do not expire.
     ...(status !== "FAILED" && voiceId === null && { expiresAt }),
   };
 }

@@ -9,7 +9,7 @@ import { fileOf } from "../../run/next-command.ts";
 import type { HeldMedia } from "../media/held-media.ts";
 import { deferToNextDrive, type EffectContext, type EffectResult } from "./effect.ts";
 
-/** The stored bytes as a local function sees them. */
+/** A stored file as local functions see it. */
 export function localFile(
   held: HeldMedia,
   { sha256, contentType }: { readonly sha256: string; readonly contentType: string },
@@ -17,7 +17,9 @@ export function localFile(
   return { path: held.path(sha256), contentType, sha256, sizeBytes: held.sizeBytes(sha256) };
 }
 
-/** A resolved input with each `{ $file }` replaced by the file; everything else is a copy that the function may change. */
+/**
+ * A resolved input in which each `{ $file }` is replaced by the file. The rest is a copy that the function may change.
+ */
 export function localInput(input: Json, held: HeldMedia): unknown {
   if (typeof input !== "object" || input === null) return input;
   if (Array.isArray(input)) return input.map((item: Json) => localInput(item, held));
@@ -26,7 +28,7 @@ export function localInput(input: Json, held: HeldMedia): unknown {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [plainName(name), localInput(value, held)]));
 }
 
-/** Hashes of the stored bytes that an input names. */
+/** Hashes of the stored files that an input names. */
 export function filesOf(input: Json): readonly string[] {
   const found: string[] = [];
   visit(input, found);
@@ -47,7 +49,7 @@ function isFile(
 
 const MAX_MESSAGE = 1000;
 
-/** The function of a step, of the required kind; else the pause that waits for the code. */
+/** The step's function if it has the required kind; otherwise the pause that waits for the code. */
 export function localCode<K extends LocalFunction["kind"]>(
   { state, functions }: EffectContext,
   step: string,
@@ -65,7 +67,7 @@ export function localCode<K extends LocalFunction["kind"]>(
 
 export const ABORTED = Symbol("aborted");
 
-/** What the user's code gives; it is not waited for once the run stops. */
+/** Awaits the user's code, unless the run stops first. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof ABORTED> {
   if (signal.aborted) return ABORTED;
   let stop: () => void = () => {};
@@ -80,12 +82,12 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   }
 }
 
-/** What the user's own code threw, in a form for the journal: its words, and the place in that code. */
+/** An error thrown by the user's code, with its place in that code, for the journal. */
 export function thrownError(error: unknown, code: string): JournalError {
   const text = thrownText(error);
   const errorCode = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : code;
   const site = error instanceof Error ? callSite(error.stack) : null;
-  // What follows a URL's path may be a secret.
+  // What follows a URL's path may be secret.
   const words = { code: cleanText(errorCode, 100), message: cleanText(text, MAX_MESSAGE), retryable: true };
   const forCallers = isCallerError(error) ? ({ forCallers: true } as const) : {};
   return { ...words, ...(site !== null && { site: cleanText(site, MAX_MESSAGE) }), ...forCallers };

@@ -18,14 +18,14 @@ import { modelOf } from "./generate.ts";
 type Operation = Extract<Command, { readonly type: "operation" }>;
 
 const ANSWER_MS = 2 * 60_000;
-/** An operation that says nothing for so long is left to a person, milliseconds. */
+/** An operation silent for this long is left to a person, in milliseconds. */
 const LONGEST_MS = DAY_MS;
 
-/** Asks once what became of an accepted request, as often as that is due; asking costs nothing. */
+/** Polls an accepted request at a provider once. Polling is free. */
 export const operation: Effect<"operation"> = async (command, context) => {
   const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
   const found = modelOf(command, context);
-  // What is left to a person waits for no code: it is only looked at again where that is here.
+  // An operation left to a person needs no code; it is only polled where the code is available.
   if ("without" in found) return attempt.phase === "unresolved" ? deferToNextDrive() : found.without;
   const plan = planStep(context.state, command.step) as GenerateStep;
   const model = context.substitute(found.model, plan) as VideoModel;
@@ -36,7 +36,7 @@ export const operation: Effect<"operation"> = async (command, context) => {
     const abortSignal = AbortSignal.any([context.signal, AbortSignal.timeout(ANSWER_MS)]);
     const operation = attempt.operation === undefined ? undefined : await unsealed(attempt.operation, model);
     const asked = await askStatus(model, { operation, abortSignal });
-    // Of what is pending no word of its provider is kept.
+    // Nothing that the provider says about a pending operation is recorded.
     if (asked.answer?.status !== "pending") await learnSecretsOf(model);
     return await ended(command, asked, { plan, attempt }, context);
   } catch (error) {
@@ -109,7 +109,7 @@ async function ended(
   }
 }
 
-/** What came in place of a word of the work. */
+/** Describes an answer that says nothing about the work. */
 function unreadable(statusAnswer: StatusAnswer, reply: StatusReply | null): CleanText {
   const answer = reply === null ? "" : ` (${reply.httpStatus === null ? "no answer" : `HTTP ${reply.httpStatus}`})`;
   const why =
@@ -119,7 +119,7 @@ function unreadable(statusAnswer: StatusAnswer, reply: StatusReply | null): Clea
   return cleanText(`its status could not be read${answer}: ${why}`);
 }
 
-/** Some packages say nothing of what the answer says of the failure. */
+/** Adds the answer's body to the error, because some packages do not report it. */
 function withBody(error: string, reply: StatusReply | null): Error {
   const responseBody = reply?.body === undefined ? undefined : JSON.stringify(reply.body);
   return Object.assign(new Error(error), responseBody !== undefined && { responseBody });
@@ -129,7 +129,7 @@ function ageOf({ submittedAt }: AttemptState, { now }: EffectContext): number {
   return now() - (submittedAt ?? now());
 }
 
-/** A doubt of a moment is no part of a later one, which then lasts for as long before it is believed. */
+/** Clears a doubt that has passed, so that a later one is measured anew. */
 function noMoreDoubt({ step, attempt }: Operation, { doubt }: AttemptState): readonly RunEvent[] {
   if (doubt === undefined) return [];
   return [
@@ -137,14 +137,14 @@ function noMoreDoubt({ step, attempt }: Operation, { doubt }: AttemptState): rea
   ];
 }
 
-/** Milliseconds until it is asked again: soon at first, then ever more rarely. */
+/** Milliseconds until the next poll: a tenth of the age, from 1 to 10 seconds. */
 function nextAskMs(ageMs: number): number {
   return Math.round(Math.min(10_000, Math.max(1_000, ageMs / 10)));
 }
 
 /**
- * Some models call any failure of the request that asks an error of the operation: it is believed once it was said for a while.
- * What was made and cannot be fetched is tried for as long, and then left to a person.
+ * Some models report any failed poll as an error of the operation, so it is believed only after a while. Results that
+ * cannot be fetched are retried for as long, then left to a person.
  */
 function doubted(
   command: Operation,
@@ -173,7 +173,7 @@ function doubted(
   if (inMs !== null)
     return { end: "retryLater", inMs, events: [{ type: "job.doubted", ...target, message, saidForMs }] };
   if (said === undefined) return unresolved(command, attempt, sentence`it was made, and ${message}`, kept);
-  // Providers forget: after so long, that there is no such operation says nothing of what it made.
+  // Providers forget operations: this late, "not found" says nothing about the result.
   if (ageOf(attempt, context) > LONGEST_MS) return unresolved(command, attempt, message);
   const failed = { code: ownText("PROVIDER_FAILED"), message, retryable: false };
   const error = said.status === "error" ? asModerated(failed, withBody(said.error, reply), null) : failed;
@@ -183,8 +183,8 @@ function doubted(
 }
 
 /**
- * Milliseconds for which it has been said, as far as it was asked for: between two answers no more passes than the wait for
- * the second one. A clock that is set, a laptop that sleeps and a resume a day later would make hours of two answers.
+ * How long an error has been reported, counting at most the poll interval between two answers. Otherwise a changed
+ * clock, a sleeping laptop or a resume a day later would turn two answers into hours.
  */
 function saidFor(doubt: AttemptState["doubt"], now: number): number {
   const { saidForMs, saidAt } = doubt ?? {};
@@ -192,7 +192,7 @@ function saidFor(doubt: AttemptState["doubt"], now: number): number {
   return saidForMs + Math.min(Math.max(0, now - saidAt), lookAgainMs(saidForMs) ?? 0);
 }
 
-/** What accepted a request is asked until it answers with a word of its work. After a while, a person may end that. */
+/** Polls again until the provider reports on the work. After a while, a person may end that. */
 function askAgain(command: Operation, attempt: AttemptState, message: CleanText, context: EffectContext): EffectResult {
   if (attempt.phase === "unresolved" || ageOf(attempt, context) > LONGEST_MS) {
     return tooOld(command, attempt, message, context);
@@ -209,12 +209,12 @@ function askAgain(command: Operation, attempt: AttemptState, message: CleanText,
   return { end: "retryLater", inMs, events: isNews ? [...(isOther ? noMoreDoubt(command, attempt) : []), noted] : [] };
 }
 
-/** Left to a person, unless its run has ended without it: then it is for whoever resumes that. */
+/** Leaves the operation to a person, unless the run has ended without it; then the next resume handles it. */
 function tooOld(command: Operation, attempt: AttemptState, message: CleanText, { state }: EffectContext): EffectResult {
   return state.steps[command.step]!.isGivenUp === true ? deferToNextDrive() : unresolved(command, attempt, message);
 }
 
-/** Left to a person; of what is left to one already, nothing new. */
+/** Leaves the operation to a person; no event if that is recorded already. */
 function unresolved(
   { step, attempt }: Operation,
   { phase }: AttemptState,

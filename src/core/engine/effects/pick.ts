@@ -8,7 +8,7 @@ import { done, type Effect } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, localCode, localFile, thrownError, unlessAborted } from "./local-code.ts";
 
-/** Lets the pipeline's own function score what is there, one after the other; the highest wins, the first of equals. */
+/** Scores the candidates one by one with the pipeline's function. The highest score wins, the first among equals. */
 export const pick: Effect<"pick"> = async ({ step }, context) => {
   const found = localCode(context, step, "score");
   if ("without" in found) return found.without;
@@ -20,7 +20,7 @@ export const pick: Effect<"pick"> = async ({ step }, context) => {
   if (without !== null) return without;
   await using held = await media.hold(files);
   const scores: (number | null)[] = [];
-  // In a function of its own, so that what throws at once is a rejection too.
+  // An async function, so that a synchronous throw becomes a rejection too.
   const scoreOf = async (file: LocalFile, index: number) => code.score({ ...file, index, signal });
   try {
     for (const [index, candidate] of candidates.entries()) {

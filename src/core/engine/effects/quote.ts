@@ -14,7 +14,7 @@ import { retryOrPause } from "./retry-or-pause.ts";
 
 type Quote = Extract<Command, { readonly type: "quote" }>;
 
-/** Asks what the job costs, now that everything it reads exists; or whether its model takes what exists already. */
+/** Quotes the job now that its inputs exist, or checks whether its model accepts the inputs that exist so far. */
 export const quote: Effect<"quote"> = async (command, context) => {
   try {
     const asked = await placeholdersOf(command, context);
@@ -35,7 +35,7 @@ async function placeholdersOf({ step: path, model, input }: Quote, context: Effe
   return expansions.placeholders({ path, model, input }, { plan, resolved: (ref) => resolvedSoFar(state, ref) });
 }
 
-/** A second time where handles of uploads may have lapsed. */
+/** Quotes again if upload handles may have expired. */
 async function askTwice(command: Quote, asked: Asked, context: EffectContext): Promise<EffectResult> {
   try {
     return await ask(command, asked, context, false);
@@ -68,7 +68,7 @@ function priced({ step, attempt }: Quote, { pending, conditions }: Asked, costMi
   return { type: "job.quoted", step, attempt, costMicros, basis, ...conditional };
 }
 
-/** A refusal that may be of a placeholder leaves the price open, until what it stands for exists. */
+/** If the refusal may be about a placeholder, leaves the price open until the real value exists. */
 function ofPending(command: Quote, asked: Asked, context: EffectContext, error: unknown): EffectResult {
   if (asked.pending.length > 0 && isRefusal(error)) {
     const { problems, conditions } = readRefusal({ path: command.step, model: command.model }, error, asked.pending);

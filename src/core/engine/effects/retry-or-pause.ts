@@ -7,7 +7,7 @@ import { isDiskError, MediaDiskError } from "../media/media-errors.ts";
 import { type Judged, MOST_CODE, type ServiceFailure, serviceFailureOf } from "../service/service-answers.ts";
 import { deferToNextDrive, done, type EffectContext, type EffectResult } from "./effect.ts";
 
-/** What every verdict that fails no step leads to: another try, or a pause. `events` come first. */
+/** Handles every verdict that does not fail the step: a retry or a pause. `events` come first. */
 export function retryOrPause(
   judged: Judged,
   context: Pick<EffectContext, "client">,
@@ -60,7 +60,7 @@ function unfunded({ error, step }: Judged): RunEvent {
   };
 }
 
-/** The bucket of the media did not answer, or not yet: what needs it is tried again. Null for anything else. */
+/** A failure of the media bucket that may pass, to be retried; null for anything else. */
 export function bucketAway(error: unknown): ServiceFailure | null {
   const passes = error instanceof MediaBucketError && (error.reason === "busy" || error.reason === "unreachable");
   return passes ? { pause: "unreachable", isMedia: true, message: cleanText(error.message) } : null;
@@ -69,8 +69,8 @@ export function bucketAway(error: unknown): ServiceFailure | null {
 type Without = { readonly without: EffectResult };
 
 /**
- * What comes before a request whose intent is durable already, and which nobody can be asked about: code, media. However it
- * ends without, the intent has to be taken back, or it would be taken for a request without an answer.
+ * Prepares code and media for a request whose intent is already durable. If that fails, the intent is taken back;
+ * otherwise it would count as a request without an answer.
  */
 export async function beforeSending<T extends object>(
   prepare: () => Promise<T | Without>,
@@ -78,7 +78,7 @@ export async function beforeSending<T extends object>(
 ): Promise<T | Without> {
   try {
     const ready = await prepare();
-    // It may have taken a while: a run that was stopped, or that another process holds by now, sends nothing more.
+    // Preparing may take long: if the run was stopped or taken over meanwhile, send nothing.
     return signal.aborted ? { without: done() } : ready;
   } catch (error) {
     return { without: signal.aborted ? done() : endedBy(error, state) };

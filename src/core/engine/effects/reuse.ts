@@ -4,7 +4,7 @@ import { judge } from "../service/service-answers.ts";
 import { deferToNextDrive, done, type Effect } from "./effect.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
-/** Reuses the result of an identical request of an earlier run, where it still exists. Costs nothing either way. */
+/** Reuses the result of an identical request of an earlier run, if it still exists. Never costs anything. */
 export const reuse: Effect<"reuse"> = async ({ step, fingerprint }, context) => {
   const { cache, reusedKeys, state } = context;
   const plan = stepNamed(state.planned.plan, step);

@@ -22,7 +22,7 @@ import { bucketAway, retryOrPause } from "./retry-or-pause.ts";
 
 type Submit = Extract<Command, { readonly type: "submit" }>;
 
-/** Sends one intended submit. Its intent is durable already; every way this can end is an event or another try. */
+/** Sends one submit whose intent is durable. Every outcome is an event or a retry. */
 export const submit: Effect<"submit"> = async (command, context) => {
   const onProgress = bytesProgress(command.step, context);
   const ensure = (sha256: string) => ensureCopies([sha256], context);
@@ -39,7 +39,7 @@ export const submit: Effect<"submit"> = async (command, context) => {
     } catch (error) {
       if (error instanceof MediaLostError) return withoutCopy({ ...command, mayExist }, context, error);
       const serviceFailure = bucketAway(error);
-      // Nothing of this try has left yet.
+      // Nothing of this attempt has left yet.
       if (serviceFailure !== null) {
         return { end: mayExist ? "unreachable" : "notSent", events: [], serviceFailure };
       }
@@ -63,7 +63,7 @@ export const submit: Effect<"submit"> = async (command, context) => {
       );
       return await acknowledged(command, ack, { ...context, mayExist });
     } catch (error) {
-      // Stopped while it waited for its turn.
+      // Stopped while queued.
       if (context.signal.aborted && error === context.signal.reason) {
         return mayExist ? done() : { end: "notSent", events: [], serviceFailure: null };
       }
@@ -75,18 +75,18 @@ export const submit: Effect<"submit"> = async (command, context) => {
   }
 };
 
-/** A send is answered within so long, or given up: a job of it is listed then, or was never made. */
+/** A send gets its answer, or is given up, within this time. After that its job is listed or was never created. */
 const ANSWERED_WITHIN_MS = 60_000;
 
 /**
- * What became of the request of a step that has changed, so that it is not made now for nothing: its job, or that there is none.
- * Null: it may have made one of several, or the service does not list them.
+ * For a changed step: looks for its job rather than sending its request needlessly. Null if it may have created one of
+ * several jobs, or the service does not list them.
  */
 async function lookedFor(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { state, signal, clock, now } = context;
   const { step, attempt, model } = command;
   const { lastSentAt } = state.steps[step]!.attempts[attempt - 1]!;
-  // A process before this one may have sent until it died.
+  // An earlier process may have sent until it died.
   const lastAt = Math.max(lastSentAt!, Math.min(state.drivenSince ?? now(), lastSentAt! + RESENT_EVERY_MS));
   let jobId: string | null | undefined;
   try {
@@ -103,8 +103,8 @@ async function lookedFor(command: Submit, context: EffectContext): Promise<Effec
 }
 
 /**
- * Clocks are set, and machines sleep: how old a key is that may have been used is asked the service, whose every answer
- * brings its time. Null: it may be sent again.
+ * Checks the age of a possibly used key on the service's clock, because local clocks change and machines sleep. Null:
+ * it may be sent again.
  */
 async function forgottenOrAway(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { client, signal, now, idempotencyWindowMs } = context;
@@ -121,8 +121,8 @@ async function forgottenOrAway(command: Submit, context: EffectContext): Promise
 }
 
 /**
- * From when on nothing more may be sent, for a machine that sleeps between two sends wakes at any time: the service may have
- * forgotten the key, or nobody would look so late for what this send makes.
+ * The latest time to send, since a machine may sleep between two sends: later, the service may have forgotten the key,
+ * or nobody would look for the job.
  */
 function lastMoment({ step, attempt, mayExist }: Submit, { state, now, idempotencyWindowMs }: EffectContext): number {
   const { intendedAt = null, lastSentAt = null } = state.steps[step]?.attempts[attempt - 1] ?? {};
@@ -172,10 +172,10 @@ async function acknowledged(
   return done({ type: "job.submitted", step, attempt, jobId, model, replayed: ack.replayed, ...serviceClock(context) });
 }
 
-/** Why the acknowledged job cannot be that of the request, which then made another one, or none; null where it can. */
+/** Why the acknowledged job cannot belong to the request; null if it can. */
 async function contradiction(command: Submit, { jobId, model }: SubmitAck, context: EffectContext) {
   const id = cleanText(jobId, 300);
-  // A job that one request was answered with is nobody else's, whether or not it can be this one's.
+  // A job returned for one request belongs to it, whether or not it can be right.
   const isOwn = context.jobOwners.claim(context.state, command, jobId);
   const isAsked = model === "" || model === command.model || (await resolvedId(command, context)) === model;
   if (!isAsked) {
@@ -186,7 +186,7 @@ async function contradiction(command: Submit, { jobId, model }: SubmitAck, conte
   return sentence`it was answered with ${id}, which is the job of another step; its own job is to be found`;
 }
 
-/** The id that the service lists the model under, where it was asked for by an alias. */
+/** The id that the service lists the model under, which differs from an alias. */
 async function resolvedId({ model }: Submit, { client, signal }: EffectContext): Promise<string> {
   return client.model(model, { signal }).then(
     ({ id }) => id,
@@ -194,20 +194,20 @@ async function resolvedId({ model }: Submit, { client, signal }: EffectContext):
   );
 }
 
-/** The question stays open: only an acknowledgement closes it. Reported once, not with every send. */
+/** Records once that the outcome is unknown. Only an acknowledgement settles it. */
 function unknown({ step, attempt }: Submit, context: EffectContext, error: unknown): readonly RunEvent[] {
   if (phaseOf(context, step, attempt) !== "submitting.sent") return [];
   const { message } = journalError(error);
   return [{ type: "job.submit.unknown", step, attempt, message, clockOffsetMs: context.client.clockOffsetMs() }];
 }
 
-/** An earlier send may have created the job: a refusal of this one proves nothing. */
+/** A refused re-send: an earlier send may have created the job, so the refusal proves nothing. */
 function unresolved(command: Submit, context: EffectContext, error: unknown): EffectResult {
   const message = sentence`sent once without an answer, then refused: ${journalError(error).message}`;
   return leftOpen(command, context, { message, cause: "refused" });
 }
 
-/** A person decides what became of it. Recorded once, not with every send. */
+/** Leaves the submit to a person; recorded once, not per send. */
 function leftOpen({ step, attempt }: Submit, context: EffectContext, why: Why): EffectResult {
   const isRecorded = phaseOf(context, step, attempt) === "unresolved";
   return isRecorded
@@ -215,7 +215,7 @@ function leftOpen({ step, attempt }: Submit, context: EffectContext, why: Why): 
     : deferToNextDrive({ type: "job.unresolved", step, attempt, ...why, ...serviceClock(context) });
 }
 
-/** By the answer that has just come. */
+/** The service's clock offset, from its latest answer. */
 function serviceClock({ client }: EffectContext): { readonly clockOffsetMs?: number } {
   const clockOffsetMs = client.clockOffsetMs();
   return clockOffsetMs === 0 ? {} : { clockOffsetMs };
@@ -236,13 +236,13 @@ function withdrawn(
   return { type: "job.submit.withdrawn", step, attempt, reason };
 }
 
-/** Withdrawn, so that its inputs can be produced again first; what may have been sent waits for a person's decision. */
+/** Withdraws the submit so that its inputs can be made again first. If it may have been sent, a person decides. */
 function withoutCopy(command: Submit, context: EffectContext, error: MediaLostError): EffectResult {
   const events = command.mayExist ? unresolved(command, context, error).events : [withdrawn(command, "unsent")];
   return mediaLost(error, events);
 }
 
-/** The service takes an asset in its input no longer: it is sent again with the file of that, where there is one. */
+/** The service no longer accepts an asset in the input: sends the asset's file instead, if there is one. */
 function withoutMedia(command: Submit, context: EffectContext, { error }: Judged, mayExist: boolean): EffectResult {
   if (mayExist) return unresolved(command, context, error);
   const missing = lapsedOutputs(context.state, command.input, error);

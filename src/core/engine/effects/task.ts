@@ -17,15 +17,15 @@ import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, filesOf, localCode, localInput, thrownError, unlessAborted } from "./local-code.ts";
 
 const MAX_VALUE_BYTES = 1024 * 1024;
-/** Endings of declared files that name none: many tools look at nothing else. */
+/** Default extensions of declared files; many tools look at nothing else. */
 const ENDINGS = { image: "image/png", video: "video/mp4", audio: "audio/wav", text: "text/plain" } as const;
 
-/** The function did not do what its step declares. */
+/** The function did not return what its step declares. */
 class TaskContractError extends Error {
   readonly code = "TASK_CONTRACT";
 }
 
-/** Runs a local function in a folder of its own and collects its outputs. A stop discards the try. */
+/** Runs a local function in a folder of its own and collects its outputs. A stop discards the attempt. */
 export const task: Effect<"task"> = async (command, context) => {
   const { step } = command;
   const found = localCode(context, step, "task");
@@ -37,7 +37,7 @@ export const task: Effect<"task"> = async (command, context) => {
   const plan = planStep(context.state, step) as TaskStep;
   const folder = new TaskFolder(context.media, plan);
   const held = files.length === 0 ? nothingHeld : await context.media.hold(files);
-  /** Of a function that continues by itself. */
+  /** Set for a function that ignores the abort. */
   let running: Promise<unknown> | null = null;
   try {
     const input = localInput(command.input, held);
@@ -57,7 +57,7 @@ export const task: Effect<"task"> = async (command, context) => {
       await held[Symbol.asyncDispose]();
       await folder.remove();
     };
-    // A function that ignores its abort signal keeps its files and its folder until it returns.
+    // A function that ignores its abort signal keeps its files and folder until it returns.
     if (context.signal.aborted && running !== null) running.catch(() => {}).finally(leave);
     else if (files.length > 0 || folder.isThere) await leave();
   }
@@ -69,7 +69,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 const nothingHeld = heldMedia(new Map());
 
-/** Where one try of a task writes: a folder that is there once the function asks for it. */
+/** The folder of one attempt of a task; created when the function asks for it. */
 class TaskFolder {
   readonly #media: MediaStore;
   readonly #files: TaskStep["files"];
@@ -96,7 +96,7 @@ class TaskFolder {
     return path;
   }
 
-  /** Of a declared file; undefined for another name. */
+  /** Path of a declared file; undefined for another name. */
   file(name: string): string | undefined {
     const declared = this.#files.find((file) => file.name === name);
     return declared === undefined ? undefined : pathOf(this.path(), name, declared.kind);
@@ -127,12 +127,12 @@ function taskContext({ signal, progress }: EffectContext, step: string, folder: 
   };
 }
 
-/** Names are path segments by their plan; one without an ending gets that of its kind. */
+/** The planner ensures that names are path segments. A name without an extension gets its kind's. */
 function pathOf(folder: string, name: string, kind: TaskStep["files"][number]["kind"]): string {
   return join(folder, /\.[A-Za-z0-9]{1,5}$/.test(name) ? name : `${name}${fileExtension(ENDINGS[kind])}`);
 }
 
-/** The declared files, looked at and moved into the media store. */
+/** Measures the declared files and moves them into the media store. */
 async function collectOutputs(
   plan: TaskStep,
   folder: TaskFolder,
@@ -156,11 +156,11 @@ async function collectOutputs(
   return files;
 }
 
-/** What a function returned, as JSON; nothing becomes null. */
+/** A function's return value as JSON; undefined becomes null. */
 function jsonValue(returned: unknown): Json {
   if (returned === undefined || returned === null) return null;
   if (typeof returned === "boolean") return returned;
-  // JSON knows no -0.
+  // JSON has no -0.
   if (Number.isFinite(returned)) return (returned as number) + 0;
   let text: string | undefined;
   try {

@@ -3,12 +3,12 @@ import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
 import type { Json } from "../../plan/plan.ts";
 import type { StatusReply } from "../../providers/index.ts";
 
-/** A status has no more, bytes: what is longer carries media. */
+/** Maximum size of a status in bytes; a longer answer carries media. */
 const MOST_STATUS_BYTES = 1024 * 1024;
 
 export interface Asked {
   readonly answer: StatusAnswer;
-  /** The HTTP answer that it was made of; null where it could not be seen. */
+  /** The HTTP answer it came from; null if unknown. */
   readonly reply: StatusReply | null;
 }
 
@@ -17,7 +17,7 @@ interface StatusRequest {
   readonly abortSignal: AbortSignal;
 }
 
-/** Asks a model once what became of its work, and notes the HTTP answer that its package read. Ends with the signal. */
+/** Asks a model once about its work, and captures the HTTP answer that its package read. Aborts with the signal. */
 export async function askStatus(model: VideoModel, request: StatusRequest): Promise<Asked> {
   const ask = (of: VideoModel) =>
     beforeAbort(
@@ -44,21 +44,21 @@ interface Config {
 }
 
 /**
- * A model that asks as the given one does, which stays as it is: packages keep what they were configured with in `config`,
- * and read its `fetch` with each request. Null where there is none.
+ * A proxy of the model that captures its HTTP answers and leaves the model unchanged. Works because packages keep their
+ * settings in `config` and read `fetch` there for each request. Null if there is none.
  */
 function listeningTo(model: VideoModel, { operation }: StatusRequest, seen: SeenRequests): VideoModel | null {
   const { config } = model as { readonly config?: Config };
   if (typeof config !== "object" || config === null) return null;
   const { fetch: ownFetch } = config;
   if (ownFetch !== undefined && typeof ownFetch !== "function") return null;
-  // Where an answer leads elsewhere, packages go by a guarded `fetch` of their own, if none is given.
+  // Without a `fetch` option, packages use their own guarded one for redirected status URLs.
   const origin = ownFetch === undefined ? originNamed(config, operation) : null;
   const fetch: Fetch = (input, init) => seen.fetch(ownFetch ?? globalThis.fetch, { input, init, origin });
   return withField(model, "config", withField(config, "fetch", fetch));
 }
 
-/** The same object but for one field: what it writes to itself is written to the given one. */
+/** A proxy with one field replaced; writes go to the original object. */
 function withField<T extends object>(of: T, name: string, value: unknown): T {
   return new Proxy(of, { get: (target, field, self) => (field === name ? value : Reflect.get(target, field, self)) });
 }
@@ -66,12 +66,12 @@ function withField<T extends object>(of: T, name: string, value: unknown): T {
 interface Sent {
   readonly input: Parameters<Fetch>[0];
   readonly init: Parameters<Fetch>[1];
-  /** No other may be asked; null: any may. */
+  /** The only allowed origin; null allows any. */
   readonly origin: string | null;
 }
 
 class SeenRequests {
-  /** One would have gone to another origin than it may. */
+  /** Set if a request would have gone to another origin. */
   isElsewhere = false;
   #last: { readonly httpStatus: number | null; readonly text: Promise<string | null> } | null = null;
 
@@ -89,7 +89,7 @@ class SeenRequests {
     return response;
   }
 
-  /** Of the last request. */
+  /** The answer to the last request. */
   async reply(): Promise<StatusReply | null> {
     if (this.#last === null) return null;
     const { httpStatus, text } = this.#last;
@@ -97,7 +97,7 @@ class SeenRequests {
   }
 }
 
-/** Where the work was asked for; null where only the package knows. */
+/** Origin that accepted the work; null if only the package knows. */
 function originNamed({ baseURL }: Config, operation: unknown): string | null {
   const { submitUrl } = (operation ?? {}) as { readonly submitUrl?: unknown };
   const url = [submitUrl, baseURL].find((address) => typeof address === "string" && URL.canParse(address));

@@ -2,7 +2,7 @@ import type { GenerateStep, Json } from "../../plan/plan.ts";
 import { plainName } from "../../run/foreign-names.ts";
 import type { MediaStore } from "../media/media-store.ts";
 
-/** All that the specification names is there, undefined where nothing was said. */
+/** Every field of the specification, undefined unless given. */
 const UNSAID = {
   image: {
     n: 1,
@@ -29,7 +29,7 @@ const UNSAID = {
   audio: {},
 } as const;
 
-/** A resolved input as call options of AI SDK's specification v4: media by their bytes, whatever made them. */
+/** Converts a resolved input to AI SDK call options (specification v4), with media as bytes. */
 export async function callOptions(
   { yields }: GenerateStep,
   input: Json,

@@ -7,10 +7,10 @@ import { fetchFile } from "../media/fetch-file.ts";
 import { type MediaFacts, measureMedia } from "../media/measure-media.ts";
 import type { MediaStore, StoredMedia } from "../media/media-store.ts";
 
-/** Bytes that a model gave, or an address where they are. */
+/** Bytes from a model, or a URL to them. */
 export type Made = Uint8Array | { readonly url: string };
 
-/** The media of an answer; base64 as some models give it. */
+/** The media of an answer; decodes Base64, which some models use. */
 export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): readonly Made[] {
   return given.map((medium) => {
     if (typeof medium === "string") return Buffer.from(medium.replace(/^data:[^,]*,/, ""), "base64");
@@ -21,7 +21,7 @@ export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): rea
   });
 }
 
-/** What was made is at an address, and could not be fetched from there just now. `came`: hash of what came instead. */
+/** The media could not be fetched from their URL now. `came`: hash of what arrived instead. */
 class UnfetchedError extends Error {
   readonly came: string | null;
 
@@ -31,11 +31,11 @@ class UnfetchedError extends Error {
   }
 }
 
-/** Not all of an answer could be kept. */
+/** An answer could not be stored completely. */
 export class UnkeptError extends Error {
-  /** Hashes of what was. */
+  /** Hashes of what was stored. */
   readonly kept: readonly string[];
-  /** Nothing of ours failed, such as a disk. */
+  /** True if only fetching failed, nothing on our side such as the disk. */
   readonly isUnfetched: boolean;
 
   constructor(cause: unknown, kept: readonly string[]) {
@@ -44,7 +44,6 @@ export class UnkeptError extends Error {
     this.isUnfetched = cause instanceof UnfetchedError;
   }
 
-  /** For people. */
   get said(): CleanText {
     const text = cleanText(this.message);
     return this.kept.length === 0 ? text : sentence`${text}; the rest ${whereKept(this.kept)}`;
@@ -53,23 +52,23 @@ export class UnkeptError extends Error {
 
 interface Keeping {
   readonly media: MediaStore;
-  /** Origins inside a network that providers' addresses may be of. */
+  /** Origins inside a network that providers' URLs may have. */
   readonly inside: readonly string[];
 }
 
 export interface Kept {
   readonly outputs: readonly OutputFacts[];
   readonly copies: readonly (StoredCopy | null)[];
-  /** Hashes of what was made and is no such media: paid for as well. Absent where there is none. */
+  /** Hashes of results that are not valid media but were paid too; absent if there are none. */
   readonly unfit?: readonly string[];
 }
 
 type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, null, string];
 
 /**
- * Takes the media of an answer into the store, measured and checked as any others are. One that is no such media is an output
- * that failed, as is one that was asked for and is not there; more than was asked for is not taken. What cannot be kept hinders nothing else of the answer.
- * `known`: what an earlier try of the same answer stored, by position; what this one stores is added. @throws UnkeptError
+ * Stores the media of an answer, measured and checked like all others. An invalid or missing one becomes a failed
+ * output; surplus ones are dropped. A failure does not affect the rest of the answer.
+ * `known`: what earlier attempts stored for the same answer, by position; updated. @throws UnkeptError
  */
 export async function keepOutputs(
   { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,
@@ -79,7 +78,7 @@ export async function keepOutputs(
 ): Promise<Kept> {
   const kept: One[] = [];
   const failures: unknown[] = [];
-  // What nobody asked for is not kept, or an answer could fill the disk.
+  // Surplus media are dropped, or an answer could fill the disk.
   for (const [index, output] of produced.slice(0, asked).entries()) {
     try {
       kept.push(await keepOne(index, output, yields, { ...keeping, known }));
@@ -88,7 +87,7 @@ export async function keepOutputs(
     }
   }
   if (failures.length > 0) {
-    // What is wrong here passes sooner than an address of others.
+    // A local problem is likely to pass sooner than a remote URL's.
     const worst = failures.find((error) => !(error instanceof UnfetchedError)) ?? failures[0];
     const came = failures.flatMap((error) => (error instanceof UnfetchedError && error.came) || []);
     throw new UnkeptError(worst, [...new Set([...[...known.values()].map(({ sha256 }) => sha256), ...came])]);
@@ -116,7 +115,7 @@ async function keepOne(
   await using held = await media.hold([stored.sha256]);
   const facts = await measureMedia(held.path(stored.sha256), kind);
   if ("fault" in facts && !(output instanceof Uint8Array)) {
-    // An error page, or half a file: the address may have all of it the next time.
+    // An error page or half a file: the URL may deliver all of it next time.
     known.delete(index);
     throw new UnfetchedError(`what came from its address should be ${kind}, and ${facts.fault}`, stored.sha256);
   }
@@ -127,7 +126,7 @@ async function keepOne(
   return produced(index, facts, stored);
 }
 
-/** Where a person finds bytes that are no output of any step. */
+/** Tells a person where to find stored bytes that are not a step's output. */
 function whereKept(hashes: readonly string[]): CleanText {
   return ownText(`is in the media folder as ${hashes.join(", ")}`);
 }
@@ -166,7 +165,7 @@ function failedOutput(index: number, message: CleanText): OutputFacts {
   return { index, status: "FAILED", assetId: null, voiceId: null, error, ...unknown };
 }
 
-/** That a request was answered, with what it made and cost: its hold where its provider does not say. */
+/** Events for an answered request: its outputs and cost, which is the hold if the provider reports none. */
 export function completedEvents(
   { path: step, provider }: GenerateStep,
   attempt: { readonly n: number; readonly holdMicros: number },

@@ -3,16 +3,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { credentialsIn, isSecretName, learnEnvironment, secretsOfProcess } from "../../kit/known-secrets.ts";
 import type { Json } from "../../plan/plan.ts";
 
-/** What a model holds of its configuration is found within so many objects and levels. */
+/** Maximum number of objects, in a model's configuration, that are searched for secrets. */
 const MOST_OBJECTS = 500;
 const MOST_DEPTH = 6;
-/** Headers that have to be fetched first, as some clouds have it, take no longer, milliseconds. */
+/** Longest wait for headers that must be fetched, as with some clouds, in milliseconds. */
 const HEADERS_MS = 5_000;
 
 /**
- * Learns the secrets that a model of AI SDK was made with, so that no text of its provider brings them into a journal: its headers,
- * which may be a function, fields that are named like a secret, credentials in addresses, and the variables of the environment.
- * Answers those that the model itself holds.
+ * Learns the secrets of an AI SDK model so that no provider text carries them into a journal: headers (possibly from a
+ * function), fields named like a secret, credentials in URLs, and environment variables. Returns the secrets that the
+ * model itself holds.
  */
 export async function learnSecretsOf(model: object, env: NodeJS.ProcessEnv = process.env): Promise<Secrets> {
   learnEnvironment(env);
@@ -41,14 +41,16 @@ const SHORTEST_SEALED = 8;
 const SEAL = /\[secret [0-9a-f]{16}\]/g;
 const sealOf = (secret: string) => `[secret ${hash("sha256", `showrunner seal ${secret}`).slice(0, 16)}]`;
 
-/** With a mark in place of each secret: what a provider is asked with later is whole again where its model holds the same ones. */
+/**
+ * Replaces each secret in an operation by a marker. {@link unsealed} restores them if the model holds the same secrets.
+ */
 export function sealed(operation: Json, secrets: Secrets): Json {
   return withTexts(operation, (text) =>
     secrets.reduce((rest, secret) => rest.replaceAll(secret, sealOf(secret)), text),
   );
 }
 
-/** What was sealed, as it was. The model is only looked at where there is a mark. */
+/** Restores a sealed operation. Inspects the model only if there is a marker. */
 export async function unsealed(operation: Json, model: object): Promise<Json> {
   if (JSON.stringify(operation).search(SEAL) < 0) return operation;
   const secrets = new Map((await learnSecretsOf(model)).map((secret) => [sealOf(secret), secret]));
@@ -73,7 +75,7 @@ function learnHeaders(headers: unknown, found: Set<string>): void {
   for (const secret of credentialsIn(plain as Record<string, unknown>)) found.add(secret);
 }
 
-/** A function that throws has no key to give away. */
+/** Headers of a model; none if the function throws. */
 async function headersOf(given: unknown): Promise<unknown> {
   try {
     const headers = typeof given === "function" ? given() : given;

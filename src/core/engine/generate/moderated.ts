@@ -1,18 +1,18 @@
 import type { Flagged, JournalError } from "../../journal/events.ts";
 import { cleanText, ownText } from "../../kit/clean-text.ts";
 
-/** What providers call a refusal by moderation: OpenAI's `error.code` of images, and the `type` of fal's details. */
+/** Codes for a refusal by moderation: OpenAI's `error.code` for images and fal's `type`. */
 const CODES: ReadonlySet<unknown> = new Set(["moderation_blocked", "content_policy_violation"]);
-/** Replicate ends the text of a prediction's error with it, and perhaps an id; elsewhere it is quoted from the request. */
+/** Replicate appends this code to the error text, perhaps with an id. Elsewhere it is a quotation from the request. */
 const IN_TEXT = /\(E005\)(?: \([\w-]+\))?\.?$/m;
-/** Errors within errors are looked at so far. */
+/** Maximum depth of nested causes. */
 const MOST_CAUSES = 8;
-/** Longer bodies are no message, characters. */
+/** Maximum length of a body that may be a message, in characters. */
 const MOST_BODY = 64 * 1024;
 
 type Fields = { readonly [field: string]: unknown };
 
-/** The error as one of moderation, where its provider says so by a code. `of`: what was looked at, where that is certain. */
+/** Marks the error as a moderation refusal if the provider's code says so. `of`: what was moderated, if certain. */
 export function asModerated(error: JournalError, thrown: unknown, of: Flagged["of"]): JournalError {
   const found = objectionIn(thrown);
   if (found === null) return error;

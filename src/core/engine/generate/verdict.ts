@@ -8,15 +8,15 @@ import { AWAY } from "../../run/kinds/generate.ts";
 import { asModerated } from "./moderated.ts";
 
 /**
- * What an error of a model proves. `nothing made`: the request never left, or its provider refused it before any work.
- * `unknown`: everything else, above all an answer that did not come.
+ * What a model's error proves. `nothing made`: the request never left, or the provider refused it before any work.
+ * `unknown`: everything else, above all a missing answer.
  */
 export interface ProviderVerdict {
   readonly proves: "nothing made" | "unknown";
   readonly error: JournalError;
 }
 
-/** Thrown before any request is sent, by the names of `@ai-sdk/provider`. */
+/** Names of `@ai-sdk/provider` errors thrown before a request is sent. */
 const BEFORE_SENDING = new Set([
   "AI_LoadAPIKeyError",
   "AI_LoadSettingError",
@@ -27,13 +27,13 @@ const BEFORE_SENDING = new Set([
   "AI_UnsupportedFunctionalityError",
 ]);
 
-/** Answers that refuse a request as it is. */
+/** Status codes that reject a request as such. */
 const REFUSING = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 422]);
 const BUSY = 429;
-/** A provider that asks for longer is asked after so long all the same, milliseconds. */
+/** Longest retry delay that a provider may request, in milliseconds. */
 const LONGEST_ASKED_MS = HOUR_MS;
 
-/** The connection was never made. */
+/** Error codes for a connection that was never made. */
 const UNCONNECTED = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -51,9 +51,9 @@ const UNCONNECTED = new Set([
   "ERR_TLS_CERT_ALTNAME_INVALID",
 ]);
 
-/** Errors within errors are looked at so far. */
+/** Maximum depth of nested causes. */
 const MOST_CAUSES = 8;
-/** Longer bodies are no message, characters. */
+/** Maximum length of a body that may be a message, in characters. */
 const MOST_BODY = 64 * 1024;
 
 interface Asked {
@@ -62,7 +62,7 @@ interface Asked {
   readonly now: number;
 }
 
-/** What an error proves of the request that a model was asked for, first sent by the call that threw it. */
+/** What an error proves about the request that the throwing call sent first. */
 export function providerVerdict(error: unknown, { call, now }: Asked): ProviderVerdict {
   const chain = causesOf(error);
   const answer = chain.find((cause) => typeof cause.statusCode === "number");
@@ -82,7 +82,7 @@ export function providerVerdict(error: unknown, { call, now }: Asked): ProviderV
   };
 }
 
-/** The text of an error, without secrets: providers may quote the key that they refuse. */
+/** An error's text without secrets, since providers may quote the key that they reject. */
 export function saidBy(error: unknown): CleanText {
   const text = thrownText(error);
   const chain = causesOf(error);
@@ -91,7 +91,7 @@ export function saidBy(error: unknown): CleanText {
   return cleanText([text, ...chain.flatMap(detailsOf), advice].flat().join(": "), 1_000);
 }
 
-/** What is wrong, field by field or in a sentence, where only the body of the answer says so: fal's package does not read it. */
+/** Details that only the body contains, by field or as a sentence; fal's package does not read them. */
 function detailsOf({ responseBody, data }: Cause): readonly string[] {
   if (typeof responseBody !== "string" || responseBody.length > MOST_BODY || data !== undefined) return [];
   try {
@@ -104,7 +104,7 @@ function detailsOf({ responseBody, data }: Cause): readonly string[] {
   }
 }
 
-/** Some packages wrap the error that has the headers. */
+/** The requested delay; searches the causes, because some packages wrap the error with the headers. */
 function askedToWait(chain: readonly Cause[], now: number): { readonly retryAt?: number } {
   const headers = chain.find((cause) => isCause(cause.responseHeaders))?.responseHeaders ?? {};
   const askedMs = retryAfterHeaderMs(headers as IncomingHttpHeaders, now);
@@ -126,13 +126,13 @@ function causesOf(error: unknown): readonly Cause[] {
   return found;
 }
 
-/** Whether it is about the request that asks for the work. What names no request at all is about none that we know. */
+/** True if the error is about the request for the work. An error without a request may not be. */
 function isFirstRequest(chain: readonly Cause[], call: Call): boolean {
   const withRequest = chain.find((cause) => "requestBodyValues" in cause);
   return asksForWork(withRequest?.requestBodyValues, call);
 }
 
-/** What it is about came with an answer. */
+/** True if the error came with an answer. */
 function hasAnswer(chain: readonly Cause[]): boolean {
   return chain.some((cause) => "response" in cause || "responseBody" in cause || "text" in cause);
 }
@@ -145,23 +145,22 @@ function codeOf([first]: readonly Cause[]): string {
 
 type Fields = { readonly [field: string]: unknown };
 
-/** What a model was called with. */
 export interface Call {
   readonly options: Fields;
-  /** It only starts work: whatever it requests comes before that, or is it. Else it may poll and download too. */
+  /** True if it only starts work, so that no later request polls or downloads. */
   readonly isStart: boolean;
 }
 
-/** What packages call the words of a request. */
+/** Field names that packages use for the text of a request. */
 const WORDS = new Set(["prompt", "text", "input"]);
-/** Words so long, of several, are no part of an id, a state or an address, whatever their field is called; characters. */
+/** Minimum length, in characters, at which text cannot be an id, a state or a URL. */
 const LONG_WORDS = 20;
-/** So much of a medium as Base64 tells it from anything that names an operation, characters. */
+/** Number of Base64 characters that distinguish a medium from the name of an operation. */
 const MEDIUM_CHARACTERS = 64;
 
 /**
- * Whether a body is of the request that asks for the work, or of one before it: it says what only they have to say. Later ones
- * that poll or download have no body, or, as Vertex AI has it, one that names the operation.
+ * True if a body belongs to the request for the work, or to one before it, because it contains the call's text or
+ * media. Later polls and downloads have no body or, with Vertex AI, one that names the operation.
  */
 function asksForWork(body: unknown, { options, isStart }: Call): boolean {
   if (typeof body !== "object" || body === null || Object.keys(body).length === 0) return false;

@@ -9,8 +9,8 @@ export function readsUploads(input: Json): boolean {
 }
 
 /**
- * Which outputs the service takes as inputs no longer: what reads them takes their files from then on. What it
- * does not know any more counts only where it was reused from an earlier run; of this run's own that is a mistake.
+ * Finds the outputs that the service no longer accepts as inputs; their files are used from then on. An unknown output
+ * counts only if it was reused from an earlier run; in this run it would be a mistake.
  */
 export function lapsedOutputs(state: RunState, input: Json, refusal: unknown): readonly RunEvent[] {
   const error = refusal as ApiError;
@@ -22,7 +22,7 @@ export function lapsedOutputs(state: RunState, input: Json, refusal: unknown): r
   return Object.values(state.steps).flatMap((step) => {
     const isReused = step.outputs !== null;
     return outputsOf(step).flatMap(({ phase, assetId, index }): readonly RunEvent[] => {
-      // Also those that another step has found gone meanwhile: what was refused was put together before.
+      // Includes outputs that another step found gone: the refused input was built earlier.
       const wasCreated = phase !== "pending" && phase !== "failed";
       const isGone = assetId !== null && (missing.has(assetId) || (isReused && unknown.has(assetId)));
       return wasCreated && isGone ? [lapse(step, { index })] : [];
@@ -34,7 +34,7 @@ function fieldsWith({ details }: ApiError, requested: "expired" | "not_found"): 
   return (details ?? []).flatMap(({ reason, field }) => (reason === requested ? [field] : []));
 }
 
-/** The part of an input that a dotted path leads to, as far as it leads: `input.images.0.asset_id`, `images[0]`. */
+/** Follows a dotted path into an input as far as it goes: `input.images.0.asset_id`, `images[0]`. */
 function within(input: Json, field: string): Json {
   let found = input;
   const keys = field.match(/[^.[\]]+/g) ?? [];

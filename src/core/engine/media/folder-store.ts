@@ -18,19 +18,22 @@ import {
   type StoredMedia,
 } from "./media-store.ts";
 
-/** Young by this machine's clock is young by that of the disk too, unless they are almost half an hour apart. */
+/**
+ * Files that are young by this machine's clock are also young by the disk's, unless the two differ by almost half an
+ * hour.
+ */
 const YOUNG_MS = GRACE_MS / 12;
 
-/** A media store in a folder, of this machine or shared between machines. */
+/** A media store in a folder, local or shared between machines. */
 export interface FolderStore extends MediaStore {
   path(sha256: string): string;
-  /** False when there was nothing to remove. */
+  /** False if there was nothing to remove. */
   remove(sha256: string): Promise<boolean>;
-  /** Every hash in the store, in no order. */
+  /** All hashes in the store, unordered. */
   hashes(): AsyncIterable<string>;
 }
 
-/** Opens the store at `dir`, making the folder (for this user only) where there is none, unless it is opened to be read only. */
+/** Opens the store at `dir`. Creates the folder, for this user only, unless it is opened read-only. */
 export async function openMediaStore(
   dir: string,
   options: { readonly isReadOnly?: boolean } = {},
@@ -83,7 +86,7 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
     return bytesOf(this.path(sha256), range);
   }
 
-  /** Opening it has shown that. */
+  /** Nothing to do: opening has verified it. */
   async checkWritable(): Promise<void> {}
 
   async linkOrigin(): Promise<null> {
@@ -133,8 +136,8 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
 }
 
 /**
- * Discarded files lie in `discarded`, each under its hash and a name of its own. A rename takes a file away from all others
- * at once, and a touch before it is seen after it: so what somebody counted on meanwhile goes back.
+ * Discarded files are moved to `discarded` under their hash and a unique name. A rename takes a file from everyone at
+ * once, and an earlier touch is visible after it; so a file that someone relied on meanwhile goes back.
  */
 class FolderGarbage implements MediaGarbage {
   readonly purgeAfterMs = 0;
@@ -145,7 +148,7 @@ class FolderGarbage implements MediaGarbage {
     this.#files = files;
   }
 
-  /** Epoch milliseconds by the clock of whoever stores the files, which may be another machine. */
+  /** Current time of the machine that stores the files, in epoch milliseconds. */
   async now(): Promise<number> {
     this.#offsetMs ??= this.#measureOffset();
     this.#offsetMs.catch(() => {
@@ -191,7 +194,7 @@ class FolderGarbage implements MediaGarbage {
     await rm(join(this.#folder, id), { force: true });
   }
 
-  /** Temporary files also go when the store is opened. */
+  /** Opening the store also removes temporary files. */
   removeLeftovers(options: { readonly dryRun: boolean }): Promise<number> {
     return this.#files.removeLeftovers(options);
   }

@@ -7,30 +7,30 @@ import { DAY_MS } from "../../kit/duration.ts";
 import { GRACE_MS, type ListedMedia, type MediaGarbage } from "./media-store.ts";
 
 export interface GcOptions {
-  /** Finished runs whose last event is older go, milliseconds. Default 30 days. */
+  /** Age of a finished run's last event from which it is removed, in milliseconds. Default 30 days. */
   readonly olderThanMs?: number | undefined;
-  /** True: says what would go and removes nothing. Default false. */
+  /** True to report what would be removed without removing it. Default false. */
   readonly dryRun?: boolean | undefined;
 }
 
 export interface GcReport {
   readonly dryRun: boolean;
-  /** Runs removed, oldest first. */
+  /** Ids of removed runs, oldest first. */
   readonly runs: readonly string[];
-  /** Old and finished runs that were not removed: one is being driven, or money is still held for it. */
+  /** Old finished runs that were kept because they are being driven or money is still held for them. */
   readonly skipped: readonly { readonly runId: string; readonly reason: "leased" | "holds" }[];
-  /** Requests whose last result went with these runs: a later run has to make it, and pay for it, again. */
+  /** Number of requests whose last result was removed; a later run has to pay for them again. */
   readonly reusable: number;
-  /** Media that no run names any more. Files that runs were asked to return stay where they are. */
+  /** Media that no run names any more. Files placed in runs' output folders stay. */
   readonly media: {
     readonly count: number;
     readonly sizeBytes: number;
-    /** Set aside for so long, milliseconds, and deleted by a gc after that; 0: deleted at once. */
+    /** Milliseconds until a later `gc` deletes the discarded media; 0 if they were deleted at once. */
     readonly deletedAfterMs: number;
   };
-  /** Upload handles that had lapsed. */
+  /** Number of expired upload handles removed. */
   readonly handles: number;
-  /** What a killed process left: temporary files where it put files of a run, and uploads to a bucket cut short. */
+  /** Number of leftovers of killed processes: temporary files in output folders, and unfinished uploads to a bucket. */
   readonly leftovers: number;
 }
 
@@ -43,8 +43,8 @@ interface GcParts {
 const MONTH_MS = 30 * DAY_MS;
 
 /**
- * Removes old finished runs, then the media that no run names. What a younger run took over from an older one stays with
- * the younger; what an old run made is not to be taken over any more.
+ * Removes old finished runs, then media that no run names. Results that a younger run reuses stay with it; results of a
+ * removed run can no longer be reused.
  */
 export async function collectGarbage(parts: GcParts, options: GcOptions = {}): Promise<GcReport> {
   const { store, media, now } = parts;
@@ -70,9 +70,9 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
   return { dryRun, runs, skipped, reusable, media: removed, handles, leftovers };
 }
 
-/** What was left where files of these runs go, and is not being written. */
+/** Removes abandoned temporary files from the output folders of these runs. */
 async function removeLeftovers(store: JournalStore, dryRun: boolean): Promise<number> {
-  // Many runs may have one folder.
+  // Many runs may share a folder.
   const tagsIn = new Map<string, Set<string>>();
   for (const { runId } of await store.runs()) {
     const [first] = await store.read(runId, { limit: 1 });
@@ -87,7 +87,7 @@ async function removeLeftovers(store: JournalStore, dryRun: boolean): Promise<nu
   return count;
 }
 
-/** Requests whose every result goes with these runs. */
+/** Number of requests whose every result belongs to these runs. */
 async function lostResults(
   store: JournalStore,
   produced: readonly StoredResult[],
@@ -117,16 +117,16 @@ async function remove(store: JournalStore, runId: string, at: number): Promise<"
 }
 
 /**
- * Whoever is about to name bytes has put or touched them within the grace period, so what was older and unnamed is nobody's,
- * but for a writer that found it just before it was discarded. That one's event is there when the discarded is looked up
- * again, or it comes later and whoever asks for the bytes brings them back.
+ * Removes media that no run names. Anyone about to name bytes has put or touched them within the grace period, so older
+ * unnamed ones are unused. The exception is a writer that found them just before they were discarded: its event shows
+ * up when discarded media are checked again, or a later read brings the bytes back.
  */
 async function removeUnnamed(
   garbage: MediaGarbage,
   store: JournalStore,
   { dryRun, except }: { readonly dryRun: boolean; readonly except: readonly string[] },
 ): Promise<{ readonly count: number; readonly sizeBytes: number }> {
-  // Listed before asking which are named, so that what is named meanwhile is among the answers.
+  // Listed before asking which are named, so that bytes named meanwhile are included.
   const old = await collect(garbage.list(), ({ ageMs }) => ageMs >= GRACE_MS);
   const named = old.length === 0 ? new Set<string>() : await mediaInUse(store, except);
   const unnamed = old.filter(({ sha256 }) => !named.has(sha256));
@@ -136,7 +136,7 @@ async function removeUnnamed(
   return { count: discarded.length, sizeBytes: discarded.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
 }
 
-/** Of these bytes, which were put for something that has ended, those that no run names go. */
+/** Discards those of these bytes that no run names; for what ended before it was recorded. */
 export async function discardUnnamed(
   store: JournalStore,
   { garbage }: { readonly garbage: MediaGarbage },
@@ -147,10 +147,10 @@ export async function discardUnnamed(
   await purge(garbage, store);
 }
 
-/** Named by a run, or by what a person or a provider gave a run that has not taken it in yet. */
+/** Media named by a run, or given to a run by a person or provider and not yet processed. */
 async function mediaInUse(store: JournalStore, except: readonly string[] = []): Promise<ReadonlySet<string>> {
   const given = new Set<string>();
-  // Asked before the journal, into which a run moves what it takes in.
+  // Read the inboxes before the journal, because a run moves entries from the one to the other.
   for (const row of await store.runs()) {
     if (isFinished(row)) continue;
     for (const { message } of await store.inbox(row.runId)) {
@@ -162,7 +162,7 @@ async function mediaInUse(store: JournalStore, except: readonly string[] = []): 
 }
 
 async function purge(garbage: MediaGarbage, store: JournalStore): Promise<void> {
-  // Again listed first: the answer is younger than each discarding.
+  // Again listed first, so that the answer is younger than each discard.
   const discarded = await collect(garbage.discarded());
   if (discarded.length === 0) return;
   const named = await mediaInUse(store);

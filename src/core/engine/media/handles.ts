@@ -5,25 +5,25 @@ import type { Json } from "../../plan/plan.ts";
 import { plainSource } from "../../run/foreign-names.ts";
 import type { MediaStore } from "./media-store.ts";
 
-/** Each has a file and a connection open. */
+/** Maximum number of parallel uploads; each has an open file and connection. */
 const UPLOADS_AT_ONCE = 16;
-/** A handle this close to its end is renewed rather than sent. */
+/** A handle this close to its expiry is renewed before use. */
 const MARGIN_MS = 5 * 60_000;
 
 export interface HandleOptions {
-  /** Distrusts handles that are kept. */
+  /** True to ignore cached handles. */
   readonly renew?: boolean | undefined;
-  /** Ends the waiting of this caller; an upload that was begun continues, for others may wait for it. */
+  /** Aborts this caller's wait. The upload continues, since others may wait for it. */
   readonly signal?: AbortSignal | undefined;
-  /** Sees to it that the bytes are what they should be, before they are sent. */
+  /** Verifies the bytes before they are sent. */
   readonly ensure?: ((sha256: string) => Promise<void>) | undefined;
-  /** Called with how many bytes of an upload are sent, and how many there are. */
+  /** Called with the bytes sent and the total. */
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 
 /**
- * Turns uploads by content hash into the service's presigned handles. Handles live in a table that expires, never in
- * events; the bytes are in the media store, so that a handle can always be renewed.
+ * Provides upload handles by content hash. Handles are kept in a table with expiry, never in events; the media store
+ * has the bytes, so that a handle can always be renewed.
  */
 export class UploadHandles {
   readonly #client: Client;
@@ -45,12 +45,12 @@ export class UploadHandles {
     this.#now = deps.now;
   }
 
-  /** The address is part of it: a local service may come back on another port. */
+  /** Includes the URL, because a local service may return on another port. */
   get #account(): string {
     return `${this.#client.keyId}@${this.#client.baseUrl}`;
   }
 
-  /** A resolved input with each `{source: "upload", sha256}` replaced by a live handle; `renew` distrusts kept ones. */
+  /** Replaces each `{source: "upload", sha256}` in a resolved input by a valid handle. `renew` ignores cached ones. */
   async resolveUploads(input: Json, options: HandleOptions = {}): Promise<Json> {
     if (Array.isArray(input)) return Promise.all(input.map((item) => this.resolveUploads(item, options)));
     if (typeof input !== "object" || input === null) return input;
@@ -65,7 +65,7 @@ export class UploadHandles {
     return Object.fromEntries(await Promise.all(entries));
   }
 
-  /** The handle's URL, uploading the bytes when there is none that will live long enough. */
+  /** The handle's URL; uploads the bytes if no handle is valid for long enough. */
   async url(sha256: string, options: HandleOptions = {}): Promise<string> {
     if (options.renew !== true) {
       const stored = await this.#store.handle(sha256, this.#account);
@@ -83,7 +83,7 @@ export class UploadHandles {
 
   async #upload(sha256: string, { onProgress, ensure }: HandleOptions): Promise<string> {
     await ensure?.(sha256);
-    // Whatever a service had us fetch as its output: nothing but media goes up.
+    // Only media are uploaded, whatever a service made us download.
     await using held = await this.#media.hold([sha256]);
     const handle = await this.#client.upload({ path: held.path(sha256) }, { onProgress, kind: "media" });
     await this.#store.putHandle({
@@ -91,17 +91,14 @@ export class UploadHandles {
       account: this.#account,
       url: handle.url,
       contentType: handle.contentType ?? "application/octet-stream",
-      // Stated by the service's clock, and looked at by ours.
+      // The expiry is on the service's clock, but is compared with ours.
       expiresAt: Date.parse(handle.expiresAt ?? "") - this.#client.clockOffsetMs() || this.#now() + 10 * 60_000,
     });
     return handle.url;
   }
 }
 
-/**
- * What shared work gives, as long as this caller wants it: rejects with the signal's reason once that is aborted, while
- * the work continues for others.
- */
+/** Waits for shared work until the signal aborts, then rejects with its reason; the work continues for others. */
 export async function stopWaiting<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   let stop: () => void = () => {};

@@ -1,6 +1,6 @@
-/** Files on this machine that hold bytes of the store. They stay where they are until released, and are read only. */
+/** Local files with bytes of the store. They stay in place until released, and are read only. */
 export interface HeldMedia extends AsyncDisposable {
-  /** Throws for bytes that were not asked for. */
+  /** Throws for bytes that were not requested. */
   path(sha256: string): string;
   sizeBytes(sha256: string): number;
 }

@@ -9,23 +9,23 @@ import { measureBytes } from "./media-files.ts";
 import type { MediaStore } from "./media-store.ts";
 import { ForbiddenFileError, openNamedFile } from "./open-file.ts";
 
-/** A plan may name thousands of files; each is open, or fetched, while it is measured. */
+/** A plan may name thousands of files, and each is open or downloaded while it is measured. */
 const MEASURED_AT_ONCE = 8;
 
 type Measured = FileFacts | { readonly error: string };
 
-/** A file to measure: a path, an `http` or `https` URL, or bytes under a name. */
+/** A file to measure: a path, an `http(s)` URL, or named bytes. */
 interface Source {
   readonly path: string;
   readonly bytes?: Uint8Array;
-  /** Origin inside a network that the pipeline's code allows for this one. */
+  /** Origin inside a network that the pipeline allows for this file. */
   readonly inside?: string;
 }
 
 /**
- * Measures the files that a plan uploads; one that cannot be read is a value, so that all problems come at once. What is
- * fetched or given as bytes is put into the media store. Of a file that is not there any more, what was measured before
- * (`kept`) holds.
+ * Measures the files that a plan uploads. Unreadable files are returned as values, so that all problems are reported at
+ * once. Downloaded files and bytes go into the media store. If a file is gone, its earlier measurement in `kept` is
+ * used.
  */
 export async function measureFiles(
   files: readonly Source[],
@@ -43,7 +43,7 @@ export async function measureFiles(
   return new Map(await queue.addAll(measured));
 }
 
-/** Whether these are the facts of that file; a relative path may have been said in another folder. */
+/** True if these facts are of that file; a relative path may have been written in another folder. */
 function isOf(given: string, { path, from }: FileFacts): boolean {
   return path === resolve(given) || path.endsWith(`${sep}${normalize(given)}`) || from === originOf(given);
 }
@@ -70,7 +70,7 @@ function isUrl(path: string): boolean {
   return /^https?:\/\//i.test(path);
 }
 
-/** A URL by its hash: a query may hold a secret. */
+/** A URL's hash, because its query may be secret. */
 function originOf(url: string): string {
   return hash("sha256", url);
 }
@@ -95,7 +95,7 @@ async function typeOf(path: string): Promise<{ readonly is: string } | { readonl
   if ("fault" in found) return found;
   const contentType = found.is ?? "application/octet-stream";
   if (!contentType.startsWith("video/")) return { is: contentType };
-  // A container of films may hold sound alone.
+  // A film container may hold audio only.
   const sound = await measureMedia(path, "audio");
   if ("contentType" in sound) return { is: sound.contentType };
   return sound.isUnread ? sound : { is: contentType };

@@ -4,22 +4,22 @@ import { type Answered, type Fault, type MediaFacts, mediaReader, type StatedFac
 export type { MediaFacts };
 
 /**
- * Reads the facts of a media file of the given kind from its header or container, without decoding it; or says why it is
- * not such a file, or that it could not be read in time. It is read in a thread of its own.
+ * Reads a media file's facts from its header or container without decoding, in a separate thread; or tells why the file
+ * is not of that kind, or could not be read in time.
  */
 export async function measureMedia(path: string, kind: FileKind): Promise<MediaFacts | Fault> {
   const answered = await mediaReader.ask({ name: "facts", path, kind });
   return "is" in answered ? answered.is : answered;
 }
 
-/** The content type that the first bytes of a file are of; null when they are of no known format. */
+/** The content type by a file's first bytes; null if unknown. */
 export function contentTypeOf(path: string): Promise<Answered<"type">> {
   return mediaReader.ask({ name: "type", path });
 }
 
 /**
- * How the bytes of a downloaded output show that they are not all of it, or something else; null for a whole one, and for
- * one that could not be read, which shows nothing. They are compared with what the service states, as far as it does.
+ * Why a downloaded output is incomplete or something else; null if it is complete or could not be read, which proves
+ * nothing. Compares it with what the service states.
  */
 export async function damageOf(path: string, stated: StatedFacts): Promise<string | null> {
   const answered = await mediaReader.ask({ name: "damage", path, stated });

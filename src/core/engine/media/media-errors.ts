@@ -25,13 +25,13 @@ export class MediaDiskError extends ShowrunnerError {
   }
 }
 
-/** Whether the failure is the disk's own, which no step can be blamed for. */
+/** True for failures of the disk, which are no step's fault. */
 export function isDiskError(error: unknown): error is NodeJS.ErrnoException {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   return typeof code === "string" && Object.hasOwn(MEANINGS, code);
 }
 
-/** Whether media could not be kept or read for a reason that no step can be blamed for. */
+/** True if media could not be stored or read for reasons that are no step's fault. */
 export function isStoreError(error: unknown): boolean {
   return isDiskError(error) || error instanceof MediaBucketError;
 }
@@ -67,7 +67,7 @@ export class MediaMissingError extends ShowrunnerError {
  */
 export class MediaLostError extends ShowrunnerError {
   readonly code = "MEDIA_LOST";
-  /** The step that has to be made again; null: what is missing can be put back only. */
+  /** The step that has to run again; null if the file can only be put back. */
   readonly step: string | null;
 
   constructor(message: string, step: string | null) {

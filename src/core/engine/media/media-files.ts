@@ -9,25 +9,25 @@ import { open } from "../../kit/file-handle.ts";
 import { MediaFolderError } from "./media-errors.ts";
 import { type ByteRange, checkHash, isHash, type MediaSource, type StoredMedia } from "./media-store.ts";
 
-/** What processes that this machine cannot look at left in the tmp folder goes after this long: one may still be writing. */
+/** Age at which temporary files of other machines' processes are removed, since those may still be writing. */
 const LEFTOVER_MS = 48 * HOUR_MS;
 
-/** Bytes in a temporary file, measured and on the disk. */
+/** Measured bytes in a temporary file, flushed to disk. */
 export interface Spooled extends StoredMedia {
   readonly path: string;
 }
 
 /**
- * Files of a folder by the hash of their bytes, each written whole or not at all and on the disk (not merely in its cache)
- * before a call settles; temporary files lie in `tmp` beside them.
+ * Files named by hash. Each is written atomically and flushed to disk before a call resolves. Temporary files are in
+ * `tmp` beside them.
  */
 export class MediaFiles {
   readonly root: string;
   readonly #tmp: string;
-  /** What the files were like that this process has written, or read and found intact. */
+  /** State of files that this process has written or verified. */
   readonly #verified = new Map<string, string>();
 
-  /** Makes the folder (for this user only) where there is none, unless it is only read. @throws MediaFolderError */
+  /** Opens the folder; creates it, for this user only, unless it is read only. @throws MediaFolderError */
   static async open(dir: string, { isCache = false, isReadOnly = false } = {}): Promise<MediaFiles> {
     const root = resolve(dir);
     const tmp = join(root, "tmp");
@@ -43,7 +43,7 @@ export class MediaFiles {
     return files;
   }
 
-  /** Its files are linked to, which changes their `ctime`. */
+  /** True if its files are linked to, which changes their `ctime`. */
   readonly #isCache: boolean;
 
   private constructor(root: string, tmp: string, isCache: boolean) {
@@ -60,7 +60,7 @@ export class MediaFiles {
     return join(this.#tmp, `${processMark()}.${randomUUID()}`);
   }
 
-  /** Removes what processes that are gone left among the temporary files; answers how many there were. */
+  /** Removes temporary files of dead processes; returns their number. */
   async removeLeftovers({ dryRun = false } = {}): Promise<number> {
     let count = 0;
     for (const name of (await unlessMissing(readdir(this.#tmp))) ?? []) {
@@ -72,14 +72,14 @@ export class MediaFiles {
     return count;
   }
 
-  /** Null where there is no file of these bytes. */
+  /** Null if there is no file of these bytes. */
   async stat(sha256: string): Promise<Stats | null> {
-    // A link in a store that came from elsewhere may lead anywhere.
+    // In a store from elsewhere, a link may lead anywhere.
     const found = await unlessMissing(lstat(this.path(sha256)));
     return found?.isFile() ? found : null;
   }
 
-  /** Copies bytes into a temporary file, measuring them on the way. */
+  /** Copies bytes to a temporary file and measures them. */
   async spool(source: MediaSource): Promise<Spooled> {
     const path = this.tmpPath();
     try {
@@ -90,7 +90,7 @@ export class MediaFiles {
     }
   }
 
-  /** Measures a finished temporary file, and brings it to the disk. */
+  /** Measures a finished temporary file and flushes it to disk. */
   async measure(path: string): Promise<Spooled> {
     const file = await open(path, "r+");
     try {
@@ -102,7 +102,7 @@ export class MediaFiles {
     }
   }
 
-  /** Moves a temporary file to its place; one that is there already, even a damaged one, is replaced. */
+  /** Moves a temporary file into place, replacing any existing one, which may be damaged. */
   async keep({ path, sha256, sizeBytes }: Spooled): Promise<void> {
     const target = this.path(sha256);
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
@@ -110,14 +110,14 @@ export class MediaFiles {
       await rename(path, target);
       this.#verified.set(sha256, await this.#stampOf(target));
     } catch (error) {
-      // Windows does not replace a file that somebody is reading: that one has the same bytes.
+      // Windows cannot replace an open file, but that one has the same bytes.
       if ((await this.stat(sha256))?.size !== sizeBytes) throw error;
     }
     await syncFolder(dirname(target));
     await syncFolder(this.root);
   }
 
-  /** Reads the bytes and compares, once for as long as the file is not touched. */
+  /** Compares the file's bytes with their hash, once until the file changes. */
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
     const path = this.path(sha256);
     const stamp = await unlessMissing(this.#stampOf(path));
@@ -130,7 +130,7 @@ export class MediaFiles {
     return "intact";
   }
 
-  /** Does what changes a file's times and not its bytes; the file is not read again for that. */
+  /** Runs a change of the file's times only, so that the file need not be verified again. */
   async keepingVerified(sha256: string, change: (path: string) => Promise<void>): Promise<void> {
     const path = this.path(sha256);
     const wasVerified = this.#verified.get(sha256) === (await unlessMissing(this.#stampOf(path)));
@@ -138,13 +138,13 @@ export class MediaFiles {
     if (wasVerified) this.#verified.set(sha256, await this.#stampOf(path));
   }
 
-  /** Differs once somebody has touched the file. */
+  /** A stamp that differs once the file was touched. */
   async #stampOf(path: string): Promise<string> {
     const { ino, size, ctimeNs, mtimeNs } = await stat(path, { bigint: true });
     return `${ino} ${size} ${this.#isCache ? mtimeNs : ctimeNs}`;
   }
 
-  /** Every hash of which there is a file, in no order. */
+  /** All hashes with a file, unordered. */
   async *hashes(): AsyncIterable<string> {
     for await (const folder of await opendir(this.root)) {
       if (!folder.isDirectory() || !/^[0-9a-f]{2}$/.test(folder.name)) continue;
@@ -155,7 +155,7 @@ export class MediaFiles {
   }
 }
 
-/** Null where the file is not there, or not any more. */
+/** Null if the file does not exist, or no longer. */
 export async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
@@ -170,7 +170,7 @@ function piecesOf(source: MediaSource): AsyncIterable<Uint8Array> | Iterable<Uin
   return "bytes" in source ? [source.bytes] : source.stream;
 }
 
-/** The bytes of a file, opened when they are read: a stream that fails before anybody listens ends the process. */
+/** Reads a file, opened on demand: a stream that fails before anyone listens would end the process. */
 export async function* bytesOf(path: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
   yield* createReadStream(path, range);
 }
@@ -195,7 +195,7 @@ async function copyHashing(
   }
 }
 
-/** Hash and size of bytes that are read once, and kept nowhere. */
+/** Hash and size of bytes that are not stored. */
 export async function measureBytes(pieces: AsyncIterable<Uint8Array>): Promise<StoredMedia> {
   const digest = createHash("sha256");
   let sizeBytes = 0;
@@ -206,13 +206,13 @@ export async function measureBytes(pieces: AsyncIterable<Uint8Array>): Promise<S
   return { sha256: digest.digest("hex"), sizeBytes };
 }
 
-/** A download's part file has a point before the name of its target. */
+/** Partial downloads have a dot before the target's name. */
 function isMarkedGone(name: string): boolean {
   const [, mark] = /^\.?((?:[0-9a-f]{6}-){3}\d+-[0-9a-f]{6})\./.exec(name) ?? [];
   return mark !== undefined && isMarkGone(mark);
 }
 
-/** Of the folder of a local function, what is in it counts too: it may be writing there. */
+/** Time of the last write, including a function's folder's contents, which it may still be writing. */
 async function lastWritten(path: string): Promise<number> {
   const below = await readdir(path).catch(() => []);
   const all = [path, ...below.map((name) => join(path, name))];

@@ -5,7 +5,7 @@ import { Worker } from "node:worker_threads";
 import { BoundedMap } from "../../api/bounded-map.ts";
 import type { FileKind } from "../../plan/plan.ts";
 
-/** What a media file is, by its bytes. Pixels, milliseconds, frames a second. */
+/** A media file's facts by its bytes: pixels, milliseconds, frames per second. */
 export interface MediaFacts {
   readonly contentType: string;
   readonly width: number | null;
@@ -14,14 +14,14 @@ export interface MediaFacts {
   readonly fps: number | null;
 }
 
-/** What a service says of an output that it made. */
+/** What a service states about an output. */
 export type StatedFacts = { readonly [fact in keyof Omit<MediaFacts, "fps">]: MediaFacts[fact] | null };
 
-/** What can be asked of a file, and the answer. */
+/** Questions about a file, with their answers. */
 export interface MediaQuestions {
   readonly type: { readonly asks: { readonly path: string }; readonly answer: string | null };
   readonly facts: { readonly asks: { readonly path: string; readonly kind: FileKind }; readonly answer: MediaFacts };
-  /** Null for a file that is whole and what was stated. */
+  /** Null for a complete file that matches. */
   readonly damage: {
     readonly asks: { readonly path: string; readonly stated: StatedFacts };
     readonly answer: string | null;
@@ -30,21 +30,20 @@ export interface MediaQuestions {
 
 type Name = keyof MediaQuestions;
 export type Question = { [N in Name]: { readonly name: N } & MediaQuestions[N]["asks"] }[Name];
-/** `isUnread`: the thread did not get through the file. */
+/** `isUnread`: the thread could not finish reading the file. */
 export interface Fault {
   readonly fault: string;
   readonly isUnread?: true;
 }
 
 export type Answered<N extends Name = Name> = { readonly is: MediaQuestions[N]["answer"] } | Fault;
-/** Of the thread: it begins to read, or it has read. */
 export type Reply = { readonly type: "reading" } | { readonly type: "read"; readonly answer: Answered };
 
 export interface ReaderLimits {
-  /** For reading one file once the libraries are loaded, milliseconds; a large file gets more. */
+  /** Time limit for one file once the libraries are loaded, in milliseconds; large files get more. */
   readonly deadlineMs: number;
   readonly memoryMb: number;
-  /** Time that files of one owner which cannot be read may take in {@link WASTE_WINDOW_MS}, milliseconds. */
+  /** Time that one owner's unreadable files may use within {@link WASTE_WINDOW_MS}, in milliseconds. */
   readonly wasteMs: number;
 }
 
@@ -55,12 +54,12 @@ interface Waiting {
   readonly answer: (answered: Answered) => void;
 }
 
-/** Files that are read at once; one owner reads all but one of them at most, so that another owner's file begins at once. */
+/** Files read at once. One owner uses at most all but one thread, so that another owner's file starts at once. */
 const THREADS = 2;
 const WASTE_WINDOW_MS = 10 * 60_000;
-/** Owners whose waste is remembered, and answers that are. */
+/** Maximum number of remembered owners and answers. */
 const MOST_REMEMBERED = 1_000;
-/** Of files up to this size an answer is remembered by content, bytes. */
+/** Answers for files up to this size are remembered by content, in bytes. */
 const HASHED_BYTES = 64 * 1024;
 
 const NOT_READ: Fault = {
@@ -68,25 +67,25 @@ const NOT_READ: Fault = {
   isUnread: true,
 };
 
-/** Whose turns files are read in. Callers come side by side, so that each of them finds a thread that has its libraries. */
+/** Whose turn a file takes. All callers share a thread pool, so that each finds a thread with loaded libraries. */
 type Owner = `${"caller" | "run"} ${string}`;
 
 const owners = new AsyncLocalStorage<Owner>();
 
-/** Does work whose files are read in the turns of this owner; an owner that is set already stays. */
+/** Runs `work` so that its files are read in this owner's turns. An enclosing owner is kept. */
 export function readingFor<T>(owner: Owner, work: () => T): T {
   return owners.getStore() === undefined ? owners.run(owner, work) : work();
 }
 
 /**
- * Reads foreign media in worker threads. Turns go round between owners; what an owner's unreadable files cost is bounded, and the same
- * small file is read once, however often and under whatever name it comes. Threads start with the first files, all of them with the first
- * of a caller, and keep no process alive.
+ * Reads untrusted media in worker threads. Turns alternate between owners, the time spent on an owner's unreadable
+ * files is limited, and identical small files are read once. One thread starts with the first file, all with the first
+ * file of a caller; none keeps the process alive.
  */
 export class MediaReader {
   readonly #limits: ReaderLimits;
   readonly #threads: readonly ReadingThread[];
-  /** By owner, in the order of their turns. */
+  /** Waiting files by owner, in order of turns. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #waste = new BoundedMap<string, { readonly ms: number; readonly since: number }>(MOST_REMEMBERED);
   readonly #answers = new BoundedMap<string, Promise<Answered>>(MOST_REMEMBERED);
@@ -105,9 +104,9 @@ export class MediaReader {
     const known = this.#answers.get(key) ?? this.#read(question, size);
     this.#answers.set(key, known);
     const answered = await known;
-    // The bytes may be another owner's as well.
+    // Another owner may have the same bytes.
     if (answered === NOT_READ) this.#answers.delete(key);
-    // Later the machine may be less busy.
+    // The machine may be less busy later.
     else if ("isUnread" in answered) setTimeout(() => this.#answers.delete(key), WASTE_WINDOW_MS).unref();
     return answered as Answered<N>;
   }
@@ -134,7 +133,7 @@ export class MediaReader {
     if (isForCaller) for (const thread of this.#threads) thread.warm();
   }
 
-  /** The first file of the owner whose turn it is, who goes to the end of the line. */
+  /** The first file of the owner whose turn it is; the owner moves to the end. */
   #takeTurn(): Waiting | null {
     const busy = this.#threads.flatMap(({ owner }) => owner ?? []);
     for (const [owner, [first, ...rest]] of this.#waiting) {
@@ -180,19 +179,19 @@ async function sizeOf(path: string): Promise<{ readonly size: number; readonly i
   return { size, isSmall: found?.isFile() === true && size <= HASHED_BYTES };
 }
 
-/** A slow disk reads at least so much. */
+/** Speed of a slow disk. */
 const BYTES_PER_MS = 10_000;
-/** For starting the thread and loading its libraries, on a machine with other things to do. */
+/** Time to start the thread and load its libraries on a busy machine. */
 const START_MS = 60_000;
 
-/** One file at a time: what the libraries cannot get through in time or in memory ends the thread, and the next file gets a new one. */
+/** Reads one file at a time. A file that exceeds time or memory ends the thread, and the next file gets a new one. */
 class ReadingThread {
   readonly #limits: ReaderLimits;
   #thread: Worker | null = null;
   #answer: ((answered: Answered) => void) | null = null;
   #sizeBytes = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** Whose file is being read; null while it is idle. */
+  /** Owner of the file being read; null while idle. */
   owner: string | null = null;
 
   constructor(limits: ReaderLimits) {
@@ -218,7 +217,7 @@ class ReadingThread {
     return { answered, tookMs: performance.now() - startedAt };
   }
 
-  /** Loads the libraries before the first file comes. */
+  /** Loads the libraries before the first file. */
   warm(): void {
     if (this.#thread !== null) return;
     this.#thread = this.#start();
@@ -232,7 +231,7 @@ class ReadingThread {
       execArgv: ["--disable-warning=ExperimentalWarning"],
       name: "media",
       resourceLimits: { maxOldGenerationSizeMb: this.#limits.memoryMb, maxYoungGenerationSizeMb: 32 },
-      // What libraries print of a foreign file is for nobody.
+      // Discard what libraries print about untrusted files.
       stdout: true,
       stderr: true,
     });
@@ -270,5 +269,4 @@ class ReadingThread {
   }
 }
 
-/** Of this process. */
 export const mediaReader = new MediaReader();

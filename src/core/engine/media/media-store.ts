@@ -2,113 +2,113 @@ import { HOUR_MS } from "../../kit/duration.ts";
 import type { HeldMedia } from "./held-media.ts";
 import type { NamedCopy } from "./place-file.ts";
 
-/** What the store knows bytes by: lower-case hex of their SHA-256, and how many there are. */
+/** A stored file's identity: lower-case hex SHA-256, and its size. */
 export interface StoredMedia {
   readonly sha256: string;
   readonly sizeBytes: number;
 }
 
 export type MediaSource =
-  /** `sha256`: what the file held when it was measured; it is only read where the store has no intact copy of that. */
+  /** `sha256`: the file's hash when measured. The file is only read if the store has no intact copy of that hash. */
   | { readonly path: string; readonly sha256?: string }
   | { readonly bytes: Uint8Array }
   | { readonly stream: AsyncIterable<Uint8Array> };
 
-/** Bytes from `start` to `end`, both included. */
+/** Bytes from `start` to `end`, both inclusive. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** What a browser is sent about the bytes that a link leads to. */
+/** Response headers for a link's target. */
 export interface LinkOptions {
   readonly contentType: string;
   readonly disposition: "inline" | "attachment";
 }
 
 /**
- * Bytes by content hash: each content once, visible whole or not at all, and durable before a call settles. Any number of
- * processes, on one machine or several, may use one store. Failures of the file system, such as a full disk, come out as
- * Node's own errors; those of a bucket as `MediaBucketError`.
+ * A content-addressed store: each content once, written atomically, durable before a call resolves. Any number of
+ * processes, on several machines, may share it. Throws Node's errors for the file system, such as a full disk, and
+ * `MediaBucketError` for a bucket.
  */
 export interface MediaStore {
   /** The folder, or the bucket's URL, for messages. */
   readonly location: string;
   /**
-   * Copies bytes into the store, where it has no intact copy of them. An event must name them within half of
-   * {@link GRACE_MS} of this, or of {@link MediaStore.touch}: `gc` removes what is older and named by no run.
+   * Copies bytes into the store unless it has an intact copy. An event must name them within half of {@link GRACE_MS}
+   * from this call or {@link MediaStore.touch}; `gc` removes older bytes that no run names.
    */
   put(source: MediaSource): Promise<StoredMedia>;
   has(sha256: string): Promise<boolean>;
-  /** As {@link MediaStore.has}, for bytes that an event is about to name. */
+  /** Like {@link MediaStore.has}, for bytes that an event is about to name. */
   touch(sha256: string): Promise<boolean>;
-  /** Bytes in all; null where the store has none with that hash. */
+  /** Size in bytes; null if the store does not have the hash. */
   sizeOf(sha256: string): Promise<number | null>;
-  /** The file in which the store itself keeps these bytes, or would; null where it keeps them on no disk of this machine. */
+  /** Path of the stored file, whether or not it exists; null if the store is not on a local disk. */
   path(sha256: string): string | null;
-  /** Sees to it that these bytes are in files on this machine, compared with their hash if they had to be fetched. */
+  /** Provides these bytes as local files; fetched ones are compared with their hash. */
   hold(hashes: Iterable<string>): Promise<HeldMedia>;
-  /** The bytes, or a part of them, as they come; not compared with their hash. @throws MediaMissingError */
+  /** Streams the bytes or a range of them, without comparing the hash. @throws MediaMissingError */
   read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>>;
-  /** Where links lead, as a page's security policy has to know it; null where the store gives none. */
+  /** Origin of links, for a page's content security policy; null if the store provides none. */
   linkOrigin(): Promise<string | null>;
-  /** A link that works for a few minutes, for a browser; null where the store gives none. It is a secret. */
+  /** A link for a browser that works for a few minutes; null if the store provides none. Treat it as a secret. */
   link(sha256: string, options: LinkOptions): Promise<string | null>;
-  /** A fresh path on this machine, for a download that {@link MediaStore.adopt} then takes in. */
+  /** A new local path for a download, to be passed to {@link MediaStore.adopt}. */
   tmpPath(): string;
-  /** Takes in a finished file made at a {@link MediaStore.tmpPath}, which is gone afterwards. */
+  /** Moves a finished file from a {@link MediaStore.tmpPath} into the store. */
   adopt(tmpPath: string): Promise<StoredMedia>;
   /**
-   * Puts copies under names in `outDir`, replacing older files of those names one by one. The names are made safe for
-   * every system, and kept apart from names that differ only in case. Answers the paths below `outDir`, with `/`, in the
-   * order of `files`. `tag` is in the names of temporary files, by which the remains of a killed process are found.
-   * Throws `MediaMissingError` and `MediaPathError`.
+   * Puts copies under their names into `outDir`, replacing older files one by one. Names are made safe for every system
+   * and distinct from names that differ only in case. Returns the paths below `outDir`, with `/`, in the order of
+   * `files`. `tag` marks temporary files, so that a killed process's are found. Throws `MediaMissingError` and
+   * `MediaPathError`.
    */
   place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]>;
-  /** Whether a file that was placed is still there, whatever is in it by now. */
+  /** True if a placed file still exists, whatever its content. */
   isPlaced(file: string, outDir: string): Promise<boolean>;
-  /** Reads the bytes and compares, once for as long as the file is not touched: `damaged` when somebody changed them. */
+  /** Compares the bytes with their hash, once until the file changes; `damaged` if someone changed them. */
   verify(sha256: string): Promise<"intact" | "damaged" | "missing">;
-  /** Shows, once in a process, that bytes can be written: asked before anything is paid. */
+  /** Verifies, once per process, that bytes can be written. Called before anything is paid. */
   checkWritable(): Promise<void>;
   readonly garbage: MediaGarbage;
 }
 
 /**
- * Bytes arrive before the event that names them: younger ones may belong to a run that is just about to say so,
- * milliseconds by the clock of the machine that stores them.
+ * Age below which unnamed bytes are kept, since a run may be about to name them. Milliseconds, on the clock of the
+ * machine that stores them.
  */
 export const GRACE_MS = HOUR_MS;
 
-/** Files that a store reads, writes or sends at once, whoever asks: a plan may name thousands. */
+/** Maximum number of files that a store reads, writes or sends at once; a plan may name thousands. */
 export const FILES_AT_ONCE = 16;
 
 export interface ListedMedia extends StoredMedia {
-  /** Milliseconds since they were last put, touched or discarded. */
+  /** Milliseconds since the last put, touch or discard. */
   readonly ageMs: number;
 }
 
 export interface DiscardedMedia extends ListedMedia {
-  /** Tells one discarding of these bytes from another. */
+  /** Distinguishes repeated discards of the same bytes. */
   readonly id: string;
 }
 
 /**
- * Removing what no run names, beside others who write and remove. Bytes are first discarded: out of the way, and brought
- * back by anybody who asks for them. What is then still not named is purged.
+ * Removes unnamed bytes while others write and remove. Bytes are first discarded: set aside, but restored for anyone
+ * who asks. If still unnamed later, they are purged.
  */
 export interface MediaGarbage {
-  /** Discarded bytes are not purged before this age, milliseconds. */
+  /** Minimum age before discarded bytes are purged, in milliseconds. */
   readonly purgeAfterMs: number;
-  /** Everything in the store, in no order. */
+  /** Everything in the store, unordered. */
   list(): AsyncIterable<ListedMedia>;
-  /** False, with nothing done, where they are not there or younger than {@link GRACE_MS} by now. */
+  /** False, with nothing done, if they are missing or by now younger than {@link GRACE_MS}. */
   discard(sha256: string): Promise<boolean>;
   discarded(): AsyncIterable<DiscardedMedia>;
-  /** Discarded bytes are in the store again; a discarding of them may be left. False when there are none. */
+  /** Puts discarded bytes back; a discarded copy may remain. False if there are none. */
   restore(sha256: string): Promise<boolean>;
   purge(discarded: DiscardedMedia): Promise<void>;
-  /** Removes what interrupted writers left in the store; answers how many. */
+  /** Removes leftovers of interrupted writers; returns their number. */
   removeLeftovers(options: { readonly dryRun: boolean }): Promise<number>;
 }
 
@@ -118,7 +118,7 @@ export function isHash(text: string): boolean {
   return HASH.test(text);
 }
 
-/** @throws TypeError for anything else: it would become part of a path */
+/** @throws TypeError for anything else, since it becomes part of a path */
 export function checkHash(sha256: string): string {
   if (!isHash(sha256)) throw new TypeError(`"${sha256}" is no SHA-256 in lower-case hex.`);
   return sha256;

@@ -3,24 +3,27 @@ import { type FileHandle, lstat, readlink, realpath } from "node:fs/promises";
 import { open } from "../../kit/file-handle.ts";
 import { isWithin } from "../../kit/is-within.ts";
 
-/** A file that an input must not have read. */
+/** An input named a file that must not be read. */
 export class ForbiddenFileError extends Error {}
 
 export interface NamedFile extends AsyncDisposable {
   readonly file: FileHandle;
-  /** For what opens files by path: leads to the open file on Linux, elsewhere to whatever lies there by now. */
+  /**
+   * Path for libraries that open files themselves. On Linux it leads to the open file, elsewhere to whatever is at the
+   * path now.
+   */
   readonly path: string;
 }
 
 /**
- * Opens the file of an absolute path that an input names. What is judged is the open file and not its path, which may lead
- * elsewhere a moment later: read its bytes through the handle. `from`: folders that it must lie in, or itself, links resolved; null: anywhere.
- * @throws ForbiddenFileError where it lies elsewhere, or is no file
+ * Opens a file that an input names by absolute path. The checks apply to the open file, not to its path, which may
+ * change: read through the handle. `from`: allowed files and folders, links resolved; null allows any.
+ * @throws ForbiddenFileError if it is not allowed, or not a file
  */
 export async function openNamedFile(path: string, from: readonly string[] | null): Promise<NamedFile> {
-  // A pipe that nobody writes to would be waited for.
+  // Opening a pipe without a writer would block.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
-    // Nor is it said whether there is such a file.
+    // Do not reveal whether a forbidden file exists.
     throw from === null || from.some((allowed) => isWithin(allowed, path)) ? error : outside(from);
   });
   try {
@@ -38,10 +41,9 @@ export async function openNamedFile(path: string, from: readonly string[] | null
 const outside = (from: readonly string[]) =>
   new ForbiddenFileError(`lies outside of the folders that inputs may name files of: ${from.join(", ") || "none"}`);
 
-/** A path to an open file, on Linux. */
 const linkTo = ({ fd }: FileHandle) => `/proc/self/fd/${fd}`;
 
-/** Where the open file lies, links resolved, by what the path leads to now, if that is the same file. */
+/** The open file's location with links resolved, if its path still leads to the same file. */
 async function placeOf(file: FileHandle, path: string): Promise<string> {
   const place = await realpath(path);
   const [open, found] = await Promise.all([file.stat({ bigint: true }), lstat(place, { bigint: true })]);

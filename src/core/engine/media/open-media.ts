@@ -6,18 +6,18 @@ import type { MediaStore } from "./media-store.ts";
 
 export interface MediaOptions {
   /**
-   * Where media are kept: a folder, which machines may share, or a bucket, `s3://bucket/prefix`; see docs/shared-media.md.
-   * Default: environment SHOWRUNNER_MEDIA, else `mediaDir`.
+   * Where media are stored: a folder, possibly shared, or a bucket, `s3://bucket/prefix`; see docs/shared-media.md.
+   * Default: environment SHOWRUNNER_MEDIA, otherwise `mediaDir`.
    */
   readonly media?: string | undefined;
-  /** Folder of downloaded bytes on this machine, by content hash; with `media` a bucket, of copies of what is there. */
+  /** Local folder of downloaded files, by content hash; with a bucket, of cached copies. */
   readonly mediaDir: string;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Opens a folder as it is, also where this user may not write to it; default false. */
+  /** Opens the folder without writing to it, even if this user could not. Default false. */
   readonly isReadOnly?: boolean;
 }
 
-/** Opens the store that the options name. Throws `InvalidOptionError` and `MediaPackageMissingError`. */
+/** Opens the configured media store. Throws `InvalidOptionError` and `MediaPackageMissingError`. */
 export async function openMedia(options: MediaOptions): Promise<MediaStore> {
   const location = locationOf(options);
   if (!isBucketUrl(location)) return openMediaStore(location, options);
@@ -30,15 +30,15 @@ export async function openMedia(options: MediaOptions): Promise<MediaStore> {
   return new BucketStore(bucket, cache);
 }
 
-/** Where media are kept, found to be writable. */
+/** A media store that was tested for writing. */
 export interface MediaCheck {
   /** The folder, or the bucket's URL without options. */
   readonly location: string;
-  /** How far the bucket's clock is ahead of this machine's, milliseconds; null for a folder. */
+  /** How far the bucket's clock is ahead of this machine's, in milliseconds; null for a folder. */
   readonly clockOffsetMs: number | null;
 }
 
-/** Writes, reads and deletes a small object where the options have media kept; throws what is wrong with that. */
+/** Tests the configured media store by writing, reading and deleting a small object; throws if that fails. */
 export async function checkMedia(options: MediaOptions): Promise<MediaCheck> {
   const location = locationOf(options);
   if (!isBucketUrl(location)) return { location: (await openMediaStore(location)).location, clockOffsetMs: null };
@@ -51,7 +51,6 @@ function locationOf({ media, mediaDir, env = process.env }: MediaOptions): strin
   return isBucketUrl(location) ? location : resolve(location);
 }
 
-/** Sends nothing yet. */
 async function openBucket(url: string): Promise<Bucket> {
   const at = parseBucketUrl(url);
   const [{ S3Bucket }, { connectS3 }] = await Promise.all([

@@ -9,7 +9,7 @@ import {
 import { damageOf } from "./measure-media.ts";
 import type { StatedFacts } from "./media-reader.ts";
 
-/** What was downloaded is not all of an output, or something else. It is gone from the disk. */
+/** A downloaded output is incomplete or something else. It was removed from the disk. */
 export class DamagedOutputError extends MalformedResponseError {
   readonly damage: string;
 
@@ -20,8 +20,8 @@ export class DamagedOutputError extends MalformedResponseError {
 }
 
 /**
- * Downloads an output, whoever needs it, and compares its bytes with what the service states of it. @throws DamagedOutputError,
- * and what a download throws
+ * Downloads an output and compares its bytes with what the service states. @throws DamagedOutputError, and the
+ * download's errors
  */
 export async function downloadOutput(
   client: Pick<Client, "download">,

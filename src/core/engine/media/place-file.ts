@@ -22,34 +22,33 @@ import { type Mark, writeMarked } from "../../marks/index.ts";
 import type { HeldMedia } from "./held-media.ts";
 import { isDiskError, MediaPathError } from "./media-errors.ts";
 
-/** Bytes in a media store, and the name that a copy of them is to have below a folder, before it is made safe. */
+/** Bytes of a media store, and the name for their copy before it is made safe. */
 export interface NamedCopy {
   readonly sha256: string;
   readonly name: string;
-  /** What the copy is to say of how it came about; absent: it is the bytes as they are. */
+  /** The mark to write into the copy; absent: the bytes stay unchanged. */
   readonly mark?: Mark;
 }
 
-/** Where copies come from and go. */
 export interface Placing {
   /** The file with these bytes. Throws `MediaMissingError`. */
   readonly hold: (sha256: string) => Promise<HeldMedia>;
-  /** Absolute. */
+  /** Absolute path. */
   readonly outDir: string;
-  /** In the names of temporary files. */
+  /** Marks the names of temporary files. */
   readonly tag: string;
 }
 
-/** Each copy has two files open. */
+/** Each copy has two open files. */
 const COPIES_AT_ONCE = 8;
 
-/** Names are compared with those in the folder, so one caller at a time puts files into one folder. */
+/** One caller at a time per folder, because names are compared with the existing ones. */
 const turns = new Map<string, Promise<unknown>>();
 
 /**
- * Puts copies of bytes under their names below `outDir`; answers the paths below `outDir`, in the order of `files`. Copies
- * and not hard links: who edits a named file in place must not change the only copy of a paid result. Settles once all
- * are on the disk, or nothing more is written.
+ * Puts copies under their names below `outDir`; returns their paths in the order of `files`. Copies rather than hard
+ * links: editing a named file must not change the only copy of a paid result. Settles once everything is on the disk,
+ * or nothing more is written.
  */
 export async function placeFiles(files: readonly NamedCopy[], placing: Placing): Promise<readonly string[]> {
   try {
@@ -88,7 +87,7 @@ async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The system's word on a path as one that says what to do; anything else as it is. */
+/** Turns a system error about a path into one that says what to do; returns other errors unchanged. */
 function pathError(outDir: string, cause: unknown): unknown {
   const { code, path = outDir, syscall } = cause as NodeJS.ErrnoException;
   if (syscall === undefined || isDiskError(cause)) return cause;
@@ -104,7 +103,7 @@ async function placeInFolder(
   await removeTemporaries(folder, new Set([placing.tag]));
   const others = new NamesInFolder(await readdir(folder));
   const names = files.map(({ name }) => others.add(name));
-  // Of two copies for one name the later one stays.
+  // If two copies have one name, the later one wins.
   const last = new Map(names.map((name, at) => [name, files[at]!]));
   const queue = new PQueue({ concurrency: COPIES_AT_ONCE });
   const copies = [...last].map(
@@ -134,7 +133,7 @@ async function placeCopy(copy: NamedCopy, target: string, placing: Placing): Pro
   }
 }
 
-/** Only a file or a link gives way to a named file. @throws MediaPathError */
+/** Throws unless a file or link, which may be replaced, or nothing is at the path. @throws MediaPathError */
 export async function checkReplaceable(target: string, what: string): Promise<void> {
   const found = await lstat(target).catch(() => null);
   if (found === null || found.isFile() || found.isSymbolicLink()) return;
@@ -144,13 +143,13 @@ export async function checkReplaceable(target: string, what: string): Promise<vo
 
 async function copyDurably({ sha256, mark }: NamedCopy, target: string, { hold }: Placing): Promise<void> {
   await using held = await hold(sha256);
-  // Made empty first for its mode, as the user's own settings would have it; a copy brings the store's private one.
+  // Created empty first to get the user's default mode; copying would keep the store's private one.
   let isWritten = false;
   const mode = await withFile(target, "wx", async (file) => {
     if (mark !== undefined) isWritten = (await writeMarked(held.path(sha256), file, mark)).status === "marked";
     return (await file.stat()).mode;
   });
-  // Shares the blocks on file systems that can, which costs neither time nor room.
+  // Shares disk blocks where the file system can, at no cost in time or space.
   if (!isWritten) await copyFile(held.path(sha256), target, constants.COPYFILE_FICLONE);
   await chmod(target, mode);
   await withFile(target, "r+", (file) => file.sync());
@@ -165,10 +164,13 @@ async function withFile<T>(path: string, flags: string, use: (file: FileHandle) 
   }
 }
 
-/** Where out folders were when this process first put a file there. */
+/** Real paths of output folders at the time of their first use in this process. */
 const roots = new Map<string, string>();
 
-/** Where an out folder is. One that became a link meanwhile would have files of others replaced. @throws MediaPathError */
+/**
+ * The real path of an output folder. Throws if it has become a link, since others' files could be replaced. @throws
+ * MediaPathError
+ */
 async function rootOf(outDir: string): Promise<string> {
   await mkdir(outDir, { recursive: true });
   const root = await realpath(outDir);
@@ -180,7 +182,7 @@ async function rootOf(outDir: string): Promise<string> {
   );
 }
 
-/** Makes the folder, and says where it really is; a symbolic link on the way must not lead out of `outDir`. */
+/** Creates the folder and returns its real path. Symbolic links must not lead out of `outDir`. */
 async function makeFolder(outDir: string, folder: string): Promise<string> {
   const root = await rootOf(outDir);
   let reached = root;
@@ -206,13 +208,13 @@ function safeSegments(name: string): readonly string[] {
   return segments.length === 0 ? ["file"] : segments.map(safeSegment);
 }
 
-/** Two names that are safe only after a change may become one: a hash of the wanted name keeps them apart. */
+/** Makes a name safe. If that changes it, appends a hash of the original, so that two names never collide. */
 function safeSegment(segment: string): string {
   const safe = safeFileName(segment);
   return safe === segment.normalize("NFC") ? safe : withHash(safe, segment);
 }
 
-/** A name that differs from another file's only in case would be that file on many systems. */
+/** Existing names, compared case-insensitively as on many systems. */
 class NamesInFolder {
   readonly #byFolded: Map<string, Set<string>>;
 
@@ -221,7 +223,7 @@ class NamesInFolder {
     for (const name of names) this.#byFolded.get(foldCase(name))!.add(name);
   }
 
-  /** The name itself, or one apart from those that are there. */
+  /** Adds a name, changed if it collides. */
   add(requested: string): string {
     const alike = this.#byFolded.get(foldCase(requested));
     const name = alike === undefined || alike.has(requested) ? requested : withHash(requested, requested);
@@ -242,7 +244,7 @@ function withHash(safe: string, requested: string): string {
 
 const load = createRequire(import.meta.url);
 
-/** Where the table of types knows none, or one that people do not use. */
+/** Extensions where the table of types has none, or an unusual one. */
 const preferred: { readonly [contentType: string]: string } = {
   "audio/mpeg": "mp3",
   "audio/mp4": "m4a",
@@ -256,19 +258,19 @@ const preferred: { readonly [contentType: string]: string } = {
   "text/plain": "txt",
 };
 
-/** Drawn by a browser as a page, scripts and all. */
+/** Types that a browser opens as a page with scripts. */
 const ACTIVE = new Set(["image/svg+xml"]);
 
 /**
- * The usual file ending of a content type with its dot. What is no picture, film or sound becomes `.bin`: the type is a
- * service's word, and a double click must not run what it sent.
+ * The usual extension of a content type, with its dot. Anything but pictures, film and audio becomes `.bin`: the type
+ * comes from a service, and a double click must not execute the file.
  */
 export function fileExtension(contentType: string): string {
   const mediaType = contentType.split(";")[0]!.trim().toLowerCase();
   const known = own(preferred, mediaType);
   if (known !== undefined) return `.${known}`;
   if (!/^(?:image|video|audio)\//.test(mediaType) || ACTIVE.has(mediaType)) return ".bin";
-  // Its tables are large, and few programs name files.
+  // Loaded on demand: its tables are large and few programs name files.
   const found = (load("mime") as typeof import("mime")).default.getExtension(mediaType);
   return found === null || found === undefined ? ".bin" : `.${found}`;
 }

@@ -7,20 +7,20 @@ import { Bytes } from "./whole/bytes.ts";
 import { missingEnd } from "./whole/missing-end.ts";
 import { soundFramesIn } from "./whole/whole-frames.ts";
 
-/** The size of a picture comes within so much of its file, after colour profiles and previews. */
+/** The part of a picture's file that contains its size, after colour profiles and previews. */
 const HEAD_BYTES = 4 * 1024 * 1024;
 
 const NONE = { width: null, height: null, durationMs: null, fps: null } as const;
 
 type Facts = Answered<"facts">;
 
-/** Loads the libraries that a question takes. */
+/** Loads the libraries that a question needs. */
 export async function load(name: Question["name"]): Promise<void> {
   await import("file-type");
   if (name !== "type") await Promise.all([import("image-size"), import("./read-timed.ts")]);
 }
 
-/** Runs in a thread of its own: the libraries may not come to an end with what somebody made to stop them. */
+/** Answers a question. Runs in a separate thread, because crafted files may hang the libraries. */
 export async function answerTo(question: Question): Promise<Answered> {
   const { path } = question;
   switch (question.name) {
@@ -35,7 +35,7 @@ export async function answerTo(question: Question): Promise<Answered> {
   }
 }
 
-/** Undefined also for bytes that begin like a format and continue like none. */
+/** Also undefined for bytes that only begin like a known format. */
 async function typeOf(path: string): Promise<string | undefined> {
   const { fileTypeFromFile } = await import("file-type");
   return (await fileTypeFromFile(path).catch(() => undefined))?.mime;
@@ -56,7 +56,7 @@ async function factsOf(path: string, kind: FileKind): Promise<Facts> {
   }
 }
 
-/** A file of text may be so large, bytes. */
+/** Maximum size of a text file in bytes. */
 const TEXT_BYTES = 16 * 1024 * 1024;
 
 function textFacts(path: string): Facts {
@@ -83,14 +83,14 @@ async function timedFacts(path: string, kind: "audio" | "video", contentType: st
   const { picture, durationMs } = await readTimed(path, contentType);
   if (kind === "audio") {
     if (picture !== null) return { fault: "it holds moving pictures, not only sound" };
-    // Containers of films say so even when there is only sound in them.
+    // Such containers have a video type even if they hold audio only.
     return { is: { ...NONE, contentType: contentType.replace(/^video\//, "audio/"), durationMs } };
   }
   if (picture === null) return { fault: `it holds ${contentType} without moving pictures` };
   return { is: { contentType, durationMs, ...picture } };
 }
 
-/** What shows that a file is not, or not all of, what the service says that it made. */
+/** How a file differs from what the service states; null if it does not. */
 async function damageOf(path: string, stated: StatedFacts): Promise<string | null> {
   using file = new Bytes(path);
   if (file.size === 0) return "it is empty";
@@ -99,14 +99,14 @@ async function damageOf(path: string, stated: StatedFacts): Promise<string | nul
     return unknownInPlaceOf(stated.contentType, textIn(file));
   const lacks = missingEnd(path, contentType);
   if (lacks !== null) return `${lacks} is missing`;
-  // Whether a library can read it says nothing of whether it is whole.
+  // Whether a library can read it says nothing about completeness.
   const measured = await sizeAndDuration(path, contentType, stated).catch(() => NONE);
   return contradiction(stated, { ...measured, contentType });
 }
 
-/** What a text begins like; null for bytes that are no text. */
+/** The kind of text by its beginning; null for other bytes. */
 function textIn(file: Bytes): TextForm | null {
-  // A letter may be cut where the window ends.
+  // The window may end inside a character.
   const text = new TextDecoder().decode(file.head(4096), { stream: true }).trimStart();
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a text has not
   if (/[\u0000-\u0008\u000e-\u001a\u001c-\u001f\ufffd]/.test(text)) return null;
@@ -129,17 +129,17 @@ function describedBy(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Pictures that move. */
+/** Animated pictures. */
 const MOVING = /^image\/(?:gif|apng|webp|avif)$/;
-/** Durations are rounded, whole seconds in either direction; coders of sound add and take some frames. */
+/** Durations are rounded, in either direction to whole seconds, and audio encoders add or remove some frames. */
 const TOLERANCE = { ofWholeSecondsMs: 1_000, ms: 250, share: 0.1 } as const;
 
 type Measured = Omit<MediaFacts, "fps">;
 
 /**
- * What a file's bytes say against what the service says of it; null where they agree as far as both say something. Services
- * state what was asked for as often as what was made: another format of the same kind, a picture down to half as wide
- * and high, and durations within a tenth (a second where whole seconds are stated, else at least 250 ms) count as the same.
+ * How a file's bytes contradict the service's statement; null if they agree where both say something. Services often
+ * state what was requested rather than what was made, so these are accepted: another format of the same kind, a picture
+ * of at least half the size, and a duration within a tenth (at least 250 ms, or a second if whole seconds are stated).
  */
 function contradiction(stated: StatedFacts, measured: Measured): string | null {
   const type = plainType(stated.contentType);
@@ -154,10 +154,7 @@ function contradiction(stated: StatedFacts, measured: Measured): string | null {
   return durationMs < shortest(stated.durationMs) ? `it lasts ${durationMs} ms, not ${stated.durationMs}` : null;
 }
 
-/**
- * What shows that bytes of no known format are not what was stated: any text in place of pictures or sound, and any bytes in place
- * of a format that is known.
- */
+/** Rejects bytes of unknown format: text instead of pictures or audio, or any bytes instead of a known format. */
 function unknownInPlaceOf(statedType: string | null, text: TextForm | null): string | null {
   const stated = plainType(statedType);
   if (stated === null || !MEDIA.test(stated) || stated === "image/svg+xml") {
@@ -171,29 +168,29 @@ function unknownInPlaceOf(statedType: string | null, text: TextForm | null): str
 type TextForm = "an HTML page" | "XML" | "JSON" | "plain text";
 
 const MEDIA = /^(image|video|audio)\//;
-/** Types of which every file shows what it is. Samples without a header are of none. */
+/** Content types whose files are always recognisable; not headerless samples. */
 const KNOWN = new RegExp(
   "^(?:image/(?:png|apng|jpe?g|gif|webp|avif|hei[cf]|bmp|tiff)|video/(?:mp4|quicktime|x-m4v|webm|(?:x-)?matroska|ogg)|" +
     "audio/(?:mp4|(?:x-)?m4a|mpeg|mp3|(?:x-|vnd\\.)?wave?|webm|ogg|opus|aac|(?:x-)?flac))$",
 );
-/** Containers of films, which may hold sound alone; and the other way round. */
+/** Container types that may hold audio or film. */
 const EITHER = /\/(?:mp4|quicktime|x-m4[av]|m4a|webm|(?:x-)?matroska|ogg)$/;
 
 function plainType(type: string | null): string | null {
   return type?.replace(/;.*/, "").trim().toLowerCase() ?? null;
 }
 
-/** A document, a picture in place of something that takes time, sound in place of pictures. */
+/** True for a document, a picture instead of film or audio, or audio instead of film. */
 function isOtherKind(stated: string, found: string): boolean {
   const [kind, foundKind] = [stated, found].map((type) => MEDIA.exec(type)?.[1] ?? null);
   if (kind == null || stated === "image/svg+xml" || MOVING.test(found)) return false;
-  // Some containers have more types than people have agreed on.
+  // Some containers go by several types.
   if (foundKind == null) return KNOWN.test(stated) && !/^application\/(?:ogg|mxf|vnd\.ms-asf)$/.test(found);
   if (kind === "image" || foundKind === "image") return kind !== foundKind;
   return kind === "video" && foundKind === "audio" && !EITHER.test(found);
 }
 
-/** Whichever way it is turned. */
+/** In either orientation. */
 function isFarSmaller({ width, height }: StatedFacts, measured: Measured): boolean {
   if (width === null || height === null || measured.width === null || measured.height === null) return false;
   const [long, short] = [Math.max(width, height), Math.min(width, height)];

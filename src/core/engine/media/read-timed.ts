@@ -2,17 +2,17 @@ import { ADTS, FilePathSource, FLAC, Input, MATROSKA, MP3, MP4, OGG, QTFF, WAVE,
 import { readWavHeader } from "../../kit/wav-header.ts";
 import { Bytes } from "./whole/bytes.ts";
 
-// Named one by one, so that the build leaves those out that read playlists, which name other files and addresses.
+// Listed individually to leave out playlist readers, which open other files and URLs.
 const formats = [MP4, QTFF, WEBM, MATROSKA, WAVE, MP3, ADTS, OGG, FLAC];
 
-/** Formats whose packets do not show how long the last picture stays, or the last frame of silence. */
+/** Formats whose packets do not tell how long the last frame lasts. */
 const STATED = /webm|flac/;
 
-/** What a container of sound or film says, without decoding it. `picture` null: there is sound only. */
+/** Reads an audio or film container without decoding it. `picture` is null for audio only. */
 export async function readTimed(path: string, contentType: string) {
   const streamedMs = streamedWavMs(path);
   if (streamedMs !== null) return { picture: null, durationMs: streamedMs };
-  // An error between two reads shows in the next one; unhandled it would end the thread.
+  // An error between two reads shows in the next one; unhandled, it would end the thread.
   const source = new FilePathSource(path, { handleUnhandledError: () => undefined });
   using input = new Input({ source, formats });
   const track = await input.getPrimaryVideoTrack();
@@ -26,7 +26,7 @@ export async function readTimed(path: string, contentType: string) {
 
 const WAV_HEADER_BYTES = 65_536;
 
-/** Length of a WAV whose header was written before its sound was there, by the sound; null for any other file. */
+/** Duration of a WAV with an unknown size in its header, from its data; null for any other file. */
 function streamedWavMs(path: string): number | null {
   using file = new Bytes(path);
   const header = readWavHeader(file.head(WAV_HEADER_BYTES), file.size);

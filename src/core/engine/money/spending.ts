@@ -14,25 +14,25 @@ import { ANY_VALUE, parseTag } from "../options/tags.ts";
 import { type Judged, judge } from "../service/service-answers.ts";
 import { Wallet } from "./wallet.ts";
 
-/** While charges of other runs are not in the balance yet, a run without headroom waits this long before it pauses. */
+/** Time that a run without headroom waits for other runs' charges to reach the balance before it pauses. */
 const BALANCE_TIMEOUT_MS = 15_000;
 const ASK_AGAIN_MS = 1_000;
 
 type Later = Extract<Headroom, { readonly limit: "later" }>;
 type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 
-/** What runs may spend together; null: no limit. */
+/** Limits across runs; null: no limit. */
 export interface SpendingLimits {
   readonly caps: CapRules;
   readonly floorMicros: number | null;
 }
 
-/** What all runs of an account on one journal come to, and the limits that a Showrunner keeps to. */
+/** What an account's runs in one journal have spent, and the limits that apply here. */
 export interface SpendingTotals {
   /** The cap over all runs and all time; null without one. */
   readonly capMicros: number | null;
   readonly floorMicros: number | null;
-  /** The other caps, but for those of each value of a tag: what counts for them now, and when they begin anew. */
+  /** The other caps, except those per value of a tag: what counts against them now, and when they reset. */
   readonly caps: readonly {
     readonly tag: string | null;
     readonly capMicros: number;
@@ -41,11 +41,11 @@ export interface SpendingTotals {
     readonly endsAt: number | null;
   }[];
   readonly spentMicros: number;
-  /** Reserved for bills that are still to come. */
+  /** Reserved for bills still to come. */
   readonly heldMicros: number;
 }
 
-/** From options, else from the environment; throws `InvalidOptionError` for what is no amount. */
+/** Reads limits from the options, otherwise from the environment. Throws `InvalidOptionError` for an invalid amount. */
 export function spendingLimits(options: {
   readonly spendingCap?: string | undefined;
   readonly caps?: readonly (CapOption | string)[] | undefined;
@@ -77,12 +77,12 @@ export function spendingLimits(options: {
 export interface SpendingParts extends SpendingLimits {
   readonly client: Client;
   readonly store: JournalStore;
-  /** As the ledger groups runs: see `accountOf`. */
+  /** The account as the ledger groups runs; see `accountOf`. */
   readonly account: string;
   readonly now: () => number;
 }
 
-/** What one process lets its runs spend together: a cap over all runs of the account, and a floor under its wallet. */
+/** Enforces a process's limits across runs: caps over the account's runs, and a floor under its wallet. */
 export class Spending {
   readonly #parts: SpendingParts;
   readonly #wallet: Wallet;
@@ -92,7 +92,7 @@ export class Spending {
     this.#wallet = new Wallet(parts);
   }
 
-  /** `tag`: of the runs that carry it. */
+  /** `tag`: counts only the runs with it. */
   async totals(of: {
     readonly tag?: string | undefined;
     readonly account?: string | undefined;
@@ -118,13 +118,13 @@ export class Spending {
     return { spentMicros, heldMicros, capMicros, floorMicros, caps: counted };
   }
 
-  /** For one drive of one run. */
+  /** A watch for one drive of one run. */
   watch(state: RunState): SpendingWatch {
     return new SpendingWatch(this.#parts, this.#wallet, state);
   }
 }
 
-/** What a {@link SpendingWatch} has seen, as plain JSON. */
+/** State of a {@link SpendingWatch} as plain JSON. */
 export interface SpendingMemo {
   readonly waitingSince: number | null;
   readonly failures: number;
@@ -133,14 +133,14 @@ export interface SpendingMemo {
 export class SpendingWatch {
   readonly #parts: SpendingParts;
   readonly #wallet: Wallet;
-  /** Since when there is no headroom, only because charges are not in the balance yet. */
+  /** Since when headroom is missing only because charges have not reached the balance yet. */
   #waitingSince: number | null = null;
   readonly #state: RunState;
-  /** A cap refused something in this drive: from then on the remainder is read before anything is tried. */
+  /** Set once a cap refused something in this drive; from then on the remainder is read before trying. */
   #isCapShort = false;
   #later: Later | null = null;
   #failures = 0;
-  /** The last answer of the wallet: a failure, or null for a balance; undefined once that was read. */
+  /** Result of the last balance read: a failure, or null for a balance. Undefined once taken. */
   #answer: Judged | null | undefined;
 
   constructor(parts: SpendingParts, wallet: Wallet, state: RunState) {
@@ -153,15 +153,15 @@ export class SpendingWatch {
     return { waitingSince: this.#waitingSince, failures: this.#failures };
   }
 
-  /** Continues waiting where an earlier watch of the run left off. */
+  /** Continues an earlier watch of the run. */
   restore({ waitingSince, failures }: SpendingMemo): void {
     this.#waitingSince = waitingSince;
     this.#failures = failures;
   }
 
   /**
-   * What is known to be short without trying; the guard of the commit decides all the same. `moves`: something happened
-   * that may raise what the wallet has left.
+   * Limits that are known to be exceeded without trying; the commit's guard still decides. `moves`: something happened
+   * that may increase the wallet's balance.
    */
   async headrooms(moves: boolean): Promise<readonly Headroom[]> {
     const { store, account, now } = this.#parts;
@@ -176,7 +176,7 @@ export class SpendingWatch {
     return [...later, ...(await Promise.all(known))];
   }
 
-  /** Those for this run, of the day that it is now. */
+  /** The caps that apply to this run today. */
   #caps(): readonly SpendingCap[] {
     const { planned, budgetMicros } = this.#state;
     const caps = capsFor(this.#parts.caps, planned.tags ?? {}, this.#parts.now());
@@ -189,9 +189,8 @@ export class SpendingWatch {
   }
 
   /**
-   * What a commit that makes holds must leave; undefined when nothing is asked for. A headroom means: not now, the wallet
-   * cannot be asked; see {@link takeAnswer}. `fresh`: ask, whatever was answered before. `usesWallet`: the wallet pays for
-   * some of it.
+   * Limits for a commit that makes holds; undefined if there are none. A returned headroom means "not now": the balance
+   * cannot be read; see {@link takeAnswer}. `fresh`: read the balance again. `usesWallet`: the wallet pays part of it.
    */
   async guard(fresh: boolean, usesWallet = true): Promise<SpendingGuard | Headroom | undefined> {
     const { floorMicros, now } = this.#parts;
@@ -208,7 +207,7 @@ export class SpendingWatch {
     }
   }
 
-  /** Why the wallet could not be read; null where it could, undefined where it was not read since the last call. */
+  /** Why the balance could not be read; null if it could, undefined if it was not read since the last call. */
   takeAnswer(): Judged | null | undefined {
     const answer = this.#answer;
     this.#answer = undefined;
@@ -224,7 +223,7 @@ export class SpendingWatch {
     const { headroomMicros, unseenMicros } = refusal;
     const now = this.#parts.now();
     this.#waitingSince ??= now;
-    // A charge on its way may or may not be in the balance already: asked again once it is through, nobody need guess.
+    // A charge in progress may or may not be in the balance; once it is settled, ask again instead of guessing.
     if (unseenMicros > 0 && (submitting || now - this.#waitingSince < BALANCE_TIMEOUT_MS)) {
       return this.#notBefore(now + ASK_AGAIN_MS);
     }
@@ -232,7 +231,7 @@ export class SpendingWatch {
     return { limit: "floor", headroomMicros, floorMicros, balanceMicros, unseenMicros };
   }
 
-  /** Holds succeeded: the next wait gets the full time again. Tells which shares of the guard's caps they reach. */
+  /** Records successful holds, which restarts the waiting time. Returns the newly reached shares of caps. */
   reserved(caps: readonly SpendingCap[], committedMicros: readonly number[], heldMicros: number): SpendingReached[] {
     this.#waitingSince = null;
     return committedMicros.flatMap((micros, index) => {
@@ -251,21 +250,21 @@ export class SpendingWatch {
   }
 }
 
-/** A cap, checked. */
+/** A validated cap. */
 interface CapRule {
   readonly capMicros: number;
   readonly per: "day" | null;
-  /** The value `*` stands for each value by itself. */
+  /** The value `*` counts each value separately. */
   readonly tag: { readonly key: string; readonly value: string } | null;
 }
 
-/** The rules that a Showrunner keeps to; days are those of the time zone. */
+/** Caps with their time zone for days. */
 interface CapRules {
   readonly rules: readonly CapRule[];
   readonly timeZone: string;
 }
 
-/** Throws `InvalidOptionError` for a cap that says nothing. */
+/** Throws `InvalidOptionError` for an empty cap. */
 function capRule({ usd, per, tag }: CapOption, option = "caps"): CapRule {
   if (per !== undefined && per !== "day") {
     throw new InvalidOptionError(option, `${JSON.stringify(per)} is no period of a cap; use "day" or leave it out.`);
@@ -277,7 +276,7 @@ function capRule({ usd, per, tag }: CapOption, option = "caps"): CapRule {
   };
 }
 
-/** Reads a cap as the command line and the environment write it: `50/day`, `team=video:10/day`, `team=*:100`. */
+/** Parses a cap as written on the command line and in the environment: `50/day`, `team=video:10/day`, `team=*:100`. */
 export function parseCap(text: string, option: string): CapRule {
   const found = /^(?:(.+):)?([^:/]+)(\/day)?$/.exec(text.trim());
   if (found === null) {
@@ -290,14 +289,14 @@ export function parseCap(text: string, option: string): CapRule {
   return capRule({ usd: usd!, tag, per: day === undefined ? undefined : "day" }, option);
 }
 
-/** Caps that are given, with those of the environment for other runs or another time. */
+/** The given caps, plus the environment's for other runs or periods. */
 function replaceCaps(named: readonly CapRule[], given: readonly CapRule[]): readonly CapRule[] {
   const scopeOf = ({ per, tag }: CapRule) => JSON.stringify([per, tag]);
   const replaced = new Set(given.map(scopeOf));
   return [...named.filter((rule) => !replaced.has(scopeOf(rule))), ...given];
 }
 
-/** The caps that hold for a run with these tags. */
+/** The caps that apply to a run with these tags. */
 function capsFor({ rules, timeZone }: CapRules, tags: Tags, at: number): readonly SpendingCap[] {
   return rules.flatMap(({ capMicros, per, tag }): readonly SpendingCap[] => {
     const value = tag === null ? undefined : Object.hasOwn(tags, tag.key) ? tags[tag.key] : undefined;
@@ -307,7 +306,7 @@ function capsFor({ rules, timeZone }: CapRules, tags: Tags, at: number): readonl
   });
 }
 
-/** What is said of a cap when it is reached. */
+/** Describes a cap for messages. */
 function capTerms({ tag, sinceAt, capMicros, isBudget }: SpendingCap, timeZone: string): CapTerms {
   if (isBudget === true) {
     const title = `budget of ${formatUsd(capMicros)} USD of all runs with the tag ${tag}`;
@@ -329,13 +328,13 @@ function capTerms({ tag, sinceAt, capMicros, isBudget }: SpendingCap, timeZone: 
   };
 }
 
-/** Every time zone's midnight, and every change of its clocks, is on a quarter of an hour. */
+/** Midnights and clock changes of all time zones fall on a quarter of an hour. */
 const STEP_MS = 900_000;
-/** No day is longer: clocks that are set back make 25 hours of one, and rarely a little more. */
+/** Longer than any day; clock changes make 25 hours, rarely a little more. */
 const LONGEST_DAY_MS = 48 * HOUR_MS;
 
 interface Day {
-  /** Epoch milliseconds of its first instant, and of that of the next day. */
+  /** First instant of this day and of the next, in epoch milliseconds. */
   readonly startAt: number;
   readonly endAt: number;
 }
@@ -343,10 +342,10 @@ interface Day {
 const formats = new Map<string, Intl.DateTimeFormat>();
 const days = new Map<string, Day>();
 
-/** Throws `InvalidOptionError` when it is no time zone. */
+/** Throws `InvalidOptionError` for an unknown time zone. */
 function checkTimeZone(timeZone: string, option: string): string {
   try {
-    // To look the preset up would take a tenth of the start of every command.
+    // Checking the default would take a tenth of every command's start-up time.
     if (timeZone !== "UTC") formatOf(timeZone);
     return timeZone;
   } catch {
@@ -357,7 +356,7 @@ function checkTimeZone(timeZone: string, option: string): string {
   }
 }
 
-/** The calendar day of an instant in a time zone; 23 or 25 hours long where clocks change. */
+/** The calendar day of an instant in a time zone; 23 or 25 hours long when clocks change. */
 export function dayAt(at: number, timeZone: string): Day {
   const known = days.get(timeZone);
   if (known !== undefined && known.startAt <= at && at < known.endAt) return known;
@@ -372,7 +371,7 @@ export function dayAt(at: number, timeZone: string): Day {
   return day;
 }
 
-/** The first step from which on it holds, among those after which it keeps holding; null without one. */
+/** The first step from which a monotonic condition holds; null if it never does. */
 function firstStep(from: number, to: number, holds: (step: number) => boolean): number | null {
   if (!holds(to)) return null;
   let [no, yes] = [from, to];
@@ -384,7 +383,7 @@ function firstStep(from: number, to: number, holds: (step: number) => boolean): 
   return yes;
 }
 
-/** An instant as people write it: `2026-11-23 00:00 Europe/Berlin`. */
+/** Formats an instant for people: `2026-11-23 00:00 Europe/Berlin`. */
 export function instantText(at: number, timeZone: string): string {
   const parts = Object.fromEntries(
     formatOf(timeZone)

@@ -5,20 +5,20 @@ import type { AttemptState, RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { InvalidOptionError, WalletShortError } from "../errors.ts";
 
-/** Others may spend from the same wallet: a balance is believed for so long. */
+/** Maximum age of a balance, since others may spend from the same wallet. */
 const BELIEVED_MS = 10_000;
-/** A submit waits for it: it goes before other requests. */
+/** Above other requests, because submits wait for it. */
 const PRIORITY = 200;
 
-/** A balance, and the account's mark from before it was read. */
+/** A balance, with the account's ledger mark from before it was read. */
 export interface WalletReading {
   readonly balanceMicros: number;
   readonly mark: number;
 }
 
 /**
- * The wallet's balance, asked for rarely: what runs of this journal reserved or were charged since is added up by the
- * journal, so that an old balance is as good as a new one until somebody else spends or pays in.
+ * The wallet's balance, read rarely. The journal adds up what its runs have reserved and been charged since, so an old
+ * balance stays right until someone else spends or pays in.
  */
 export class Wallet {
   readonly #parts: {
@@ -38,7 +38,7 @@ export class Wallet {
     this.#parts = parts;
   }
 
-  /** Asks when the last answer is older than ten seconds, or when it must be `fresh`. */
+  /** Reads the balance if the last one is older than ten seconds or must be `fresh`. */
   balance(fresh: boolean): Promise<WalletReading> {
     const now = this.#parts.now();
     if (!fresh && this.#last !== null && now - this.#last.askedAt < BELIEVED_MS) return this.#last.reading;
@@ -58,7 +58,7 @@ export class Wallet {
   }
 }
 
-/** What the wallet holds, micro-dollars; null where the service does not say, whatever the reason. */
+/** The balance in micro-dollars; null if the service does not tell, for whatever reason. */
 async function balanceOf(client: Client): Promise<number | null> {
   try {
     return (await client.balance()).balanceMicros;
@@ -68,7 +68,7 @@ async function balanceOf(client: Client): Promise<number | null> {
   }
 }
 
-/** The balance for those who only look at it, such as rows of a bulk start: read once for all who ask within ten seconds. */
+/** The balance for display and for rows of a bulk start: one read serves everyone within ten seconds. */
 export class GlancedBalance {
   readonly #client: Client;
   readonly #now: () => number;
@@ -79,13 +79,15 @@ export class GlancedBalance {
     this.#now = now;
   }
 
-  /** Null where the service does not say. One that is too small for `neededMicros` may have been paid in to: it is asked again. */
+  /**
+   * Null if the service does not tell. Reads again if it is less than `neededMicros`, since someone may have paid in.
+   */
   async micros(neededMicros: number): Promise<number | null> {
     const last = this.#last;
     const known = last !== null && this.#now() - last.askedAt < BELIEVED_MS ? last : this.#ask();
     const micros = await known.micros;
     const isOld = known === last && (micros === null || micros < neededMicros);
-    // Of all who find it short, the first asks.
+    // Of all callers that find it short, the first one reads.
     return isOld ? (this.#last === known || this.#last === null ? this.#ask() : this.#last).micros : micros;
   }
 
@@ -99,7 +101,7 @@ export class GlancedBalance {
   }
 }
 
-/** Throws where the wallet surely cannot carry the price: the run would stop half-way, with the first part paid. */
+/** Throws if the wallet certainly cannot pay the price: the run would stop half-way with the first part paid. */
 export async function checkWallet(
   balance: GlancedBalance,
   repository: RunRepository,
@@ -112,14 +114,14 @@ export async function checkWallet(
   throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
 }
 
-/** Jobs that are looked up before an account counts as another one. */
+/** Maximum number of jobs looked up before concluding that the account is another. */
 const MOST_ASKED = 20;
 
 export type AccountMove = RunEvent & { readonly type: "run.account.moved" };
 
 /**
- * What moves a run to a new key or address of its account, once the service there showed that it knows a job of the run.
- * A run without jobs may move as long as no submit of it can have made one. Throws otherwise; nothing was changed.
+ * Moves a run to a new key or address of its account, after the service there has returned a job of the run. A run
+ * without jobs may move if none of its submits can have created one. Throws otherwise, with nothing changed.
  */
 export async function accountMove(
   { client, account }: { readonly client: Client; readonly account: Account },
@@ -140,7 +142,7 @@ export async function accountMove(
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${state.runId}`);
 }
 
-/** The newest first: old ones may have been deleted. */
+/** Newest first, because old ones may have been deleted. */
 function jobsOf({ steps }: RunState): readonly { readonly jobId: string; readonly model: string | null }[] {
   const jobs = Object.values(steps).flatMap(({ attempts, chats }) => [
     ...attempts.filter(isOfService).map(({ jobId, model, submittedAt }) => ({ jobId, model, at: submittedAt ?? 0 })),
@@ -151,7 +153,7 @@ function jobsOf({ steps }: RunState): readonly { readonly jobId: string; readonl
     .toSorted((a, b) => b.at - a.at);
 }
 
-/** What was sent to a provider says nothing of the account. */
+/** False for a provider's request, which says nothing about the account. */
 function isOfService({ provider }: AttemptState): boolean {
   return provider === undefined;
 }
@@ -167,7 +169,7 @@ async function isKnown(client: Client, jobId: string, model: string | null): Pro
   }
 }
 
-/** Afterwards nobody could tell whether a job at the old address is the run's. */
+/** Throws if a job may exist at the old address, where nobody could later tell whether it is the run's. */
 function checkNothingSent({ runId, steps }: RunState): void {
   const sent = Object.values(steps).find(({ attempts, chats }) => {
     const isOpen = attempts

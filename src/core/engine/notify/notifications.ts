@@ -12,30 +12,30 @@ import { type NotifyOption, notifyTarget, type Send, senderOf, shownTarget } fro
 
 export interface NotifyOptions {
   /**
-   * Who is notified when a run waits for a person, needs funds, cannot reach the service, failed or finished. Default:
-   * environment SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND, else none.
+   * Whom to notify when a run waits for a person, needs funds, cannot reach the service, fails or finishes. Default:
+   * environment SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND, otherwise nobody.
    */
   readonly notify?: NotifyOption | undefined;
-  /** The journal beside which the signing key lies, in `notify-key.pem`. */
+  /** The journal; the signing key `notify-key.pem` is stored beside it. */
   readonly journal?: string | JournalStore | undefined;
-  /** Folder of the media store; the key lies beside it when the journal is no file. */
+  /** The media folder; the key is stored beside it if the journal is not a file. */
   readonly mediaDir?: string | undefined;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /** Notifications of runs; see docs/notifications.md. */
 export interface Notifications {
-  /** Where news go, without what may be a secret in it; null: nowhere. */
+  /** The target without possible secrets; null if there is none. */
   readonly target: string | null;
-  /** Base64 of the 32 bytes that webhooks are verified with. Made at first use. */
+  /** The 32 bytes that verify webhooks, in Base64. Created on first use. */
   publicKey(): Promise<string>;
-  /** Sends a test notification. Null when it was delivered, else the error. */
+  /** Sends a test notification; null if delivered, otherwise the error. */
   test(): Promise<string | null>;
-  /** Sends news that are of no run, at once. Null when they were delivered, else the error. */
+  /** Sends a notification that concerns no run, at once; null if delivered, otherwise the error. */
   tell(news: Pick<RunNotification, "id" | "event" | "message" | "next">): Promise<string | null>;
 }
 
-/** Throws `InvalidOptionError` when the target is neither URL nor command. */
+/** Throws `InvalidOptionError` if the target is neither a URL nor a command. */
 export function openNotifications(options: NotifyOptions = {}): Notifications & { readonly send: Send | null } {
   const env = options.env ?? process.env;
   const target = notifyTarget(options.notify, env);
@@ -66,10 +66,10 @@ function folderOf({ journal, mediaDir }: NotifyOptions, env: NonNullable<NotifyO
   return mediaDir === undefined ? ".showrunner" : dirname(mediaDir);
 }
 
-/** An ed25519 private key in PKCS 8 is these bytes and the 32 of its seed. */
+/** Prefix of an ed25519 private key in PKCS 8; the 32 bytes of its seed follow. */
 const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** The key in SHOWRUNNER_NOTIFY_KEY (base64 of its 32 bytes), else the file's, which is created at first use with mode 0600. */
+/** The key in SHOWRUNNER_NOTIFY_KEY (32 bytes in Base64), otherwise the file's, created on first use with mode 0600. */
 export async function signingKey(file: string, env: Readonly<Record<string, string | undefined>>): Promise<KeyObject> {
   const { SHOWRUNNER_NOTIFY_KEY: given } = env;
   if (given) return ofSeed(Buffer.from(given, "base64"));
@@ -82,13 +82,13 @@ export async function signingKey(file: string, env: Readonly<Record<string, stri
   return createPrivateKey(await readFile(file));
 }
 
-/** Base64 of the raw 32 bytes, as `verifyWebhook` takes it. */
+/** The raw 32 bytes in Base64, as `verifyWebhook` takes them. */
 export function publicKeyOf(key: KeyObject): string {
   const { x = "" } = createPublicKey(key).export({ format: "jwk" });
   return Buffer.from(x, "base64url").toString("base64");
 }
 
-/** Written whole before it has its name, so that of two processes the second finds the key of the first. */
+/** Creates the key file atomically, so that a second process finds the first one's key. */
 async function makeKey(file: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const part = `${file}.${randomUUID()}`;

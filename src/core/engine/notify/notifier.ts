@@ -8,10 +8,10 @@ import { HOUR_MS } from "../../kit/duration.ts";
 import { formatUsd } from "../../kit/money.ts";
 import type { Send } from "./send.ts";
 
-/** Longer messages are cut: a receiver may be a phone. */
+/** Longer messages are shortened, because the receiver may be a phone. */
 const MOST_CHARACTERS = 2_000;
 
-/** Notifications of these events. `state` holds them already. */
+/** Notifications for these events, which `state` already includes. */
 export function noticesOf(state: RunState, events: readonly StoredEvent[]): readonly NewNotice[] {
   return events.flatMap(({ seq, at, event }): readonly NewNotice[] => {
     const news = specOf(event).notice?.(event, state) ?? null;
@@ -30,7 +30,7 @@ export function noticesOf(state: RunState, events: readonly StoredEvent[]): read
   });
 }
 
-/** The same for an event however often, and by whom, it is sent. */
+/** Identical for an event, however often and by whom it is sent. */
 export function noticeId(runId: string, seq: number): string {
   return `${runId}:${seq}`;
 }
@@ -41,22 +41,22 @@ export interface NotifierParts {
   readonly send: Send;
 }
 
-/** What one attempt may take, milliseconds. */
+/** Time limit of one attempt, in milliseconds. */
 export const ATTEMPT_MS = 10_000;
-/** A claim outlives its attempt, so that a process that died lets go of it and one that lives keeps it. */
+/** Longer than an attempt, so that a claim expires only if its process died. */
 const CLAIM_MS = 15_000;
-/** Milliseconds between two polls for what is due, by this process or another. */
+/** Interval between polls of the outbox, in milliseconds. */
 const POLL_EVERY_MS = 5_000;
 const AT_ONCE = 10;
 const RETRY_AFTER_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const;
 const THEN_EVERY_MS = HOUR_MS;
 
-/** Milliseconds to wait after so many attempts that failed. */
+/** Milliseconds to wait after this many failed attempts. */
 export function retryAfterMs(attempts: number): number {
   return RETRY_AFTER_MS[attempts - 1] ?? THEN_EVERY_MS;
 }
 
-/** Delivers the notifications in the journal's outbox, of every run on it, until each was accepted. */
+/** Delivers the notifications in the journal's outbox, of all its runs, until each is accepted. */
 export class Notifier {
   readonly #parts: NotifierParts;
   readonly #closing = new AbortController();
@@ -67,14 +67,14 @@ export class Notifier {
     this.#parts = parts;
   }
 
-  /** Something may be due: sends it in the background, and what comes later too. */
+  /** Starts sending in the background whatever is or becomes due. */
   poke(): void {
     if (this.#closing.signal.aborted) return;
     this.#loop ??= this.#run();
     this.#wake?.abort();
   }
 
-  /** Sends what is due by now, once; what fails is due again later. */
+  /** Sends once what is due now; failures become due again later. */
   async deliverDue(): Promise<void> {
     const { store, clock } = this.#parts;
     for (;;) {
@@ -85,7 +85,7 @@ export class Notifier {
     }
   }
 
-  /** Sends what is due by now, and stops. */
+  /** Sends what is due now, and stops. */
   async close(): Promise<void> {
     if (this.#loop === null) return;
     this.#closing.abort();
@@ -97,14 +97,14 @@ export class Notifier {
   async #run(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       this.#wake = new AbortController();
-      // Whatever is wrong with the journal is said by whoever drives a run on it.
+      // Whoever drives a run reports problems with the journal.
       await this.deliverDue().catch(() => {});
       if (this.#closing.signal.aborted) return;
       await this.#rest(this.#wake.signal);
     }
   }
 
-  /** Does not keep the process alive: what is in the outbox can wait for the next one. */
+  /** Waits without keeping the process alive; the next process can deliver the outbox. */
   #rest(wake: AbortSignal): Promise<void> {
     return new Promise((done) => {
       if (wake.aborted) return done();

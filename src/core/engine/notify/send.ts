@@ -4,22 +4,21 @@ import { signedText } from "../../api/webhooks/verify-webhook.ts";
 import { fetchForOperator, unreached } from "../../network/index.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/** One piece of news on its way. */
+/** A notification being delivered. */
 export interface Delivery {
-  /** The same at every attempt: what a receiver dedupes on. */
+  /** Identical for every attempt: receivers deduplicate by it. */
   readonly id: string;
   readonly event: string;
   readonly body: string;
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** Epoch milliseconds. */
   readonly at: number;
 }
 
-/** Null once it was taken; else what was wrong. */
+/** Null once accepted, otherwise what went wrong. */
 export type Send = (delivery: Delivery, signal: AbortSignal) => Promise<string | null>;
 
-/** What a command gets of our environment: what programs need to run, and no credential. */
+/** Environment variables passed to the command: what programs need to run, without credentials. */
 const PASSED_ON = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "DISPLAY", "DBUS_SESSION_BUS_ADDRESS"];
 const WINDOWS = ["SystemRoot", "windir", "ComSpec", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"];
 
@@ -88,8 +87,8 @@ function runCommand(
 }
 
 /**
- * Where news go: a URL that is posted to, or a command that gets them as JSON on its stdin. As text `https://…` or
- * `command:program argument …`; `off` or false: nowhere, whatever the environment says.
+ * Where to send notifications: a URL for POST requests, or a command that gets them as JSON on stdin. As text:
+ * `https://…` or `command:program argument …`; `off` or false disables them, whatever the environment says.
  */
 export type NotifyOption = string | { readonly url: string } | { readonly command: readonly string[] } | false;
 
@@ -99,7 +98,9 @@ export type NotifyTarget =
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** By option, else by SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND; null: no notifications. */
+/**
+ * The target from the option, otherwise from SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND; null if there is none.
+ */
 export function notifyTarget(given: NotifyOption | undefined, env: Env): NotifyTarget | null {
   if (given !== undefined) return ofOption(given);
   const { SHOWRUNNER_NOTIFY_URL: url, SHOWRUNNER_NOTIFY_COMMAND: command } = env;
@@ -110,7 +111,7 @@ export function notifyTarget(given: NotifyOption | undefined, env: Env): NotifyT
   return command ? ofCommand(split(command), "SHOWRUNNER_NOTIFY_COMMAND") : null;
 }
 
-/** A target fit for messages: an address may be a secret by its path. */
+/** The target for messages; a URL's path may be secret. */
 export function shownTarget(target: NotifyTarget): string {
   return target.kind === "webhook" ? new URL(target.url).origin : `command ${target.argv[0]}`;
 }
@@ -134,7 +135,7 @@ function ofCommand([program, ...rest]: readonly string[], option: string): Notif
   throw new InvalidOptionError(option, "names no program; give one with its arguments, such as notify-send done.");
 }
 
-/** Words between spaces; quotes keep spaces in a word. Nothing is expanded: no shell reads it. */
+/** Splits a command at spaces; quotes keep words together. Nothing is expanded, as no shell is involved. */
 function split(text: string): readonly string[] {
   const words = text.match(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g) ?? [];
   return words.map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, (_, double, single) => double ?? single));

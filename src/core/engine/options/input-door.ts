@@ -3,9 +3,9 @@ import { webOrigin } from "../../kit/web-origin.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { OpenOptions } from "./options.ts";
 
-/** What this machine reads on behalf of inputs. */
+/** What this machine may read on behalf of inputs. */
 export interface InputDoor {
-  /** Files, and folders that contain the files, that may be read, links resolved; null: any file. */
+  /** Files and folders that may be read, links resolved; null: any file. */
   readonly filesFrom: readonly string[] | null;
   /** Origins inside a network that URLs may have. */
   readonly inside: readonly string[];

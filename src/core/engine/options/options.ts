@@ -369,13 +369,13 @@ export interface WaitingQuery extends RunsQuery {
   readonly pipeline?: string | undefined;
 }
 
-/** A decision that waits for a person, with its run. */
+/** An open decision with its run. */
 export interface WaitingDecision extends OpenDecision, Pick<RunRow, "runId" | "title" | "pipeline" | "tags"> {}
 
 const DEFAULT_LIMIT = 8;
-/** The names that a limit may have besides `total` and model ids; `task` stands for local functions. */
+/** Names for limits besides `total` and model ids; `task` means local functions. */
 const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);
-/** Throws for a limit that no job of the plan could meet, which is a name misspelt. */
+/** Throws for a limit that matches no job of the plan, which must be a misspelt name. */
 export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   const named = Object.keys(limits.perModel);
   if (named.length === 0) return;
@@ -388,7 +388,7 @@ export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   for (const name of named) {
     if (models.has(name)) continue;
     const suggestion = didYouMean(name, ["total", ...MODALITIES, ...models]);
-    // What an expansion will ask for is not known yet.
+    // What an expansion will request is not known yet.
     if (mayGrow && suggestion === null) continue;
     const known = `limits are named total, ${[...MODALITIES].join(", ")}, or a model or provider of the plan`;
     throw new InvalidOptionError(
@@ -398,7 +398,7 @@ export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   }
 }
 
-/** Limits of jobs at once, from a number or from limits by name. */
+/** Concurrency limits from a number or from limits by name. */
 export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
   const given = typeof concurrency === "number" ? { total: concurrency } : (concurrency ?? {});
   const perModel: Record<string, number> = Object.create(null);

@@ -2,15 +2,15 @@ import type { Turn } from "../../api/index.ts";
 import type { Tags } from "../../journal/tags.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/** A run carries so many tags at most: each is counted and listed by itself. */
+/** Maximum number of tags of a run; each is counted and listed separately. */
 const MOST_TAGS = 8;
 const KEY = /^[A-Za-z][A-Za-z0-9._-]{0,39}$/;
 /** Printable, without spaces at its ends. */
 const VALUE = /^[^\p{C}\p{Z}](?:[^\p{C}]{0,78}[^\p{C}\p{Z}])?$/u;
-/** In a cap: each value of the key by itself. */
+/** In a cap: each value of the key separately. */
 export const ANY_VALUE = "*";
 
-/** Throws `InvalidOptionError` when there are too many, or one cannot be written as `key=value`. */
+/** Throws `InvalidOptionError` if there are too many, or one cannot be written as `key=value`. */
 export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
   const entries = Object.entries(tags ?? {});
   if (entries.length > MOST_TAGS) {
@@ -20,7 +20,7 @@ export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
   return Object.fromEntries(entries.toSorted(([first], [second]) => (first < second ? -1 : 1)));
 }
 
-/** Reads `key=value`. `anyValue`: `*` may stand for the value. */
+/** Parses `key=value`. `anyValue`: allows the value `*`. */
 export function parseTag(
   text: string,
   option: string,
@@ -50,11 +50,11 @@ function badKey(key: string, option: string): InvalidOptionError {
   );
 }
 
-/** Between whom turns go round where requests or functions wait in line. */
+/** How turns alternate when requests or functions queue. */
 export interface TurnsOption {
-  /** Runs with one value of this tag have their turns together, and go round among themselves; so have all without the tag. */
+  /** The tag whose values take turns; runs with the same value share its turns, as do runs without the tag. */
   readonly tag: string;
-  /** Turns of a value for each one of the others, 0.01 to 100: `{ acme: 3 }`. Default 1. */
+  /** Turns of a value relative to the others, 0.01 to 100: `{ acme: 3 }`. Default 1. */
   readonly weights?: Readonly<Record<string, number>> | undefined;
 }
 

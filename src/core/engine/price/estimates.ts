@@ -6,7 +6,7 @@ import { stopWaiting } from "../media/handles.ts";
 import { VoiceBook } from "./voices.ts";
 
 export interface Estimated {
-  /** Micro-dollars; null when the service cannot say before it has measured the inputs. */
+  /** Micro-dollars; null if the service can only tell after measuring the inputs. */
   readonly costMicros: number | null;
   readonly reason: string | null;
 }
@@ -14,11 +14,11 @@ export interface Estimated {
 interface Known {
   readonly at: number;
   readonly estimate: Promise<Estimated>;
-  /** Whether who began it wants it no more: then its failure says nothing to others. */
+  /** True if the caller that started it gave up; its failure then says nothing to others. */
   isAbandoned(): boolean;
 }
 
-/** Estimates by what is asked for: uploads count by content, so that a renewed handle asks nothing new. */
+/** Caches estimates by request. Uploads count by content, so a renewed handle needs no new estimate. */
 export class EstimateCache {
   readonly voices: VoiceBook;
   readonly #client: Client;
@@ -34,8 +34,8 @@ export class EstimateCache {
   }
 
   /**
-   * `resolveUploads` turns the input into what is really sent; it is only called when the service must be asked. The
-   * signal ends the waiting of this caller alone: others may wait for the same estimate.
+   * Estimates a request. `resolveUploads` makes the input that is really sent; called only if the service must be
+   * asked. The signal ends only this caller's wait; others may wait for the same estimate.
    */
   async ask(
     model: string,
@@ -54,7 +54,7 @@ export class EstimateCache {
     }
   }
 
-  /** Prices move: what was asked for longer ago than this is asked for again. */
+  /** Drops estimates older than this, since prices change. */
   forgetOlderThan(ms: number): void {
     const before = this.#now() - ms;
     for (const [key, { at }] of this.#known) if (at < before) this.#known.delete(key);

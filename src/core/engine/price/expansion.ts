@@ -24,7 +24,7 @@ import { MODERATED } from "./refusal.ts";
 import type { PlanWarning, StepPrice } from "./totals.ts";
 import type { VoiceBook } from "./voices.ts";
 
-/** Steps that a value led to, with their prices; or everything that is wrong with them. */
+/** The steps that a value led to, with prices, or all problems with them. */
 export type Expansion =
   | {
       readonly ok: true;
@@ -38,17 +38,17 @@ export type Expansion =
 /** The run that an expansion belongs to. */
 export interface Surroundings {
   readonly plan: Plan;
-  /** What is laid over the drafts of the run; it holds for what grows out of them too. */
+  /** The overlay on the run's drafts, which also applies to its expansions. */
   readonly overlay: Overlay;
-  /** What uploads may read, where the run says. */
+  /** Files that uploads may read, if the run limits them. */
   readonly filesFrom?: readonly string[] | undefined;
   readonly maxUnquotedMicros: number | null;
 }
 
 export interface Expansions {
-  /** Reads the catalog and asks for estimates; spends nothing. */
+  /** Plans and prices. Reads the catalog and requests estimates; spends nothing. */
   expand(step: ExpandingStep, drafted: Draft, within: Surroundings): Promise<Expansion>;
-  /** The input of a step of the plan with placeholders for what `resolved` has not. Reads the catalog; spends nothing. */
+  /** A planned step's input with placeholders for what `resolved` does not have. Reads the catalog; spends nothing. */
   placeholders(
     step: Requested,
     within: Pick<Surroundings, "plan"> & Pick<PlaceholderSources, "resolved">,
@@ -60,11 +60,10 @@ interface Tools {
   readonly door: InputDoor;
   readonly voices: Pick<VoiceBook, "namedIn">;
   catalog(models: readonly string[]): Promise<Catalog>;
-  /** Prices these steps of the plan. */
   price(plan: Plan, only: readonly PlanStep[]): Promise<Quote>;
 }
 
-/** Plans and prices what a value led to; the prices must fit into what the expansion may cost. */
+/** Plans and prices what a value led to. The price must fit the expansion's maximum. */
 export async function expandPlan(
   step: ExpandingStep,
   drafted: Draft,
@@ -89,14 +88,14 @@ export async function expandPlan(
   );
   if (!produced.ok) return produced;
   const quote = await price(grown(produced), produced.steps);
-  // Of its own maximum, what it may cost says more than what it costs at least.
+  // `tooDear` reports the expansion's own maximum more precisely.
   const found = quote.problems.filter(({ code, step: path }) => code !== "over-max-cost" || path !== step.path);
   const missing = await missingRequirements(drafted.functions);
   const problems = [...found, ...tooDear(step, quote), ...missing];
   return problems.length === 0 ? { ...produced, prices: quote.prices } : { ok: false, problems };
 }
 
-/** Only what surely costs more is refused beforehand; what may cost more meets its budget when it comes to that. */
+/** Reports only a certain excess. A possible one meets its budget later. */
 function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): readonly Problem[] {
   const most = prices.reduce((sum, { costMicros, maxCostMicros: at }) => sum + (costMicros ?? at ?? 0), 0);
   if (maxCostMicros === null || most <= maxCostMicros) return [];
@@ -105,8 +104,8 @@ function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): rea
 }
 
 /**
- * What this machine lacks for the functions of a plan, which would else be found once what they use has been paid. Each
- * requirement is asked once; steps that lack the same are one problem, of the first of them.
+ * What this machine lacks for a plan's functions, checked before their inputs are paid for. Each requirement is checked
+ * once; steps that lack the same are reported as one problem of the first.
  */
 export async function missingRequirements(functions: ReadonlyMap<string, LocalFunction>): Promise<readonly Problem[]> {
   const asking = new Map<unknown, Promise<string | null>>();
@@ -127,7 +126,7 @@ export async function missingRequirements(functions: ReadonlyMap<string, LocalFu
   });
 }
 
-/** Tables of combinations that are read in part, of the models with these ids. */
+/** Warnings about combination tables of these models that were parsed only in part. */
 export function unreadTables(models: readonly string[], catalog: Catalog): readonly PlanWarning[] {
   return models.flatMap((id): readonly PlanWarning[] => {
     const model = catalog.model(id);
@@ -139,14 +138,14 @@ export function unreadTables(models: readonly string[], catalog: Catalog): reado
   });
 }
 
-/** What was planned, or why not; `doubted` where only defaults stand against it. */
+/** A plan or its problems; `doubted` if only schema defaults speak against it. */
 type Doubtful<Made> =
   | ({ readonly ok: true } & Made)
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
 /**
- * Whether a default counts as given is the service's to say: what its estimate takes is no problem any more, and reported as
- * a warning. `price`: asks it about these steps.
+ * Lets the service decide whether a schema default counts as given: if its estimate accepts the input, the problem
+ * becomes a warning. `price`: estimates these steps.
  */
 export async function settleDoubts<Made extends object>(
   outcome: Doubtful<Made>,
@@ -155,7 +154,7 @@ export async function settleDoubts<Made extends object>(
 ): Promise<Doubtful<Made> & { readonly warnings: readonly PlanWarning[] }> {
   if (outcome.ok || outcome.doubted === undefined) return { ...outcome, warnings: [] };
   const { problems, doubted } = outcome;
-  // Takes are reported under the path of all of them.
+  // Takes are reported under their common path.
   const isOf = ({ path }: PlanStep, step: string | null) => path === step || path.startsWith(`${step}/`);
   const steps = stepsOf(doubted).filter((planStep) => problems.some(({ step }) => isOf(planStep, step)));
   const accepted = acceptedIn(await price(doubted, steps));
@@ -171,7 +170,7 @@ export async function settleDoubts<Made extends object>(
   return refused.length === 0 ? { ok: true, ...doubted, warnings } : { ok: false, problems: refused, warnings };
 }
 
-/** The steps whose input the service takes, whether or not it can say a price. */
+/** Steps whose input the service accepts, whether or not it can quote a price. */
 function acceptedIn({ prices, problems }: Pick<Quote, "prices" | "problems">): ReadonlySet<string> {
   const refused = new Set(problems.filter(({ code }) => code !== "unquotable").map(({ step }) => step));
   const taken = prices.filter(({ step, costMicros, basis }) => {
@@ -180,18 +179,18 @@ function acceptedIn({ prices, problems }: Pick<Quote, "prices" | "problems">): R
   return new Set(taken.map(({ step }) => step));
 }
 
-/** Options that are out before anything is made, and why. */
+/** Options excluded in advance, with the reason. */
 type Out = ReadonlyMap<string, string>;
 
 interface Asked {
   readonly plan: Plan;
-  /** Those that are planned just now. */
+  /** The steps being planned. */
   readonly steps: readonly PlanStep[];
 }
 
 /**
- * Plans without the options whose prompts moderation refuses in the estimate already, where their choice continues after
- * that. `asked`: what a plan that was made is asked prices for; null where none was.
+ * Plans without the options whose prompts moderation rejects already in the estimate, if their choice continues after
+ * moderation. `asked`: what to price for a plan; null if it failed.
  */
 export async function withoutModerated<Made>(
   make: (out: Out) => Promise<Made>,
@@ -214,14 +213,14 @@ export async function withoutModerated<Made>(
   }
 }
 
-/** Whether what is wrong with a step that is made again is wrong with its option alone, which makes way for another one. */
+/** True if a problem with a rerun step concerns only its option, so that the next one is used. */
 export function isLeftToNext(plan: Plan, { code, step }: Problem): boolean {
   if (step === null) return false;
   if (code === MODERATED) return optionOf(plan, step) !== undefined;
   return CANNOT_BE_MADE.has(code) && optionsAround(plan, step).some(hasNext);
 }
 
-/** The innermost option around a step that another one follows after moderation. */
+/** The innermost option around a step that is followed by another after moderation. */
 function optionOf(plan: Plan, path: string) {
   return optionsAround(plan, path).find((option) => hasNext(option) && option.choice.second.afterModeration);
 }

@@ -8,32 +8,32 @@ import type { PlanWarning } from "./totals.ts";
 
 type StepAt = (path: string) => PlanStep | undefined;
 
-/** A number of a medium that does not exist yet. */
+/** An expected measure of a medium that does not exist yet. */
 export interface Expected {
   readonly value: number;
-  /** It may well be so many times more, or less. */
+  /** Factor by which it may be larger or smaller. */
   readonly factor: number;
-  /** What says so; null for a guess. */
+  /** What it is based on; null for a guess. */
   readonly why: string | null;
 }
 
-/** How long a step's earlier result is, and whether the step is to be made again. */
+/** Duration of a step's earlier result, and whether the step runs again. */
 export type EarlierMs = (path: string) => { readonly ms: number; readonly isMadeAgain: boolean } | null;
 
 const GUESS = { value: 5000, factor: 4, why: null };
-/** What was asked for, or said by the author: files are cut to whole frames and samples. */
+/** For requested or stated lengths: files are cut to whole frames and samples. */
 const SAID = 1.1;
-/** Voices differ, and pause as they like. */
+/** For speech: voices differ in speed and pauses. */
 const SPOKEN = 1.5;
 
-/** A pick or an approval is expected to stand for the first of what it has. */
+/** A pick or approval is expected to stand for its first candidate. */
 export function firstOf(source: PlanStep, stepAt: StepAt): PlanStep {
   const [first] = traitsOf(source).standsFor;
   const found = first === undefined ? undefined : stepAt(first.$ref.step);
   return found === undefined ? source : firstOf(found, stepAt);
 }
 
-/** Of all that a pick or an approval may stand for; only a guess where they differ. */
+/** The expectation common to all candidates of a pick or approval; only a guess if they differ. */
 function agreed<E extends Expected | null>(source: PlanStep, stepAt: StepAt, of: (step: PlanStep) => E): E | Expected {
   const targets = traitsOf(source).standsFor.flatMap(({ $ref }) => stepAt($ref.step) ?? []);
   const [first, ...others] = targets.map((target) => agreed(target, stepAt, of));
@@ -42,11 +42,11 @@ function agreed<E extends Expected | null>(source: PlanStep, stepAt: StepAt, of:
   return isSame || first === null ? first : { ...first, factor: GUESS.factor, why: null };
 }
 
-/** How long the sound or film of a step will be, in milliseconds. */
+/** Expected duration of a step's audio or film, in milliseconds. */
 export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs = () => null): Expected {
   return agreed(source, stepAt, (step) => {
     const earlierResult = earlier(step.path);
-    // What is made anew may be longer or shorter.
+    // A new take may be longer or shorter.
     if (earlierResult !== null)
       return { value: earlierResult.ms, factor: earlierResult.isMadeAgain ? SPOKEN : 1, why: null };
     const declaredMs = "policy" in step ? step.policy.expect?.durationMs : undefined;
@@ -54,16 +54,16 @@ export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs 
     const input = inputOf(step);
     const { duration_ms: durationMs, text, speed } = input;
     if (typeof durationMs === "number") return { value: durationMs, factor: SAID, why: "its duration_ms" };
-    // Where nothing speaks, a text describes.
+    // Without a voice, a text is a description.
     if (typeof text !== "string" || !("voice_id" in input)) return GUESS;
     const value = Math.max(1000, spokenMs(text) / (typeof speed === "number" && speed > 0 ? speed : 1));
-    // Tags may ask for pauses of any length.
+    // Tags may request pauses of any length.
     if (/[<[{]/.test(text)) return { ...GUESS, value };
     return { value, factor: SPOKEN, why: `its text of ${text.length} characters` };
   });
 }
 
-/** What the functions of a plan say of what they will make, by what is expected of what they are given, and by the uploads themselves. */
+/** What a plan's functions predict about their results, from the expected lengths of their inputs and the uploads. */
 export async function foreseenLengths(
   plan: Plan,
   functions: ReadonlyMap<string, LocalFunction>,
@@ -94,7 +94,7 @@ export async function foreseenLengths(
   return warnings;
 }
 
-/** How long the films and sounds are that a plan uploads and whose length its functions look at, seconds; null where they do not show it. */
+/** Durations in seconds of a plan's uploaded media whose length functions use; null if unknown. */
 function uploadedSeconds(plan: Plan, functions: ReadonlyMap<string, LocalFunction>) {
   const foreseeing = plan.steps.filter(({ path }) => {
     const code = functions.get(path);
@@ -111,12 +111,12 @@ function uploadedSeconds(plan: Plan, functions: ReadonlyMap<string, LocalFunctio
   );
 }
 
-/** How long it is at most, where it is there or somebody said how long it will be; Infinity where that is reckoned or guessed. */
+/** Maximum duration, if it exists or was stated; Infinity if calculated or guessed. */
 export function longestMsOf({ value, factor }: Expected): number {
   return factor <= SAID ? value * factor : Infinity;
 }
 
-/** How many times as wide as high the picture of a step will be; null where nothing says so. */
+/** Expected aspect ratio (width divided by height) of a step's picture; null if unknown. */
 export function expectedRatio(source: PlanStep, stepAt: StepAt): Expected | null {
   return agreed(source, stepAt, (step) => {
     const { aspect_ratio: ratio } = inputOf(step);
@@ -134,7 +134,7 @@ function inputOf(step: PlanStep): { readonly [field: string]: Json } {
 }
 
 const CHARACTER_MS = 70;
-/** More than a letter: a syllable, and a figure's word. */
+/** Characters that take longer to speak than a letter: syllables, and digits spoken as words. */
 const MORE_MS = [
   [/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu, 150],
   [/\d/g, 230],

@@ -1,4 +1,4 @@
-/** Answers of the service, each asked for once and believed for a while. */
+/** Caches the service's answers for a limited time. */
 export class KeptAnswers<T> {
   readonly #kept = new Map<string, { readonly at: number; readonly answer: Promise<T> }>();
   readonly #now: () => number;
@@ -9,7 +9,7 @@ export class KeptAnswers<T> {
     this.#keepMs = keepMs;
   }
 
-  /** After a failure it is asked for again. */
+  /** Returns the cached answer, or asks. A failure is not cached. */
   once(key: string, ask: () => Promise<T>): Promise<T> {
     const kept = this.#kept.get(key);
     if (kept !== undefined && this.#now() - kept.at < this.#keepMs) return kept.answer;

@@ -5,13 +5,13 @@ import type { Expected } from "./expected-media.ts";
 
 type Media = Extract<AcceptedMedia, { readonly what: "media" }>;
 
-/** What is expected of a medium, against what its field takes. */
+/** An expected medium compared with the limits of its field. */
 export interface MediaFit {
-  /** It will surely be refused. */
+  /** Why it will certainly be refused. */
   readonly problem: string | null;
-  /** What it must be, where it may or may not come out so. */
+  /** The condition that it may or may not meet. */
   readonly condition: string | null;
-  /** As expected, moved to where it is accepted. */
+  /** The expected value, moved into the accepted range. */
   readonly value: number;
 }
 
@@ -24,7 +24,7 @@ interface Measure {
   readonly otherwise: string;
 }
 
-/** Milliseconds of a sound or film that `step` makes. */
+/** Checks the duration of audio or film that `step` makes, in milliseconds. */
 export function fitDuration(
   step: string,
   expected: Expected,
@@ -36,7 +36,7 @@ export function fitDuration(
   return { ...fit, value: Math.min(fit.value, maxBytes === null ? Infinity : wavMsOf(maxBytes)) };
 }
 
-/** How many times as wide as high the picture is that `step` makes. */
+/** Checks the aspect ratio of the picture that `step` makes. */
 export function fitRatio(step: string, expected: Expected | null, { bounds }: Pick<Media, "bounds">): MediaFit {
   const { min_aspect_ratio: min = 0, max_aspect_ratio: max = Infinity } = bounds;
   const asText = (value: number) => `${Number(value.toFixed(2))} : 1`;

@@ -11,28 +11,28 @@ import { type Offer, type QuoteRefusal, QuoteRefusedError } from "../errors.ts";
 import type { StepPrice } from "./totals.ts";
 import { openSteps, total } from "./totals.ts";
 
-/** How long somebody may take to say yes. Whatever they take, prices are asked for again at the start. */
+/** Time for a person to accept. Prices are checked again at the start in any case. */
 const VALID_MS = DAY_MS;
-/** Steps of which a quote keeps what they were, to say which has changed. */
+/** Maximum number of steps that a quote stores in order to name changes. */
 const MOST_STEPS = 1_000;
-/** Differences that are listed. */
+/** Maximum number of listed differences. */
 const MOST_CHANGES = 8;
 
-/** What somebody says yes to: a plan, or what is made again in a run, with its prices. */
+/** What a person accepts: a plan, or a rerun, with prices. */
 export interface Offered {
-  /** The run in which it is made; null: a new one. */
+  /** The run of a rerun; null for a new run. */
   readonly runId: string | null;
   readonly plan: Plan;
-  /** Those that are priced. */
+  /** The priced steps. */
   readonly steps: readonly PlanStep[];
-  /** What else has to be the same. */
+  /** Other state that must be unchanged. */
   readonly state: string | null;
   readonly input: Json;
   readonly prices: readonly StepPrice[];
   readonly maxUnquotedMicros: number | null;
 }
 
-/** A plan that is to be run for the first time, as somebody agrees to it. */
+/** The offer to run a plan for the first time. */
 export function newRun(
   { plan, parsedInput: input }: { readonly plan: Plan; readonly parsedInput: Json },
   { prices }: Pick<Offered, "prices">,
@@ -41,12 +41,12 @@ export function newRun(
   return { runId: null, plan, steps: plan.steps, state: null, input, prices, maxUnquotedMicros };
 }
 
-/** What a quote was made of, as its journal keeps it. */
+/** What a quote is based on, as stored in the journal. */
 type Basis = {
   readonly runId: string | null;
   readonly plan: string;
   readonly input: { readonly [field: string]: string };
-  /** Path, hash, and what it comes to at most; null: open-ended. */
+  /** Path, hash and maximum price; null: open-ended. */
   readonly steps: readonly (readonly [path: string, hash: string, mostMicros: number | null])[];
   readonly maximumMicros: number;
   readonly open: readonly string[];
@@ -60,7 +60,7 @@ interface OffersParts {
 
 export const NO_OFFER: Offer = { id: null, maximumUsd: null, expiresAt: null };
 
-/** The quotes that are issued, and what somebody agreed to with each. */
+/** Issued quotes and what was agreed to with each. */
 export class Offers {
   readonly #parts: OffersParts;
 
@@ -68,7 +68,7 @@ export class Offers {
     this.#parts = parts;
   }
 
-  /** Keeps it in the journal, so that it can be agreed to. A journal that takes no write issues none. */
+  /** Stores an offer in the journal so that it can be accepted. Issues none if the journal cannot be written. */
   async issue(offered: Offered): Promise<Offer> {
     const { store, account, now } = this.#parts;
     const basis = basisOf(offered);
@@ -81,8 +81,8 @@ export class Offers {
   }
 
   /**
-   * What was agreed to with a quote, where what is to be bought is still that. @throws QuoteRefusedError with what changed and
-   * another quote
+   * The agreed terms of a quote, if the offer is still the same. @throws QuoteRefusedError with the changes and a new
+   * quote
    */
   async agreed(id: string, offered: Offered): Promise<AgreedQuote> {
     const issued = await this.#issued(id);
@@ -92,7 +92,10 @@ export class Offers {
     return { quote: id, maximumMicros, open };
   }
 
-  /** Uses it up for this run: no other run can be started with it. @throws QuoteRefusedError where another was faster */
+  /**
+   * Uses the quote for this run, so that no other run can start with it. @throws QuoteRefusedError if another was
+   * faster
+   */
   async use(id: string, runId: string, offered: Offered): Promise<void> {
     if (await this.#parts.store.useQuote(id, runId, this.#parts.now())) return;
     const refusal = this.#refusal(await this.#issued(id), offered) ?? { why: "expired", changes: [] };
@@ -110,7 +113,7 @@ export class Offers {
     const was = issued.basis as Basis;
     const is = basisOf(offered);
     const isPlan = was.runId === is.runId && was.plan === is.plan && isSame(was.input, is.input);
-    // What was made again in a run is no part of it any more.
+    // Steps rerun in a run are no longer open in it.
     if (usedBy !== null && (usedBy !== offered.runId || !isPlan)) {
       return { why: "used", changes: [`run ${usedBy} was started with it`] };
     }
@@ -133,13 +136,13 @@ function basisOf({ runId, plan, steps, state, input, prices, maxUnquotedMicros }
   const most = new Map(prices.map(({ step, mostMicros }) => [step, mostMicros]));
   const bounded = prices.map((price) => withinUnquoted(price, plan, maxUnquotedMicros));
   const open = openSteps(bounded);
-  // What is open-ended is no part of the yes.
+  // An open-ended part was not agreed to.
   const known = bounded.map((price) =>
     price.mostMicros === null ? { ...price, costMicros: 0, mostMicros: 0 } : price,
   );
   const { max } = total({ ...plan, steps }, known).totalMicros;
   const fields = typeof input === "object" && input !== null && !Array.isArray(input) ? input : { input };
-  // The plan is hashed by the hashes of its steps, as a large one takes long.
+  // Hashing the steps' hashes is faster for a large plan.
   const hashes = steps.map((step) => fingerprint(step as unknown as Json));
   const whole = { ...(runId === null ? plan : {}), steps: hashes };
   const kept = steps.slice(0, MOST_STEPS);
@@ -153,7 +156,7 @@ function basisOf({ runId, plan, steps, state, input, prices, maxUnquotedMicros }
   };
 }
 
-/** A job whose price nothing bounds may cost what the operator allows for one without a price. */
+/** A job without any price limit may cost what the operator allows for an unquoted job. */
 function withinUnquoted(price: StepPrice, plan: Plan, maxUnquotedMicros: number | null): StepPrice {
   if (price.mostMicros !== null || maxUnquotedMicros === null) return price;
   const step = stepNamed(plan, price.step);
@@ -198,7 +201,7 @@ function isSame(input: Basis["input"], otherInput: Basis["input"]): boolean {
   return canonicalJson(input) === canonicalJson(otherInput);
 }
 
-/** Enough of a fingerprint to say which part changed. */
+/** Enough of a fingerprint to tell which part changed. */
 function short(print: string): string {
   return print.slice(3, 15);
 }

@@ -12,26 +12,26 @@ import { fitDuration, fitRatio, type MediaFit } from "./media-fit.ts";
 
 type Ref = Reference["$ref"];
 
-/** A place of an input whose result does not exist yet. */
+/** A place in an input whose result does not exist yet. */
 export interface PendingPlace {
   readonly field: string;
   /** Path of the step that will make it. */
   readonly step: string;
-  /** Null where nothing can take its place: the id there is of no medium, and what is said of it means nothing. */
+  /** Null if nothing can stand in: the id there is not a medium's, and errors about it mean nothing. */
   readonly by: "placeholder" | null;
-  /** A choice among values: which others may be given beside it hangs on what it will be. */
+  /** True for one of several values, which affects what other fields are allowed. */
   readonly isChoice: boolean;
 }
 
-/** An input whose price can be asked although some of what it reads does not exist yet. */
+/** An input that can be priced although some of its results do not exist yet. */
 export interface PlaceholderInput {
   readonly input: Json;
-  /** With the longest and greatest that may come; the same where nothing is open, null where nothing bounds it. */
+  /** The same with the longest and largest possible values; equal if nothing is open, null if nothing limits them. */
   readonly largest: Json | null;
   readonly pending: readonly PendingPlace[];
-  /** Media that will surely be refused. */
+  /** Media that will certainly be refused. */
   readonly problems: readonly Problem[];
-  /** What media must be, where it is not sure that they will, and the step that makes them. */
+  /** Requirements that media may or may not meet, with the steps that make them. */
   readonly conditions: readonly { readonly step: string; readonly message: string }[];
 }
 
@@ -40,9 +40,9 @@ export interface PlaceholderSources {
   readonly catalog: Pick<Catalog, "model">;
   readonly estimates: EstimateCache;
   readonly media: MediaStore;
-  /** What a reference is resolved to, undefined for what is left out; null: its step has not ended. */
+  /** Resolves a reference; undefined value if left out, null if its step has not ended. */
   readonly resolved: (ref: Ref) => { readonly value: Json | undefined } | null;
-  /** Of a run that is there. */
+  /** Set for an existing run. */
   readonly earlierMs?: EarlierMs | undefined;
 }
 
@@ -52,18 +52,18 @@ interface Place {
   readonly ref: Ref;
   readonly field: string;
   readonly schema: SchemaLocation | null;
-  /** Of the list that it stands in. */
+  /** `maxItems` of the list that contains it. */
   readonly maxItems?: number | null;
 }
 
-/** `most`: the longest or greatest in its place; null where nothing bounds it. */
+/** `most`: the longest or largest value possible; null if unlimited. */
 type Made = Pick<PendingPlace, "by"> & {
   readonly value: Json;
   readonly most: Json | null;
   readonly fits?: readonly MediaFit[];
 };
 
-/** The input of a step with placeholders for the results that do not exist yet, as its model accepts them. */
+/** A step's input with placeholders, as its model accepts it, for results that do not exist yet. */
 export async function placeholderInput(step: Requested, sources: PlaceholderSources): Promise<PlaceholderInput> {
   const schema = sources.catalog.model(step.model)?.inputSchema;
   const root = { field: "input", schema: schema === undefined ? null : schemaLocation(schema) };
@@ -94,7 +94,7 @@ export async function placeholderInput(step: Requested, sources: PlaceholderSour
   return { input, largest: most === null ? null : fitted(most, root.schema), pending, problems, conditions };
 }
 
-/** Texts made of pieces, each of the greatest length, as long as their field takes. */
+/** Shortens texts made of maximum-length pieces to the field's limit. */
 function fitted(input: Json, schema: SchemaLocation | null): Json {
   if (typeof input === "string") return input.slice(0, schema?.most("maxLength") ?? undefined);
   if (typeof input !== "object" || input === null) return input;
@@ -103,7 +103,7 @@ function fitted(input: Json, schema: SchemaLocation | null): Json {
   return Object.fromEntries(entries);
 }
 
-/** Every reference with the field that it stands in; the pieces of a text stand in the field of the text. */
+/** All references with their fields. Pieces of a text belong to the text's field. */
 function placesOf(input: Json, at: Omit<Place, "ref">): readonly Place[] {
   if (typeof input !== "object" || input === null) return [];
   if (isReference(input)) return [{ ...at, ref: input.$ref }];
@@ -157,7 +157,7 @@ async function made(step: { readonly model: string }, place: Place, sources: Pla
   return { value: all(countOf(source, takes), value), most: isBounded ? all(mostCount, most) : null, by, fits };
 }
 
-/** The longest text or the greatest number that the field takes and the step may yield; null: anything. */
+/** The longest text or largest number that both the field and the step allow; null if unlimited. */
 function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderSources): Json | null {
   const first = firstOf(source, step);
   const yields = ("schema" in first ? first.schema : null) ?? true;
@@ -171,7 +171,7 @@ function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderS
   if (isChoice || ref.output === "all" || bounds.length === 0) return null;
   const most = Math.min(...bounds);
   if (!isText) return most;
-  // Of a choice among texts, which one is not known.
+  // Which text of a choice it will be is not known.
   const isClosed = schema !== null && (schema.examples().length !== 1 || schema.examples()[0] !== "x");
   return isClosed || most > MOST_CHARACTERS ? null : textOf(most);
 }
@@ -179,12 +179,12 @@ function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderS
 type Media = Extract<AcceptedMedia, { readonly what: "media" }>;
 const ANY_MEDIA: Media = { what: "media", kinds: [], maxBytes: null, bounds: {} };
 const MOST_CHARACTERS = 200_000;
-/** Longer side of the largest picture that a model makes. */
+/** Longer side of the largest picture that models make. */
 const LARGEST_PX = 4096;
-/** Of a longer stand-in the upload alone would take its time. */
+/** Longest placeholder; uploading a longer one would take too long. */
 const LONGEST_MS = 15 * 60_000;
 
-/** A grey picture or silence, of the expected shape or length, and of the greatest; a film is priced once it is there. */
+/** A grey picture or silence of the expected shape or length, and of the largest. Films are priced once they exist. */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   if (kind === "image") {
     const fit = fitRatio(path, expectedRatio(source, step), takes);
@@ -199,7 +199,7 @@ function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { ste
   return { bytes: isAudio ? plainWav(fit.value) : null, longest, fits: kind === undefined ? [] : [fit] };
 }
 
-/** Thousands of steps take the same. */
+/** Cached, because thousands of steps use the same. */
 const pictures = new Map<string, Uint8Array>();
 
 function picture({ width, height }: { readonly width: number; readonly height: number }): Uint8Array {
@@ -214,14 +214,14 @@ async function uploaded(bytes: Uint8Array, { media }: PlaceholderSources): Promi
   return { source: "upload", sha256 };
 }
 
-/** How many results a reference to all of them stands for. */
+/** Number of results that a reference to all of them stands for. */
 function countOf(source: PlanStep | undefined, { bounds }: Media): number {
   if (source !== undefined && "outputs" in source) return source.outputs;
   const { minItems = 1, maxItems = Infinity } = bounds;
   return Math.min(Math.max(1, minItems), maxItems);
 }
 
-/** A value of the right shape where a schema tells it, else text. */
+/** A value that fits the schema, if known; otherwise text. */
 function sampleOf(source: PlanStep, ref: Ref, { step }: PlaceholderSources): Json {
   const first = firstOf(source, step);
   const schema = "schema" in first ? first.schema : null;
@@ -229,7 +229,7 @@ function sampleOf(source: PlanStep, ref: Ref, { step }: PlaceholderSources): Jso
   return ref.output === "all" && !Array.isArray(value) ? [value] : value;
 }
 
-/** About as long as what a model says for a prompt or a line to speak. */
+/** About as long as a typical prompt or spoken line. */
 const TEXT =
   "A quiet harbour at dawn: fishing boats rock on the water, gulls circle above the masts, and a long golden light falls over wet stones.";
 const MAX_DEPTH = 20;
@@ -237,7 +237,7 @@ const ENDLESS = 5;
 
 type Schema = { readonly [keyword: string]: Json };
 
-/** A value as a JSON Schema asks for it, good enough to ask a price with; text where the schema says nothing. */
+/** A sample value for a JSON Schema, good enough for pricing; text if the schema says nothing. */
 export function sampleValue(schema: Json, at: readonly (string | number)[] = []): Json {
   return sample(
     at.reduce((found, key) => within(found, key, schema), schema),
@@ -246,12 +246,12 @@ export function sampleValue(schema: Json, at: readonly (string | number)[] = [])
   );
 }
 
-/** Text of that length. */
+/** Text of the given length. */
 function textOf(length: number): string {
   return TEXT.repeat(Math.ceil(length / TEXT.length)).slice(0, length);
 }
 
-/** How long a text, or how great a number, may be there at most; null where the schema does not say. */
+/** The limit on a text or number at that place; null if the schema sets none. */
 function boundAt(schema: Json, at: readonly (string | number)[], keyword: "maxLength" | "maximum") {
   const root = schema;
   const found = resolved(
@@ -299,7 +299,7 @@ function sample(given: Json, root: Json, depth: number): Json {
 
 function sampleNumber({ minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf }: Schema): number {
   const [least, above, most, below] = [minimum, exclusiveMinimum, maximum, exclusiveMaximum].map((bound, index) =>
-    // Whole numbers are bounded by what a double can hold, which says nothing.
+    // The limits of safe integers are no real bound.
     typeof bound === "number" && Math.abs(bound) < Number.MAX_SAFE_INTEGER ? bound : index < 2 ? -Infinity : Infinity,
   ) as [number, number, number, number];
   const step = typeof multipleOf === "number" ? multipleOf : 1;
@@ -308,7 +308,7 @@ function sampleNumber({ minimum, exclusiveMinimum, maximum, exclusiveMaximum, mu
   if (low === -Infinity) return Math.min(step, most, below - step);
   const next = Math.ceil(low / step) * step;
   const found = next > above ? next : next + step;
-  // Too narrow for a step: somewhere between.
+  // The range is narrower than a step: take a value inside it.
   return found <= most && found < below ? found : Math.max(least, (low + high) / 2);
 }
 
@@ -339,7 +339,7 @@ function sampleObject(schema: Schema, root: Json, depth: number): Json {
 function sampleList(schema: Schema, root: Json, depth: number): Json {
   const least = typeof schema.minItems === "number" ? schema.minItems : 0;
   const most = typeof schema.maxItems === "number" ? schema.maxItems : 100;
-  // A shape within itself ends somewhere.
+  // A recursive schema must end somewhere.
   const count = Math.min(most, 100, Math.max(least, depth > ENDLESS ? 0 : 1));
   return Array.from({ length: count }, (_, index) => sample(within(schema, index, root), root, depth + 1));
 }

@@ -2,13 +2,10 @@ import { hash } from "node:crypto";
 import { ownVersion } from "../../kit/own-version.ts";
 import type { Draft, Overlay, PlanContext } from "../../plan/index.ts";
 
-/**
- * A hash of all that a plan is made from. Where it is the same, so is the plan, and need not be made to be known; of two
- * that differ nothing is said.
- */
+/** A hash of everything a plan is made from. Equal hashes mean equal plans; different ones mean nothing. */
 export function planBasis(drafted: Draft, overlay: Overlay, { catalog, files, voices }: PlanContext): string {
   const { pipeline, steps, returns, groups, onFailure } = drafted;
-  // Bytes are among the files, by their content.
+  // `files` includes the bytes by content.
   const said = steps.map((step) => ("bytes" in step && step.bytes !== null ? { ...step, bytes: [] } : step));
   const models = catalog.models();
   const families = models.map(({ id }) => catalog.family(id));

@@ -57,28 +57,27 @@ import { pricePlan, type Quote, unplanned } from "./quote.ts";
 import type { StepPrice } from "./totals.ts";
 import { type PlanWarning, textsTwice, unlistedChats } from "./totals.ts";
 
-/** Steps whose price says why they are not reused from an earlier run, at most. */
+/** Maximum number of steps whose price explains why they are not reused. */
 const EXPLAINED = 100;
-/** Catalog entries and estimates are believed for so long, milliseconds. */
+/** How long catalog entries and estimates are cached, in milliseconds. */
 const CACHE_MS = 5 * 60_000;
 
 export type Planned = Extract<PlanOutcome, { readonly ok: true }> & {
   readonly draft: Draft;
-  /** {@link planBasis} of it. */
+  /** The plan's {@link planBasis}. */
   readonly basis: string;
-  /** The profile that it was planned with; null: as it is written. */
+  /** The profile it was planned with; null if none. */
   readonly profile: AppliedProfile | null;
-  /** What does not stand in its way. */
   readonly warnings: readonly PlanWarning[];
 };
 
-/** A plan, with what was found on the way. */
+/** A plan, or its problems, with warnings. */
 type Outcome = PlanOutcome & { readonly warnings: readonly PlanWarning[] };
 
 export interface PlannerParts {
   readonly client: Client;
   readonly service: "hosted" | "local";
-  /** Why nothing can be priced: the service was opened without a key. */
+  /** Why nothing can be priced, if the service was opened without a key. */
   readonly missingKey: Error | null;
   readonly media: MediaStore;
   readonly handles: UploadHandles;
@@ -86,31 +85,30 @@ export interface PlannerParts {
   readonly account: string;
   readonly now: () => number;
   readonly cache: ResultCache;
-  /** What is known of models beyond their schemas. */
   readonly families: Families;
   readonly durations: ExpectedDurations;
-  /** What uploads may name besides what the service itself serves. */
+  /** What uploads may read in addition to the service's own URLs. */
   readonly door: InputDoor;
 }
 
 export interface PricingOptions {
   readonly maxUnquotedMicros: number | null;
-  /** Whether what an earlier run made is priced at zero. Default false. */
+  /** True to price reusable results of earlier runs at zero. Default false. */
   readonly reuse?: boolean | undefined;
-  /** Steps that are to be made again, whatever an earlier run made. */
+  /** Steps that must run again, whatever earlier runs made. */
   readonly again?: ReadonlySet<string> | undefined;
-  /** Of a run of which steps are made again. */
+  /** Set for a run with reruns. */
   readonly earlierMs?: EarlierMs | undefined;
-  /** Jobs at once. Default: as of a run that does not say. */
+  /** Concurrency limits. Default: those of a run without the option. */
   readonly limits?: JobLimits | undefined;
-  /** Whether the whole plan is looked at: what leads to nothing, how long it takes, and its risks. Default true. */
+  /** True to examine the whole plan: unused steps, duration and risks. Default true. */
   readonly isForecast?: boolean | undefined;
 }
 
 type PlanFromOptions = Pick<PlanOptions, "filesFrom"> &
   Pick<Overlay, "edits" | "texts"> & { readonly stored?: readonly FileFacts[] };
 
-/** Turns pipelines into plans and plans into quotes. Reads the catalog, asks for estimates, spends nothing. */
+/** Turns pipelines into plans and plans into quotes. Reads the catalog, requests estimates, spends nothing. */
 export class Planner {
   readonly estimates: EstimateCache;
   readonly offers: Offers;
@@ -126,7 +124,7 @@ export class Planner {
     this.offers = new Offers(parts);
   }
 
-  /** Plans it as written, or as one of its profiles would have it. */
+  /** Plans a pipeline as written, or with one of its profiles. */
   async plan(
     pipeline: Pipeline,
     input: unknown,
@@ -157,8 +155,8 @@ export class Planner {
   }
 
   /**
-   * Reads what the plan of a draft is held against. `stored`: files as they were measured once, for those that are gone;
-   * `edits`, `texts`: what somebody changed above the profile; `filesFrom`: what uploads may read.
+   * Loads what a draft is planned against. `stored`: earlier measurements, for files that are gone; `edits`, `texts`:
+   * changes on top of the profile; `filesFrom`: files that uploads may read.
    */
   async planFrom(
     drafted: Draft,
@@ -171,7 +169,7 @@ export class Planner {
     const named = profile === null ? [] : profileModels(profile);
     const chats = chatModelsOf(requested);
     const known = await this.#catalog([...new Set([...modelsOf(requested), ...named])], chats);
-    // What a hosted service knows of a chat model before it is asked is not documented: there it is no proof.
+    // A hosted service is not documented to list chat models in advance, so their absence proves nothing there.
     const isProof = this.#parts.service === "local";
     const catalog = isProof ? known : { ...known, lacksChat: () => false };
     const doubtful = isProof ? [] : unlistedChats(chats, known);
@@ -216,7 +214,7 @@ export class Planner {
     return unplanned(produced.problems);
   }
 
-  /** `only`: these steps of the plan, not all. */
+  /** Prices the plan. `only`: just these steps. */
   async price(plan: Plan, options: PricingOptions, only?: readonly PlanStep[]): Promise<Quote> {
     const { client, handles, media, durations, missingKey } = this.#parts;
     const { maxUnquotedMicros, reuse = false } = options;
@@ -268,14 +266,14 @@ export class Planner {
     return expandPlan(step, drafted, { plan, overlay, media: this.#parts.media, door, voices, catalog, price });
   }
 
-  /** What the service gives out may be given back to it, wherever it is. */
+  /** Inputs may always use the service's own URLs, wherever it is. */
   #door(filesFrom: readonly string[] | undefined): InputDoor {
     const { client, door } = this.#parts;
     const files = filesFrom === undefined ? {} : { filesFrom: filesFrom.map((path) => resolve(path)) };
     return { ...door, ...files, inside: [...door.inside, new URL(client.baseUrl).origin] };
   }
 
-  /** With why each step is made anew: of the first ones, which is what somebody reads. */
+  /** Adds why each step runs anew, for the first steps, which are what people read. */
   #explained(prices: readonly StepPrice[], plan: Plan, reusePreview: ReusePreview): readonly StepPrice[] {
     let remaining = EXPLAINED;
     return prices.map((price) => {
@@ -298,7 +296,7 @@ export class Planner {
     return this.#catalog([...new Set(models)]);
   }
 
-  /** Read once for a quote and the run that follows it; the service has the last word anyway. */
+  /** Reads the catalog once for a quote and its run; the service has the last word anyway. */
   async #catalog(ids: readonly string[], chats: readonly string[] = []): Promise<Catalog> {
     const { client, families } = this.#parts;
     const model = (id: string) => this.#models.once(id, () => client.model(id));

@@ -22,30 +22,30 @@ import { groupProblems, optionsOut, type PlanWarning, total, unusedSteps } from 
 
 /** A plan with prices. Making one spends nothing: uploads and estimates are free. */
 export interface Quote extends Offer {
-  /** False when there are problems: then nothing was priced. */
+  /** False if there are problems; then nothing was priced. */
   readonly ok: boolean;
   readonly problems: readonly Problem[];
-  /** What does not stand in the way, and somebody should look at: paid steps that nothing uses. */
+  /** Things to look at that do not prevent the run, such as paid steps that nothing uses. */
   readonly warnings: readonly PlanWarning[];
   readonly plan: Plan | null;
   readonly prices: readonly StepPrice[];
-  /** Micro-dollars. `max` is null when a step is open-ended: one whose `mostMicros` is null. */
+  /** Total in micro-dollars. `max` is null if a step is open-ended, that is, its `mostMicros` is null. */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
-  /** What it is expected to cost, micro-dollars: with stand-ins for media that do not exist yet, and maximums. */
+  /** Expected cost in micro-dollars, using stand-ins for media that do not exist yet, and maximums. */
   readonly expectedMicros: number;
-  /** What the wallet holds, micro-dollars; null where the service did not say. */
+  /** The wallet's balance in micro-dollars; null if the service did not tell. */
   readonly balanceMicros: number | null;
-  /** The budget that the quote was asked for with, micro-dollars; null without one. */
+  /** The budget that the quote was requested with, in micro-dollars; null without one. */
   readonly budgetMicros: number | null;
-  /** Step paths of the longest chain, in order. */
+  /** Paths of the steps in the longest chain, in order. */
   readonly criticalPath: readonly string[];
-  /** About how long it takes, in milliseconds, by earlier runs; null before each model of the longest chain ran once. */
+  /** Estimated duration in milliseconds, by earlier runs; null until each model of the longest chain has run once. */
   readonly forecastMs: number | null;
-  /** Steps that may find what they take in gone at the service. */
+  /** Steps whose inputs may have expired at the service when they start. */
   readonly risks: readonly ExpiryRisk[];
 }
 
-/** Of what cannot be planned. */
+/** The quote of a pipeline that cannot be planned. */
 export function unplanned(problems: readonly Problem[]): Quote {
   return {
     ...NO_OFFER,
@@ -65,7 +65,6 @@ export function unplanned(problems: readonly Problem[]): Quote {
 }
 
 export interface Pricing {
-  /** The models of the plan. */
   readonly catalog: Pick<Catalog, "model">;
   readonly handles: UploadHandles;
   readonly estimates: EstimateCache;
@@ -75,22 +74,22 @@ export interface Pricing {
   /** Why the service cannot be asked for prices. */
   readonly missingKey: Error | null;
   readonly limits: JobLimits;
-  /** How long the service keeps outputs after their submit, milliseconds. */
+  /** How long the service keeps outputs after their submit, in milliseconds. */
   readonly outputsLiveMs: number;
-  /** Whether the whole plan is looked at: what leads to nothing, how long it takes, and its risks. */
+  /** True to examine the whole plan: unused steps, duration and risks. */
   readonly isForecast: boolean;
-  /** Of the run that is priced again. */
+  /** Set if an existing run is priced again. */
   readonly earlierMs?: EarlierMs | undefined;
-  /** What earlier runs made of it, where that is to be taken over. */
+  /** What earlier runs provide, if it is to be reused. */
   readonly reusePreview?: ReusePreview | undefined;
 }
 
 type ModelStep = Extract<PlanStep, { readonly model: string }>;
 
-/** Each may write a placeholder file and upload it before it asks. */
+/** Each may write and upload a placeholder file first. */
 const PRICES_AT_ONCE = 32;
 
-/** Asks the service what every step costs; equal inputs are asked once. `only`: these steps of the plan, not all. */
+/** Quotes every step at the service; equal inputs once. `only`: just these steps. */
 export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
   const problems: Problem[] = [];
   const work = new LongWork();
@@ -118,7 +117,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
         return once(true);
       });
     };
-    /** Of its longest input; never more than its own maximum, above which it fails. */
+    /** Price of the longest input, limited by the step's own maximum, above which it fails. */
     const most = async (expectedMicros: number | null): Promise<number | null> => {
       if (placed.largest === null) return capMicros;
       const { costMicros } = await ask(placed.largest).catch((error: unknown) => {
@@ -168,12 +167,12 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
     const second = optionsAround(plan, step.path).find(({ at }) => at > 0);
     return second === undefined ? priced : { ...priced, insteadOf: second.choice.second.options[second.at - 1]! };
   };
-  // After a failure nothing more is asked: the quote has failed.
+  // After a failure the quote has failed, so nothing more is requested.
   const prices = await queue.addAll(only.map((step) => () => priceOf(step))).finally(() => queue.clear());
   const voices = await pricing.estimates.voices.problems(only, prices, problems);
   const isVoice = ({ step, field }: Problem) => voices.some((voice) => voice.step === step && voice.field === field);
   problems.splice(0, problems.length, ...problems.filter((problem) => !isVoice(problem)), ...voices);
-  // A step that the service refused has no price for that reason.
+  // A refused step has no price for that reason.
   const refused = new Set(problems.map(({ step }) => step));
   problems.push(...priceProblems(only, prices).filter(({ step }) => !refused.has(step)));
   await work.pause(only.length);
@@ -201,7 +200,7 @@ function conditionalOn(conditions: PlaceholderInput["conditions"]): Pick<StepPri
   return steps.length === 0 ? {} : { conditionalOn: steps };
 }
 
-/** What earlier runs made counts as there. */
+/** Resolves references to results of earlier runs. */
 function resolvedBy({ reusePreview }: Pricing): PlaceholderSources["resolved"] {
   return (ref) => {
     const value = reusePreview?.resolved(ref);
@@ -209,7 +208,7 @@ function resolvedBy({ reusePreview }: Pricing): PlaceholderSources["resolved"] {
   };
 }
 
-/** What a person asks of the whole plan. */
+/** What a person wants to know about the whole plan. */
 async function foresee(
   plan: Plan,
   { durations, limits, reusePreview, outputsLiveMs }: Pricing,
@@ -235,7 +234,7 @@ async function foresee(
   };
 }
 
-/** What surely costs nothing: what an earlier run made, and what nobody needs since. */
+/** The price of a step that is certainly free: reused, or no longer needed; null for other steps. */
 function foreseen(step: PlanStep, reusePreview: ReusePreview | undefined): StepPrice | null {
   const base = {
     step: step.path,
@@ -251,12 +250,12 @@ function foreseen(step: PlanStep, reusePreview: ReusePreview | undefined): StepP
   return state?.status === "skipped" ? { ...base, basis: "free", reason: state.reason } : null;
 }
 
-/** Steps that the service does not quote: free ones, and those that run under a maximum only. */
+/** The price of a step that the service does not quote: free, or limited only by a maximum. */
 function unpriced(plan: Plan, step: PlanStep, maxUnquotedMicros: number | null): StepPrice {
   const { pricing } = traitsOf(step);
   if (pricing.by === "quote") throw new TypeError(`${step.path} is quoted and names no model`);
   if (pricing.by === "nothing") return free(step.path);
-  // Once its steps are in the plan, they have the prices.
+  // Once its steps are in the plan, they carry the prices.
   const hasInner = pricing.by === "inner steps" && plan.steps.some(({ path }) => path.startsWith(`${step.path}/`));
   if (hasInner) return free(step.path);
   const maxCostMicros = pricing.maxCostMicros ?? (pricing.by === "usage" ? maxUnquotedMicros : null);
@@ -291,22 +290,22 @@ function priceProblems(steps: readonly PlanStep[], prices: readonly StepPrice[])
   });
 }
 
-/** A step that may find an asset gone that it takes in. */
+/** A step that may find an input asset expired. */
 interface ExpiryRisk {
   readonly step: string;
   /** Path of the step that makes the asset. */
   readonly uses: string;
   readonly why: string;
-  /** True when a copy is kept, which goes back as a free upload. False: it would have to be produced, and paid for, again. */
+  /** True if a stored copy can be uploaded for free. False: the asset would have to be made, and paid for, again. */
   readonly heals: boolean;
 }
 
 interface RiskContext extends Pick<Pricing, "outputsLiveMs"> {
-  /** Whether the step is there without being made. */
+  /** True if the step has its result already. */
   readonly isDone: (path: string) => boolean;
 }
 
-/** What a run of the plan may find gone at the service: made long before it is used, or before a decision that may take long. */
+/** Assets of the plan that may expire before use, because much time or a person's decision lies in between. */
 function expiryRisks(
   plan: Plan,
   durationMs: DurationMs,
@@ -335,7 +334,7 @@ function expiryRisks(
 
 interface Gate {
   readonly path: string;
-  /** All that waits for the decision. */
+  /** All steps that wait for the decision. */
   readonly after: ReadonlySet<string>;
 }
 
@@ -351,7 +350,7 @@ function gatesOf(plan: Plan): readonly Gate[] {
   });
 }
 
-/** Jobs whose assets a paid step takes in, through picks and approvals too. */
+/** Jobs whose assets a paid step uses, including through picks and approvals. */
 function makersOf(plan: Plan, step: PlanStep): readonly PlanStep[] {
   const { submits } = traitsOf(step);
   if (submits === null) return [];

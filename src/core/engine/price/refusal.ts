@@ -4,12 +4,12 @@ import { FOR_CALLERS, type Problem } from "../../plan/plan.ts";
 import { readsUploads } from "../media/expired.ts";
 import type { PendingPlace, PlaceholderInput, Requested } from "./placeholder-input.ts";
 
-/** Code of the problem that a step's estimate is refused by moderation. */
+/** Problem code of an estimate rejected by moderation. */
 export const MODERATED = "moderated";
 
 type Conditions = PlaceholderInput["conditions"];
 
-/** Whether the service refused this very input, rather than the caller or the moment. */
+/** True if the service refused this particular input, not the caller or the moment. */
 export function isRefusal(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   const { status, retryable } = error;
@@ -17,8 +17,8 @@ export function isRefusal(error: unknown): error is ApiError {
 }
 
 /**
- * What a refused estimate says of the plan: a problem for each bad field that will be as it is; what is said of a
- * placeholder is a condition for the result that takes its place.
+ * Converts a refused estimate to plan problems, one per bad field. A problem with a placeholder becomes a condition for
+ * the result that replaces it.
  */
 export function readRefusal(
   step: Pick<Requested, "path" | "model">,
@@ -32,7 +32,7 @@ export function readRefusal(
   };
 }
 
-/** Whether handles of uploads may have lapsed since they were kept: what is said of an id of no medium is no reason. */
+/** True if upload handles may have expired. Ids that are not a medium's prove nothing. */
 export function isLapse(error: unknown, { input, pending }: Pick<PlaceholderInput, "input" | "pending">): boolean {
   if (!isRefusal(error) || answerOf(error) !== "400 media" || !readsUploads(input)) return false;
   const { problems, conditions } = readRefusal({ path: "", model: "" }, error, pending);
@@ -44,12 +44,12 @@ function conditionsOf({ field, message }: Problem, places: readonly PendingPlace
   return places.flatMap(({ step, by }) => (by === null ? [] : [{ step, message: `${step} may be ${text}` }]));
 }
 
-/** The pending results that may have caused it; null: none. */
+/** The pending results that may have caused the problem; null if none. */
 function placesOf({ field }: Problem, error: ApiError, pending: readonly PendingPlace[]) {
   if (pending.length === 0 || error.replacedBy !== null) return null;
   if (error.status === 404 && pending.some(({ by }) => by === null)) return pending;
   if (error.status !== 400) return null;
-  // Another code speaks of the request as a whole, and so does a refusal that names no field.
+  // Other codes, and refusals without a field, are about the whole request.
   if (error.code !== "INVALID_ARGUMENT" || field === null || pending.some(({ isChoice }) => isChoice)) return pending;
   const at = dotted(field);
   const found = pending.filter((place) => isWithin(at, dotted(place.field).replace(/\.\d+$/, "")));
@@ -60,12 +60,12 @@ function isWithin(field: string, outer: string): boolean {
   return field === outer || field.startsWith(`${outer}.`);
 }
 
-/** Services write `input.images[0]` and `images.0`. */
+/** Services write `input.images[0]` or `images.0`. */
 function dotted(field: string): string {
   return field.replaceAll(/\[(\d+)\]/g, ".$1").replace(/^input\./, "");
 }
 
-/** One for each bad field. */
+/** One problem per bad field. */
 function problemsOf({ path: step, model }: Pick<Requested, "path" | "model">, error: ApiError): readonly Problem[] {
   const details = error.details ?? [];
   if (error.replacedBy !== null) {
@@ -84,7 +84,7 @@ function problemsOf({ path: step, model }: Pick<Requested, "path" | "model">, er
     return [{ code: "refused", step, field, message: cleanText(error.message) }];
   }
   return details.map(({ field, reason, message }) => ({
-    // The service means nothing for callers, whatever it calls its reasons.
+    // A service's message is never meant for callers, whatever its reason is named.
     code: reason === null || reason === FOR_CALLERS ? "refused" : cleanText(reason, 100),
     step,
     field: cleanText(field, 300),

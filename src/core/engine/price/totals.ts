@@ -15,13 +15,13 @@ import {
 import type { Plan, Problem } from "../../plan/plan.ts";
 import { returnedReferences } from "../../run/resolve.ts";
 
-/** Something about a plan that does not stand in its way and that somebody should look at. */
+/** Something to look at that does not prevent the run. */
 export interface PlanWarning {
   /**
-   * `unused`: a paid step that nothing uses. `unread-table`: rows of a model's table of combinations that cannot be read.
-   * `accepted-anyway`: an input that is in no row of it, and that the service takes. `option-out`: a choice that cannot be
-   * made, where another one follows. `unlisted-chat`: a chat model of which the service says that it has none. `length`: sound and
-   * pictures that will not end together. `same-text`: a local function that says for itself what a job is asked with.
+   * `unused`: a paid step that nothing uses. `unread-table`: a model's combination table that was parsed only in part.
+   * `accepted-anyway`: an input outside that table which the service accepts. `option-out`: an impossible option that
+   * is followed by another. `unlisted-chat`: a chat model that the service says it does not have. `length`: audio and
+   * pictures of different lengths. `same-text`: a local function that repeats the text of a job's input.
    */
   readonly code:
     | "unused"
@@ -31,18 +31,18 @@ export interface PlanWarning {
     | "unlisted-chat"
     | "length"
     | "same-text";
-  /** A step's path, or the model that it is about. */
+  /** A step's path, or the model concerned. */
   readonly step: string;
   readonly message: string;
 }
 
-/** Paid steps whose results nothing uses and nothing returns: they run, and cost, as written. */
+/** Paid steps whose results are neither used nor returned. They run, and cost money, as written. */
 export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
   const used = new Set([
     ...steps.flatMap(({ needs }) => needs),
     ...returnedReferences(returns).map(({ ref }) => ref.step),
   ]);
-  // What an expansion stands for is its own affair.
+  // Steps inside an expansion count for it, not separately.
   const inner = [...expansionsIn(steps)].map((path) => `${path}/`);
   return steps.flatMap((step): readonly PlanWarning[] => {
     if (!isPaid(step) || used.has(step.path)) return [];
@@ -52,13 +52,13 @@ export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
   });
 }
 
-/** Options of choices that are no part of the plan any more. */
+/** Options that were excluded from the plan. */
 export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning[] {
   const out = steps.flatMap((step) => (isSecondChoice(step) ? step.second.out : []));
   return out.map(({ option, reason }) => ({ code: "option-out", step: option, message: `is out: ${reason}` }));
 }
 
-/** Texts that an edit of a step would leave in another one. */
+/** Texts that an edit of one step would leave unchanged in another. */
 export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] {
   return repeatedTexts(steps).map(({ step, field, text, of }) => {
     const shown = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
@@ -67,24 +67,24 @@ export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] 
   });
 }
 
-/** Characters of a text that is named. */
+/** Maximum length of a text in a message. */
 const MOST_SHOWN = 60;
 
-/** Chat models that may not be there, found before anything is paid. */
+/** Chat models that may not exist, found before anything is paid. */
 export function unlistedChats(chats: readonly string[], catalog: Catalog): readonly PlanWarning[] {
   const message = "is no model that the service shows, and may be refused after other steps were paid; check its id";
   return chats.flatMap((id) => (catalog.lacksChat(id) ? [{ code: "unlisted-chat", step: id, message }] : []));
 }
 
-/** Steps that a text names at most. */
+/** Maximum number of steps named in a text. */
 const MOST_NAMED = 5;
 
-/** Steps whose price nothing bounds: nobody knows how long what they take in will be. */
+/** Steps without a price limit, because the length of their inputs is unknown. */
 export function openSteps(prices: readonly StepPrice[]): readonly string[] {
   return prices.flatMap(({ step, mostMicros }) => (mostMicros === null ? [step] : []));
 }
 
-/** A sum in words: an amount, a range and the steps that make its upper end, or from where on, with those that are open-ended. */
+/** A sum for people: an amount, a range with the steps behind its upper end, or a minimum with the open-ended steps. */
 export function priceText(
   { min, max }: Total,
   prices: readonly StepPrice[],
@@ -97,7 +97,7 @@ export function priceText(
   return `from ${text(min)}, open-ended: ${open.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** The steps that may cost most above their quotes, such as those of media whose length nobody knows yet. */
+/** The steps that may cost most above their quotes, for example because a medium's length is not known yet. */
 function upperEnd(prices: readonly StepPrice[], text: (micros: number) => string): string {
   const above = ({ mostMicros, costMicros }: StepPrice) => (mostMicros ?? 0) - (costMicros ?? 0);
   const dear = prices.filter((price) => above(price) > 0).sort((a, b) => above(b) - above(a));
@@ -106,8 +106,8 @@ function upperEnd(prices: readonly StepPrice[], text: (micros: number) => string
 }
 
 /**
- * What all of it costs together: at least what surely runs, at most everything, of second choices the dearest way through
- * them, and of a part with a budget of its own no more than that.
+ * The total price. Minimum: steps that certainly run. Maximum: all steps, with the most expensive path through second
+ * choices, and no part above its own budget.
  */
 export function total(
   plan: Priced,
@@ -117,7 +117,7 @@ export function total(
   return { totalMicros: { min, max }, expectedMicros: expected ?? min };
 }
 
-/** Parts that surely cost more than they may. */
+/** Parts of the plan that certainly cost more than their budget. */
 export function groupProblems(plan: Priced, prices: readonly StepPrice[]): readonly Problem[] {
   const sums = sumsOf(plan, prices);
   return Object.entries(plan.groups ?? {}).flatMap(([prefix, { maxCostMicros }]): readonly Problem[] => {
@@ -130,7 +130,7 @@ export function groupProblems(plan: Priced, prices: readonly StepPrice[]): reado
 
 /** Micro-dollars. */
 interface Sums extends Total {
-  /** With what is expected of media that do not exist yet; null where something has neither a price nor a maximum. */
+  /** Expected cost; null if a step has neither a price nor a maximum. */
   readonly expected: number | null;
 }
 
@@ -139,15 +139,15 @@ type Priced = Pick<Plan, "steps" | "groups">;
 const NOTHING: Sums = { min: 0, expected: 0, max: 0 };
 
 /**
- * Sums by the part that steps belong to, what lies in a part of it included; `""` is the whole plan. That of a part is what it
- * costs, and counts for what holds it as far as the part's budget goes.
+ * Sums by part of the plan, including nested parts; `""` is the whole plan. A part counts for its parent up to the
+ * part's budget.
  */
 function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<string, Sums> {
   const certain = certainSteps(plan);
   const groups = plan.groups ?? {};
   const options = optionsIn(plan);
   const choices = new Map([...options.values()].map(({ choice }) => [partOf(choice), choice]));
-  // The longest prefixes first: a part is summed up before the part that holds it.
+  // Longest prefixes first, so that a part is summed before its parent.
   const prefixes = [...new Set([...Object.keys(groups), ...options.keys(), ...choices.keys()])];
   prefixes.sort((a, b) => b.length - a.length);
   const sums = new Map<string, Sums>(["", ...prefixes].map((prefix) => [prefix, NOTHING]));
@@ -166,7 +166,7 @@ function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<string,
       const ways = choice.second.options.map((path) => ({ ...sums.get(path)!, failed: failed(path) }));
       sums.set(prefix, both(sums.get(prefix)!, oneAfterTheOther(ways)));
     }
-    // Options are no sum of each other: their choice takes them together.
+    // Options are not added up: their choice combines them.
     if (options.has(prefix)) continue;
     const limit = groups[prefix]?.maxCostMicros;
     const sum = sums.get(prefix)!;
@@ -180,7 +180,7 @@ function both(sums: Sums, otherSums: Sums): Sums {
   return { min: sums.min + min, expected: plus(sums.expected, expected), max: plus(sums.max, max) };
 }
 
-/** The dearest way through options is to pay for one after all that the failed ones before it cost. */
+/** The most expensive path through options: paying for one after the failed ones before it. */
 function oneAfterTheOther(options: readonly (Sums & { readonly failed: number })[]): Sums {
   let before = 0;
   let max: number | null = 0;
@@ -200,7 +200,7 @@ function plus(sum: number | null, more: number | null): number | null {
   return sum === null || more === null ? null : sum + more;
 }
 
-/** Steps that run whatever the values are: no condition on them or on what they need. */
+/** Steps that run in any case: neither they nor what they need has a condition. */
 function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
   const certain = new Set<string>();
   const known = new Set(steps.map(({ path }) => path));
@@ -210,7 +210,7 @@ function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
   return certain;
 }
 
-/** A step of an option, or a choice in it: what it costs at most, micro-dollars, and where it fails. */
+/** A step of an option, or a nested choice: its maximum cost in micro-dollars, and its cost if it fails. */
 interface Part {
   readonly most: number;
   readonly failed: number;
@@ -218,14 +218,14 @@ interface Part {
   readonly needs: ReadonlySet<string>;
 }
 
-/** The path that the options of a choice are under. */
+/** The path prefix of a choice's options. */
 function partOf({ path }: Option["choice"]): string {
   return path.slice(0, path.lastIndexOf("/"));
 }
 
 /**
- * What an option costs at most, micro-dollars, if it makes way for the next one: a paid step of it fails at no cost, and
- * what needs that step is not made.
+ * The maximum cost of an option that fails, in micro-dollars: its failed step is free, and steps that need it do not
+ * run.
  */
 function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (option: string) => number {
   const options = optionsIn(plan);
@@ -243,7 +243,7 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
       const spared = [...usersOf(name, parts)].reduce((sum, user) => sum + parts.get(user)!.most, 0);
       failed = Math.max(failed, most - spared - (part.most - part.failed));
     }
-    // What is waited for no longer is paid for in full beside the next one.
+    // An option that the next one no longer waits for is paid in full as well.
     const costs = { most, failed: isWaitedFor(options.get(path)!) ? most : failed };
     known.set(path, costs);
     return costs;
@@ -257,7 +257,7 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
     };
     const parts = new Map<string, Part>();
     for (const { path, kind, needs: all, when } of option.steps) {
-      // What is made because another step failed is not spared by that failure.
+      // A step that runs because another failed still runs after that failure.
       const needs = when !== undefined && "failed" in when ? all.filter((needed) => needed !== when.failed) : all;
       const name = nameOf(path);
       const known = parts.get(name);
@@ -270,7 +270,7 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
     return parts;
   };
 
-  /** A provider that does not say what it charged for what moderation ended may have charged all of it. */
+  /** A provider that does not report costs may have charged fully for a request that moderation ended. */
   const stepCosts = (path: string, isFailedPaid: boolean) => {
     const { mostMicros = 0, basis = "free" } = priceOf.get(path) ?? {};
     const most = mostMicros ?? 0;
@@ -291,12 +291,12 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
   return (option) => costsOf(option).failed;
 }
 
-/** Whether the next option may begin while this one is under way. */
+/** True if the next option may start while this one is in progress. */
 function isWaitedFor(option: Option): boolean {
   return givesWay(option) && option.steps.some((step) => "policy" in step && step.policy.withinMs !== undefined);
 }
 
-/** What needs a part, directly or not. */
+/** Parts that need a part, directly or indirectly. */
 function usersOf(name: string, parts: ReadonlyMap<string, Part>): ReadonlySet<string> {
   const found = new Set([name]);
   for (const part of found) for (const [user, { needs }] of parts) if (needs.has(part)) found.add(user);
@@ -308,29 +308,31 @@ function usersOf(name: string, parts: ReadonlyMap<string, Part>): ReadonlySet<st
 export interface StepPrice {
   readonly step: string;
   readonly model: string | null;
-  /** Micro-dollars; null when the service cannot say. */
+  /** Micro-dollars; null if the service cannot tell. */
   readonly costMicros: number | null;
   /**
-   * `quoted`: by the service for just this input. `provisional`: its media do not exist yet, quoted with stand-ins and
-   * asked again before the submit. `unquotable`: runs only under a maximum. `free`: an upload. `reused`: an earlier run
-   * made the very same.
+   * `quoted`: by the service for exactly this input. `provisional`: quoted with stand-ins for media that do not exist
+   * yet, and quoted again before the submit. `unquotable`: runs only under a maximum. `free`: an upload. `reused`: an
+   * earlier run made the same.
    */
   readonly basis: PriceBasis | "free" | "reused";
-  /** The most the step may cost, where it or the run sets one. */
+  /** The maximum that the step or the run sets; null if none. */
   readonly maxCostMicros: number | null;
-  /** What it comes to at most, micro-dollars: of its longest input, or its maximum. Null: open-ended. */
+  /** The highest possible cost in micro-dollars: for the longest input, or the maximum. Null: open-ended. */
   readonly mostMicros: number | null;
   /** Why there is no price, or what media that do not exist yet must fulfil. */
   readonly reason: string | null;
-  /** Steps that may make media which its model refuses: looked at before what only this step needs is bought. */
+  /**
+   * Steps that may make media which the model refuses. They are checked before anything is bought for this step alone.
+   */
   readonly conditionalOn?: readonly string[];
-  /** The option that it is a second choice to: made, and paid for, only once that one is out. */
+  /** The option that this one replaces: it runs, and is paid, only if that one fails. */
   readonly insteadOf?: string;
-  /** With reuse: why the step is not reused from an earlier run. Absent where it is, or nothing is to be said. */
+  /** With reuse: why the step is not reused. Absent if it is, or there is nothing to explain. */
   readonly anew?: string;
 }
 
-/** Micro-dollars. `max` is null when something is open-ended: see `openSteps`. */
+/** Micro-dollars. `max` is null if something is open-ended; see `openSteps`. */
 interface Total {
   readonly min: number;
   readonly max: number | null;

@@ -6,9 +6,9 @@ import { suggest } from "../../plan/suggest.ts";
 import { KeptAnswers } from "./kept-answers.ts";
 import type { StepPrice } from "./totals.ts";
 
-/** A voice that is not among so many may be further on. */
+/** Maximum number of voices read from a list. */
 const MOST_VOICES = 1000;
-/** Voices that a message lists at most. */
+/** Maximum number of voices in a message. */
 const LISTED = 8;
 const FIELD = "input.voice_id";
 
@@ -22,13 +22,13 @@ export class VoiceBook {
     this.#asked = new KeptAnswers(now, keepMs);
   }
 
-  /** Some voice of a speech model, to price a speech whose own voice is still to be made; null when it lists none. */
+  /** Any voice of a speech model, to price speech whose own voice does not exist yet; null if it lists none. */
   async any(model: string): Promise<string | null> {
     const [first] = await this.#listed(model);
     return first?.id ?? null;
   }
 
-  /** What the voices that the jobs of a draft give by name are. */
+  /** Looks up the voices that a draft's jobs name. */
   async namedIn(draft: Draft): Promise<VoicesByName> {
     const looked = voicesNamedIn(draft).map(async ({ model, name }) => {
       return [voiceKey(model, name), await this.#named(model, name)] as const;
@@ -37,8 +37,8 @@ export class VoiceBook {
   }
 
   /**
-   * Voices that are written down and that their model does not have, with those that may be meant. A service that quoted
-   * the very input has the last word: it knows voices that it does not list.
+   * Reports unknown voices in inputs, with suggestions. A service that quoted the input has the last word, because it
+   * may know voices that it does not list.
    */
   async problems(
     steps: readonly PlanStep[],
@@ -63,7 +63,7 @@ export class VoiceBook {
     return (await Promise.all(problems)).flat();
   }
 
-  /** Those of exactly this name. None where it is the id of a voice. */
+  /** Voices with exactly this name; none if it is a voice's id. */
   async #named(model: string, name: string): Promise<readonly NamedVoice[]> {
     const found = await this.#found(model, name);
     const voices = found.length > 0 ? found : await this.#listed(model);
@@ -71,7 +71,7 @@ export class VoiceBook {
     return voices.filter((voice) => voice.name?.trim().toLowerCase() === name.trim().toLowerCase());
   }
 
-  /** The voices of a model that the account may use; empty when the service lists none; {@link MOST_VOICES} at most. */
+  /** The model's voices for this account, at most {@link MOST_VOICES}; empty if the service lists none. */
   #listed(model: string): Promise<readonly NamedVoice[]> {
     return this.#once(model, async () => {
       const found: NamedVoice[] = [];
@@ -83,7 +83,7 @@ export class VoiceBook {
     });
   }
 
-  /** What the service finds by a text, which may be more than it lists; empty where it has no search. */
+  /** Voices that the service's search finds, possibly unlisted ones; empty if it has no search. */
   #found(model: string, text: string): Promise<readonly NamedVoice[]> {
     const q = text.trim().slice(0, 200);
     return this.#once(voiceKey(model, q), async () =>
@@ -91,7 +91,7 @@ export class VoiceBook {
     );
   }
 
-  /** A refusal means that there are none. */
+  /** Treats a refusal as an empty list. */
   #once(key: string, ask: () => Promise<readonly NamedVoice[]>): Promise<readonly NamedVoice[]> {
     return this.#asked.once(key, () =>
       ask().catch((error: unknown) => {

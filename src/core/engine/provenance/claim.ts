@@ -3,8 +3,8 @@ import type { Json } from "../../plan/plan.ts";
 import type { Manifest, ManifestStep } from "./provenance-schema.ts";
 
 /**
- * What a file's manifest has for its content credentials: models, run and step, and the media that led to it. Prompts stay out: what
- * is signed and published cannot be taken back. The source type is null where no model took part.
+ * The statement that a file's content credentials sign: models, run, step and source media. Prompts are left out,
+ * because a published signature cannot be withdrawn. The source type is null if no model took part.
  */
 export function claimOf(manifest: Manifest): Omit<Claim, "digitalSourceType"> & {
   readonly digitalSourceType: DigitalSourceType | null;
@@ -32,7 +32,7 @@ function fileIn(input: Json): string | null {
   return typeof input.file === "string" ? input.file : null;
 }
 
-/** As the file says it itself, else as the run's plan does. */
+/** The source type in the file itself, otherwise by the run's plan. */
 function sourceTypeOf({ mark, digital_source_type: planned }: Manifest): DigitalSourceType | null {
   const kept = mark?.status === "kept" ? mark.digital_source_type : null;
   return sourceTypes.find((type) => kept === type || kept?.endsWith(`/${type}`)) ?? planned;

@@ -5,13 +5,13 @@ import type { Json } from "../../plan/plan.ts";
 
 const json: z.ZodType<Json> = z.json();
 const instant = z.iso.datetime();
-/** Decimal of US dollars, such as `0.25`. */
+/** Decimal US dollars, such as `0.25`. */
 const usd = z.string().regex(/^\d+(\.\d+)?$/);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 const output = z.object({
   index: z.int().nonnegative(),
-  /** Null for a voice, and for media that nobody copied. */
+  /** Null for a voice, and for media without a copy. */
   sha256: sha256.nullable(),
   content_type: z.string().nullable(),
   asset_id: z.string().nullable(),
@@ -22,15 +22,15 @@ const attempt = z.object({
   n: z.int().positive(),
   job_id: z.string().nullable(),
   status: z.string(),
-  /** What it really cost; null while the bill is not known. */
+  /** The actual cost; null until the bill is known. */
   cost: usd.nullable(),
 });
 
 const decidedBy = z.object({
   name: z.string(),
-  /** False: typed by whoever decided, and checked by nobody. */
+  /** False: the name was only typed, not verified. */
   verified: z.boolean(),
-  /** The review link that they came by. */
+  /** The review link that was used. */
   link: z.string().optional(),
 });
 
@@ -39,30 +39,33 @@ const step = z.object({
   kind: z.enum(stepKinds),
   model: z.string().nullable(),
   /**
-   * What it asked for. Media stand as `{ step, output, sha256 }`, voices as `{ step, voice_id }`; what others answered
-   * stands as itself. Null for steps that ask for nothing.
+   * The request. Media appear as `{ step, output, sha256 }`, voices as `{ step, voice_id }`, other results as their
+   * values. Null for steps without a request.
    */
   input: json,
-  /** Fields of it that somebody edited for this run, or that a note changed. */
+  /** Fields that were edited for this run, or changed by a note. */
   edited: z.array(z.string()).optional(),
   seed: z.number().nullable(),
-  /** Of a local function, as its author counts it. */
+  /** The version that a local function's author gave. */
   version: z.string().nullable(),
   attempts: z.array(attempt),
   outputs: z.array(output),
-  /** What a chat or a task answered; null also where there is none. */
+  /** The value that a chat or task returned; null if there is none. */
   value: json,
-  /** Which output an approval or a pick stands for. */
+  /** The output that an approval or pick chose. */
   chosen: z.object({ step: z.string(), index: z.int().nonnegative() }).nullable(),
   approval: z.object({ approved: z.boolean(), note: z.string().nullable(), by: decidedBy.optional() }).nullable(),
-  /** Taken over from an earlier run, for nothing. */
+  /** Set if the result was reused from an earlier run at no cost. */
   reused_from: z.object({ run: z.string(), step: z.string(), made_at: instant }).nullable(),
   finished_at: instant.nullable(),
 });
 
-/** How a file came about: the JSON beside each named file of a run. Keys may be added; none changes its meaning. */
+/**
+ * How a file was made: the JSON beside each named file of a run. Keys may be added later, but do not change their
+ * meaning.
+ */
 export const manifestSchema = z.object({
-  /** Version of this shape. */
+  /** Version of this format. */
   manifest: z.literal(1),
   /** Version of Showrunner that wrote it. */
   showrunner: z.string(),
@@ -77,15 +80,18 @@ export const manifestSchema = z.object({
     duration_ms: z.number().nullable(),
     fps: z.number().nullable(),
   }),
-  /** IPTC's digital source type: made by a model, or put together with what a model made. Null: no model took part, or it is text. */
+  /**
+   * IPTC's digital source type: made by a model, or composed with something a model made. Null if no model took part,
+   * or for text.
+   */
   digital_source_type: z.enum(sourceTypes).nullable(),
-  /** Of a file that was to say that a machine made it: what was done. Absent: it is the output byte for byte. */
+  /** What was done to mark the file as machine-made. Absent: the file equals the output byte for byte. */
   mark: z
     .discriminatedUnion("status", [
       z.object({
         status: z.literal("marked"),
         digital_source_type: z.string(),
-        /** Of the output itself; `file` has what it became. */
+        /** Hash of the output itself; `file` has the hash after marking. */
         output_sha256: sha256,
       }),
       z.object({ status: z.literal("kept"), digital_source_type: z.string() }),
@@ -96,20 +102,23 @@ export const manifestSchema = z.object({
   created_at: instant,
   pipeline: z.string(),
   run: z.string(),
-  /** Name of the profile that the run was made with. */
+  /** Name of the run's profile. */
   profile: z.string().nullable(),
   service: z.object({ base_url: z.string() }),
-  /** The pipeline's input; secrets are out, local files stand as `{ file, kind }`. Null where `input_sha256` is set. */
+  /** The pipeline's input without secrets; local files appear as `{ file, kind }`. Null if `input_sha256` is set. */
   input: json,
-  /** Of an input too large to stand beside every file, over 16 kB of JSON: the run's journal has it, and each step its own. */
+  /**
+   * Hash of an input above 16 kB of JSON, which is too large to repeat beside every file. The run's journal has it, and
+   * each step its own input.
+   */
   input_sha256: sha256.optional(),
-  /** Every model that took part, sorted. */
+  /** All models that took part, sorted. */
   models: z.array(z.string()),
-  /** The step that made the file and those that led to it, each after what it used. */
+  /** The step that made the file and those it depends on, each after its inputs. */
   steps: z.array(step),
-  /** Of these steps together, in this run. */
+  /** Cost of these steps in this run. */
   cost: usd,
-  /** Set when a voice that was cloned in this run took part. */
+  /** Set if a voice that was cloned in this run took part. */
   voice_consent: z
     .object({
       note: z.string(),
@@ -117,7 +126,7 @@ export const manifestSchema = z.object({
         z.object({
           step: z.string(),
           voice_id: z.string().nullable(),
-          /** What the pipeline says of the speaker's consent; null when it says nothing. */
+          /** The pipeline's statement of the speaker's consent; null if it has none. */
           statement: z.string().nullable(),
         }),
       ),

@@ -22,15 +22,14 @@ import { type Manifest, type ManifestStep, manifestSchema } from "./provenance-s
 
 const MANIFESTS_AT_ONCE = 8;
 
-/** Where the manifest of a named file goes, relative likewise. */
+/** Name of a file's manifest, relative in the same way. */
 export function manifestName(file: string): string {
   return `${file}.json`;
 }
 
 /**
- * Writes the manifest of each file beside it, whole or not at all, in place of an older one, and settles once all of them
- * are on the disk; each is made when its turn comes. The files stand below `outDir` already, so their folders are known to
- * be safe ones. `tag` is in the names of their temporary files.
+ * Writes each file's manifest beside it, atomically, replacing older ones; resolves once all are on the disk. Each is
+ * built when needed. The files are already below `outDir`, so their folders are safe. `tag` marks temporary files.
  */
 export async function placeManifests<F extends { readonly file: string }>(
   outDir: string,
@@ -62,19 +61,19 @@ async function writeBeside(outDir: string, manifest: Manifest, tag: string): Pro
   }
 }
 
-/** A named file, and the output that it is a copy of. */
+/** A named file and the output that it is a copy of. */
 export interface NamedOutput {
   /** Relative to the run's folder. */
   readonly file: string;
-  /** The step that really made it. */
+  /** The step that made it originally. */
   readonly step: string;
   readonly output: OutputState;
-  /** Null: it was to have none. */
+  /** Null if it has no mark. */
   readonly marked: PlannedMark | null;
 }
 
 /**
- * How a file came about, from the journal alone: the same run always gives the same manifest. `version` is that of this
+ * Builds a file's manifest from the journal alone, so the same run always gives the same one. `version`: of this
  * program.
  */
 export function manifestOf(state: RunState, named: NamedOutput, version: string): Manifest {
@@ -121,13 +120,13 @@ function markOf({ preview, mark }: PlannedMark, sha256: string): NonNullable<Man
   return { status, digital_source_type: mark.digitalSourceType, output_sha256: sha256 };
 }
 
-/** The step and all that led to it, each after what it used. Of what was chosen among, only the chosen. */
+/** The step and everything it depends on, each after its inputs. Of a choice, only the chosen branch. */
 function ancestors(state: RunState, produced: Chosen): readonly PlanStep[] {
   const { plan } = state.planned;
   const choosers = stepsOfKinds(plan).choosers.filter((step) => standsFor(state, step.path, produced));
   const found = new Set<PlanStep>();
   const seen = new Set<string>();
-  // A stack of our own: chains may be longer than calls may nest.
+  // An explicit stack, because chains may exceed the call depth.
   const open = [...choosers.map((step) => step.path), produced.step];
   for (let next = open.at(-1); next !== undefined; next = open.at(-1)) {
     const step = stepNamed(plan, next);
@@ -145,12 +144,12 @@ function ancestors(state: RunState, produced: Chosen): readonly PlanStep[] {
 function sourcesOf(state: RunState, { path, needs }: PlanStep): readonly string[] {
   const { chosen = null, expanded = null } = state.steps[path] ?? {};
   if (chosen !== null) return [chosen.step, ...needs.filter((needed) => standsFor(state, needed, chosen))];
-  // What an expansion led to came from the value that it was expanded by.
+  // Steps of an expansion depend on its value.
   const around = stepsOfKinds(state.planned.plan).expansions.filter((step) => path.startsWith(`${step.path}/`));
   return [...needs, ...(expanded ?? []).map(({ $ref }) => $ref.step), ...around.flatMap((step) => step.needs)];
 }
 
-/** Whether a step is a choice of the same: a gate may show what was chosen before. */
+/** True if a step chose the same output: an approval may show what was chosen before. */
 function standsFor(state: RunState, path: string, { step, index }: Chosen): boolean {
   const chosen = state.steps[path]?.chosen ?? null;
   return chosen !== null && chosen.step === step && chosen.index === index;
@@ -240,7 +239,7 @@ function costOf({ attempts, chats }: StepState): number {
   return [...attempts, ...chats].reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
 }
 
-/** A voice that is made from somebody's speech is a clone. */
+/** Cloning consents: a voice made from recorded speech is a clone. */
 function consentOf(state: RunState, steps: readonly PlanStep[]): Manifest["voice_consent"] {
   const clones = steps.flatMap((step) => {
     const { submits } = traitsOf(step);
@@ -282,14 +281,14 @@ function instant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** With every file it would be written as often as there are files, and rows of a table lead to a file each. */
+/** Larger inputs would be repeated beside every file, and each row of a table may produce a file. */
 const MOST_INPUT_LENGTH = 16_384;
 
 type ToldInput = Pick<Manifest, "input" | "input_sha256">;
 
 const inputs = new WeakMap<RunState["planned"], ToldInput>();
 
-/** A run's input as its manifests say it; worked out once for all of them. */
+/** The run's input for its manifests; computed once for all. */
 function manifestInput(planned: RunState["planned"]): ToldInput {
   const before = inputs.get(planned);
   if (before !== undefined) return before;
@@ -300,7 +299,7 @@ function manifestInput(planned: RunState["planned"]): ToldInput {
   return found;
 }
 
-/** JSON that may be shown to anybody: {@link withoutSecrets}, and of a file its name. */
+/** JSON that is safe to show: {@link withoutSecrets}, with file names instead of paths. */
 export function cleanJson(value: Json): Json {
   return withoutSecrets(withFileNames(value)) as Json;
 }
@@ -313,16 +312,16 @@ function withFileNames(value: Json): Json {
   return Object.fromEntries(Object.entries(record).map(([key, item]) => [key, withFileNames(item)]));
 }
 
-/** A file of the pipeline's input: where it lies on somebody's disk is nobody else's business. */
+/** True for a file in the input, whose location on the user's disk is private. */
 function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }): boolean {
   const isKind = kind === "image" || kind === "video" || kind === "audio";
   return typeof path === "string" && isKind && Object.keys(rest).length === 0;
 }
 
-/** A manifest of more bytes is none of ours. */
+/** Larger files are not manifests of ours. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** The manifest beside a file; null where none lies there that can be read. */
+/** The manifest beside a file; null if none can be read. */
 export async function readManifest(path: string): Promise<Manifest | null> {
   try {
     await using there = await openNamedFile(manifestName(path), null);
@@ -334,19 +333,19 @@ export async function readManifest(path: string): Promise<Manifest | null> {
   }
 }
 
-/** SHA-256 of a file's bytes, in hex. Throws Node's own errors, and `ForbiddenFileError` for what is no file. */
+/** SHA-256 of a file in hex. Throws Node's errors, and `ForbiddenFileError` for anything but a file. */
 export async function fileHash(path: string): Promise<string> {
   await using there = await openNamedFile(path, null);
   return (await measureBytes(there.file.createReadStream({ autoClose: false }))).sha256;
 }
 
-/** What a named file is to say of how it came about, and what becomes of it by that. */
+/** The mark of a named file, and the file's facts after marking. */
 interface PlannedMark {
   readonly mark: Mark;
   readonly preview: MarkPreview;
 }
 
-/** Null where the run's files are to be as they came, or no model took part in this one, or it is text. Throws `MediaMissingError`. */
+/** Null if the run does not mark files, no model took part in this one, or it is text. Throws `MediaMissingError`. */
 export async function plannedMark(
   { planned }: RunState,
   { step, copy: { sha256, contentType } }: { readonly step: string; readonly copy: StoredCopy },
@@ -360,8 +359,8 @@ export async function plannedMark(
 }
 
 /**
- * How a file came about, in IPTC's words: made by a model; or put together, by a model from a file of somebody's, or by a
- * local function from what a model made. Null where no model took part in its picture or sound, and of a text.
+ * IPTC's digital source type of an output: made by a model, or composed (by a model from a user's file, or by a local
+ * function from a model's output). Null for text, or if no model took part in its pictures or sound.
  */
 function sourceTypeOf(plan: Plan, path: string, contentType: string): DigitalSourceType | null {
   if (!/^(?:image|video|audio)\//.test(contentType)) return null;
@@ -375,7 +374,7 @@ function isByModel(step: PlanStep): boolean {
   return traitsOf(step).pricing.by !== "nothing" && step.yields !== "value";
 }
 
-/** The step, and those whose pictures or sound are in what it makes: a voice that speaks is not, nor a text. */
+/** The step and those whose pictures or sound are in its output; not its voice or texts. */
 function mediaSources(plan: Plan, path: string): readonly PlanStep[] {
   const found = new Map<string, PlanStep>();
   const open = [path];

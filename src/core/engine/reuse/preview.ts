@@ -15,7 +15,7 @@ const WHY_MISSED: Readonly<Record<CacheMiss, string>> = {
   "already-reused": "an earlier run has an identical result, and another step of this run reuses it already",
 };
 
-/** Why a step is not reused from an earlier run, in one sentence. */
+/** Explains in a sentence why a step is not reused. */
 export function whyAnew(step: CacheableStep, { state, unusable }: ReusePreview): string {
   const { path, needs } = step;
   const { status, reason } = state.steps[path]!;
@@ -28,14 +28,14 @@ export function whyAnew(step: CacheableStep, { state, unusable }: ReusePreview):
   return `${path} uses ${uses} has not been produced yet`;
 }
 
-/** The results that a run of a plan would reuse, as far as that is certain before its start. */
+/** The results that a run of the plan would certainly reuse. */
 export interface ReusePreview {
-  /** The state of the run after all that costs nothing: files exist, reused steps are finished. */
+  /** The run's state after all free steps: files exist, reused steps are finished. */
   readonly state: RunState;
   readonly reused: ReadonlyMap<string, CachedResult>;
   /** Why a step with an identical earlier request is not reused. */
   readonly unusable: ReadonlyMap<string, CacheMiss>;
-  /** What a reference would be resolved to; undefined where that is not there yet. */
+  /** Resolves a reference; undefined if its result does not exist yet. */
   resolved(ref: Reference["$ref"]): Json | undefined;
 }
 
@@ -70,7 +70,7 @@ export async function previewReuse(
   return { state, reused, unusable, resolved };
 }
 
-/** What happens to a step for free: it is left out by its condition, a file is there, a choice is made. */
+/** Events of steps that are free: skipped by a condition, an existing file, a choice. */
 function freeEvents(state: RunState, step: PlanStep): readonly RunEvent[] {
   const gate = gateOf(state, step);
   if (gate?.ready === "no") return [];

@@ -19,7 +19,7 @@ import { isOver, REUSE_MARGIN_MS } from "../../run/retention.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { downloadOutput } from "../media/output-damage.ts";
 
-/** The result of an earlier run, in the shape in which a step reuses it. */
+/** The result of an earlier run, in the form in which a step reuses it. */
 export type CachedResult = Omit<RunEvent & { readonly type: "step.reused" }, "type" | "step">;
 
 type CachedOutput = OutputFacts & { readonly copy: StoredCopy | null };
@@ -30,11 +30,11 @@ export type CacheMiss = "expired" | "already-reused";
 export interface CacheQuery {
   readonly fingerprint: string;
   readonly plan: CacheableStep;
-  /** The run that asks; its own results do not count. */
+  /** The requesting run, whose own results do not count. */
   readonly runId: string | null;
-  /** Results that other steps of the run reuse already: two steps with the same request need two results. */
+  /** Results that the run's other steps reuse already: two steps with the same request need two results. */
   readonly reusedKeys: Set<string>;
-  /** Whether to verify the asset at the service and to download outputs to be archived. False while only pricing. */
+  /** True to verify the asset at the service and to download outputs that are archived. False for pricing. */
   readonly verify: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface ResultCacheParts {
   readonly account: string;
 }
 
-/** Results of earlier runs of one account, by request. */
+/** Results of an account's earlier runs, by request. */
 export class ResultCache {
   readonly #parts: ResultCacheParts;
   readonly #states = new Map<string, { readonly lastSeq: number; readonly state: Promise<RunState> }>();
@@ -56,7 +56,7 @@ export class ResultCache {
     this.#parts = parts;
   }
 
-  /** A result of the identical request that still exists: of the same path first, then the newest. */
+  /** Finds an existing result of an identical request, preferring the same path, then the newest. */
   async find(query: CacheQuery): Promise<CacheLookup> {
     let why: CacheMiss | null = null;
     for await (const candidate of this.#candidates(query)) {
@@ -78,7 +78,7 @@ export class ResultCache {
     return { found: null, why };
   }
 
-  /** All results of this request, in pages of increasing size: mostly the first one suffices. */
+  /** All results of this request, in growing pages, because the first usually suffices. */
   async *#candidates({ fingerprint, plan, runId }: CacheQuery): AsyncGenerator<CacheCandidate, void, undefined> {
     const { store, account } = this.#parts;
     const states = new Map<string, RunState | null>();
@@ -97,7 +97,7 @@ export class ResultCache {
     }
   }
 
-  /** The state of a run, folded once for as long as it does not change. */
+  /** The state of a run, cached until the run changes. */
   async state(runId: string): Promise<RunState | null> {
     const { store, repository } = this.#parts;
     const row = await store.run(runId);
@@ -111,7 +111,7 @@ export class ResultCache {
     return state;
   }
 
-  /** The outputs as they are to be had now; null when one is not to be had any more. */
+  /** The outputs as available now; null if one is gone. */
   async #availableOutputs(
     { from, outputs }: CacheCandidate,
     query: CacheQuery,
@@ -124,14 +124,14 @@ export class ResultCache {
     const { client, media, now } = this.#parts;
     const { phase, copy: recorded, ...facts } = output;
     if (facts.voiceId !== null) return { ...facts, copy: null };
-    // Touched, so that gc does not remove it before the event that names it is written.
+    // Touched, so that `gc` does not remove it before the event that names it is written.
     const isStored = recorded && (await (query.verify ? media.touch(recorded.sha256) : media.has(recorded.sha256)));
     const copy = isStored ? recorded : null;
     const isTaken = facts.assetId !== null && (phase === "available" || phase === "downloaded");
     const isThere = isTaken && !isOver(facts, now() + client.clockOffsetMs() + REUSE_MARGIN_MS);
     if (copy !== null) return { ...facts, assetId: isThere ? facts.assetId : null, copy };
     if (!isThere || from.jobId === null) return null;
-    // A lost copy is downloaded again when it is needed, with the same bytes.
+    // A missing copy is downloaded again when needed, with the same bytes.
     if (!query.verify) return { ...facts, copy: recorded };
     const requested = traitsOf(query.plan).keeps
       ? this.#downloadCopy(facts, from.jobId)
@@ -165,7 +165,7 @@ interface CacheCandidate {
   readonly from: ReusedFrom;
   readonly outputs: readonly OutputState[];
   readonly value: Json;
-  /** The list may be older than the run: the step may have been rerun since, with other inputs. */
+  /** False if the step has been rerun with other inputs since the list was read. */
   readonly isCurrent: () => boolean;
 }
 
@@ -179,7 +179,10 @@ function candidateIn(state: RunState, row: StoredResult): CacheCandidate | null 
   return { from: originOf(state, step, plan), outputs, value: step.value ?? null, isCurrent };
 }
 
-/** A definite refusal means that the asset no longer exists; transient errors are thrown, so that none causes a paid job. */
+/**
+ * Returns null if the service's refusal proves that the asset is gone. Throws transient errors, so that none leads to a
+ * paid job.
+ */
 function missingOrThrow(error: unknown): null {
   const answer = answerOf(error);
   const isMediaServer = error instanceof DownloadError && answer === "no envelope 4xx";
@@ -188,12 +191,12 @@ function missingOrThrow(error: unknown): null {
   throw error;
 }
 
-/** Identifies a result, wherever it was reused since. */
+/** Identifies a result regardless of where it was reused. */
 export function sourceKey({ jobId, runId, step }: ReusedFrom): string {
   return jobId ?? `${runId} ${step}`;
 }
 
-/** The run and step that produced a result, however often it was reused since. */
+/** The run and step that originally produced a result. */
 function originOf({ runId }: RunState, step: StepState, plan: CacheableStep): ReusedFrom {
   if (step.reusedFrom !== null) return step.reusedFrom;
   const attempt = lastAttempt(step);
@@ -206,7 +209,7 @@ function originOf({ runId }: RunState, step: StepState, plan: CacheableStep): Re
   };
 }
 
-/** Results of earlier runs that steps of this one reuse. */
+/** Keys of the earlier results that this run's steps reuse. */
 export function keysReusedBy(state: RunState): Set<string> {
   return new Set(Object.values(state.steps).flatMap(({ reusedFrom }) => (reusedFrom ? [sourceKey(reusedFrom)] : [])));
 }

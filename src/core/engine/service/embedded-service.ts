@@ -8,49 +8,53 @@ import { chooseService, type HostedService, keyCommand, missingKey, type Service
 import { LocalServiceMissingError, loadLocalService } from "../../kit/load-local-service.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/** The service that a Showrunner works with, and how to let go of it. */
+/** The service of a Showrunner, and how to close it. */
 export interface Service {
   readonly kind: "hosted" | "local";
   readonly client: Client;
-  /** What runs are pinned to: stays the same when a local service comes back on another port. */
+  /** What runs are tied to; unchanged if a local service returns on another port. */
   readonly origin: string;
-  /** Why it has no key, where it was opened without one. */
+  /** Why it has no key, if it was opened without one. */
   readonly missingKey?: InvalidOptionError | null;
   close(): Promise<void>;
 }
 
 export interface ServiceOptions {
-  /** An existing client, in place of an address and a key; it is not closed here. */
+  /** An existing client, instead of a URL and a key. It is not closed with the Showrunner. */
   readonly client?: Client | undefined;
-  /** A hosted service by name, in place of its address. Default: environment SHOWRUNNER_SERVICE. */
+  /** A hosted service by name, instead of its URL. Default: environment SHOWRUNNER_SERVICE. */
   readonly service?: ServiceName | undefined;
-  /** Address of any service. Default: environment SHOWRUNNER_BASE_URL, else the local service. */
+  /** URL of any service. Default: environment SHOWRUNNER_BASE_URL, otherwise the local service. */
   readonly baseUrl?: string | undefined;
-  /** `<key_id>:<secret>`, or a token. Default: the named service's own variable, then environment SHOWRUNNER_API_KEY. */
+  /**
+   * `<key_id>:<secret>`, or a token. Default: the named service's own variable, then environment SHOWRUNNER_API_KEY.
+   */
   readonly apiKey?: string | undefined;
   /**
-   * Opens a service even without a key, for services that publish their catalog. Plans have no prices, and no run is
-   * started or resumed. Default false: a missing key is an error.
+   * Opens a service without a key, if it publishes its catalog. Plans then have no prices, and runs cannot be started
+   * or resumed. Default false: a missing key is an error.
    */
   readonly keyOptional?: boolean | undefined;
-  /** Use the local service, whatever the environment says. Default false. */
+  /** Uses the local service, whatever the environment says. Default false. */
   readonly local?: boolean | undefined;
-  /** Starts no local service: runs can be read, stopped and deleted; what needs a service throws. Default false. */
+  /** Starts no local service: runs can be read, stopped and deleted; whatever needs a service throws. Default false. */
   readonly journalOnly?: boolean | undefined;
   /** Folder of the embedded local service. Default `.showrunner/local`. */
   readonly localDir?: string | undefined;
   /**
-   * Knowledge about model families beyond their schemas, overriding what is built in: a JSON file, or its content.
-   * Default: the file of environment SHOWRUNNER_FAMILIES, else none. Throws {@link FamiliesError}.
+   * Knowledge about model families that overrides the built-in one: a JSON file's path, or its content. Default: the
+   * file in environment SHOWRUNNER_FAMILIES, otherwise none. Throws {@link FamiliesError}.
    */
   readonly families?: FamiliesOption | undefined;
-  /** Read in place of the process's environment. */
+  /** Replaces the process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Further options for the client that is created. */
+  /** Additional options for the client. */
   readonly clientOptions?: Partial<ClientOptions> | undefined;
 }
 
-/** The service by options, else by environment, else the local one, embedded in this process. */
+/**
+ * The service named by the options, otherwise by the environment, otherwise the local one, embedded in this process.
+ */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const env = options.env ?? process.env;
   if (options.client !== undefined) {
@@ -95,13 +99,13 @@ async function openLocal(options: ServiceOptions): Promise<Service> {
   };
 }
 
-/** What only reads the journal works all the same. */
+/** Lets everything work that only reads the journal. */
 function orMissing(error: unknown): LocalServiceMissingError {
   if (error instanceof LocalServiceMissingError) return error;
   throw error;
 }
 
-/** Every call of the API fails with `error`; what needs no service is there. */
+/** A client whose every API call fails with `error`. */
 function unusableClient(error: Error): Client {
   const client = createClient({ baseUrl: "http://localhost", apiKey: "local:none" });
   const own = new Set<string | symbol>(["keyId", "brand", "pace", "clockOffsetMs", "expectWebhooks", "notify"]);
@@ -113,24 +117,24 @@ function unusableClient(error: Error): Client {
   });
 }
 
-/** The local service of a folder, whichever process it runs in. */
+/** A folder's local service, whichever process runs it. */
 export interface SharedService {
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** Ends the service if it runs in this process; another process that uses it takes it over. */
+  /** Ends the service if it runs in this process; another process that uses it then takes over. */
   close(): Promise<void>;
 }
 
-/** Between two checks whether the process that runs the service is still there, milliseconds. */
+/** Interval between checks whether the process that runs the service is alive, in milliseconds. */
 const HOST_CHECK_EVERY_MS = 500;
-/** For so many checks a process that is starting may take until it answers. */
+/** Number of checks to wait for a starting process. */
 const MOST_LOOKS = 20;
-/** Another process is just taking the folder, or still holds the port: checked again. */
+/** Another process is just taking the folder, or still holds the port: retry. */
 const TRANSIENT = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
 
 /**
- * Finds the folder's service, or starts it in this process. When the process that runs it ends, this one takes it over on
- * the same port, so that the address stays what it was for everybody who uses it.
+ * Finds the folder's service or starts it in this process. If the process that runs it ends, this one takes over on the
+ * same port, so that its URL stays valid for everyone.
  */
 export async function shareLocalService(dataDir: string, families?: FamiliesOption): Promise<SharedService> {
   const options = { dataDir, ...(families !== undefined && { families }) };
@@ -176,7 +180,7 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
   };
 }
 
-/** On the port that the folder's service had before, where that is free: runs that wait for it continue. */
+/** Starts on the folder's previous port if it is free, so that waiting runs continue. */
 async function startOnUsualPort(
   dataDir: string,
   start: (options: { readonly port?: number }) => Promise<LocalService>,

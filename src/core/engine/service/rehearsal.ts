@@ -2,7 +2,7 @@ import { fetchForOperator } from "../../network/index.ts";
 import type { GenerateModel } from "../../plan/generate-model.ts";
 import type { GenerateStep, Json } from "../../plan/plan.ts";
 
-/** What is asked in place of the model of a step; the model itself where nothing stands in. */
+/** The model to call instead of a step's; the model itself if there is no substitute. */
 export type Substitute = (model: GenerateModel, step: GenerateStep) => GenerateModel;
 
 export const noSubstitute: Substitute = (model) => model;
@@ -10,8 +10,8 @@ export const noSubstitute: Substitute = (model) => model;
 const RENDER_MS = 10 * 60_000;
 
 /**
- * The local service draws, films or speaks in place of every provider: by kind, size and length, and by the calls that the
- * model itself has, so that a rehearsal takes the same way. `serviceUrl`: any address of that service.
+ * Replaces every provider's model by the local service, matching kind, size, length, and the model's own methods so
+ * that a rehearsal takes the same code path. `serviceUrl`: any URL of that service.
  */
 export function rehearsal(serviceUrl: string): Substitute {
   return (model, step) => {
@@ -51,7 +51,7 @@ interface CallOptions {
   readonly [option: string]: unknown;
 }
 
-/** What says how a rehearsed medium looks, small enough for a journal. */
+/** What determines a rehearsed medium's appearance, small enough for a journal. */
 function plainCall({ prompt, text, n, size, aspectRatio, resolution, duration, seed }: CallOptions) {
   return { prompt, text, n, size, aspectRatio, resolution, duration, seed };
 }
@@ -80,7 +80,7 @@ async function renderOne(
   return { data: new Uint8Array(Buffer.from(data, "base64")), mediaType };
 }
 
-/** Call options in the words of the renderer: an aspect and a length of the shorter side, and milliseconds. */
+/** Call options in the renderer's terms: aspect ratio, length of the shorter side, milliseconds. */
 function renderInput({ prompt, text, size, aspectRatio, resolution, duration }: CallOptions): Json {
   const [, width = "", height = ""] = /^(\d+)x(\d+)$/.exec(String(size ?? resolution ?? "")) ?? [];
   const [w, h] = [Number(width), Number(height)];
@@ -95,12 +95,12 @@ function renderInput({ prompt, text, size, aspectRatio, resolution, duration }: 
   };
 }
 
-/** The side of a square of the same area, in steps of a tenth. */
+/** Side of a square with the same area, in steps of a tenth. */
 function kilopixels(width: number, height: number): string {
   return `${Math.min(4, Math.max(0.1, Math.sqrt(width * height) / 1024)).toFixed(1)}k`;
 }
 
-/** The same request looks the same each time. */
+/** Makes equal requests look equal. */
 function seedOf(text: string): number {
   let sum = 0;
   for (const character of text) sum = (sum * 31 + character.codePointAt(0)!) % 2_147_483_647;

@@ -13,23 +13,23 @@ import type { AttemptState, RunState, ServiceOutage } from "../../journal/state.
 import { type CleanText, cleanContentType, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import { ShowrunnerError } from "../../kit/errors.ts";
 
-/** What an answer means, and the error that it came as. */
+/** What an answer means, and its error. */
 export interface Judged {
   readonly answer: Answer;
   readonly verdict: VerdictName;
-  /** Of the last send. */
+  /** The last send's error. */
   readonly error: unknown;
   /** The kind of request. */
   readonly step: string | null;
 }
 
 interface ErrorContext {
-  /** An earlier send may have made the job. Default false. */
+  /** True if an earlier send may have created the job. Default false. */
   readonly mayExist?: boolean;
   readonly step?: string;
 }
 
-/** Looks the answer up in the table; throws what is none. */
+/** Looks up an error in the table of answers; rethrows one that is not an answer. */
 export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {}): Judged {
   const { mayExist = false, step = null } = about;
   const answer = answerOf(error);
@@ -39,12 +39,12 @@ export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {
   return { answer, verdict: verdictOf(kind, answer, before), error: isUnknown ? error.cause : error, step };
 }
 
-/** Whether an error is of the service, or of the way to it. */
+/** True if an error comes from the service or the way to it. */
 export function isOfService(error: unknown): boolean {
   return answerOf(error) !== null;
 }
 
-/** An outage in words: what was requested where, and what came instead. */
+/** Describes an outage: what was requested where, and what came instead. */
 export function serviceFailureOf(
   { error }: Judged,
   pause: ServiceFailure["pause"],
@@ -72,7 +72,7 @@ export function serviceFailureOf(
 
 const MOST_REASONS = 100;
 
-/** The service's error as the journal keeps it: what it says may quote the presigned URLs that it was sent. */
+/** The error for the journal, cleaned because its message may quote presigned URLs. */
 export function journalError(error: unknown): JournalError {
   if (error instanceof ApiError) {
     const details = error.details ?? [];
@@ -95,25 +95,25 @@ export function journalError(error: unknown): JournalError {
   return { code, message, retryable: false };
 }
 
-/** The service, or the bucket of the media, could not be asked: how that shows, and why the run pauses should it last. */
+/** The service or the media bucket is unavailable: how it shows, and why the run pauses if it lasts. */
 export interface ServiceFailure {
   readonly pause: "unreachable" | "misdirected";
   readonly message: CleanText;
-  /** It is the bucket that is away: signs of life of the service do not count. */
+  /** True if the bucket is unavailable; the service's answers then prove nothing. */
   readonly isMedia?: true;
 }
 
-/** How long a run bears with a service that is away before it pauses, milliseconds. */
+/** How long a run tolerates an unavailable service before it pauses, in milliseconds. */
 export const GIVE_UP_AFTER_MS = 5 * 60_000;
-/** How long a read that the service refuses is sent again, milliseconds: what it lists may lag behind what it did. */
+/** How long a refused read is repeated, in milliseconds, since reads may lag behind the service's own writes. */
 const DOUBT_MS = 120_000;
 
-/** Milliseconds until what lacks in an answer is looked for again, ever further apart; null once that took long enough. */
+/** Milliseconds until an incomplete answer is read again, growing; null once that took long enough. */
 export function lookAgainMs(waitedMs: number): number | null {
   return waitedMs < DOUBT_MS ? Math.max(2_000, Math.min(waitedMs, DOUBT_MS - waitedMs)) : null;
 }
 
-/** Whether a doubt is to be written down: another one, or one that is dated by a clock which was ahead. */
+/** True if a doubt should be recorded: a new one, or one dated by a clock that was ahead. */
 export function isNewDoubt(doubt: AttemptState["doubt"], message: string, now: number): boolean {
   return doubt?.message !== message || doubt.since > now;
 }
@@ -123,7 +123,7 @@ interface Failing {
   failures: number;
 }
 
-/** What a {@link ServiceWatch} has seen, as plain JSON. */
+/** State of a {@link ServiceWatch} as plain JSON. */
 export interface WatchMemo {
   readonly failing: readonly (readonly [string, Failing])[];
   readonly refused: readonly (readonly [string, Failing])[];
@@ -131,7 +131,7 @@ export interface WatchMemo {
   readonly heardAt: number | null;
 }
 
-/** Whether the service is there, as the commands of one drive find it. */
+/** Tracks the service's availability from the commands of one drive. */
 export class ServiceWatch {
   readonly #now: () => number;
   readonly #giveUpAfterMs: number;
@@ -160,7 +160,7 @@ export class ServiceWatch {
     return { failing: [...this.#failing], refused: [...this.#refused], awaySince: this.#awaySince, heardAt };
   }
 
-  /** The command met an outage: when to try again, and what to report. */
+  /** Records that a command met an outage; returns when to retry, and events to report. */
   failed(
     id: string,
     serviceFailure: ServiceFailure,
@@ -178,14 +178,14 @@ export class ServiceWatch {
     return { delayMs: outageDelayMs(failures), events };
   }
 
-  /** The service answered the command. */
+  /** Records that the service answered the command. */
   answered(id: string): readonly RunEvent[] {
     this.noteContact();
     this.#failing.delete(id);
     return this.#recovered();
   }
 
-  /** The command succeeded without the service: whatever it had failed for is over. */
+  /** Records that the command succeeded without the service, which ends its outage. */
   markRecovered(id: string): readonly RunEvent[] {
     return this.#failing.delete(id) ? this.#recovered() : [];
   }
@@ -199,12 +199,12 @@ export class ServiceWatch {
     return [{ type: "service.recovered", ...(reason === "media" && { reason }) }];
   }
 
-  /** Notes when the service last sent anything, whatever it was for. */
+  /** Records when the service last sent anything. */
   noteContact(): void {
     this.#heardAt = this.#now();
   }
 
-  /** The service itself refused a read: when to send it again; null once that took long enough. */
+  /** Records a read that the service refused; returns when to repeat it, null once that took long enough. */
   refused(id: string): number | null {
     const now = this.#now();
     const { since, failures } = count(this.#refused, id, now);
@@ -223,16 +223,16 @@ function count(all: Map<string, Failing>, id: string, now: number): Failing {
   return failing;
 }
 
-/** What reading the balance is named among what is watched. */
+/** Name of balance reads in the watch. */
 export const WALLET = "balance";
-/** One name for all requests of a chat step, which count on. */
+/** One id for all requests of a chat step, which are numbered. */
 export function watchId(id: string): string {
   return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
 }
 
-/** What a service calls an error may be of any length. */
+/** Maximum length of a service's error code. */
 export const MOST_CODE = 100;
-/** Of a refusal by moderation. */
+/** Error code of a refusal by moderation. */
 const MODERATED = "MODERATION_FAILED";
 
 interface ForeignError extends Partial<Pick<ServiceError, "param" | "details">> {
@@ -241,7 +241,7 @@ interface ForeignError extends Partial<Pick<ServiceError, "param" | "details">> 
   readonly retryable: boolean;
 }
 
-/** An error that the service reports, as the journal keeps it. `of`: what moderation looked at, where that is certain. */
+/** A service's error for the journal. `of`: what was moderated, if certain. */
 export function foreignError(error: ForeignError, of: Flagged["of"] = null): JournalError {
   const { code, retryable } = error;
   const flagged = code === MODERATED ? flaggedBy(error, of) : null;
@@ -249,7 +249,7 @@ export function foreignError(error: ForeignError, of: Flagged["of"] = null): Jou
   return { code: cleanText(code, MOST_CODE), message, retryable, ...(flagged !== null && { flagged }) };
 }
 
-/** Of several fields the first, which is the one that the service calls the primary one. */
+/** Uses the first of several fields, which the service calls the primary one. */
 function flaggedBy({ param, details }: ForeignError, of: Flagged["of"]): Flagged {
   const [detail] = details ?? [];
   const field = param ?? (detail?.field || null);
@@ -266,13 +266,13 @@ function saidOf({ of, field, category }: Flagged): CleanText {
   return second === undefined ? sentence` (flagged: ${first})` : sentence` (flagged: ${first}, ${second})`;
 }
 
-/** Between tries of what may be there again in a moment, milliseconds. */
+/** Delays between retries of something that may recover in a moment, in milliseconds. */
 export const FIRST_WAITS_MS: readonly number[] = [1_000, 4_000, 15_000];
 const MOST_TRIES = 40;
 
 /**
- * Milliseconds until something of ours that fails, such as a disk, is tried again, where what a provider made is nowhere else;
- * null after some ten minutes. `tries`: how many came before this one.
+ * Milliseconds until a local failure, such as the disk's, is retried while a provider's result exists nowhere else;
+ * null after about ten minutes. `tries`: failed attempts so far.
  */
 export function holdOnMs(tries: number): number | null {
   return FIRST_WAITS_MS[tries] ?? (tries < MOST_TRIES ? FIRST_WAITS_MS.at(-1)! : null);

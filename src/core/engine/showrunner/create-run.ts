@@ -37,21 +37,19 @@ export interface CreateParts {
 
 export interface CreatedRun {
   readonly state: RunState;
-  /** For whoever drives it now; null: to be made once it is due. */
+  /** For an immediate drive; null: made when needed. */
   readonly tools: DriveTools | null;
-  /** Prices that its steps need not ask for again. */
+  /** Prices that need no new quote. */
   readonly quoted: readonly RunEvent[];
   readonly code: Code;
 }
 
-/** A price that somebody agreed to is asked for again at the start, unless it is as young as this. */
+/** Age up to which an accepted price is not quoted again at the start. */
 const PRICES_AGREED_MS = 30_000;
-/** An engine looks at the run then, should this process die before it has written down the prices. */
+/** When an engine looks at the run, in case this process dies before recording the prices. */
 const PRICED_WITHIN_MS = 30_000;
 
-/**
- * Plans and prices the run and writes it down; null where a run of its id is there, to continue with.
- */
+/** Plans, prices and records a run; null if a run with its id exists and should be continued. */
 export async function createRun(
   { planner, durations, balance, store, repository, media, now }: CreateParts,
   { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },
@@ -92,18 +90,18 @@ export async function createRun(
   const planned = runPlanned({ id, pipeline, produced, options }, { ...amounts, ...where });
   await prepareOutDir(planned.outDir);
   await media.checkWritable();
-  // Last, and before the run: should this process die in between, only the quote is lost.
+  // Last before the run: if the process dies in between, only the quote is lost.
   if (agreed !== null) await planner.offers.use(agreed.quote, id, offered);
   const at = now();
   const state = newRun(id, planned, at);
   try {
     const written = store.createRun(id, planned, at, forEngine ? { at: at + PRICED_WITHIN_MS, memo: null } : undefined);
     const quoted = firstPrices(produced.plan, quote.prices);
-    // A large plan is packed in another thread meanwhile. Steps with prices are ranked once the state has those.
+    // Another thread packs a large plan meanwhile. Priced steps are ranked once the state has their prices.
     const isReady = !forEngine && quoted.length === 0;
     const ready = isReady ? readyTools(state, durations).catch(() => null) : null;
     const [tools] = await Promise.all([ready, written]);
-    // Held for as long as the run: nothing of the draft and the quote but this.
+    // Keep only these parts of the draft and quote, since they live as long as the run.
     return { state, tools, quoted, code: codeOf(produced.draft) };
   } catch (error) {
     const isMeanwhile = error instanceof RunExistsError && options.id !== undefined && onExisting === "resume";
@@ -112,7 +110,7 @@ export async function createRun(
   }
 }
 
-/** For a drive that begins at once; where this fails, the drive makes them, and says why it cannot. */
+/** Tools for an immediate drive. If this fails, the drive makes them itself and reports why it cannot. */
 async function readyTools(state: RunState, durations: ExpectedDurations): Promise<DriveTools> {
   const tools = await driveTools(state, durations);
   await new LongWork().pause(state.planned.plan.steps.length);
@@ -129,7 +127,7 @@ interface NewRun {
 
 const MOST_TITLE = 120;
 
-/** One line, fit for screens. */
+/** A title on one line, safe for screens. */
 function titleOf(said = ""): { readonly title?: string } {
   const title = cleanText(said.replace(/\s+/gu, " ").trim(), MOST_TITLE).toWellFormed();
   return title === "" ? {} : { title };
@@ -140,7 +138,7 @@ type Agreed = Pick<
   "agreed" | "budgetMicros" | "maxUnquotedMicros" | "limits" | "quoteMicros" | "baseUrl" | "keyId" | "project"
 >;
 
-/** The first event of a run: all that is needed to continue with it elsewhere. */
+/** The run's first event, with everything needed to continue it elsewhere. */
 function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed): RunPlanned {
   const tags = checkTags(options.tags);
   const { budgetTag } = options;
@@ -171,7 +169,7 @@ function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed)
   };
 }
 
-/** Makes the folder for named files where there is none, before anything is paid. @throws InvalidOptionError */
+/** Creates the output folder before anything is paid. @throws InvalidOptionError */
 async function prepareOutDir(outDir: string): Promise<void> {
   const fault = await faultOf(outDir);
   if (fault === null) return;

@@ -37,7 +37,7 @@ import { createRun } from "./create-run.ts";
 import { type Parts, PlannedRuns } from "./planned-runs.ts";
 import type { EnginePort, Showrunner } from "./showrunner.ts";
 
-/** One process that drives its runs itself, on a journal that others may read and write to as well. */
+/** Drives runs in this process, on a journal that others may read and write too. */
 export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, EnginePort {
   readonly notifications: Showrunner["notifications"];
   readonly #notifier: Notifier | null;
@@ -45,7 +45,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
   readonly #slices: RunSlices;
   readonly #jobOwners = new JobOwners();
   readonly #spending: Spending;
-  /** Runs that are driven elsewhere, and followed here. */
+  /** Runs that other processes drive and this one follows. */
   readonly #followed = new Map<string, RunHandle>();
   readonly #closed = new AbortController();
 
@@ -117,7 +117,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     const { resume } = options;
     const how = resume === undefined ? null : await this.#resuming(await this.repository.load(runId), resume);
     const slice = await this.#slices.slice(runId, options, how);
-    // An engine counts by the clock of this machine.
+    // Engines count by this machine's clock.
     const { wakeAt } = slice;
     return wakeAt === null ? slice : { ...slice, wakeAt: wakeAt - (this.store.clockOffsetMs?.() ?? 0) };
   }
@@ -133,24 +133,24 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return { planner, durations, media: this.parts.media, balance, store, repository, now };
   }
 
-  /** `known`: the run as it was when it was started once more. */
+  /** `known`: the run's state when it was started again. */
   #attached(id: string, how: ResumeOptions, known: RunState | null = null): AttachedParts {
     return {
       store: this.store,
       clock: this.clock,
       load: () => this.repository.load(id),
       resultOf: (now) => result(now, this.parts.media),
-      // Nobody asks again when that process dies: a stop that it has not taken in still stands.
+      // Nobody repeats the request if that process dies, so a pending stop must stand.
       takeOver: () => this.resume(id, { ...how, unattended: true }),
       continues: (state) => {
         if (state.pause?.reason === "budget") return changesLimits(state, how);
-        // The pause that it was in, and no later one. What it paused for otherwise, a stop above all, stands.
+        // Only the same pause as before; later ones, above all stops, stand.
         return state.pause?.reason === "late" && isDeepStrictEqual(state.pause, known?.pause);
       },
     };
   }
 
-  /** Continues with a run that was planned from the very same, or follows whoever drives it. */
+  /** Continues a run with the same plan and input, or follows whoever drives it. */
   async #goOnWith(id: string, pipeline: Pipeline, input: unknown, options: RunOptions): Promise<RunHandle> {
     const state = await this.loadOurs(id);
     refuseWhileLoading(pipeline.name);
@@ -189,7 +189,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return handle;
   }
 
-  /** Opened to look at a catalog: nothing is begun whose first request would be refused. */
+  /** Throws if the service was opened without a key, since the first request would be refused. */
   #refuseWithoutKey(): void {
     if (this.service.missingKey !== null) throw this.service.missingKey;
   }
@@ -200,7 +200,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     refuseWhileLoading(known.planned.plan.pipeline);
     const inbox = await this.store.inbox(known.runId);
     const outdated = outdatedStops(inbox, options.unattended === true);
-    // What was said before is taken in before anything is changed.
+    // Process earlier messages before changing anything.
     const state = inbox.length === 0 ? known : (await this.foreseen(known.runId)).state;
     const again = await replanFor(state, options, this.planner);
     const revision = await revise(state, options, again, this.planner);
@@ -234,7 +234,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     if (this.parts.ownsStore) await this.store.close();
   }
 
-  /** Undefined where the run is of this account already, so that a repeated command continues. */
+  /** Undefined if the run already belongs to this account, so that a repeated command continues. */
   async #move(run: RunState, { accountMoved = false }: ResumeOptions): Promise<AccountMove | undefined> {
     if (this.repository.isOurs(run)) return undefined;
     if (!accountMoved) this.repository.checkAccount(run);
@@ -249,7 +249,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
 
   #dependencies(state: RunState, { code, pipeline, giveUpAfterMs = GIVE_UP_AFTER_MS }: Start): DriveDependencies {
     const { options, media } = this.parts;
-    // What an earlier process left in the outbox goes out too.
+    // Also sends what an earlier process left in the outbox.
     this.#notifier?.poke();
     let reusedKeys: Set<string> | null = null;
     return {
@@ -279,7 +279,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
   }
 }
 
-/** Whether whoever starts the run once more wants it to have another budget. What a quote lowered at its start is the same. */
+/** True if a repeated start requests another budget. A budget lowered by a quote counts as the same. */
 function isOtherBudget({ budgetMicros, planned }: RunState, given: number | null): boolean {
   const { agreed, budgetTag } = planned;
   if (given === null || given === budgetMicros) return false;

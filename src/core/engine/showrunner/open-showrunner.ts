@@ -13,7 +13,7 @@ import { openService } from "../service/embedded-service.ts";
 import { EmbeddedShowrunner } from "./embedded.ts";
 import type { Showrunner } from "./showrunner.ts";
 
-/** Opens journal, media store and service. Close it when done. */
+/** Opens the journal, the media store and the service. Close it when done. */
 export async function openShowrunner(options: OpenOptions = {}): Promise<Showrunner> {
   const limits = spendingLimits(options);
   checkTurns(options.turns);
@@ -47,7 +47,7 @@ export async function openShowrunner(options: OpenOptions = {}): Promise<Showrun
   }
 }
 
-/** What processes on several machines act on is written by the clock that they share. */
+/** A journal shared by machines provides the clock for what they coordinate. */
 function clockOf(store: JournalStore, clock: Clock): Clock {
   if (store.clockOffsetMs === undefined) return clock;
   return {

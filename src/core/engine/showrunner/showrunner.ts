@@ -132,7 +132,7 @@ export interface Showrunner {
     options: { readonly pipeline: Pipeline<S, R> },
   ): Promise<RunHandleOf<R>>;
   follow(runId: string): Promise<RunHandle>;
-  /** For `startWorker` and the receivers of webhooks. */
+  /** For `startWorker` and webhook receivers. */
   readonly engine: EnginePort;
   /**
    * Like {@link run}, but for an engine: plans, prices and stores the run, and drives nothing. Wake the engine with its

@@ -47,14 +47,13 @@ interface StoredRunsParts {
   readonly now: () => number;
 }
 
-/** The methods that read the runs of a journal and record decisions, whichever process drives the runs. */
+/** Reads the runs of a journal and records decisions, whichever process drives the runs. */
 export abstract class StoredRuns {
   readonly client: Client;
   protected readonly store: JournalStore;
   protected readonly repository: RunRepository;
   protected readonly now: () => number;
   readonly #media: MediaStore;
-  /** The account, as the journal names it. */
   protected readonly account: string;
 
   constructor({ client, store, repository, media, now }: StoredRunsParts) {
@@ -95,7 +94,7 @@ export abstract class StoredRuns {
   async show(runId: string): Promise<RunReport> {
     const row = await this.store.run(runId);
     const { state, seq } = await this.foreseen(runId);
-    // An event since then says that somebody drives it.
+    // A newer event shows that someone drives it.
     const isStill = row !== null && row.lastSeq === seq;
     return runReport(state, { isInterrupted: isStill && isInterrupted(row, this.now()) });
   }
@@ -143,7 +142,7 @@ export abstract class StoredRuns {
   }
 
   async adopt(runId: string, step: string, jobId: string | null): Promise<void> {
-    // What was said of it before, and is not taken in yet, is replaced.
+    // Replaces an earlier decision about it that was not processed yet.
     const { state } = await this.foreseen(runId, ({ message }) => message.type !== "adopt" || message.step !== step);
     this.repository.checkAccount(state);
     const { provider } = unresolvedAttempt(state, step);
@@ -213,8 +212,8 @@ export abstract class StoredRuns {
   }
 
   /**
-   * Returns the state of a run once the messages in its inbox are applied (all of them, or those that count). Both are
-   * of one instant, though the journal is read twice. `seq` is that of the run as it is.
+   * The state of a run once the messages in its inbox are applied (all, or those that `counts` accepts). State and
+   * inbox are of one instant, though read separately. `seq` is the run's current one.
    */
   protected async foreseen(
     runId: string,
@@ -235,10 +234,7 @@ export abstract class StoredRuns {
     return state;
   }
 
-  /**
-   * Puts a message into the inbox after checking it against what is known; the process that drives the run checks it
-   * again.
-   */
+  /** Checks a message and puts it into the inbox; the process that drives the run checks it again. */
   #say(state: RunState, message: InboxMessage): Promise<unknown> {
     const refusal = refusalOf(state, message);
     if (refusal !== null) throw new InvalidOptionError("step", `${refusal.why}.`, refusal.next);
@@ -250,14 +246,14 @@ export abstract class StoredRuns {
   }
 }
 
-/** Finds the approval that a decision applies to. */
+/** The approval that a decision applies to. */
 function decidable(state: RunState, path: string): Decision {
   const refusal = whyUndecidable(state, path);
   if (refusal !== null) throw new InvalidOptionError("step", `${refusal.why}.`, refusal.next);
   return traitsOf(planStep(state, path)).decision!;
 }
 
-/** Returns what the journal stores about the person who decides. */
+/** What the journal stores about the person. */
 function deciderOf(by: Decider | undefined): { readonly by?: DecidedBy } {
   if (by === undefined) return {};
   const { name, verified = false, link } = by;
@@ -266,7 +262,7 @@ function deciderOf(by: Decider | undefined): { readonly by?: DecidedBy } {
 
 const MOST_NAME = 100;
 
-/** Measures and stores the file that, according to a person, a provider made. @throws InvalidOptionError */
+/** Measures and stores a provider's result that a person supplies as a file. @throws InvalidOptionError */
 async function givenFile(path: string, { yields }: GenerateStep, media: MediaStore): Promise<GivenFile> {
   const isFile = await stat(path).then(
     (found) => found.isFile(),

@@ -28,18 +28,18 @@ import { CodeElsewhereError, RunBusyError } from "../errors.ts";
 import type { ResumeOptions } from "../options/options.ts";
 
 const MOST_MS = 10_000;
-/** A run that another process holds is tried again so soon, milliseconds. */
+/** Delay before retrying a run that another process holds, in milliseconds. */
 const BUSY_MS = 1_000;
-/** A run that this process cannot drive is left to others for so long, milliseconds. */
+/** Delay before retrying a run that this process cannot drive, in milliseconds. */
 const LEFT_MS = 5_000;
-/** The rest of a slice whose steps of local code are performed elsewhere. */
+/** Commands that may be delegated, because they run local code. */
 const LOCAL: ReadonlySet<Command["type"]> = new Set(["task", "pick"]);
 
 interface SlicesParts extends HolderParts {
   readonly client: Client;
 }
 
-/** Drives runs in slices: between two, a run is in the journal and nowhere else. */
+/** Drives runs in slices; between two slices a run exists only in the journal. */
 export class RunSlices {
   readonly #parts: SlicesParts;
   readonly #cache = new StateCache();
@@ -50,8 +50,8 @@ export class RunSlices {
   }
 
   /**
-   * Does all that is due for the run, then releases it. A run that is not due costs one read. Rejects only for what is
-   * wrong outside of the run, such as a full disk.
+   * Does everything that is due for a run, then releases it. A run that is not due costs one read. Rejects only for
+   * failures outside the run, such as a full disk.
    */
   async slice(runId: string, options: SliceOptions, resumed: Start | null): Promise<Slice> {
     const { store, clock } = this.#parts;
@@ -76,19 +76,19 @@ export class RunSlices {
     }
   }
 
-  /** Whether the wallet has what the paused run lacks. */
+  /** True if the wallet has what the paused run lacks. */
   async #isFunded(row: RunRow, { signal }: SliceOptions): Promise<boolean> {
     const { clock, client, repository } = this.#parts;
     const { pause } = this.#cache.peek(row)?.state ?? (await repository.load(row.runId));
     return pause?.reason === "funds" && isPauseOver(pause, { client, clock, signal });
   }
 
-  /** Writes down the first prices of a run that was just created, and hands it to the engine. */
+  /** Records the first prices of a new run and leaves it to the engine. */
   hand(state: RunState, quoted: readonly RunEvent[]): Promise<void> {
     return handOver(this.#parts, state, quoted);
   }
 
-  /** Performs local work of a run, and tells the run what came of it. Rejects where it has to be tried again. */
+  /** Performs delegated work and reports the result to the run. Rejects if it has to be retried. */
   async work({ runId, command, of }: LocalWork, options: Pick<SliceOptions, "findPipeline" | "signal"> = {}) {
     const { store, clock, repository } = this.#parts;
     const row = await store.run(runId);
@@ -151,7 +151,7 @@ export class RunSlices {
             isDelegated: ({ type }) => options.delegate !== undefined && LOCAL.has(type),
             delegate: async (command, place) => {
               const work = localWork(state, command);
-              // Refused where it is not here: others of this engine may lack it as well.
+              // Rejects if the code is missing here: other processes of the engine may lack it as well.
               this.#parts.dependencies(state, how).functions.find(state, work.command.step);
               await options.delegate!({ ...work, place });
               if (options.worksHere === true) memory.worker ??= thisHolder(randomUUID());
@@ -171,7 +171,7 @@ export class RunSlices {
     }
   }
 
-  /** Nobody asked just now: a run that is idle continues only with a decision, or once what it paused for is there. */
+  /** Without a person's request, an idle run continues only with a decision, or once it has what it paused for. */
   async #woken(
     state: RunState,
     inbox: readonly InboxEntry[],
@@ -185,7 +185,7 @@ export class RunSlices {
     return isIdle ? { staysPaused: true } : { outdatedStops: outdatedStops(inbox, true) };
   }
 
-  /** With the code of its functions, where it has any and this process knows them. */
+  /** Adds the run's local functions if it has any and this process knows them. */
   async #start(remembered: Remembered, { findPipeline }: Pick<SliceOptions, "findPipeline">): Promise<Start> {
     const { planned } = remembered.state;
     if (
@@ -208,7 +208,7 @@ function isDue({ status, wakeAt, resumeAt, lease }: RunRow, now: number): boolea
   return status === "planned" || status === "running" || (resumeAt !== null && resumeAt <= now);
 }
 
-/** When the wallet is looked at next for a paused run, should it wait for funds; null: nobody waits that long. */
+/** When to read the balance next for a paused run; null if it is not waiting for funds, or no longer. */
 function fundsLookedAt(
   { status, updatedAt }: RunRow,
   { waitForFundsMs = 0 }: SliceOptions,
@@ -217,7 +217,10 @@ function fundsLookedAt(
   return status === "paused" && now < updatedAt + waitForFundsMs ? now + FUNDS_EVERY_MS : null;
 }
 
-/** Steps whose code is not here are no reason to pause: another worker may have it. What is left to a person waits for none. */
+/**
+ * Skips steps whose code is missing here instead of pausing, because another worker may have it. Steps left to a person
+ * need none.
+ */
 function leavingCode(deps: DriveDependencies, { runId }: RunState): DriveDependencies {
   const functions: StepFunctions = {
     find(state, path) {
@@ -230,7 +233,7 @@ function leavingCode(deps: DriveDependencies, { runId }: RunState): DriveDepende
   return { ...deps, functions };
 }
 
-/** What another version of the program, or another process of the engine, may be able to drive. */
+/** True if another version of the program, or another process of the engine, may be able to drive the run. */
 function isForOthers(error: unknown): error is Error {
   return (
     error instanceof CodeElsewhereError ||
@@ -245,25 +248,25 @@ function localWork(state: RunState, command: Command): LocalWork {
   return { runId: state.runId, command, of: workOf(state, command.step)! };
 }
 
-/** A run as a slice left it; the next slice reads only what others wrote since. */
+/** A run's state after a slice; the next one reads only what others wrote since. */
 interface Remembered {
   readonly state: RunState;
-  /** Of its local functions; null until a slice needed them. */
+  /** Code of its local functions; null until a slice needed it. */
   code: Code | null;
-  /** What the last slice worked with. */
+  /** Tools of the last slice. */
   tools: DriveTools | null;
 }
 
-/** Parts of states that are remembered at most, see `weightOf`, the newest state left out: some tens of megabytes. */
+/** Maximum weight of remembered states (see `weightOf`), besides the newest: some tens of megabytes. */
 const MOST_WEIGHT = 60_000;
-/** What a run weighs beside its parts. */
+/** Weight of a run in addition to its parts. */
 const RUN_WEIGHT = 5;
-/** Of a smaller run the next slice is as fast with tools of its own. */
+/** Minimum weight for keeping tools; smaller runs rebuild them as fast. */
 const WORTH_TOOLS = 250;
-/** A smaller run that is not due within so many milliseconds is read again. */
+/** A smaller run not due within this time is read again instead, in milliseconds. */
 const SOON_MS = 60_000;
 
-/** The states of the runs that had their slices last. What is taken out is put back only by a slice that went well. */
+/** States of the runs with the most recent slices. A slice takes one out, and puts it back only on success. */
 class StateCache {
   readonly #kept = new Map<string, Remembered & { readonly weight: number }>();
   #weight = 0;
@@ -273,19 +276,19 @@ class StateCache {
     if (kept === undefined) return null;
     this.#kept.delete(runId);
     this.#weight -= kept.weight;
-    // A run may be removed, and another one have its name.
+    // A run may be removed and its id used again.
     return kept.state.createdAt === createdAt && kept.state.seq <= lastSeq ? kept : null;
   }
 
-  /** As it is now: for whoever only reads, and may see what the next slice does to it. */
+  /** The current entry, for readers that tolerate changes by the next slice. */
   peek({ runId, createdAt, lastSeq }: RunRow): Remembered | null {
     const kept = this.#kept.get(runId);
     return kept?.state.createdAt === createdAt && kept.state.seq === lastSeq ? kept : null;
   }
 
-  /** `dueInMs`: null where the run is idle. */
+  /** `dueInMs`: null if the run is idle. */
   put({ state, code, tools }: Remembered, dueInMs: number | null): void {
-    // Of a run that continues, an event is at most one more part.
+    // While a run continues, an event adds at most one part.
     if (tools !== null) tools.weight ??= weightOf(state);
     const weight = RUN_WEIGHT + (tools?.weight ?? weightOf(state));
     if (weight < WORTH_TOOLS && (dueInMs === null || dueInMs > SOON_MS)) return;
@@ -299,52 +302,52 @@ class StateCache {
   }
 }
 
-/** The code of a run that has local functions; null where this process has it not. */
+/** Finds the code of a run with local functions; null if this process does not have it. */
 type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
 
-/** Local work of a run, for another job of the engine: plain JSON. */
+/** Local work of a run for another job of the engine; plain JSON. */
 export interface LocalWork {
   readonly runId: string;
   readonly command: Command & { readonly step: string };
-  /** Which try of the step it belongs to. */
+  /** The attempt that it belongs to. */
   readonly of: string;
-  /** How many functions of the run were under way before it: of what waits, the lower goes first. Default 0. */
+  /** How many of the run's functions were in progress before it; lower goes first. Default 0. */
   readonly place?: number;
 }
 
 export interface SliceOptions {
-  /** A person requested that the run continues, as `resume` would. Default: it continues as far as it is due. */
+  /** Set if a person requested that the run continues, as with `resume`. Default: continues only what is due. */
   readonly resume?: ResumeOptions | undefined;
-  /** For runs with local functions. Default: such steps are left to other processes. */
+  /** Finds the code of local functions. Default: such steps are left to other processes. */
   readonly findPipeline?: FindPipeline | undefined;
   /**
-   * Takes a function that may last long, as a job of the engine of its own; {@link Showrunner.work} performs it. Settles once
-   * the engine has it; one that it has already changes nothing. Default: functions run within the slice.
+   * Hands a function that may take long to a separate job of the engine, which performs it with {@link
+   * EnginePort.work}. Resolves once the engine has it; no effect if it has it already. Default: functions run within
+   * the slice.
    */
   readonly delegate?: ((work: LocalWork) => Promise<void>) | undefined;
-  /** What was delegated dies with this process. Default false: others of the engine take it over. */
+  /** True if delegated work dies with this process. Default false: others of the engine take it over. */
   readonly worksHere?: boolean | undefined;
-  /** Looks at the run although it is not due: what another process had of it may have died with that. Default false. */
+  /** Looks at the run even if not due, because another process may have died with its work. Default false. */
   readonly anew?: boolean | undefined;
-  /** Webhooks tell of the end of jobs, and polls only stand behind them. Default false. */
+  /** True if webhooks report the end of jobs, so that polls are only a fallback. Default false. */
   readonly webhooks?: boolean | undefined;
-  /** Looks at the wallet for a run that paused for funds, every ten seconds for so long, milliseconds. Default 0. */
+  /** Reads the balance every ten seconds for this long, in milliseconds, for a run that paused for funds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
-  /** Called with the run's events once they are in the journal, those of others included. */
+  /** Called with the run's events once they are in the journal, including those of others. */
   readonly onEvents?: ((events: readonly StoredEvent[]) => void) | undefined;
-  /** Begins nothing more after so many milliseconds, so that other runs get their turn. Default 10 000. */
+  /** Starts nothing new after this time, in milliseconds, so that other runs get their turn. Default 10 000. */
   readonly maxMs?: number | undefined;
-  /** Aborting ends the slice as soon as what is under way has ended. */
+  /** Aborting ends the slice as soon as what is in progress has ended. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How a slice ended. */
 export interface Slice {
-  /** `busy`: another process holds the run. `left`: this process cannot drive it, and `message` says why. */
+  /** `busy`: another process holds the run. `left`: this process cannot drive it; `message` says why. */
   readonly status: RunStatus | "busy" | "left";
-  /** When to look again, epoch milliseconds; null: only once something is in the run's inbox. */
+  /** When to look again, in epoch milliseconds; null: only when the run's inbox has a message. */
   readonly wakeAt: number | null;
   readonly message: string | null;
-  /** As it was left; null where nothing was driven. */
+  /** The run after the slice; null if nothing was driven. */
   readonly driven: { readonly spentMicros: number; readonly pause: PauseReason | null } | null;
 }

@@ -15,9 +15,9 @@ interface OfChat {
 interface Charged extends OfChat {
   readonly jobId: string | null;
   readonly costMicros: number;
-  /** The service did not say what it cost: it is taken to have cost its maximum, or what `tokens` cost. */
+  /** The service did not report a cost, so the maximum counts, or the cost of `tokens`. */
   readonly isUnconfirmed?: true;
-  /** Used by an answer that is booked by the prices of its model. */
+  /** Tokens of an answer whose cost is computed from its model's prices. */
   readonly tokens?: number;
 }
 
@@ -33,10 +33,10 @@ export type ChatEvent =
   | ({
       readonly type: "chat.failed";
       readonly error: JournalError;
-      /** Set when an answer came that did not meet the schema: what it said, to be sent back for repair. */
+      /** The text of an answer that did not match the schema, to be sent back for repair. */
       readonly answer?: CleanText;
     } & Charged)
-  /** Sent by a process that has ended. It may have been charged: its hold counts against the budget as if it had. */
+  /** Its process ended before the answer. It may have been charged, so its hold counts against the budget. */
   | ({ readonly type: "chat.abandoned"; readonly holdMicros: number } & OfChat);
 
 export const chatEvents: EventTable<ChatEvent> = {
@@ -113,7 +113,7 @@ function charge(fold: Fold, event: Charged): ChatState {
   return chat;
 }
 
-/** The request that the event is of, moved along the chart. */
+/** The event's chat request, moved along the chart. */
 function movedChat(fold: Fold, { step, attempt: n }: OfChat): ChatState {
   const { chats } = fold.step(step);
   const chat = chats[n - 1];

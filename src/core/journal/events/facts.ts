@@ -5,24 +5,24 @@ import type { JobLimits } from "../../plan/slots.ts";
 import type { TextChange } from "../../plan/texts.ts";
 import type { Tags } from "../tags.ts";
 
-/** An error of the service or of our own, as the journal keeps it: no URLs, no secrets. */
+/** An error of the service or of Showrunner, without URLs and secrets. */
 export interface JournalError {
   readonly code: CleanText;
   readonly message: CleanText;
   readonly retryable: boolean;
-  /** Not to be asked again before, epoch milliseconds: of a provider that is busy and says for how long. */
+  /** Earliest time of the next request, in epoch milliseconds, if a busy provider states one. */
   readonly retryAt?: number;
-  /** Field-level reasons, e.g. `expired`. */
+  /** Reasons per field, such as `expired`. */
   readonly reasons?: readonly CleanText[];
-  /** Of a refusal by moderation. */
+  /** Details of a refusal by moderation. */
   readonly flagged?: Flagged;
-  /** Of what a local function threw: where in its author's code, as `file:line:column`. For operators, never for callers. */
+  /** Where a local function threw, as `file:line:column`. For operators, never for callers. */
   readonly site?: CleanText;
-  /** Set where the pipeline's own code means the message for its callers. */
+  /** True if the pipeline's code meant the message for its callers. */
   readonly forCallers?: true;
 }
 
-/** What moderation objected to, as far as it was said. */
+/** What moderation objected to, as far as stated. */
 export interface Flagged {
   readonly of: "input" | "output" | null;
   /** Such as `input.prompt` or `outputs[0]`. */
@@ -30,13 +30,13 @@ export interface Flagged {
   readonly category: CleanText | null;
 }
 
-/** Of which attempt of which step an event is. */
+/** The step and attempt of an event. */
 export interface OfAttempt {
   readonly step: string;
   readonly attempt: number;
 }
 
-/** How a price was found. */
+/** How a price was determined. */
 export type PriceBasis = "quoted" | "provisional" | "unquotable";
 
 export interface OutputFacts {
@@ -50,40 +50,39 @@ export interface OutputFacts {
   readonly durationMs: number | null;
   readonly fps: number | null;
   readonly error: JournalError | null;
-  /** Until when the service keeps it, by the service's clock, epoch milliseconds; absent: nothing of it ends there. */
+  /** When the service deletes it, in epoch milliseconds of the service's clock; absent if it keeps it. */
   readonly expiresAt?: number;
 }
 
-/** Why a run does not continue by itself. */
+/** Why a run does not continue. */
 export type PauseReason =
   | "funds"
   | "budget"
   | "approval"
   | "stopped"
   | "drift"
-  /** Nothing is left to do but to copy outputs that could not be fetched: resuming tries again, at no cost. */
+  /** Only outputs that could not be downloaded remain: a resume retries at no cost. */
   | "files"
   | "unresolved"
-  /** Requests to a chat model were sent and never answered: one more may be charged once more. */
+  /** Chat requests were sent but never answered; repeating one may be charged again. */
   | "unanswered"
-  /** Nothing is left to do but to wait for requests whose `within` is over; they are asked for all the same. */
+  /** Only requests beyond their `within` remain. They are still polled. */
   | "late"
   | "code"
-  /** A cap for a period is reached: the run continues by itself with the next period, where a process drives it. */
+  /** A cap for a period is reached; a driven run continues in the next period. */
   | "cap"
-  /** The service could not be reached for too long. */
+  /** The service was unreachable for too long. */
   | "unreachable"
-  /** Something answered in its place: a login page, a proxy, another server. */
+  /** Something else answered in the service's place: a login page, a proxy, another server. */
   | "misdirected"
-  /** It does not take the key. */
+  /** The service rejects the key. */
   | "credentials";
 
 /**
- * Why the outcome of a submit is unknown. `refused`: it was refused when it was sent again. `too old`: its key is too
- * old to be sent again. `not found`: the service does not show its job. `older job`: its first send was answered with a
- * job that was there before. `incomplete`: the service calls its job completed, and its outputs are not all there.
- * `another's job`: it was answered with a job of another model, or of another step.
- * `no answer`: a provider never answered, and is not asked again.
+ * Why a submit's outcome is unknown. `refused`: a re-send was refused. `too old`: its key is too old to be sent again.
+ * `not found`: the service does not return its job. `older job`: the first send was answered with an existing job.
+ * `incomplete`: the job is completed but lacks outputs. `another's job`: it was answered with a job of another model or
+ * step. `no answer`: a provider never answered and is no longer asked.
  */
 export type UnresolvedCause =
   | "refused"
@@ -101,14 +100,13 @@ export interface TaskFile extends OutputFacts {
   readonly sizeBytes: number;
 }
 
-/** Bytes in the media store. */
 export interface StoredCopy {
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly contentType: string;
 }
 
-/** A file that a person gave as what a provider made: its facts, and its bytes in the media store. */
+/** A file that a person supplied as a provider's result: its facts, and its bytes in the media store. */
 export interface GivenFile {
   readonly facts: OutputFacts;
   readonly copy: StoredCopy;
@@ -120,7 +118,7 @@ export interface ReusedFrom {
   readonly step: string;
   /** The service's job; null for a local function. */
   readonly jobId: string | null;
-  /** When it was produced. */
+  /** When it was made. */
   readonly completedAt: number;
 }
 
@@ -133,43 +131,42 @@ export interface Chosen {
 /** Who decided. */
 export interface DecidedBy {
   readonly name: CleanText;
-  /** False: the name was typed by whoever decided, and nobody checked it. */
+  /** False: the name was only typed, not verified. */
   readonly verified: boolean;
-  /** Id of the review link that the decision came by; absent where it came by none. */
+  /** Id of the review link that was used; absent if none was. */
   readonly link?: string;
 }
 
-/** What somebody said of what waits for a decision. */
+/** A comment on a step that waits for a decision. */
 export interface Comment {
   readonly text: CleanText;
-  /** Of what it is said; null: of all that is shown. */
+  /** The output that it is about; null: everything shown. */
   readonly take: Chosen | null;
-  /** Where in its video or sound; null: nowhere in particular. */
+  /** Position in its video or audio; null: none. */
   readonly timeMs: number | null;
-  /** Epoch milliseconds. */
   readonly at: number;
-  /** Null: whoever may act on the run. */
+  /** Null: anyone who may act on the run. */
   readonly by: DecidedBy | null;
 }
 
 export type StepEnd = "succeeded" | "partial" | "failed" | "skipped" | "cancelled";
 export type RunEnd = "succeeded" | "partial" | "failed" | "cancelled";
 
-/** What somebody agreed to with a quote. */
+/** The terms that a person accepted with a quote. */
 export interface AgreedQuote {
-  /** Its id. */
+  /** Id of the quote. */
   readonly quote: string;
   /** The most that the run may cost. */
   readonly maximumMicros: number;
-  /** The budget that the run was started with, where its maximum is lower. */
+  /** The run's original budget, if the quote's maximum is lower. */
   readonly budgetMicros?: number;
-  /** Steps, and expansions, whose price nobody knew: at each of theirs the run asks. */
+  /** Steps and expansions without a known price. The run asks before buying each of their steps. */
   readonly open: readonly string[];
-  /** What was agreed to since for steps of these, once their prices were known. */
+  /** Prices of such steps that were accepted later. */
   readonly prices?: { readonly [step: string]: number };
 }
 
-/** A price that was not known when the run was agreed to. */
+/** A price that was unknown when the run was accepted. */
 export interface AskedPrice {
   readonly step: string;
   readonly costMicros: number;
@@ -182,44 +179,44 @@ export interface RunPlanned {
   readonly input: Json;
   readonly baseUrl: string;
   readonly keyId: string;
-  /** Random; makes idempotency keys of two runs differ. */
+  /** Random, so that two runs have different idempotency keys. */
   readonly nonce: string;
   readonly budgetMicros: number | null;
-  /** `key=value`: the budget is for all runs with this tag together. Absent: for this run. */
+  /** `key=value`: the budget is shared by all runs with this tag. Absent: it is this run's. */
   readonly budgetTag?: string;
-  /** The quote that it was started with. Absent: none. */
+  /** The accepted quote; absent if there was none. */
   readonly agreed?: AgreedQuote;
   readonly maxUnquotedMicros: number | null;
   readonly limits: JobLimits;
-  /** Total of the quote when the run was made; null when a step had no price. */
+  /** Total of the quote at the start; null if a step had no price. */
   readonly quoteMicros: number | null;
-  /** Folder that named files go to. */
+  /** Folder for named files. */
   readonly outDir: string;
-  /** Files and folders that its uploads may read, absolute. Absent: as whoever plans for it says. */
+  /** Absolute paths of files and folders that uploads may read. Absent: decided when planning. */
   readonly filesFrom?: readonly string[];
-  /** Folder of the project that the journal file belonged to, absolute. Absent: no file. */
+  /** Absolute path of the journal file's project folder. Absent: the journal is not a file. */
   readonly project?: string;
-  /** Whether steps reuse results of earlier runs with identical requests. Absent: no. */
+  /** Whether steps reuse results of identical earlier requests. Absent: no. */
   readonly reuse?: true;
   /** The profile that the plan was made with. */
   readonly profile?: AppliedProfile;
-  /** What somebody edited in the inputs of steps since, above the profile. Absent: nothing. */
+  /** Edits of steps' inputs since, on top of the profile. Absent: none. */
   readonly edits?: StepEdits;
-  /** Texts that somebody replaced in the inputs of all steps since, one after the other. Absent: none. */
+  /** Text replacements in all steps' inputs since, in order. Absent: none. */
   readonly texts?: readonly TextChange[];
-  /** Whether named files get a manifest beside them. Absent: yes. */
+  /** Whether named files get a manifest. Absent: yes. */
   readonly manifests?: false;
-  /** Whether named files say that a machine made them. Absent: as the service made them. */
+  /** Whether named files are marked as machine-made. Absent: no. */
   readonly marks?: true;
-  /** What people call it, one line. Absent: its id. */
+  /** Title in one line. Absent: the run's id. */
   readonly title?: string;
   /** Absent: none. */
   readonly tags?: Tags;
-  /** What the pipeline says of the consent of those whose voices it clones. */
+  /** The pipeline's statement of the consent of people whose voices it clones. */
   readonly consent?: string;
-  /** Where the pipeline came from, for `resume`; null when it was given as a value. */
+  /** The pipeline's source file, for `resume`; null if it was passed as a value. */
   readonly source: { readonly file: string; readonly exportName: string } | null;
-  /** A hash of all that the plan was made from; absent once the plan is another. */
+  /** A hash of everything the plan was made from; absent once the plan has changed. */
   readonly basis?: string;
   /** Version of Showrunner that planned it. */
   readonly program: string;
@@ -229,26 +226,26 @@ export interface RunPlanned {
 export interface RunReplanned {
   readonly type: "run.replanned";
   readonly plan: Plan;
-  /** Price of the steps that run again; null where a step has no price. */
+  /** Price of the steps that run again; null if a step has no price. */
   readonly quoteMicros: number | null;
-  /** Steps with an identical request under another name: they keep their results. */
+  /** Steps with an identical request under a new name; they keep their results. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
-  /** The expanded references of expansions that stay planned, by path. */
+  /** What expansions that stay planned returned, by path. */
   readonly expanded: { readonly [step: string]: readonly Reference[] };
-  /** The corrected input; absent where it is unchanged. */
+  /** The new input; absent if unchanged. */
   readonly input?: Json;
-  /** Inputs of steps that somebody edited just now, over those of before, and why. */
+  /** New edits of steps' inputs, on top of earlier ones, with the reason. */
   readonly edited?: {
     readonly steps: StepEdits;
-    /** Replaced in the inputs of all other steps. Absent: nothing. */
+    /** Text replacements in all other steps' inputs. Absent: none. */
     readonly texts?: readonly TextChange[];
     readonly note: string | null;
   };
-  /** Where the code is now; absent where it is where it was. */
+  /** The code's new location; absent if unchanged. */
   readonly source?: { readonly file: string; readonly exportName: string };
 }
 
-/** A value was known, and its steps were planned. */
+/** An expansion's value became known and its steps were planned. */
 export interface ExpandPlanned {
   readonly type: "expand.planned";
   readonly step: string;

@@ -13,7 +13,7 @@ import {
 import { IllegalEventError } from "../errors.ts";
 import type { AttemptState, ChatState, OutputState, RunState, StepState } from "../state.ts";
 
-/** One event on its way into a state. Every move goes by its chart; what no chart allows throws. */
+/** Applies one event to a state. Every transition must be in its chart; others throw. */
 export class Fold {
   readonly state: RunState;
   readonly at: number;
@@ -79,7 +79,7 @@ export class Fold {
   }
 }
 
-/** Ended, and not with its full result. */
+/** True if it ended without its full result. */
 function isLoss(status: StepStatus): boolean {
   return status !== "succeeded" && stepStates.ended.has(status);
 }

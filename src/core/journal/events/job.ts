@@ -6,56 +6,61 @@ import type { JournalError, OfAttempt, OutputFacts, StoredCopy } from "./facts.t
 import type { Fold } from "./fold-context.ts";
 import { counted, detail, type EventTable, ignoredBy, line } from "./spec.ts";
 
-/** Attempt 0: an output that was reused from an earlier run. */
+/** Attempt 0: an output reused from an earlier run. */
 interface OfOutput extends OfAttempt {
   readonly index: number;
 }
 
-/** A job at the service: its statuses, its cost and its outputs. */
+/** A job at the service: its statuses, cost and outputs. */
 export type JobEvent =
   | ({ readonly type: "job.started" } & OfAttempt)
   | ({
       readonly type: "job.completed";
       readonly outputs: readonly OutputFacts[];
-      /** Their bytes came with the answer, and are nowhere but here; null for one that failed. Absent: the service has them. */
+      /**
+       * Stored outputs that came with the answer and exist nowhere else; null for a failed one. Absent: the service
+       * keeps them.
+       */
       readonly copies?: readonly (StoredCopy | null)[];
-      /** Hashes of what came with it and is no such media: it was paid for, and is kept. */
+      /** Hashes of invalid media in the answer. They were paid, so they are kept. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
   /**
-   * An answer that lacks something, or says less than an earlier one, which stands; reported once for each message, of an
-   * operation each time.
+   * An incomplete answer, or one that says less than an earlier one, which stands. Recorded once per message; for an
+   * operation, each time.
    */
   | ({
       readonly type: "job.doubted";
       readonly message: CleanText;
-      /** Of an operation: so long it has been said while it was asked for, milliseconds. */
+      /** For an operation: how long this has been reported while polling, in milliseconds. */
       readonly saidForMs?: number;
-      /** Of an operation: what came was no word of its work. */
+      /** For an operation: the answer said nothing about the work. */
       readonly isUnread?: true;
-      /** It is under way after all: what was doubted before counts no more. */
+      /** True if the job is in progress after all, which ends the doubt. */
       readonly isOver?: true;
     } & OfAttempt)
   | ({
       readonly type: "job.failed";
       readonly error: JournalError;
-      /** Hashes of what came of an answer that is not all here: it was paid for, and is kept. */
+      /** Hashes of the stored part of an incomplete answer. It was paid, so it is kept. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
-  /** Its model charges more than it quotes, so that more is reserved for it: it is at the service already. */
+  /** The model charges more than it quotes, so more is held for a job that is already at the service. */
   | ({ readonly type: "job.hold.raised"; readonly holdMicros: number } & OfAttempt)
   | ({
       readonly type: "job.settled";
       readonly costMicros: number;
-      /** What was held, since the provider does not say what it charged. */
+      /** The held amount, because the provider reports no cost. */
       readonly isUnconfirmed?: true;
     } & OfAttempt)
-  /** The service says of its cost what cannot be; what is reserved stays so. Reported once for each such statement. */
+  /** The service reported an implausible cost; the hold stays. Recorded once per statement. */
   | ({ readonly type: "job.bill.impossible"; readonly said: CleanText } & OfAttempt)
   | ({ readonly type: "output.downloaded" } & OfOutput & StoredCopy)
-  /** Its bytes did not come, or not whole: fetched again for a while, then by the next resume; reported once for each message. */
+  /**
+   * A download failed or was incomplete. It is retried for a while, then at the next resume. Recorded once per message.
+   */
   | ({ readonly type: "output.uncopied"; readonly message: CleanText } & OfOutput)
-  /** No later job takes its asset any more; its bytes may still be had. */
+  /** Later jobs can no longer use its asset; its file may still be available. */
   | ({ readonly type: "output.lapsed" } & OfOutput)
   | ({ readonly type: "output.expired" } & OfOutput);
 
@@ -89,7 +94,7 @@ export const jobEvents: EventTable<JobEvent> = {
     apply: (fold, event) => {
       const attempt = fold.attempt(event);
       if (event.isOver === true) return void delete attempt.doubt;
-      // A clock that was ahead, and is not any more, would have it last for as long as that.
+      // The clock may have been ahead when the doubt began, which would prolong it.
       const since = Math.min(attempt.doubt?.since ?? fold.at, fold.at);
       const { message, saidForMs, isUnread } = event;
       attempt.doubt = {
@@ -121,7 +126,7 @@ export const jobEvents: EventTable<JobEvent> = {
     changes: "step",
     media: ({ unfit = [] }) => unfit,
     timeline: (timeline, { step, attempt }) => timeline.jobEnded(step, attempt, null),
-    // What cannot pass fails the step, which says why.
+    // A permanent failure fails the step, whose line tells why.
     line: ({ error }) => (error.retryable ? line : detail)(`job failed: ${error.message}`),
     incident: ({ attempt, error }) => {
       return { what: `attempt ${attempt} failed`, why: `${error.code}: ${error.message}`, attempt };
@@ -217,7 +222,7 @@ export const jobEvents: EventTable<JobEvent> = {
   },
 };
 
-/** How an output's chart calls what the service says of it. */
+/** Chart events for the service's output statuses. */
 const phaseEvents = {
   COMPLETED: "output.available",
   FAILED: "output.failed",

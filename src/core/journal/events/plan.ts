@@ -8,7 +8,7 @@ import { counted, detail, type EventTable, ignoredBy, line } from "./spec.ts";
 
 type ReusedOutput = OutputFacts & { readonly copy: StoredCopy | null };
 
-/** What changes which steps there are, or which of their results count. */
+/** Changes to which steps exist, or which of their results count. */
 export type PlanEvent =
   | RunPlanned
   | RunReplanned
@@ -18,24 +18,24 @@ export type PlanEvent =
       readonly type: "rerun.requested";
       readonly requestId: string;
       readonly steps: readonly string[];
-      /** Why. */
+      /** The reason. */
       readonly note?: string;
-      /** Seeds that jobs are asked with from now on, by step. Absent: as before. */
+      /** New seeds for jobs, by step. Absent: unchanged. */
       readonly seeds?: { readonly [step: string]: number };
     }
-  /** A terminal step is to run again; its earlier results stay listed. */
+  /** A finished step runs again; its earlier results stay listed. */
   | {
       readonly type: "step.reset";
       readonly step: string;
       readonly why: string;
-      /** Set where only its inputs are rerun: if they turn out identical, the result of this step is restored. */
+      /** True if only its inputs are rerun: if they turn out identical, this step's result is restored. */
       readonly onlyIfInputsChanged?: true;
-      /** Set on an expansion whose steps stay as planned. */
+      /** True for an expansion whose steps stay as planned. */
       readonly keepsExpansion?: true;
     }
-  /** Its inputs were rerun and turned out identical: the earlier result of the step is valid again. */
+  /** The step's inputs were rerun and turned out identical, so its earlier result is valid again. */
   | { readonly type: "step.restored"; readonly step: string; readonly attempt: number }
-  /** An earlier run has a result of the identical request, which still exists: nothing is submitted. */
+  /** An earlier run has an available result of the identical request, so nothing is submitted. */
   | {
       readonly type: "step.reused";
       readonly step: string;
@@ -108,7 +108,7 @@ export const planEvents: EventTable<PlanEvent> = {
       });
       if (!keepsExpansion && isExpansion(state, path)) leaveExpansion(state, path, move);
     },
-    // The steps of an expansion leave with it.
+    // An expansion's steps are removed with it.
     changes: "plan",
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ why }) => line(`runs again: ${why}`),
@@ -141,13 +141,13 @@ export const planEvents: EventTable<PlanEvent> = {
   },
 };
 
-/** `still prompt, film duration_ms`. */
+/** For example `still prompt, film duration_ms`. */
 function editedText(steps: StepEdits): string {
   const fields = Object.keys(steps).map((path) => `${path} ${editedFields(steps, path).join(", ")}`);
   return fields.join("; ");
 }
 
-/** `; new seeds: look/1 1000008`. */
+/** For example `; new seeds: look/1 1000008`. */
 function seedsText(seeds: { readonly [step: string]: number } | undefined): string {
   const all = Object.entries(seeds ?? {}).map(([step, seed]) => `${step} ${seed}`);
   return all.length === 0 ? "" : `; new ${all.length === 1 ? "seed" : "seeds"}: ${all.join(", ")}`;
@@ -157,7 +157,7 @@ function uploadsOf(steps: readonly PlanStep[]): readonly string[] {
   return steps.flatMap((step) => traitsOf(step).file?.sha256 ?? []);
 }
 
-/** The attempt counts again; what was priced since and never sent is forgotten. */
+/** Makes an earlier attempt count again; drops later ones that were priced but never sent. */
 function restore(fold: Fold, step: StepState, attempt: AttemptState): void {
   const later = step.attempts.slice(attempt.n);
   if (attempt.n !== step.superseded || later.some(({ key }) => key !== null))

@@ -11,61 +11,64 @@ interface Paused {
   readonly message: CleanText;
   /** Set for `funds`. */
   readonly fundingUrl?: CleanText;
-  /** For `funds` what the wallet must hold, for `budget` the budget or cap that would have done. */
+  /** For `funds`: the balance needed. For `budget`: the budget or cap that would be enough. */
   readonly requiredMicros?: number | null;
   readonly balanceMicros?: number | null;
-  /** Set where a cap over several runs is reached: the option that would have done. */
+  /** Set if a cap over several runs is reached: the option that would allow more. */
   readonly flag?: CleanText;
-  /** Set for `budget` where prices became known that were not agreed to: `requiredMicros` agrees to them. */
+  /** Set for `budget` if new prices need acceptance: a budget of `requiredMicros` accepts them. */
   readonly asks?: readonly AskedPrice[];
-  /** Set for `cap`: from when on the run may continue without a person, epoch milliseconds. */
+  /** Set for `cap`: when the run may continue without a person, in epoch milliseconds. */
   readonly resumeAt?: number;
-  /** Set for `files` where nobody has the output of a step any more: the step that has to be made again. */
+  /** Set for `files` if a step's output is lost: the step that must run again. */
   readonly rerun?: string;
-  /** Set for `drift` where a change waits for jobs: steps that it replaces, whose old requests are made only if they may exist. */
+  /**
+   * Set for `drift` if a change waits for jobs: the steps it replaces, whose old requests are repeated only if they may
+   * exist.
+   */
   readonly replaced?: readonly string[];
-  /** Set for `late`: the steps that it waits for. */
+  /** Set for `late`: the steps that the run waits for. */
   readonly late?: readonly string[];
-  /** Set for `stopped` where somebody sent it: the message's id in the inbox, and when it was sent. */
+  /** Set for `stopped` if a message caused it: the message's id, and when it was sent. */
   readonly request?: { readonly id: number; readonly at: number };
 }
 
-/** What happens to a run as a whole. */
+/** Events of a run as a whole. */
 export type RunLevelEvent =
   | {
       readonly type: "lease.acquired";
       readonly epoch: number;
       /** For people. */
       readonly holder: string;
-      /** Version of Showrunner that writes from here on. */
+      /** Version of Showrunner that writes the following events. */
       readonly program: string;
-      /** Set where the run was parked between two slices and is looked at when that was due: it was driven meanwhile. */
+      /** True if the run was parked between slices and is looked at on time, so that it counts as driven meanwhile. */
       readonly parked?: true;
     }
   | { readonly type: "run.started" }
-  /** The same account has another key, or its service another address; whoever resumed the run said so, and it was checked. */
+  /** The account has another key, or its service another URL. Whoever resumed the run said so, and it was verified. */
   | {
       readonly type: "run.account.moved";
       readonly baseUrl: string;
       readonly keyId: string;
-      /** A job of the run that is known there; null where the run had none yet. */
+      /** The run's job that was found there; null if the run had none yet. */
       readonly jobId: string | null;
     }
-  /** Whoever resumed it allowed another amount. */
+  /** A resume set another limit. */
   | {
       readonly type: "run.budget.set";
       readonly budgetMicros: number | null;
       readonly maxUnquotedMicros: number | null;
-      /** What is agreed to from now on; absent: as before. */
+      /** The new terms; absent if unchanged. */
       readonly agreed?: AgreedQuote;
     }
   | SpendingReached
   | Paused
-  /** `byItself`: a late job has ended, and nobody asked to wait for others that are late. */
+  /** `byItself`: a late job has ended, without a request to wait for other late ones. */
   | { readonly type: "run.resumed"; readonly byItself?: true }
   /**
-   * From now on the service cannot be reached, or something else answers; or the bucket that holds media (`media`). Reported once,
-   * not with every try.
+   * The service, or the media bucket (`media`), became unreachable, or something else answers. Recorded once, not per
+   * attempt.
    */
   | {
       readonly type: "service.unavailable";
@@ -74,14 +77,16 @@ export type RunLevelEvent =
     }
   | { readonly type: "service.recovered"; readonly reason?: "media" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
-  /** A terminal run continues, because a step is rerun or waited for again. */
+  /** A finished run continues, because a step is rerun or awaited again. */
   | { readonly type: "run.reopened"; readonly byItself?: true };
 
-/** Another share of a budget or cap is spent or reserved. Recorded where somebody is notified, once for each share and limit. */
+/**
+ * A further share of a budget or cap was spent or reserved. Recorded once per share and limit, if anyone is notified.
+ */
 export interface SpendingReached {
   readonly type: "spending.reached";
   readonly what: "budget" | "cap";
-  /** Names the limit, such as `budget of 5.00 USD`. */
+  /** Name of the limit, such as `budget of 5.00 USD`. */
   readonly limit: string;
   readonly percent: number;
   readonly limitMicros: number;
@@ -185,7 +190,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       state.pause = null;
       state.outage = null;
     },
-    // What is late is waited for again, in a slot.
+    // Late steps are awaited again and take a slot.
     changes: "plan",
     timeline: (timeline) => timeline.work(true),
     incident: () => ({ what: "resumed", why: "" }),
@@ -225,7 +230,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     },
     changes: "run",
     timeline: (timeline) => timeline.end(),
-    // How its steps failed is in their lines.
+    // The steps' own lines tell how they failed.
     line: ({ status }) => line(`run ${status}`),
     notice: ({ status, message }, { runId }) => {
       const event = status === "failed" ? "run.failed" : "run.finished";
@@ -242,7 +247,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       fold.state.finishedAt = null;
       fold.state.message = null;
     },
-    // Steps that it ended without are waited for again.
+    // Steps that were given up are awaited again.
     changes: "plan",
     timeline: (timeline) => timeline.work(true),
     line: () => line("reopened"),
@@ -255,12 +260,15 @@ function budgetOf(micros: number | null): string {
   return micros === null ? "No budget" : `A budget of ${dollars(micros)}`;
 }
 
-/** The run is finished, or waits for a decision with nothing else to do: a rerun request from now on is a new one. */
+/**
+ * Closes rerun requests when the run finishes, or waits for a decision with nothing else to do: a later request is then
+ * a new one.
+ */
 function closeReruns({ reruns }: RunState): void {
   for (const request of reruns) request.isOpen = false;
 }
 
-/** Resuming a run that paused for unanswered requests allows sending them once more. */
+/** A resume after unanswered requests allows repeating them. */
 function allowRepeats({ steps }: RunState): void {
   for (const { chats } of Object.values(steps)) {
     const last = chats.at(-1);
@@ -268,7 +276,7 @@ function allowRepeats({ steps }: RunState): void {
   }
 }
 
-/** Whoever resumes a run that waits for nothing but what is late waits for another `within`. */
+/** A resume of a run that only waits for late steps waits for another `within`. */
 function awaitAgain({ steps }: RunState, at: number): void {
   for (const step of Object.values(steps)) {
     const request = lastRequest(step);
@@ -289,7 +297,7 @@ function reachedText({ percent, limit, committedMicros }: SpendingReached): stri
 function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | null {
   const paused = { status: "paused", reason, message, step: null };
   switch (reason) {
-    // Each step that waits was announced when it began to, and whoever stops a run knows.
+    // Each waiting step was announced before, and whoever stops a run knows.
     case "approval":
     case "stopped":
       return null;
@@ -311,7 +319,7 @@ function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | n
     default:
       reason satisfies never;
   }
-  // A reason of a later version too: every pause waits for a person.
+  // Also for reasons of later versions: every pause waits for a person.
   return { event: "run.waiting", ...paused, next: `showrunner show ${runId}` };
 }
 

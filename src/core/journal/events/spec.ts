@@ -3,9 +3,9 @@ import type { RunState } from "../state.ts";
 import type { OutputFacts } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
 
-/** Money reserved before a submit, and what became of it. */
+/** A change of the money reserved or charged for an attempt. */
 export type LedgerChange =
-  /** `isElsewhere`: charged by a provider, so that the wallet never shows it. */
+  /** `isElsewhere`: charged by a provider, so the wallet never shows it. */
   | {
       readonly type: "hold";
       readonly step: string;
@@ -13,46 +13,46 @@ export type LedgerChange =
       readonly amountMicros: number;
       readonly isElsewhere?: true;
     }
-  /** More is reserved for what was sent already; refused by no guard, for it is spent whatever they say. */
+  /** Holds more for something already sent; no guard applies, because it is spent in any case. */
   | { readonly type: "raise"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
-  /** The service acknowledged it: a balance read from now on shows the charge. */
+  /** The service acknowledged it: balances read from now on include the charge. */
   | { readonly type: "charged"; readonly step: string; readonly attempt: number }
   | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly costMicros: number }
   | { readonly type: "release"; readonly step: string; readonly attempt: number };
 
-/** What the timeline of a run is written with. */
+/** Builds the timeline of a run. */
 export interface TimelineWriter {
-  /** These steps are in the plan from now on. */
+  /** Adds steps of the plan. */
   plan(steps: readonly PlanStep[]): void;
-  /** Whether the run is at work from now on. */
+  /** Sets whether the run is active. */
   work(isWorking: boolean): void;
-  /** Every open span ends. */
+  /** Ends all open spans. */
   end(): void;
-  /** A step begins; whether that opens a span depends on its kind. */
+  /** Starts a step; its kind decides whether that opens a span. */
   start(step: string): void;
   begin(step: string, attempt: number, phase: "queue" | "render" | "chat"): void;
   acknowledge(step: string, attempt: number): void;
-  /** Its job ended; null: failed. */
+  /** Ends a job; null outputs: it failed. */
   jobEnded(step: string, attempt: number, outputs: readonly OutputFacts[] | null): void;
   copied(step: string, attempt: number): void;
   close(step: string): void;
-  /** As {@link close}, but copies continue after the end of their step. */
+  /** Like {@link close}, but copies may continue after the step's end. */
   finish(step: string): void;
 }
 
-/** One line about an event. A `detail` stands only where every event is listed, not in the live output of a run. */
+/** One line about an event. A `detail` appears only in full listings, not in a run's live output. */
 export interface EventText {
   readonly text: string;
   readonly isDetail: boolean;
 }
 
-/** An incident: what happened, and what was done about it. */
+/** An incident: what happened, and how it was handled. */
 export interface IncidentText {
   readonly what: string;
   readonly why: string;
-  /** What it cost, where that is known. */
+  /** Its cost, if known. */
   readonly costMicros?: number | null;
-  /** Set where an attempt failed: its bill and its retry may follow. */
+  /** Set for a failed attempt, whose bill and retry may follow. */
   readonly attempt?: number;
 }
 
@@ -73,21 +73,21 @@ export interface NoticeText {
   readonly next: string;
 }
 
-/** What a type of event means to each reader of the journal. None may be left out: `null` says that it means nothing. */
+/** How each reader of the journal handles a type of event. All must be given; `null` ignores it. */
 export interface EventSpec<E> {
-  /** Folds it into the state, in place. */
+  /** Applies the event to the state, in place. */
   readonly apply: (fold: Fold, event: E) => void;
-  /** What looks different after it: the run, also the event's step, or any step of the plan. */
+  /** What may look different afterwards: the run, the event's step too, or any step. */
   readonly changes: "run" | "step" | "plan";
   readonly ledger: ((event: E) => LedgerChange | null) | null;
-  /** Hashes of the media that it names: `gc` deletes what no event names. */
+  /** Hashes of media that it names, which protects them from `gc`. */
   readonly media: ((event: E) => readonly string[]) | null;
   readonly timeline: ((timeline: TimelineWriter, event: E) => void) | null;
-  /** What there is to say beside its type and its step. */
+  /** Text in addition to its type and step. */
   readonly line: ((event: E) => EventText) | null;
-  /** `state` holds the event already. */
+  /** `state` includes the event. */
   readonly incident: ((event: E, state: RunState) => IncidentText | null) | null;
-  /** `state` holds the event already. */
+  /** `state` includes the event. */
   readonly notice: ((event: E, state: RunState) => NoticeText | null) | null;
 }
 
@@ -95,7 +95,7 @@ export type EventTable<E extends { readonly type: string }> = {
   readonly [T in E["type"]]: EventSpec<Extract<E, { readonly type: T }>>;
 };
 
-/** Says of some readers that a type of event means nothing to them. */
+/** Marks the event type as ignored by some readers. */
 export function ignoredBy<R extends keyof EventSpec<never>>(...readers: readonly R[]): { readonly [K in R]: null } {
   return Object.fromEntries(readers.map((reader) => [reader, null])) as { readonly [K in R]: null };
 }
@@ -108,7 +108,7 @@ export function detail(text: string): EventText {
   return { text, isDetail: true };
 }
 
-/** `1 step`, `2 steps`. */
+/** For example `1 step`, `2 steps`. */
 export function counted(count: number, singular: string): string {
   return `${count} ${count === 1 ? singular : `${singular}s`}`;
 }

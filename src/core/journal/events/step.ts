@@ -8,7 +8,7 @@ import type { Chosen, Comment, DecidedBy, JournalError, OfAttempt, StepEnd, Stor
 import type { Fold } from "./fold-context.ts";
 import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
 
-/** What happens to a step, and what steps do that are no paid work. */
+/** Events of steps that are not about paid work. */
 export type StepEvent =
   | { readonly type: "step.started"; readonly step: string }
   | {
@@ -16,18 +16,18 @@ export type StepEvent =
       readonly step: string;
       readonly status: StepEnd;
       readonly reason: string | null;
-      /** Set on a step that was skipped because its `when` did not hold, and on those that only used such steps. */
+      /** True for a step skipped because of its `when`, or because it only used such steps. */
       readonly skippedByCondition?: true;
-      /** What the pipeline's own code says of the failure to its callers. */
+      /** The failure message that the pipeline's code meant for its callers. */
       readonly forCallers?: CleanText;
-      /** Set on a step that was skipped because no root of the plan could come of it any more. */
+      /** True for a step skipped because no root of the plan can succeed through it any more. */
       readonly pruned?: true;
-      /** Set on a step whose request is under way, and waited for no longer. */
+      /** True for a step whose request is in progress but no longer awaited. */
       readonly isGivenUp?: true;
     }
   /** Its request takes far longer than expected. Recorded once. */
   | ({ readonly type: "step.slow"; readonly elapsedMs: number; readonly expected: Expected } & OfAttempt)
-  /** The `within` of its request is over, which continues all the same. `next`: another option begins in its place. */
+  /** Its request exceeded `within`, but continues. `next`: the option that starts instead. */
   | ({ readonly type: "step.overdue"; readonly withinMs: number; readonly next?: string } & OfAttempt)
   | ({ readonly type: "upload.stored"; readonly step: string } & StoredCopy)
   | {
@@ -41,16 +41,16 @@ export type StepEvent =
       readonly type: "approval.decided";
       readonly step: string;
       readonly approved: boolean;
-      /** Position in what the step shows; null when there is nothing to choose. */
+      /** Position among what the step shows; null if there was no choice. */
       readonly pick: number | null;
       readonly note: string | null;
-      /** What was approved in place of the value that the step shows; absent: what it shows. */
+      /** The value approved instead of the shown one; absent: the shown one. */
       readonly value?: Json;
-      /** Absent: whoever may act on the run. */
+      /** Absent: anyone who may act on the run. */
       readonly by?: DecidedBy;
     }
   | { readonly type: "comment.added"; readonly step: string; readonly comment: Comment }
-  /** What somebody said of the step changed nothing: it came too late, or what it was about is not there any more. */
+  /** A message about the step had no effect: it came too late, or its subject no longer exists. */
   | {
       readonly type: "message.refused";
       readonly step: string;
@@ -61,7 +61,7 @@ export type StepEvent =
       readonly type: "pick.decided";
       readonly step: string;
       readonly chosen: Chosen;
-      /** By position in what the step chooses among; null where nothing was scored. */
+      /** Scores by position; null if nothing was scored. */
       readonly scores: readonly (number | null)[] | null;
     }
   /** A returned output became a named file; `file` is relative to the run's outDir. */
@@ -71,7 +71,7 @@ export type StepEvent =
       readonly step: string;
       readonly index: number;
       readonly file: string;
-      /** Manifest beside it, relative likewise. */
+      /** Its manifest, relative in the same way. */
       readonly manifest?: string;
     };
 
@@ -122,7 +122,7 @@ export const stepEvents: EventTable<StepEvent> = {
       awaited.overdueAt = fold.at;
       delete awaited.awaitedSince;
     },
-    // What waits for its end, and for that of its option, may continue.
+    // Whatever waits for it, or for its option, may continue.
     changes: "plan",
     line: (event) => line(overdueText(event)),
     incident: (event) => ({ what: "not there in time", why: `It is ${overdueText(event)}.` }),
@@ -166,7 +166,7 @@ export const stepEvents: EventTable<StepEvent> = {
   },
   "approval.decided": {
     apply: (fold, { step, approved, note, value, by }) => {
-      // The last word counts: what an earlier one chose or changed is so no more.
+      // The last decision counts and replaces what an earlier one chose or changed.
       Object.assign(fold.step(step), { approval: { approved, note, ...(by && { by }) }, chosen: null, value });
     },
     changes: "step",
@@ -225,7 +225,7 @@ interface DecidedParts {
   readonly by?: DecidedBy;
 }
 
-/** What was decided, and by whom, as far as it is known. */
+/** Describes a decision and who made it, as far as known. */
 export function decidedText({ approved, value, by }: DecidedParts): string {
   const what = approved ? `approved${value === undefined ? "" : " with a changed value"}` : "rejected";
   return by === undefined ? what : `${what} ${deciderText(by)}`;
@@ -235,7 +235,7 @@ function deciderText({ name, verified }: DecidedBy): string {
   return `by ${name}${verified ? "" : " (name not verified)"}`;
 }
 
-/** The names in a list of placed files, so that one more costs the same however many there are. */
+/** Names of placed files, cached so that adding one costs the same however many there are. */
 const placedNames = new WeakMap<RunState["files"], Set<string>>();
 
 function waitNotice(state: RunState, path: string): NoticeText | null {
@@ -251,7 +251,7 @@ function siteText({ site }: JournalError): string {
   return site === undefined ? "" : ` (at ${site})`;
 }
 
-/** The request that the event is of: a step has either attempts or chats. */
+/** The event's request; a step has either attempts or chats. */
 function awaitedOf(fold: Fold, event: OfAttempt): Awaited {
   return fold.step(event.step).chats[event.attempt - 1] ?? fold.attempt(event);
 }

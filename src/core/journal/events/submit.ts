@@ -6,33 +6,36 @@ import type { JournalError, OfAttempt, PriceBasis, UnresolvedCause } from "./fac
 import type { Fold } from "./fold-context.ts";
 import { detail, type EventTable, ignoredBy, line } from "./spec.ts";
 
-/** A job on its way to the service, from its price to the service's acknowledgement. */
+/** A job on its way from its price to the service's acknowledgement. */
 export type SubmitEvent = OfAttempt &
   (
     | {
         readonly type: "job.quoted";
         readonly costMicros: number | null;
         readonly basis: PriceBasis;
-        /** Steps whose media may be refused: asked again once each of them exists, before what only it needs is bought. */
+        /**
+         * Steps whose media may be refused. The price is quoted again once they exist, before anything is bought for
+         * this step alone.
+         */
         readonly conditionalOn?: readonly string[];
       }
     | {
         readonly type: "job.submit.intended";
         readonly key: string;
         readonly model: string;
-        /** The resolved input; an upload stands as `{source: "upload", sha256}`, never as its URL. */
+        /** The resolved input. An upload appears as `{source: "upload", sha256}`, never as its URL. */
         readonly input: Json;
         readonly holdMicros: number;
         readonly clockOffsetMs?: number;
-        /** It is sent to this provider and charged there. Absent: to the service, by its wallet. */
+        /** The provider that it is sent to and charged by. Absent: the service and its wallet. */
         readonly provider?: string;
       }
-    /** About to be sent again under its key; reported once for all sends of some minutes. */
+    /** It is about to be sent again with its key. Recorded once for all sends within some minutes. */
     | { readonly type: "job.submit.resent"; readonly clockOffsetMs: number }
-    /** Sent, and unknown whether a job was created. Recorded once. */
+    /** Sent, but it is unknown whether a job was created. Recorded once. */
     | { readonly type: "job.submit.unknown"; readonly message: CleanText; readonly clockOffsetMs?: number }
     | { readonly type: "job.submit.refused"; readonly error: JournalError }
-    /** Refused before a job was created: hold released, attempt stays, sent again once funded, reachable or renewed. */
+    /** Refused before a job was created: the hold is released, the attempt stays and is sent again once possible. */
     | { readonly type: "job.submit.withdrawn"; readonly reason: keyof typeof withdrawals }
     | {
         readonly type: "job.unresolved";
@@ -41,17 +44,17 @@ export type SubmitEvent = OfAttempt &
         /** The job that the service named when the key was sent. */
         readonly jobId?: string;
         readonly clockOffsetMs?: number;
-        /** Hashes of what its provider gave last and is no output: no such media, or not all of it. It was paid for, and is kept. */
+        /** Hashes of the provider's last result that is invalid or incomplete. It was paid, so it is kept. */
         readonly unfit?: readonly string[];
       }
-    /** The service shows the job of an unresolved attempt again. */
+    /** The service returns the job of an unresolved attempt again. */
     | { readonly type: "job.found" }
     | {
         readonly type: "job.adopted";
         readonly jobId: string | null;
-        /** What the job has is taken for its result, although outputs are not there. */
+        /** True if the job's existing outputs count as its result although some are missing. */
         readonly isAccepted?: true;
-        /** A person gave the file that a provider made: it follows as the result. */
+        /** True if a person supplied the provider's file; the result follows. */
         readonly isGiven?: true;
       }
     | {
@@ -60,9 +63,9 @@ export type SubmitEvent = OfAttempt &
         readonly model: string;
         readonly replayed: boolean;
         readonly clockOffsetMs?: number;
-        /** A provider's: the job's id is ours. */
+        /** The provider; the job's id is then ours. */
         readonly provider?: string;
-        /** By which the provider is asked for its outcome. */
+        /** The handle for polling the provider. */
         readonly operation?: Json;
       }
   );
@@ -183,7 +186,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
       attempt.unresolved = event.cause;
       if (AFTER_SEND.has(event.cause)) noteSend(fold, attempt, event.clockOffsetMs);
       if (event.jobId !== undefined) attempt.namedJobId = event.jobId;
-      // It was followed until it said whose it is.
+      // It was followed until it turned out to be another's.
       if (event.cause === "another's job") attempt.jobId = null;
       const step = fold.step(event.step);
       fold.moveStep(step);
@@ -255,7 +258,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
   },
 };
 
-/** Causes that the answer to a send is. */
+/** Causes that an answer to a send establishes. */
 const AFTER_SEND: ReadonlySet<UnresolvedCause> = new Set(["refused", "older job", "another's job"]);
 
 type Adopted = { readonly jobId: string | null; readonly isAccepted?: true; readonly isGiven?: true };
@@ -272,7 +275,10 @@ function resolve(fold: Fold, step: StepState, attempt: AttemptState, type?: stri
   attempt.unresolved = null;
 }
 
-/** A clock that was set since the last answer is known by the next: all instants that a send may have had are kept. */
+/**
+ * Records when a send may have happened. The clock may have been changed since the last answer, so every possible
+ * instant is kept.
+ */
 function noteSend({ at }: Fold, attempt: AttemptState, clockOffsetMs = 0): void {
   attempt.lastSentAt = at;
   const instant = at + clockOffsetMs;

@@ -5,20 +5,20 @@ import { Waiters } from "../waiters.ts";
 import { type Database, isPooled } from "./database.ts";
 import { notDurable } from "./leases.ts";
 
-/** Changes of this process are announced to the others together, at most so often. */
+/** Minimum interval between announcements of this process's changes. */
 const TELL_EVERY_MS = 50;
 
 /**
- * Tells waiting calls of what happened to their runs. Changes of this process are announced to them at once; those of others come
- * as notifications, and where none come (a pooler in transaction mode, a broken connection) within `pollIntervalMs`. Commits
- * are not notified in their own transaction, because the server makes those that notify wait for one another.
+ * Wakes calls that wait for changes of their runs. This process's changes reach them at once; others' arrive as
+ * notifications or, if those do not work (a pooler in transaction mode, a broken connection), within `pollIntervalMs`.
+ * Commits do not notify inside their transaction, because the server would serialise them.
  */
 export class ChangeFeed {
   readonly channel: string;
   readonly #db: Database;
   readonly #waiters = new Waiters();
   readonly #listener: Listener;
-  /** Last event of the runs that are waited for, as far as known; null: no such run. */
+  /** Last known event of each awaited run; null: no such run. */
   readonly #lastSeqs = new Map<string, number | null>();
   #poll: NodeJS.Timeout | null = null;
   #looking = false;
@@ -34,14 +34,14 @@ export class ChangeFeed {
     });
   }
 
-  /** This process changed the run. */
+  /** Announces a change by this process. */
   changed(runId: string, lastSeq: number | null): void {
     this.#learn(runId, lastSeq);
     this.#untold.add(runId);
     this.#telling ??= setTimeout(() => this.#tell(), TELL_EVERY_MS).unref();
   }
 
-  /** Settles once the run has an event after `afterSeq`. */
+  /** Resolves once the run has an event after `afterSeq`. */
   async wait(runId: string, afterSeq: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     const ready = () => {
@@ -49,7 +49,7 @@ export class ChangeFeed {
       if (lastSeq === null) throw new RunUnknownError(runId, this.#db.place);
       return lastSeq !== undefined && lastSeq > afterSeq;
     };
-    // Listed from now on, so that its notifications count.
+    // Registered first, so that its notifications are not missed.
     this.#lastSeqs.set(runId, this.#lastSeqs.get(runId) ?? 0);
     const waiting = this.#waiters.wait(runId, ready, signal);
     this.#listener.start();
@@ -58,7 +58,7 @@ export class ChangeFeed {
     await waiting.finally(() => this.#rest());
   }
 
-  /** What this process changed is announced, waiting calls fail with `error`, and connections are closed. */
+  /** Announces this process's remaining changes, fails waiting calls with `error`, and closes the connections. */
   async close(error: unknown): Promise<void> {
     this.#waiters.failAll(error);
     this.#rest();
@@ -66,7 +66,7 @@ export class ChangeFeed {
     await this.#listener.stop();
   }
 
-  /** Without waiters there is nothing to look for; the listener stays for the next ones. */
+  /** Stops polling if nobody waits; the listener stays for later waiters. */
   #rest(): void {
     if (this.#waiters.size > 0 || this.#poll === null) return;
     clearInterval(this.#poll);
@@ -86,7 +86,7 @@ export class ChangeFeed {
     if (!this.#looking) void this.#lookWhileNeeded();
   }
 
-  /** One question for all runs that are waited for. A failed one is asked again at the next tick. */
+  /** Polls all awaited runs with one query. A failed one is repeated at the next tick. */
   async #lookWhileNeeded(): Promise<void> {
     this.#looking = true;
     while (this.#recheck && this.#waiters.size > 0) {
@@ -108,7 +108,7 @@ export class ChangeFeed {
     const runIds = [...this.#untold];
     this.#untold = new Set();
     const sql = `SELECT ${notDurable}, pg_notify($1, left(run, 2000)) FROM unnest($2::text[]) run`;
-    // Who does not hear of it looks by itself.
+    // Processes without notifications poll.
     this.#db.query(sql, [this.channel, runIds]).catch(() => {});
   }
 }
@@ -117,13 +117,13 @@ const firstDelayMs = 200;
 const longestDelayMs = 10_000;
 
 /**
- * A connection of its own that hears what others notify, from the first call of `start` on. It is made again when it breaks.
- * Behind a pooler there is none: notifications would go to whoever has the server's connection just then.
+ * Receives notifications on its own connection, from the first `start`, and reconnects after breaks. Behind a pooler it
+ * stays disconnected, because notifications would go to whoever uses the server connection at that moment.
  */
 class Listener {
   readonly #db: Database;
   readonly #channel: string;
-  /** A run that somebody changed; null: any may have been changed. */
+  /** Called with a changed run's id; null: any run may have changed. */
   readonly #heard: (runId: string | null) => void;
   #state: "off" | "on" | "stopped" = "off";
   #client: Client | null = null;
@@ -169,7 +169,7 @@ class Listener {
       }
       await client.query(`LISTEN "${this.#channel}"`);
       this.#delayMs = firstDelayMs;
-      // What was notified while nobody listened.
+      // Covers notifications missed while disconnected.
       this.#heard(null);
     } catch {
       broke();

@@ -18,18 +18,18 @@ import type { Settings } from "./settings.ts";
 
 export type Driver = Pick<typeof import("pg"), "Client" | "Pool" | "types">;
 
-/** What a statement is given. */
 export type Values = readonly unknown[];
 
 /**
- * The database behind a pool of connections. Every call is one statement and its own transaction. A call whose connection is
- * lost is made again on another until it succeeds or the time is up, so it has to be one that may be repeated; it learns
- * whether it is, for its first try may have been carried out. Statements have no names: any server behind a pooler knows them.
+ * A database behind a connection pool. Every call is one statement in its own transaction. If the connection is lost,
+ * the call is repeated until it succeeds or time runs out, so it must be repeatable; it is told whether it is a
+ * repetition, because the first attempt may have succeeded. Statements are unnamed, so any server behind a pooler can
+ * run them.
  */
 export class Database {
   readonly settings: Settings;
   readonly columns: Columns;
-  /** For messages: the URL without its password. */
+  /** The URL without its password, for messages. */
   readonly place: string;
   readonly #driver: Driver;
   readonly #pool: Pool;
@@ -51,11 +51,11 @@ export class Database {
       idleTimeoutMillis: settings.idleTimeoutMs,
       onConnect: (client) => this.#limit(client),
     });
-    // An idle connection that breaks leaves the pool; who needs one gets a new one.
+    // An idle connection that breaks leaves the pool and is replaced on demand.
     this.#pool.on("error", () => {});
   }
 
-  /** A connection of its own, not made yet. */
+  /** An unconnected client outside the pool. */
   newClient(): Client {
     return new this.#driver.Client(this.#connection());
   }
@@ -66,7 +66,7 @@ export class Database {
       connectionString,
       application_name: "showrunner",
       connectionTimeoutMillis: connectTimeoutMs,
-      // For a server that does not answer at all; one that does ends the statement itself.
+      // For a server that does not answer at all; otherwise the server ends the statement itself.
       query_timeout: statementTimeoutMs + 5_000,
       keepAlive: true,
       types: {
@@ -75,7 +75,7 @@ export class Database {
     };
   }
 
-  /** The text of a statement, with the schema in it. */
+  /** A statement's text with the schema filled in. */
   text(sql: string): string {
     let text = this.#texts.get(sql);
     if (text === undefined) {
@@ -85,7 +85,7 @@ export class Database {
     return text;
   }
 
-  /** `values` is a function where a repeated call says so. */
+  /** `values` is a function if they depend on whether the call is repeated. */
   query(sql: string, values: Values | ((repeated: boolean) => Values) = []): Promise<Row[]> {
     return this.#retried(async (repeated) => {
       const given = typeof values === "function" ? values(repeated) : values;
@@ -94,11 +94,11 @@ export class Database {
     });
   }
 
-  /** Several statements on one connection, in one transaction that is undone when one fails. */
+  /** Runs several statements in one transaction, rolled back if one fails. */
   transaction(statements: (query: (sql: string, values?: Values) => Promise<Row[]>) => Promise<void>): Promise<void> {
     return this.#retried(async () => {
       const client = await this.#pool.connect();
-      // What breaks a connection fails its statement as well.
+      // The statement in progress reports a broken connection.
       client.on("error", () => {});
       try {
         await client.query("BEGIN");
@@ -106,14 +106,14 @@ export class Database {
         await client.query("COMMIT");
         client.release();
       } catch (error) {
-        // The connection goes, and what it had begun with it.
+        // Closes the connection, which rolls back what it began.
         client.release(true);
         throw error;
       }
     });
   }
 
-  /** Whether a pooler stands before the server. */
+  /** True if a pooler is in front of the server. */
   isPooled(): Promise<boolean> {
     return this.#retried(async () => {
       const client = await this.#pool.connect();
@@ -125,12 +125,12 @@ export class Database {
     });
   }
 
-  /** From now on a database that is away is waited for; before, the URL may just be wrong. */
+  /** From now on, an unavailable database is waited for; before, the URL may simply be wrong. */
   noteOpened(): void {
     this.#waitMs = this.settings.unreachableTimeoutMs;
   }
 
-  /** Makes the call until the database answers it. */
+  /** Repeats the call until the database answers. */
   async #retried<T>(call: (repeated: boolean) => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     for (let tries = 0, repeated = false; ; tries += 1) {
@@ -149,7 +149,7 @@ export class Database {
     }
   }
 
-  /** Lets what was asked for before come to its end; everything later is refused. */
+  /** Lets earlier calls finish; rejects later ones. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
@@ -166,7 +166,10 @@ export class Database {
     }
   }
 
-  /** A pooler's connections are not ours to set up: there the server's own limits count, and the driver's. */
+  /**
+   * Sets time limits on a connection. A pooler's connections must not be changed, so only the server's and driver's
+   * limits apply there.
+   */
   async #limit(client: ClientBase): Promise<void> {
     if (await isPooled(client)) return;
     const { statementTimeoutMs, lockTimeoutMs } = this.settings;
@@ -178,10 +181,10 @@ export class Database {
 
 const INT8 = 20;
 const longestDelayMs = 1_000;
-/** How long a journal that is being opened waits for a database that is just starting. */
+/** How long opening a journal waits for a database that is starting. */
 const openingMs = 5_000;
 
-/** Whether a pooler such as pgbouncer answers: it names another process than the one that runs the statements. */
+/** True if a pooler such as pgbouncer answers: it names another process than the one that runs the statements. */
 export async function isPooled(client: Pick<ClientBase, "query">): Promise<boolean> {
   const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
   return rows[0].pid !== (client as { readonly processID?: unknown }).processID;
@@ -191,9 +194,9 @@ export function closedError(place: string): JournalClosedError {
   return new JournalClosedError(place, `The journal ${place} was closed. Open it again.`);
 }
 
-// Codes are SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) and Node's names of failed system calls.
+// Codes are SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) and Node's system error names.
 
-/** The connection is gone, or none could be made just now; whether the statement was carried out is not known. */
+/** True if the connection was lost or not made; whether the statement ran is unknown. */
 function isLost(error: unknown): boolean {
   const { code, message } = partsOf(error);
   if (/^(08|57P0)/.test(code) || ["53300", "25P03"].includes(code))
@@ -202,16 +205,16 @@ function isLost(error: unknown): boolean {
   return code === "" && lostMessages.test(message);
 }
 
-/** The driver has no codes for these. */
+/** Messages for which the driver has no codes. */
 const lostMessages =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout exceeded when trying to connect|Cannot use a pool after)/;
 
-/** Two transactions were in each other's way, and this one was undone as a whole: try again. */
+/** True if two transactions conflicted and this one was rolled back: try again. */
 function isConflict(error: unknown): boolean {
   return ["40001", "40P01"].includes(partsOf(error).code);
 }
 
-/** The typed error of a definite failure, in plain words; anything else comes back as it is. */
+/** The typed error for a definite failure; returns other errors unchanged. */
 function journalFailure(error: unknown, place: string): unknown {
   if (isShowrunnerError(error)) return error;
   const { code, message } = partsOf(error);
@@ -288,7 +291,7 @@ function journalFailure(error: unknown, place: string): unknown {
   }
 }
 
-/** What became of a call while the database was away is in the journal; whoever asks again finds out. */
+/** The outcome of calls during the outage is in the journal for whoever asks again. */
 function unreachable(place: string, forMs: number, error: unknown): JournalUnreachableError {
   const { code, message } = partsOf(error);
   const tooMany = code === "53300" ? " Raise max_connections, put pgbouncer in front, or lower pool= in the URL." : "";

@@ -3,11 +3,11 @@ import { loadDriver } from "./load.ts";
 import { readSettings } from "./settings.ts";
 
 export interface DatabaseFacts {
-  /** Of the server, such as `15.18`. */
+  /** The server's version, such as `15.18`. */
   readonly version: string;
-  /** Whether a pooler stands before it. */
+  /** True if a pooler is in front of it. */
   readonly isPooled: boolean;
-  /** How long the shortest of five questions took, in milliseconds. */
+  /** Shortest round trip of five, in milliseconds. */
   readonly roundTripMs: number;
 }
 

@@ -5,13 +5,13 @@ import type { LedgerChange } from "../events/spec.ts";
 import { type EntryChange, entryChange, mediaOf, mergeChanges, movedTo, slotOf } from "../record.ts";
 import type { Commit, Wake } from "../store.ts";
 
-/** A write as the database gets it; see `write-function.ts`. What is empty is absent. */
+/** A write as sent to the database; see `write-function.ts`. Empty fields are absent. */
 export type Wire = WireCreate | WireTake | WireCommit;
 
 interface AnyWire {
   readonly run: string;
   readonly at: number;
-  /** For tests; absent: the database looks at its own clock. */
+  /** For tests; absent: the database's own clock. */
   readonly now?: number;
 }
 
@@ -38,9 +38,9 @@ export interface WireTake extends AnyWire {
 }
 
 export interface WireCommit extends AnyWire {
-  /** Names this write: a repeated one is recognised by it. */
+  /** Name of this write, by which a repetition is recognised. */
   readonly write: string;
-  /** Name of the run's last write, where this process made it. */
+  /** Name of the run's previous write, if this process made it. */
   readonly after_write?: string;
   readonly epoch: number;
   readonly after_seq: number;
@@ -53,7 +53,7 @@ export interface WireCommit extends AnyWire {
   readonly wake_at?: number | null;
   readonly memo?: string;
   readonly ledger?: readonly WireChange[];
-  /** 1 where the changes bring charges, which raises the account's mark. */
+  /** 1 if the changes include charges, which increases the account's mark. */
   readonly charges?: 0 | 1;
   /** The quarter of an hour that new holds count for. */
   readonly slot?: number;
@@ -70,14 +70,14 @@ export interface WireCommit extends AnyWire {
   readonly state?: string;
 }
 
-/** A cap over a tag's runs (null: all) and over holds from a quarter of an hour on (null: all). */
+/** A cap on a tag's runs (null: all) and on holds from a quarter of an hour (null: all). */
 interface WireCap {
   readonly tag: string | null;
   readonly slot: number | null;
   readonly cap: number;
 }
 
-/** What becomes of one entry of the ledger. */
+/** A change of one ledger entry. */
 interface WireChange extends EntryChange {
   readonly step: string;
   readonly attempt: number;
@@ -130,7 +130,7 @@ export function encodeWake({ at, memo }: Wake): { readonly wake_at: number | nul
   return { wake_at: at, memo: JSON.stringify(memo) };
 }
 
-/** Free commits, and those without holds, are not asked. */
+/** No guard for commits that are free or make no holds. */
 function guardOf({ guard, ledger = [] }: Commit): Pick<WireCommit, "caps" | "wallet_mark" | "most_unseen"> {
   const holds = ledger.some((change) => change.type === "hold" && change.amountMicros > 0);
   if (guard === undefined || !holds) return {};
@@ -152,7 +152,7 @@ function encodeLedger(changes: readonly LedgerChange[]): Pick<WireCommit, "ledge
   return { ledger, charges };
 }
 
-/** The last entry of a step replaces those before it. */
+/** Keeps the last entry per key. */
 function lastOf<T>(entries: readonly T[], keyOf: (entry: T) => string): readonly T[] {
   return [...new Map(entries.map((entry) => [keyOf(entry), entry])).values()];
 }

@@ -29,15 +29,15 @@ export const preamble = `
   END IF;`;
 
 /**
- * What a function is given is always less than what the journal holds: row by row, by an index, is its best plan. Cached
- * plans outlive the small tables that they were made for, and the planner takes a list of unknown length for a long one.
+ * Settings that make the planner use indexes row by row. Arguments are always far smaller than the journal, but cached
+ * plans outlive the small tables they were made for, and lists of unknown length are assumed to be long.
  */
 export const settings =
   "LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off";
 
-/** The database's clock in epoch milliseconds; tests pass a time of their own, a write `c` in a field. */
+/** The database's clock in epoch milliseconds; tests pass a time in a field of the write `c`. */
 const clock = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 export const databaseNow = `coalesce(p_now, ${clock})`;
 export const writeNow = `coalesce((c ->> 'now')::bigint, ${clock})`;
-/** The states in which a run is over, for `IN (…)`. */
+/** Statuses of finished runs, for `IN (…)`. */
 export const endedRuns = [...runStates.ended].map((status) => `'${status}'`).join(", ");

@@ -15,7 +15,7 @@ export interface LeaseRequest {
   readonly isDead: (holder: LeaseHolder, leftMs: number) => boolean;
 }
 
-/** The database numbers the epoch, in the middle of the event. */
+/** Splits the event at the epoch, which the database assigns. */
 const [head, tail] = ['"epoch":', ","];
 
 export async function takeLease(
@@ -73,15 +73,15 @@ function outcomeOf(
   };
 }
 
-/** Null also where no engine drives the run. Written by a commit only, as JSON. */
+/** Null also if no engine drives the run. Only commits write it, as JSON. */
 function memoOf(columns: Columns, row: Row): Wake["memo"] {
   return row.memo === null ? null : (columns.json(row, "memo") as Wake["memo"]);
 }
 
-/** What may be lost when the server's machine stops right after needs no fsync. */
+/** Skips the fsync for writes that may be lost if the server's machine stops. */
 export const notDurable = "set_config('synchronous_commit', 'off', true)";
 
-/** The clause reads the newest row: where it waits for another's change, it looks again afterwards. */
+/** Renews the lease. The WHERE clause is evaluated again on the newest row after waiting for another's change. */
 export async function renewLease(
   db: Database,
   clock: LeaseClock,
@@ -110,15 +110,15 @@ export async function releaseLease(db: Database, { runId, epoch }: Lease): Promi
 }
 
 /**
- * Whose clock leases go by: the database's, which all its processes share. What a lease has left is therefore sent as a
- * length of time, and made an instant of this process's clock, whatever that shows.
+ * The clock for leases: the database's, which all processes share. The remaining time of a lease is therefore sent as a
+ * duration and converted to an instant on this process's clock.
  */
 export interface LeaseClock {
-  /** Null: the database looks at its own. */
+  /** Null: the database uses its own clock. */
   forDatabase(at?: number): number | null;
-  /** The same as a field of a write, or none. */
+  /** The same as a field of a write; empty for none. */
   forWrite(at?: number): { readonly now?: number };
-  /** The instant, by this process's clock, at which so many milliseconds have passed. */
+  /** The instant on this process's clock at which `leftMs` will have passed. */
   expiryOf(leftMs: number, at?: number): number;
 }
 
@@ -126,7 +126,7 @@ export function databaseClock(now: () => number): LeaseClock {
   return { forDatabase: () => null, forWrite: () => ({}), expiryOf: (leftMs, at = now()) => at + leftMs };
 }
 
-/** For tests that hold the time by hand: leases go by the instants that the callers give. */
+/** A clock for tests: leases use the callers' instants. */
 export function callersClock(): LeaseClock {
   return {
     forDatabase: (at = 0) => at,
@@ -135,11 +135,11 @@ export function callersClock(): LeaseClock {
   };
 }
 
-/** What two machines that keep time, and a slow answer between them, may be apart. */
+/** Tolerated difference between two synchronised machines, including a slow answer. */
 const TOLERATED_MS = 1_000;
 const MEASURED_EVERY_MS = 60_000;
 
-/** The database's clock as this process knows it, from a look at it now and then. */
+/** Estimates the database's clock, reading it from time to time. */
 export class SharedClock {
   readonly #db: Database;
   readonly #own: () => number;

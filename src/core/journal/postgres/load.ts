@@ -1,6 +1,6 @@
 import { JournalDriverMissingError } from "../errors.ts";
 
-/** The driver, loaded when a journal is first opened on PostgreSQL: an install without one does not need it. */
+/** Loads the driver when a journal is first opened on PostgreSQL; other installs do not need it. */
 export async function loadDriver(place: string): Promise<typeof import("pg")> {
   try {
     return await import("pg");
@@ -14,7 +14,7 @@ function missing(place: string, cause: unknown): JournalDriverMissingError {
   return new JournalDriverMissingError(place, message, { cause });
 }
 
-/** Not so when a package that the driver itself needs is missing. */
+/** True if the driver itself is missing, not one of its dependencies. */
 function isMissing(error: unknown): boolean {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === "ERR_MODULE_NOT_FOUND" && message.includes("package 'pg'");

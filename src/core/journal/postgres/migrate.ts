@@ -13,9 +13,9 @@ export const newestVersion = migrations.length;
 type Query = (sql: string, values?: Values) => Promise<Row[]>;
 
 /**
- * Brings the schema to the newest version, in one transaction and under a lock that the whole cluster knows: of several
- * processes that open an empty database at once, one lays it out and the others find it done. Nothing is touched where the
- * schema is another program's, or newer.
+ * Migrates the schema to the newest version, in one transaction and under a cluster-wide lock: of several processes
+ * that open an empty database at once, one creates the schema and the others find it. Leaves another program's schema,
+ * or a newer one, untouched.
  */
 export async function prepareSchema(db: Database, steps: readonly Migration[] = migrations): Promise<void> {
   const newest = steps.length;
@@ -31,7 +31,7 @@ export async function prepareSchema(db: Database, steps: readonly Migration[] = 
       await query(sql);
       await query("INSERT INTO {s}.journal_versions (version, program) VALUES ($1, $2)", [version, ownVersion()]);
     }
-    // Those of an older version may take or answer something else.
+    // An older version's functions may have other parameters or results.
     await query(dropFunctions);
     for (const sql of functionsOf(newest)) await query(sql);
   });
@@ -51,11 +51,11 @@ async function createSchema(db: Database, query: Query): Promise<void> {
     db.settings.schema,
   ]);
   if (exists !== true) await query("CREATE SCHEMA {s}");
-  // Every later version keeps this table: an older Showrunner reads from it which one can read the journal.
+  // Every later version keeps this table, so that an older Showrunner can name the version that reads the journal.
   await query("CREATE TABLE {s}.journal_versions (version integer PRIMARY KEY, program text NOT NULL)");
 }
 
-/** 0 for a schema that is not there, or empty. */
+/** 0 for a missing or empty schema. */
 async function foundVersion(db: Database, query: Query, newest: number): Promise<number> {
   const [found] = await query(
     "SELECT to_regclass($1) IS NOT NULL AS ours, EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace($2)) AS used",
@@ -93,7 +93,7 @@ function newer(
   );
 }
 
-/** Called by `write_runs`, under whose settings it runs. `c` has the fields of `WireCreate`. */
+/** Called by `write_runs`, under its settings. `c` has the fields of `WireCreate`. */
 const createRun = `
 CREATE OR REPLACE FUNCTION {s}.create_run(c jsonb, p_event_version integer, p_repeated boolean) RETURNS text
 LANGUAGE plpgsql AS $function$
@@ -125,8 +125,9 @@ BEGIN
 END $function$`;
 
 /**
- * Called by `write_runs` for a run whose row `r` is locked. `c` has the fields of `WireTake`: the event is `head`, the epoch,
- * where it applies `parked`, `tail`; the memo is handed out once. A lease that is held is taken only where its holder, of `dead_epoch`, is dead.
+ * Called by `write_runs` for a run whose row `r` is locked. `c` has the fields of `WireTake`: the event is `head`, the
+ * epoch, `parked` if it applies, and `tail`; the memo is returned once. A held lease is taken only if its holder, of
+ * `dead_epoch`, is dead.
  */
 const takeLease = `
 CREATE OR REPLACE FUNCTION {s}.take_lease(r {s}.runs, c jsonb, p_event_version integer,
@@ -215,7 +216,7 @@ ${tablesOfRun.map((table) => `  DELETE FROM {s}.${table} WHERE run_key = r.run_k
   RETURN 'removed';
 END $function$`;
 
-/** What a journal of a version has beside its tables. A newer version replaces them; older programs are then refused. */
+/** The functions of a journal version. A newer version replaces them and rejects older programs. */
 function functionsOf(version: number): readonly string[] {
   const all = [createRun, takeLease, sendMessage, deliverFunction, removeRun, moveAccountFunction, writeFunction];
   return all.map((sql) => sql.replaceAll("{version}", String(version)));

@@ -76,14 +76,14 @@ export async function dueRuns(db: Database, { account, at, limit }: DueQuery): P
   return rows.map((row) => db.columns.text(row, "run_id"));
 }
 
-/** What the row says of the lease's end is what was left of it. */
+/** The row contains the lease's remaining time instead of its end. */
 function summaryOf({ columns }: Database, clock: LeaseClock, row: Row): RunRow {
   const run = runOf(columns, row);
   if (run.lease === null) return run;
   return { ...run, lease: { ...run.lease, expiresAt: clock.expiryOf(run.lease.expiresAt) } };
 }
 
-/** A page of a run's events: those of `rows` commits at most. Without a row the run does not exist. */
+/** A page of a run's events, from at most `rows` commits. No row: the run does not exist. */
 const page = `SELECT r.run_key, e.seq, e.at, e.version, e.body FROM {s}.runs r LEFT JOIN LATERAL (
     SELECT seq, at, version, body FROM {s}.events WHERE run_key = r.run_key AND seq > $2 ORDER BY seq LIMIT $3) e ON true
   WHERE r.run_id = $1 ORDER BY e.seq`;
@@ -104,7 +104,7 @@ export async function readEvents(db: Database, runId: string, afterSeq: number, 
     }));
   const decode = (signature: (seq: number) => string | null): readonly StoredEvent[] =>
     decodeEvents(records, afterSeq, { path: db.place, runId, signature });
-  // Who wrote an event of a type that is not known is asked only for its message.
+  // For an unknown event type, the message also needs the program that wrote it.
   let unknownAt: number | null = null;
   const noteUnknown = (seq: number) => {
     unknownAt = seq;
@@ -128,7 +128,7 @@ async function signatureBefore(db: Database, key: number, seq: number): Promise<
   return row === undefined ? null : db.columns.text(row, "body");
 }
 
-/** Null also when it is unreadable: the events say all that it does. */
+/** Null also if unreadable, since the events contain everything. */
 export async function readSnapshot(db: Database, runId: string): Promise<FoldSnapshot | null> {
   const row = await ofRun(
     db,
@@ -152,7 +152,7 @@ export async function runLedger(db: Database, runId: string): Promise<LedgerTota
   return ledgerTotalsOf(db.columns, row);
 }
 
-/** The first row of a statement that has one for every run. */
+/** The first row of a statement that returns one for every run. */
 async function ofRun(db: Database, runId: string, sql: string): Promise<Row> {
   const [row] = await db.query(sql, [runId]);
   if (row === undefined) throw new RunUnknownError(runId, db.place);

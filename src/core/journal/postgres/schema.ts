@@ -1,12 +1,15 @@
-/** Lifts a journal by one version, from none at all to version 1 first; `{s}` stands for its schema. The functions are not among it: see `functions.ts`. */
+/**
+ * Migrates a journal by one version; the first creates version 1. `{s}` is the schema's name. For functions see
+ * `functions.ts`.
+ */
 export interface Migration {
   readonly sql: string;
 }
 
 /**
- * The tables of the SQLite journal, and three differences: a run's row names its last write, so that a writer whose answer
- * was lost can tell whether it was made; entries of the ledger, and waits, name their account, and an account knows what it was not
- * charged for yet, so that the guard reads no more rows than the last charges. Text is compared byte by byte.
+ * The tables of the SQLite journal, with three differences. A run's row names its last write, so that a writer that
+ * lost the answer can tell whether it was made. Ledger entries and waits name their account, and accounts know their
+ * uncharged total, so that the guard reads only the last charges. Text is compared byte by byte.
  */
 export const migrations: readonly Migration[] = [
   {

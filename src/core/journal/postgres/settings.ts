@@ -2,31 +2,33 @@ import { isPostgresUrl, shownJournal } from "../../kit/journal-location.ts";
 import { JournalAccessError } from "../errors.ts";
 
 export interface PostgresJournalOptions {
-  /** Schema of the journal's tables in the database; default `schema` of the URL, else `showrunner`. */
+  /** Schema of the journal's tables. Default: `schema` in the URL, otherwise `showrunner`. */
   readonly schema?: string | undefined;
-  /** Most connections of this process, one for notifications left out; default `pool` of the URL, else 8. */
+  /** Maximum number of connections, besides one for notifications. Default: `pool` in the URL, otherwise 8. */
   readonly poolSize?: number;
-  /** How long a connection may take to be made, in milliseconds; default 10,000. */
+  /** Time limit for connecting, in milliseconds. Default 10 000. */
   readonly connectTimeoutMs?: number;
-  /** How long a statement may take, in milliseconds; default 30,000. */
+  /** Time limit for a statement, in milliseconds. Default 30 000. */
   readonly statementTimeoutMs?: number;
-  /** How long a statement may wait for rows that another process holds, in milliseconds; default 15,000. */
+  /** Time limit for waiting for rows that another process holds, in milliseconds. Default 15 000. */
   readonly lockTimeoutMs?: number;
-  /** How long a connection that nobody needs is kept, in milliseconds; default 30,000. */
+  /** How long an idle connection is kept, in milliseconds. Default 30 000. */
   readonly idleTimeoutMs?: number;
-  /** How long a call continues while the database cannot be reached, in milliseconds; default 30,000. */
+  /** How long a call is retried while the database is unreachable, in milliseconds. Default 30 000. */
   readonly unreachableTimeoutMs?: number;
-  /** How often waiting calls look for what others wrote where no notification came, in milliseconds; default 1,000. */
+  /** Interval between polls for others' changes if no notifications arrive, in milliseconds. Default 1 000. */
   readonly pollIntervalMs?: number;
-  /** Decides when old upload handles go, and is the clock that instants are answered by; epoch milliseconds, default `Date.now`. */
+  /**
+   * Decides when upload handles expire, and is the clock for returned instants. Epoch milliseconds; default `Date.now`.
+   */
   readonly now?: () => number;
 }
 
 export interface Settings extends Required<PostgresJournalOptions> {
   readonly schema: string;
-  /** For the driver only: it holds the password. */
+  /** For the driver only: contains the password. */
   readonly connectionString: string;
-  /** The URL as messages name it: without password and parameters. */
+  /** The URL without password and parameters, for messages. */
   readonly place: string;
 }
 
@@ -44,7 +46,7 @@ const defaults = {
 
 export function readSettings(location: string, options: PostgresJournalOptions): Settings {
   const url = URL.parse(location);
-  // The text is not repeated: it may hold a password.
+  // The text may contain a password, so it is not repeated.
   if (url === null || !isPostgresUrl(location)) throw invalid("the journal", "is no valid postgres:// URL");
   const place = shownJournal(location);
   const fromUrl = { schema: url.searchParams.get("schema"), pool: url.searchParams.get("pool") };
@@ -63,7 +65,7 @@ export function readSettings(location: string, options: PostgresJournalOptions):
 }
 
 function check({ place, schema, poolSize, ...rest }: Settings): void {
-  // Longer ones are cut by the server, and two could become one.
+  // The server truncates longer names, and two could become one.
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     throw invalid(
       place,

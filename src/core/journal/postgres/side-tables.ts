@@ -54,7 +54,7 @@ export async function readProgress(db: Database, runId: string): Promise<readonl
   return (await listOf(db, runId, sql, "step")).map((row) => progressOf(db.columns, row));
 }
 
-/** The rows of a run, from a statement that answers one without `column` where it has none. */
+/** The rows of a run; its statement returns one row without `column` if there are none. */
 async function listOf(db: Database, runId: string, sql: string, column: string): Promise<readonly Row[]> {
   const rows = await db.query(sql, [runId]);
   if (rows.length === 0) throw new RunUnknownError(runId, db.place);
@@ -62,7 +62,7 @@ async function listOf(db: Database, runId: string, sql: string, column: string):
 }
 
 export async function writeProgress(db: Database, runId: string, progress: Progress): Promise<void> {
-  // The row of the run is locked so that it is not removed meanwhile.
+  // Locks the run's row so that it cannot be removed meanwhile.
   const [row] = await db.query(
     `WITH run AS (SELECT run_key FROM {s}.runs WHERE run_id = $1 FOR KEY SHARE), written AS (
       INSERT INTO {s}.progress (run_key, step, fraction, estimated_completion_at) SELECT run_key, $2, $3, $4 FROM run
@@ -74,7 +74,6 @@ export async function writeProgress(db: Database, runId: string, progress: Progr
   if (row === undefined) throw new RunUnknownError(runId, db.place);
 }
 
-/** See `JournalStore.spending`. */
 export async function spendingOf(
   db: Database,
   account: string,
@@ -110,7 +109,7 @@ function selectResults(db: Database, query: ResultsQuery, limit: number): Promis
     return db.query(sql, [query.runId, limit]);
   }
   const [column, value] = "fingerprint" in query ? ["fingerprint", query.fingerprint] : ["model", query.model];
-  // Not as a join: results come by their index, newest first, and each one's run after it, until there are enough.
+  // Not a join: read results by index, newest first, each followed by its run, until there are enough.
   const sql = `SELECT ${resultColumns} FROM {s}.results CROSS JOIN LATERAL (
       SELECT run_id, account FROM {s}.runs WHERE run_key = results.run_key AND account = $2 OFFSET 0) run
     WHERE ${column} = $1 ${newest}`;
@@ -126,7 +125,7 @@ export async function readNotices(db: Database): Promise<readonly NoticeRow[]> {
   return rows.map((row) => noticeOf(db.columns, row));
 }
 
-/** Rows that another process is claiming are passed over: they are its own. */
+/** Skips rows that another process is claiming. */
 export async function claimNotices(db: Database, { at, untilAt, limit }: NoticeClaim): Promise<readonly NoticeRow[]> {
   const rows = await db.query(
     `WITH due AS (
@@ -156,7 +155,7 @@ export async function readHandle(db: Database, sha256: string, account: string):
   return row === undefined ? null : handleOf(db.columns, row);
 }
 
-/** Keeps the handle and drops those that expired: their URLs are of no more use to anyone. */
+/** Stores the handle and removes expired ones. */
 export async function writeHandle(db: Database, row: UploadHandleRow, now: number): Promise<void> {
   await dropHandles(db, now, false);
   await db.query(
@@ -184,7 +183,7 @@ export async function mediaInUse(db: Database, exceptRuns: readonly string[]): P
   return new Set(rows.map((row) => db.columns.text(row, "sha256")));
 }
 
-/** A repeated call whose first was carried out finds its link there. */
+/** Repeatable: a repeated call finds its link. */
 export async function addReviewLink(db: Database, link: ReviewLinkRow): Promise<void> {
   await db.query("DELETE FROM {s}.review_links WHERE expires_at < $1", [link.createdAt - LISTED_MS]);
   const { id, secretHash, scope, createdAt, expiresAt, revokedAt, uses, maxUses } = link;
@@ -208,14 +207,14 @@ export async function revokeReviewLink(db: Database, id: string, at: number): Pr
   await db.query("UPDATE {s}.review_links SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL", [id, at]);
 }
 
-/** A repeated call whose first was carried out counts nothing more: the use that a row took last has its name. */
+/** Repeatable: the row names its last use, so a repeated call counts only once. */
 export async function useReviewLink(db: Database, id: string, at: number): Promise<boolean> {
   const sql = `UPDATE {s}.review_links SET uses = uses + CASE WHEN last_use = $3 THEN 0 ELSE 1 END, last_use = $3
     WHERE id = $1 AND revoked_at IS NULL AND expires_at > $2 AND (uses < max_uses OR last_use = $3) RETURNING id`;
   return (await db.query(sql, [id, at, randomUUID()])).length > 0;
 }
 
-/** A repeated call whose first was carried out finds its quote there. */
+/** Repeatable: a repeated call finds its quote. */
 export async function issueQuote(db: Database, quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void> {
   await db.query("DELETE FROM {s}.quotes WHERE expires_at < $1", [at - REMEMBERED_MS]);
   const { id, account, basis, expiresAt } = quote;
@@ -232,14 +231,13 @@ export async function readQuote(db: Database, id: string): Promise<IssuedQuote |
   return row === undefined ? null : issuedQuoteOf(db.columns, row);
 }
 
-/** Durable like a commit: what it allows spends money. */
+/** Durable like a commit, because it allows spending. */
 export async function useQuote(db: Database, id: string, runId: string, at: number): Promise<boolean> {
   const sql = `UPDATE {s}.quotes SET used_by = $2
     WHERE id = $1 AND (used_by = $2 OR used_by IS NULL AND expires_at > $3) RETURNING id`;
   return (await db.query(sql, [id, runId, at])).length > 0;
 }
 
-/** See `JournalStore.deliver`. */
 export async function deliver(db: Database, channel: string, delivery: Delivery): Promise<DeliveryOutcome> {
   const { account, id, jobId, at } = delivery;
   const rows = await db.query("SELECT * FROM {s}.deliver($1, $2, $3, $4, $5, $6, $7, $8)", [

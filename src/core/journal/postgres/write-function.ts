@@ -1,8 +1,9 @@
 import { endedRuns, writeNow as now, preamble, settings } from "./function-parts.ts";
 
 /**
- * Locks the delivery, then the runs that know its job. A commit that brings the job locks its run first, and only then the
- * deliveries that wait for it: none of those is locked here with a run, because no other commit knows the job.
+ * Locks the delivery, then the runs that know its job. A commit that brings the job locks its run first and then the
+ * deliveries that wait for it. No deadlock: none of those is locked here together with a run, because no other commit
+ * knows the job.
  */
 export const deliverFunction = `
 CREATE OR REPLACE FUNCTION {s}.deliver(
@@ -40,7 +41,7 @@ BEGIN${preamble}
   UPDATE {s}.deliveries SET waiting = false WHERE id = d.id;
 END $function$`;
 
-/** The part of a commit that brings jobs: what was delivered before is in the inbox of the run \`r\` from now on. */
+/** The part of a commit that brings jobs: moves earlier deliveries into the inbox of the run \`r\`. */
 const writeJobs = `
     IF c ? 'jobs' THEN
       INSERT INTO {s}.jobs (run_key, step, attempt, job_id)
@@ -57,7 +58,7 @@ const writeJobs = `
       END IF;
     END IF;`;
 
-/** The entry as it is after the change `n`; `l` is the row as it was, absent for a new one. */
+/** The entry after the change `n`; `l` is the previous row, absent for a new one. */
 const held = "coalesce(n.held, l.held_micros, 0)";
 const settled = "coalesce(n.settled, l.settled_micros, 0)";
 const charged =
@@ -68,16 +69,16 @@ const was = "coalesce(l.held_micros, 0) + coalesce(l.settled_micros, 0)";
 const changes = `jsonb_to_recordset(c -> 'ledger') AS n (step text, attempt integer, held bigint, settled bigint, charged text, slot text)
         LEFT JOIN {s}.ledger l ON l.run_key = r.run_key AND l.step = n.step AND l.attempt = n.attempt`;
 
-/** The tags of a run `r`, with the one of all runs. */
+/** The tags of a run `r`, including the one for all runs. */
 const tagsOf = (run: string) =>
   `(SELECT '' AS tag UNION ALL SELECT key || '=' || value FROM jsonb_each_text(${run}.tags::jsonb)) t`;
 const addSpending = `ON CONFLICT (account, tag, slot) DO UPDATE
         SET held_micros = s.held_micros + excluded.held_micros, settled_micros = s.settled_micros + excluded.settled_micros`;
 
 /**
- * Writes of several runs, at most one of each: runs to create, sorted by id, then leases to take and commits. Each happens whole or
- * not at all: one that is refused changes nothing, and the others are as if it had not been there. Answers come in their
- * order. Fields are those of `Wire`. The locks come first, in the order that `function-parts.ts` tells of.
+ * Writes several runs, each at most once: first new runs, sorted by id, then leases and commits. Each succeeds or fails
+ * as a whole and by itself. Answers are in order. Fields are those of `Wire`. Locks come first, in the order that
+ * `function-parts.ts` describes.
  */
 export const writeFunction = `
 CREATE OR REPLACE FUNCTION {s}.write_runs(p_version integer, p_event_version integer, p_repeated boolean, p_writes jsonb)
@@ -256,7 +257,7 @@ ${writeJobs.slice(1)}
   END LOOP;
 END $function$`;
 
-/** The run's money and results count for another account from now on, whose balance shows what was charged until now. */
+/** Moves a run's money and results to another account, whose balance shows all charges so far. */
 export const moveAccountFunction = `
 CREATE OR REPLACE FUNCTION {s}.move_account(p_key bigint, p_from text, p_to text) RETURNS void ${settings} AS $function$
 DECLARE

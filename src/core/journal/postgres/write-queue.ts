@@ -12,22 +12,21 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** A group has at most so many writes and, from the second on, so many characters: others wait for its locks. */
+/** Maximum number of writes in a group and, from the second on, of characters, because others wait for its locks. */
 const largestGroup = 256;
 const longestGroup = 1_000_000;
-/** While one group is written to the disk, the next may be made. */
+/** The next group may be built while one is written to disk. */
 const groupsAtOnce = 2;
 
 /**
- * Sends to the database what runs are made of: their creation, their leases, their commits. What is requested in one turn of
- * the event loop shares a transaction, a round trip and an fsync, whatever runs it is of; of one run there is one write at a
- * time, in the order of the requests. When a shared transaction fails, its parts are tried one by one, so that none fails
- * for another.
+ * Sends runs' creations, leases and commits to the database. Everything requested in one turn of the event loop shares
+ * a transaction, a round trip and an fsync. Writes of one run are sent one at a time, in order. If a shared transaction
+ * fails, its parts are retried individually, so that none fails because of another.
  */
 export class WriteQueue {
   readonly #db: Database;
   readonly #busyRuns = new Set<string>();
-  /** By run: the lease's epoch and the name of the last write under it that this process knows of. */
+  /** Per run: the lease's epoch and the name of the last known write under it. */
   readonly #lastWrites = new Map<string, { readonly epoch: number; readonly write: string }>();
   #queue: Pending[] = [];
   #groups = 0;
@@ -38,7 +37,7 @@ export class WriteQueue {
     this.#db = db;
   }
 
-  /** What `read` makes of the answer, at once: the run's next write is sent after that. */
+  /** `read` processes the answer immediately, before the run's next write is sent. */
   add<T>(wire: Wire, read: (row: Row) => T): Promise<T> {
     const length =
       500 + ("body" in wire ? (wire.body?.length ?? 0) : 0) + ("state" in wire ? (wire.state?.length ?? 0) : 0);
@@ -49,7 +48,7 @@ export class WriteQueue {
     });
   }
 
-  /** The last write under this epoch has this name. */
+  /** Records the name of the last write under an epoch. */
   note(runId: string, epoch: number, write: string): void {
     this.#lastWrites.set(runId, { epoch, write });
   }
@@ -58,12 +57,12 @@ export class WriteQueue {
     this.#lastWrites.delete(runId);
   }
 
-  /** Resolves once everything requested before has its answer. */
+  /** Resolves once all earlier requests have their answers. */
   async drained(): Promise<void> {
     while (this.#queue.length > 0 || this.#groups > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
   }
 
-  /** One turn of the event loop gathers what its callbacks ask for. */
+  /** Gathers the requests of one turn of the event loop. */
   #schedule(): void {
     if (this.#scheduled || this.#groups >= groupsAtOnce) return;
     this.#scheduled = true;
@@ -76,14 +75,14 @@ export class WriteQueue {
     });
   }
 
-  /** New runs come first, sorted, as their locks do. */
+  /** New runs first, sorted, in the order of their locks. */
   #nextGroup(): readonly Pending[] {
     const group: Pending[] = [];
     const rest: Pending[] = [];
     let length = 0;
     for (const pending of this.#queue) {
       const isFull = group.length >= largestGroup || (group.length > 0 && length + pending.length > longestGroup);
-      // Behind one that waits for its run, the others of that run wait as well.
+      // Keeps the order of each run's writes.
       if (isFull || this.#busyRuns.has(pending.wire.run)) rest.push(pending);
       else {
         group.push(pending);
@@ -124,7 +123,7 @@ export class WriteQueue {
       }
     } catch (error) {
       if (group.length === 1) return group[0]!.reject(error);
-      // Only what a write itself holds fails it alone; a database that is away fails them all.
+      // An invalid record fails alone; an unavailable database fails them all.
       if (!(error instanceof JournalRecordError)) return group.forEach(({ reject }) => void reject(error));
       for (const write of group) await this.#write([write]);
     }

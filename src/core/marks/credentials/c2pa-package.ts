@@ -5,7 +5,7 @@ import { ShowrunnerError } from "../../kit/errors.ts";
 import { openSource, UnmarkableError } from "../source.ts";
 
 const NAME = "@contentauth/c2pa-node";
-/** Version 0.9.8 asks for a package that npm does not have. */
+/** Version 0.9.8 depends on a package that is not on npm. */
 const INSTALL = `npm install ${NAME}@0.8.0`;
 
 interface Asset {
@@ -13,7 +13,6 @@ interface Asset {
   readonly mimeType?: string;
 }
 
-/** What is used of the package. */
 export interface C2pa {
   readonly Builder: {
     withJson(claim: object, settings: object): { sign(signer: object, from: Asset, to: Asset): unknown };
@@ -22,10 +21,10 @@ export interface C2pa {
   readonly Reader: { fromAsset(asset: Asset, settings: object): Promise<{ json(): unknown } | null> };
 }
 
-/** Nothing is fetched on a file's word. */
+/** Prevents any fetch of URLs named in a file. */
 export const OFFLINE = { remote_manifest_fetch: false, ocsp_fetch: false } as const;
 
-/** The package, from `folder` where a project has it, else from beside ours; null where it is not installed. */
+/** Finds the package in `folder`'s project, else beside ours; null if it is not installed. */
 export async function findC2pa(folder: string): Promise<C2pa | null> {
   for (const place of [join(folder, "package.json"), import.meta.url]) {
     const path = resolved(place);
@@ -55,12 +54,12 @@ function resolved(place: string): string | null {
 }
 
 /**
- * A file cannot be signed, or the package, certificate or key that signs it is missing or unusable. Nothing was
+ * A file cannot be signed, or the package, certificate or key needed for it is missing or unusable. Nothing was
  * written.
  */
 export class CredentialsError extends ShowrunnerError {
   readonly code = "CREDENTIALS";
-  /** A command that mends it, where one does. */
+  /** A command that fixes the problem; null if there is none. */
   readonly next: string | null;
 
   constructor(message: string, next: string | null, options?: { readonly cause?: unknown }) {
@@ -71,7 +70,7 @@ export class CredentialsError extends ShowrunnerError {
 
 const HEAD_BYTES = 4100;
 
-/** Media types that can be signed, by the ending that belongs to a file's bytes. */
+/** Content types that can be signed, by the file extension for the file's bytes. */
 const TYPES: Readonly<Record<string, string>> = {
   png: "image/png",
   jpg: "image/jpeg",
@@ -85,7 +84,7 @@ const TYPES: Readonly<Record<string, string>> = {
   flac: "audio/flac",
 };
 
-/** A file's media type by its bytes; null where it can hold no credentials. Throws Node's own errors. */
+/** A file's content type by its bytes; null if it cannot hold credentials. Throws Node's errors. */
 export async function signableType(path: string): Promise<string | null> {
   const { fileTypeFromBuffer } = await import("file-type");
   try {

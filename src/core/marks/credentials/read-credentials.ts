@@ -2,25 +2,26 @@ import { z } from "zod";
 import { type CleanText, cleanText } from "../../kit/clean-text.ts";
 import { findC2pa, OFFLINE, signableType } from "./c2pa-package.ts";
 
-/** What a file's signed manifest says, and whether it holds. */
+/** A file's signed manifest and whether it is valid. */
 export interface Credentials {
   /**
-   * `trusted`: it fits the file, and its signer's certificate leads to one of `trust`. `unknown-signer`: it fits, and anybody may
-   * have signed it. `tampered`: the file or the manifest was changed after it was signed. `invalid`: it fails otherwise, see `failures`.
+   * `trusted`: matches the file, and the signer's certificate leads to one in `trust`. `unknown-signer`: matches the
+   * file, but anyone may have signed it. `tampered`: file or manifest changed after signing. `invalid`: fails
+   * otherwise; see `failures`.
    */
   readonly state: "trusted" | "unknown-signer" | "tampered" | "invalid";
-  /** As the certificate has it, of nobody's word where the state is not `trusted`. */
+  /** The name in the certificate. Unverified unless the state is `trusted`. */
   readonly signer: CleanText | null;
   readonly digitalSourceTypes: readonly CleanText[];
-  /** Titles of what it was made from. */
+  /** Titles of the files it was made from. */
   readonly ingredients: readonly CleanText[];
-  /** Codes of C2PA. */
+  /** C2PA codes. */
   readonly failures: readonly CleanText[];
 }
 
 /**
- * Reads a file's content credentials. Null: it has none, or can have none. `"unread"`: the package that reads them is not
- * installed. `trust` has certificates as PEM. Throws Node's own errors.
+ * Reads a file's content credentials. Null if it has none or cannot have any; `"unread"` if the package that reads them
+ * is not installed. `trust`: certificates as PEM. Throws Node's errors.
  */
 export async function readCredentials(
   path: string,

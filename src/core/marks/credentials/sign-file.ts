@@ -7,12 +7,12 @@ import { readMarks } from "../mark-file.ts";
 import { type DigitalSourceType, NEWS_CODES } from "../xmp.ts";
 import { CredentialsError, loadC2pa, OFFLINE, signableType } from "./c2pa-package.ts";
 
-/** What is signed of how a file was made. */
+/** The signed statement of how a file was made. */
 export interface Claim {
   readonly digitalSourceType: DigitalSourceType;
-  /** Of models that took part. */
+  /** The models that took part. */
   readonly models: readonly string[];
-  /** A sentence. */
+  /** One sentence. */
   readonly description: string;
   readonly ingredients: readonly Ingredient[];
 }
@@ -27,15 +27,16 @@ export interface Ingredient {
 
 export interface SignOptions extends SigningPair {
   readonly claim: Claim;
-  /** The signed file; it may replace a plain file of the same kind, the one that is signed too. */
+  /** Path of the signed file. It may replace a plain file of the same kind, including the source. */
   readonly out: string;
-  /** Whose packages are looked at first. Default: the current one. */
+  /** Folder whose packages are tried first. Default: the current one. */
   readonly folder?: string;
 }
 
 /**
- * Signs a copy of a file with content credentials (C2PA), by the package `@contentauth/c2pa-node`. The target appears whole or
- * not at all. A file that has a manifest is refused, as a second would hide it. Throws Node's own errors. @throws CredentialsError
+ * Signs a copy of a file with content credentials (C2PA), using the package `@contentauth/c2pa-node`. Writes the target
+ * atomically. Refuses a file that already has a manifest, because a second one would hide it. Throws Node's errors.
+ * @throws CredentialsError
  */
 export async function signFile(
   path: string,
@@ -68,7 +69,7 @@ export async function signFile(
 
   async function isSigned(file: string): Promise<boolean> {
     if ((await readMarks(file)).contentCredentials !== null) return true;
-    // What cannot be read may be a manifest; what has none answers with null.
+    // Null means no manifest; an error may mean an unreadable one.
     return c2pa.Reader.fromAsset(
       { path: file, mimeType: mimeType! },
       { verify: { ...OFFLINE, verify_after_reading: false } },
@@ -79,7 +80,7 @@ export async function signFile(
   }
 }
 
-/** Nothing but a plain file of the same kind is replaced, and no link followed. */
+/** Allows only a plain file of the same kind to be replaced; follows no link. */
 async function checkTarget(out: string, contentType: string): Promise<void> {
   const there = await lstat(out).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
@@ -119,16 +120,16 @@ function refused(what: string, next: string): CredentialsError {
   return new CredentialsError(`${what}: ${next}.`, null);
 }
 
-/** Algorithm of C2PA by the curve of a key. */
+/** C2PA algorithm by the key's curve. */
 const CURVES: Readonly<Record<string, string>> = { prime256v1: "es256", secp384r1: "es384", secp521r1: "es512" };
 
-/** A certificate with those that lead to its root, and its key, as PEM. */
+/** A certificate chain up to its root, and its key, as PEM. */
 interface SigningPair {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** A pair as the package takes it. @throws CredentialsError where it cannot sign a file now */
+/** The pair in the package's format. @throws CredentialsError if it cannot sign at `now` */
 function signingKey({ certificate, key }: SigningPair, now: Date) {
   const leaf = parsed("The certificate", certificate, () => new X509Certificate(certificate));
   const secret = parsed("The key", key, () => createPrivateKey(key));

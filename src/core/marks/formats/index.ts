@@ -5,5 +5,5 @@ import { mp3 } from "./mp3.ts";
 import { png } from "./png.ts";
 import { wav, webp } from "./riff.ts";
 
-/** Formats that marks are read from and written to. */
+/** Formats whose marks can be read and written. */
 export const formats: readonly Format[] = [png, jpeg, webp, isoMedia, wav, mp3];

@@ -6,14 +6,14 @@ import type { Format, Scan } from "./format.ts";
 const XMP = "be7acfcb97a942e89c71999491e3afac";
 const C2PA = "d8fec3d61b0e483c92975828877ec481";
 const UUID_BYTES = 16;
-/** What a QuickTime film may begin with that says no brand. */
+/** First boxes of a QuickTime file without a brand. */
 const FIRST_BOXES = new Set(["moov", "mdat", "wide", "free", "skip"]);
-/** Pictures in these boxes keep XMP as an item of theirs. */
+/** Brands of picture formats, which store XMP as an item. */
 const PICTURES = new Set(["avif", "avis", "mif1", "msf1", "heic", "heix", "hevc", "hevx", "heim", "heis"]);
 
 /**
- * MP4, M4A and MOV: XMP in a `uuid` box at the end, so that no place within the file moves; C2PA in one too. XMP that
- * QuickTime has in `moov` is read.
+ * MP4, M4A and MOV: XMP in a `uuid` box at the end, so that no offset in the file changes; C2PA in a `uuid` box too.
+ * QuickTime's XMP in `moov` is read.
  */
 export const isoMedia: Format = {
   contentType: "video/mp4",
@@ -25,9 +25,9 @@ export const isoMedia: Format = {
 };
 
 interface IsoBox extends Box {
-  /** Its name, of `uuid` boxes: 32 hexadecimal digits. */
+  /** Name of a `uuid` box as 32 hexadecimal digits; null for other boxes. */
   readonly uuid: string | null;
-  /** Written as one that reaches to the end of the file. */
+  /** True if its size says "to the end of the file". */
   readonly isOpen: boolean;
 }
 
@@ -49,7 +49,7 @@ async function boxAt(source: Source, at: number, end: number): Promise<IsoBox> {
   const size = head.readUInt32BE(0);
   const headBytes = size === 1 ? 16 : 8;
   if (head.length < headBytes) throw new UnmarkableError(`it is damaged at byte ${at}`);
-  // Sizes beyond the exact integers are beyond any file's end too.
+  // Sizes beyond safe integers are beyond any file's end.
   const boxEnd = size === 0 ? end : at + (size === 1 ? Number(head.readBigUInt64BE(8)) : size);
   const isNamed = type === "uuid" && boxEnd >= at + headBytes + UUID_BYTES && head.length >= headBytes + UUID_BYTES;
   const uuid = isNamed ? head.toString("hex", headBytes, headBytes + UUID_BYTES) : null;
@@ -57,7 +57,7 @@ async function boxAt(source: Source, at: number, end: number): Promise<IsoBox> {
   return { type, at, dataAt, dataEnd: boxEnd, end: boxEnd, uuid, isOpen: size === 0 };
 }
 
-/** The box `moov/udta/XMP_`. */
+/** The `moov/udta/XMP_` box. */
 async function quickTimeXmp(source: Source, boxes: readonly IsoBox[]): Promise<IsoBox | null> {
   let within = boxes;
   for (const type of ["moov", "udta"]) {
@@ -68,7 +68,7 @@ async function quickTimeXmp(source: Source, boxes: readonly IsoBox[]): Promise<I
   return within.find(({ type }) => type === "XMP_") ?? null;
 }
 
-/** QuickTime ends a list of user data with four zero bytes. */
+/** Reads a box in user data, which QuickTime ends with four zero bytes. */
 async function innerBoxAt(source: Source, at: number, end: number): Promise<IsoBox | null> {
   return end - at < 8 ? null : boxAt(source, at, end);
 }
@@ -78,7 +78,7 @@ function packetOf(source: Source, { dataAt, dataEnd }: Box): Promise<Buffer> {
   return source.read(dataAt, dataEnd - dataAt);
 }
 
-/** An older packet becomes free room, unless nothing is behind it. */
+/** Turns an older packet into free space, or removes it if it is last. */
 function without(old: IsoBox | null, boxes: readonly IsoBox[]): readonly Splice[] {
   if (old === null) return [];
   if (old === boxes.at(-1)) return [{ at: old.at, remove: old.end - old.at, insert: Buffer.alloc(0) }];
@@ -94,7 +94,7 @@ function append(packet: string, boxes: readonly IsoBox[]): readonly Splice[] {
   return [...closed(last), { at: last.end, remove: 0, insert }];
 }
 
-/** Gives a box that reaches to the end of the file its size, since something follows it now. */
+/** Writes the real size of a box that extended to the end of the file, because something now follows it. */
 function closed({ at, end, isOpen, uuid }: IsoBox): readonly Splice[] {
   if (!isOpen || uuid === XMP) return [];
   if (end - at > 0xffff_ffff) throw new UnmarkableError("its last part is larger than 4 GB and says no size");

@@ -4,10 +4,10 @@ import { xmpText } from "../xmp.ts";
 import type { Format, Scan } from "./format.ts";
 
 const XMP_HEAD = Buffer.from("http://ns.adobe.com/xap/1.0/\0", "latin1");
-/** Of a segment's data: its length is two bytes and counts itself. */
+/** Maximum data of a segment: its two-byte length counts itself. */
 const MOST_DATA_BYTES = 65_533;
 
-/** XMP in an `APP1` segment before the picture's data; C2PA as JUMBF in `APP11`. */
+/** XMP in an `APP1` segment before the image data; C2PA as JUMBF in `APP11`. */
 export const jpeg: Format = {
   contentType: "image/jpeg",
   isIt: (head) => head.length > 3 && head.readUIntBE(0, 3) === 0xffd8ff,
@@ -22,7 +22,7 @@ interface Segment extends Box {
 async function scan(source: Source): Promise<Scan> {
   const segments = await walk(2, source.sizeBytes, (at) => segmentAt(source, at));
   const old = segments.find(isXmp) ?? null;
-  // Parts of a multi-picture file are found by their distance from this segment, so nothing behind it may move.
+  // A multi-picture file stores offsets from this segment, so nothing after it may move.
   const pictures = segments.find(({ type, head }) => type === "e2" && head.toString("latin1", 0, 4) === "MPF\0");
   const after = segments.findIndex((segment) => !isLeading(segment));
   const place = after < 0 ? 2 : (segments[after - 1]?.end ?? 2);
@@ -38,7 +38,7 @@ async function scan(source: Source): Promise<Scan> {
   };
 }
 
-/** Null where the picture's data begin, or the file ends. */
+/** Null at the image data or the end of the file. */
 async function segmentAt(source: Source, at: number): Promise<Segment | null> {
   const [lead, marker] = await source.read(at, 2);
   if (lead !== 0xff) throw new UnmarkableError(`it is damaged at byte ${at}`);
@@ -55,7 +55,7 @@ async function segmentAt(source: Source, at: number): Promise<Segment | null> {
 
 const isXmp = ({ type, head }: Segment) => type === "e1" && head.equals(XMP_HEAD);
 const xmpLength = ({ dataAt, dataEnd }: Box) => dataEnd - dataAt - XMP_HEAD.length;
-/** What readers expect first: JFIF and Exif. */
+/** True for the segments that readers expect first: JFIF and Exif. */
 const isLeading = ({ type, head }: Segment) =>
   type === "e0" || (type === "e1" && head.toString("latin1", 0, 4) === "Exif");
 

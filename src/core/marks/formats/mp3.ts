@@ -5,10 +5,10 @@ import type { Format, Scan } from "./format.ts";
 
 const HEAD_BYTES = 10;
 const OWNER = Buffer.from("XMP\0", "latin1");
-/** What 28 bits say. */
+/** Maximum of a 28-bit number. */
 const MOST_TAG_BYTES = 0x0fff_ffff;
 
-/** XMP in a `PRIV` frame of an ID3 tag of version 2.3 or 2.4, C2PA in a `GEOB` frame; a file without a tag gets one. */
+/** XMP in a `PRIV` frame of an ID3 2.3 or 2.4 tag, C2PA in a `GEOB` frame. A file without a tag gets one. */
 export const mp3: Format = {
   contentType: "audio/mpeg",
   isIt: (head) => hasTag(head) || isFrame(head),
@@ -18,7 +18,7 @@ export const mp3: Format = {
 
 const hasTag = (head: Buffer) => head.toString("latin1", 0, 3) === "ID3";
 
-/** Whether sound of MPEG's layer III begins here, in no rate that is reserved. */
+/** True if an MPEG layer III frame with a valid rate starts here. */
 function isFrame(head: Buffer): boolean {
   if (head.length < 4) return false;
   const [sync, layer, rate] = head as unknown as readonly [number, number, number];
@@ -40,7 +40,7 @@ const untagged: Scan = {
 
 interface Frame extends Box {
   readonly head: Buffer;
-  /** Whether its data stand as they are: not compressed, encrypted or otherwise changed. */
+  /** True if its data is neither compressed, encrypted nor otherwise transformed. */
   readonly isPlain: boolean;
 }
 
@@ -48,7 +48,7 @@ async function scanTag(source: Source): Promise<Scan> {
   const head = await source.read(0, HEAD_BYTES);
   const version = head[3]!;
   if (version !== 3 && version !== 4) throw new UnmarkableError(`its ID3 tag has version 2.${version}`);
-  // An extended header, a footer or bytes that were changed throughout: too rare to be written.
+  // Extended headers, footers and unsynchronised tags are too rare to support.
   if ((head[5]! & 0xf0) !== 0) throw new UnmarkableError("its ID3 tag has an uncommon form");
   const size = readSynchsafe(head, 6);
   const end = HEAD_BYTES + size;
@@ -73,7 +73,7 @@ async function scanTag(source: Source): Promise<Scan> {
   };
 }
 
-/** Null where padding begins. */
+/** Null at the padding. */
 async function frameAt(source: Source, at: number, end: number, version: number): Promise<Frame | null> {
   if (end - at < HEAD_BYTES) return null;
   const head = await source.read(at, HEAD_BYTES);
@@ -101,7 +101,7 @@ function privateFrame(packet: string, version: number): Buffer {
   return Buffer.concat([head, data]);
 }
 
-/** Four bytes of seven bits each. @throws UnmarkableError where they are none */
+/** Reads a synchsafe integer: four bytes of seven bits. @throws UnmarkableError if it is not one */
 function readSynchsafe(bytes: Buffer, at: number): number {
   const four = bytes.subarray(at, at + 4);
   if (four.some((byte) => byte > 0x7f)) throw new UnmarkableError("its ID3 tag is damaged");

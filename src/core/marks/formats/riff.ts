@@ -7,7 +7,7 @@ import type { Format, Scan } from "./format.ts";
 const HAS_XMP = 0x04;
 const HAS_ALPHA = 0x10;
 
-/** The changes that make a WebP file say in its header that it has XMP; one without that header gets it. */
+/** The changes that announce XMP in a WebP's `VP8X` header, adding the header if needed. */
 async function extended(source: Source, first: Box): Promise<readonly Splice[]> {
   if (first.type === "VP8X") {
     const flags = (await source.read(first.dataAt, 1)).readUInt8(0);
@@ -56,14 +56,14 @@ export const wav: Format = {
   scan: (source) => scan(source, "_PMX", async () => []),
 };
 
-/** XMP in the chunk `XMP `, which the header `VP8X` has to announce; C2PA in `C2PA`. */
+/** XMP in the chunk `XMP `, announced in the header `VP8X`; C2PA in `C2PA`. */
 export const webp: Format = {
   contentType: "image/webp",
   isIt: isRiff("WEBP"),
   scan: (source) => scan(source, "XMP ", extended),
 };
 
-/** `announce`: further changes that a file with XMP needs. */
+/** `announce`: further changes needed in a file with XMP. */
 async function scan(
   source: Source,
   xmpType: string,
@@ -83,7 +83,7 @@ async function scan(
     xmp: old === null ? null : xmpText(await packetOf(source, old)),
     isSigned: chunks.some(({ type }) => type === "C2PA"),
     withXmp: (packet) => {
-      // Behind a chunk of unknown length nothing could be found; elsewhere the end is the usual place.
+      // After a chunk of unknown length nothing would be found; otherwise append at the end.
       const pad = unbounded === undefined && end % 2 === 1 ? 1 : 0;
       const insert = Buffer.concat([Buffer.alloc(pad), chunk(xmpType, Buffer.from(packet))]);
       const added: readonly Splice[] = [
@@ -107,7 +107,7 @@ async function chunkAt(source: Source, at: number, end: number): Promise<Chunk> 
   const type = head.toString("latin1", 0, 4);
   const isUnbounded = type === "data" && isUnknownRiffSize(length, end - at - 8);
   const dataEnd = isUnbounded ? end : at + 8 + length;
-  // The last chunk's padding is forgotten by some.
+  // Some writers omit the last chunk's padding.
   const padded = dataEnd === end ? end : dataEnd + (dataEnd % 2);
   return { type, at, dataAt: at + 8, dataEnd, end: padded, isUnbounded };
 }

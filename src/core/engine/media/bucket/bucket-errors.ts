@@ -1,6 +1,6 @@
 import { ShowrunnerError } from "../../../kit/errors.ts";
 
-/** What is wrong with a bucket. Only `busy` and `unreachable` pass by themselves. */
+/** What is wrong with a bucket. Only `busy` and `unreachable` may pass without action. */
 export type BucketFailure =
   | "busy"
   | "unreachable"
@@ -16,7 +16,7 @@ export type BucketFailure =
 export class MediaBucketError extends ShowrunnerError {
   readonly code = "MEDIA_BUCKET";
   readonly reason: BucketFailure;
-  /** What to type next. */
+  /** The command to type next. */
   readonly next: string;
 
   constructor(
@@ -49,7 +49,7 @@ const CREDENTIALS = new Set([
   "RequestExpired",
 ]);
 
-/** What the SDK threw, as one that says what was tried, what went wrong and what to do. It names no address and no key. */
+/** Converts an SDK error: what was tried, what went wrong and what to do. Contains no URL and no key. */
 export function bucketError(cause: unknown, doing: string, location: string): MediaBucketError {
   if (cause instanceof MediaBucketError) return cause;
   const { name, code, $metadata } = cause as Error & {

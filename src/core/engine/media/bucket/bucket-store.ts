@@ -23,14 +23,14 @@ import { MediaBucketError } from "./bucket-errors.ts";
 import type { MediaCache } from "./media-cache.ts";
 
 /**
- * A media store in a bucket, with copies on this machine of what is needed as a file. Bytes are measured in a temporary file
- * before anything is sent, since their hash is their key; a copy is in the cache only if the bucket has the object.
+ * A media store in a bucket, with local copies of files in use. Bytes are measured in a temporary file before sending,
+ * because their hash is their key. A copy is cached only if the bucket has the object.
  */
 export class BucketStore extends ContentStore<BucketObject> implements MediaStore {
   readonly garbage: BucketGarbage;
   readonly #bucket: Bucket;
   readonly #cache: MediaCache;
-  /** Objects that were read and do not have the bytes that their key says; to be replaced. */
+  /** Objects whose bytes did not match their key; to be replaced. */
   readonly #damaged = new Set<string>();
   readonly #fetching = new Map<string, Promise<void>>();
   #writable: Promise<void> | null = null;
@@ -144,7 +144,7 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     this.#damaged.delete(spooled.sha256);
   }
 
-  /** Links a copy to `target`, fetching the object where the cache has none; its size. */
+  /** Links a copy to `target`, fetching it if not cached; returns its size. */
   async #linked(sha256: string, target: string): Promise<number> {
     for (;;) {
       const sizeBytes = await this.#cache.link(sha256, target);
@@ -153,7 +153,7 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     }
   }
 
-  /** Sees to it that the cache has the bytes. @throws MediaMissingError, MediaBucketError */
+  /** Makes sure that the cache has the bytes. @throws MediaMissingError, MediaBucketError */
   #fetched(sha256: string): Promise<void> {
     const fetching =
       this.#fetching.get(sha256) ??
@@ -166,7 +166,7 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     if (await this.#cache.has(sha256)) return;
     const found = await this.find(sha256);
     if (found === null) throw new MediaMissingError(sha256, this.location);
-    // Twice, because bytes may also be changed on the way.
+    // Twice, because bytes may also be corrupted in transit.
     const isFetched = (await this.#fetchOnce(found, sha256)) || (await this.#fetchOnce(found, sha256));
     if (isFetched) return;
     this.#damaged.add(sha256);
@@ -189,15 +189,14 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
 const MEDIA = "media/";
 const DISCARDED = "discarded/";
 
-/** Where the bytes of this hash are below the prefix. */
 function keyOf(sha256: string): string {
   return `${MEDIA}${checkHash(sha256).slice(0, 2)}/${sha256}`;
 }
 
 /**
- * A bucket cannot move an object, nor delete it only if it is old. So a discarded object is copied before it is deleted, each
- * time to a key of its own, and that copy stays for a day: whoever found the object just before it went, and names it after, is
- * read from there, and the next `gc` puts it back.
+ * A bucket cannot move an object, nor delete one only if it is old. So a discarded object is first copied to a new key,
+ * and the copy is kept for a day. If someone found the object just before and names it afterwards, it is read from the
+ * copy, and the next `gc` puts it back.
  */
 class BucketGarbage implements MediaGarbage {
   readonly purgeAfterMs = DAY_MS;
@@ -220,7 +219,7 @@ class BucketGarbage implements MediaGarbage {
     if (found === null || found.ageMs < GRACE_MS) return false;
     if (!(await this.#bucket.copy(found, `${DISCARDED}${sha256}/${randomUUID()}`))) return false;
     const now = await this.#bucket.head(key);
-    // The copy stays in any case: another `gc` may rely on it.
+    // Keep the copy in any case: another `gc` may rely on it.
     if (now === null || now.ageMs < GRACE_MS) return false;
     await this.#bucket.delete(key);
     return true;

@@ -7,50 +7,48 @@ import { bucketError, MediaBucketError } from "./bucket-errors.ts";
 export interface BucketObject {
   readonly key: string;
   readonly sizeBytes: number;
-  /** Milliseconds since it was written or copied, by the bucket's own clock. */
+  /** Milliseconds since it was written or copied, on the bucket's clock. */
   readonly ageMs: number;
 }
 
 export interface BucketProbe {
-  /** How far the bucket's clock is ahead of this machine's, milliseconds; its `Date` has whole seconds. */
+  /** How far the bucket's clock is ahead, in milliseconds; its `Date` header has whole seconds. */
   readonly clockOffsetMs: number;
 }
 
-/** An object, or a part of it, as it comes. */
 export interface BucketBody {
   readonly body: AsyncIterable<Uint8Array>;
-  /** Of the whole object. */
+  /** Size of the whole object. */
   readonly sizeBytes: number;
 }
 
 /**
- * Objects under the keys of one prefix. An object is visible whole or not at all, and what is answered is true for every
- * reader from then on. Throws `MediaBucketError`.
+ * Objects under one prefix. Objects appear atomically and all readers see them from then on. Throws `MediaBucketError`.
  */
 export interface Bucket {
-  /** The bucket and prefix as a URL, without options. */
+  /** Bucket and prefix as a URL, without options. */
   readonly location: string;
   head(key: string): Promise<BucketObject | null>;
   put(key: string, file: Spooled): Promise<void>;
   get(key: string, range?: { readonly start: number; readonly end?: number }): Promise<BucketBody | null>;
-  /** A copy that is new, also of an object onto itself. False when there is none. */
+  /** Copies an object, possibly onto itself, which makes it new. False if it does not exist. */
   copy(from: BucketObject, to: string): Promise<boolean>;
   delete(key: string): Promise<void>;
   list(prefix: string): AsyncIterable<BucketObject>;
-  /** Writes, reads and deletes a small object; throws what is wrong with one of these. */
+  /** Writes, reads and deletes a small object; throws if any of that fails. */
   probe(): Promise<BucketProbe>;
-  /** Where links lead; null where none are to be given. */
+  /** Origin of links; null if links are disabled. */
   linkOrigin(): Promise<string | null>;
   link(key: string, options: LinkOptions): Promise<string | null>;
-  /** Aborts uploads that were begun longer ago than this and never finished; answers how many. */
+  /** Aborts unfinished uploads older than this; returns their number. */
   abortUploads(options: { readonly olderThanMs: number; readonly dryRun: boolean }): Promise<number>;
 }
 
-/** Tries without a byte in between, before a broken transfer counts as one that cannot be had. */
+/** Consecutive attempts without a byte before a transfer fails. */
 const TRIES = 5;
 const FIRST_DELAY_MS = 200;
 
-/** The bytes of an object; a transfer that breaks off continues from where it was. @throws MediaBucketError */
+/** Downloads an object; resumes a transfer that breaks off. @throws MediaBucketError */
 export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObject): AsyncGenerator<Uint8Array> {
   let received = 0;
   for (let failures = 0; received < sizeBytes; ) {
@@ -64,7 +62,7 @@ export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObj
       }
       if (received < sizeBytes) throw new Error(`${received} of ${sizeBytes} bytes came`);
     } catch (error) {
-      // What was asked for in vain was asked for often enough.
+      // The SDK has retried enough already.
       if (error instanceof MediaBucketError) throw error;
       failures = received > before ? 1 : failures + 1;
       if (failures >= TRIES) throw bucketError(error, "Reading media from", bucket.location);
@@ -73,22 +71,22 @@ export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObj
   }
 }
 
-/** A bucket as `SHOWRUNNER_MEDIA` names it: `s3://bucket/prefix?endpoint=…`. */
+/** A bucket as written in `SHOWRUNNER_MEDIA`: `s3://bucket/prefix?endpoint=…`. */
 export interface BucketLocation {
   readonly bucket: string;
-  /** Empty, or with a slash at its end. */
+  /** Empty, or ends with a slash. */
   readonly prefix: string;
   /** The URL without options. */
   readonly location: string;
-  /** Of a server that is not AWS. Default: the SDK's own settings (AWS_ENDPOINT_URL_S3). */
+  /** Endpoint of a server other than AWS. Default: the SDK's settings (AWS_ENDPOINT_URL_S3). */
   readonly endpoint: string | undefined;
-  /** Default: the SDK's own settings (AWS_REGION, profile), else `us-east-1`. */
+  /** Default: the SDK's settings (AWS_REGION, profile), otherwise `us-east-1`. */
   readonly region: string | undefined;
-  /** The bucket is named in the path and not in the host. Default: with an endpoint. */
+  /** True if the bucket is named in the path instead of the host. Default: true with an endpoint. */
   readonly pathStyle: boolean;
-  /** Browsers are sent to the bucket by links that work for a few minutes; otherwise the dashboard passes media on. */
+  /** True to send browsers to the bucket with links valid for minutes; otherwise the dashboard relays media. */
   readonly links: boolean;
-  /** Copies on this machine may take up so much, bytes. */
+  /** Maximum size of the local copies, in bytes. */
   readonly cacheBytes: number;
 }
 
@@ -104,7 +102,7 @@ export function isBucketUrl(text: string): boolean {
 /** @throws InvalidOptionError */
 export function parseBucketUrl(text: string): BucketLocation {
   const url = URL.canParse(text) ? new URL(text) : null;
-  // What follows may hold a secret, so the URL as it was given is never shown.
+  // The rest may contain a secret, so messages never show the original URL.
   if (url === null || !/^s3:\/\//i.test(text)) throw wrong("this is no URL of one");
   if (url.username !== "" || url.password !== "")
     throw wrong("it holds credentials; give them to the AWS SDK instead (AWS_ACCESS_KEY_ID, a profile or a role)");

@@ -2,17 +2,17 @@ import { link, mkdir, rm, stat } from "node:fs/promises";
 import { MediaFiles, type Spooled, unlessMissing } from "../media-files.ts";
 import type { MediaSource } from "../media-store.ts";
 
-/** What was used this recently stays, whatever room it takes: its user may be about to open it. */
+/** Recently used copies stay regardless of size, because their user may be about to open them. */
 const IN_USE_MS = 10 * 60_000;
 
 /**
- * Copies on this machine of what is in a bucket, for any number of processes. A user of a copy gets a hard link of its own,
- * so that no other process can take the file away under its path.
+ * Local copies of a bucket's objects, shared by processes. Each user gets its own hard link, so that no other process
+ * can remove the file under its path.
  */
 export class MediaCache {
   readonly #files: MediaFiles;
   readonly #maxBytes: number;
-  /** As last counted, with what this process added since; null: not counted yet. */
+  /** Bytes at the last count plus what this process added; null if not counted yet. */
   #usedBytes: number | null = null;
 
   static async open(dir: string, maxBytes: number): Promise<MediaCache> {
@@ -36,14 +36,14 @@ export class MediaCache {
     return this.#files.measure(tmpPath);
   }
 
-  /** A fresh folder for links; whoever makes it removes it. */
+  /** Creates a folder for links; the caller removes it. */
   async makeFolder(): Promise<string> {
     const folder = this.#files.tmpPath();
     await mkdir(folder, { mode: 0o700 });
     return folder;
   }
 
-  /** Links an intact copy to `target`; its size, or null where there is none. */
+  /** Links an intact copy to `target`; returns its size, or null if there is none. */
   async link(sha256: string, target: string): Promise<number | null> {
     const found = await this.#files.verify(sha256);
     if (found === "damaged") await rm(this.#files.path(sha256), { force: true });
@@ -56,7 +56,7 @@ export class MediaCache {
     return (await this.#files.verify(sha256)) === "intact";
   }
 
-  /** Takes in a temporary file, and lets go of the copies that were not used for longest once there are too many. */
+  /** Adds a temporary file and evicts the least recently used copies if there are too many. */
   async take(spooled: Spooled): Promise<void> {
     await this.#files.keep(spooled);
     this.#usedBytes = (this.#usedBytes ?? (await this.#count())) + spooled.sizeBytes;
@@ -82,7 +82,7 @@ export class MediaCache {
     const copies: { readonly sha256: string; readonly size: number; readonly usedAt: number }[] = [];
     for await (const sha256 of this.#files.hashes()) {
       const found = await this.#files.stat(sha256);
-      // A link changes this time, and nothing else does.
+      // Only linking changes this time.
       if (found !== null) copies.push({ sha256, size: found.size, usedAt: found.ctimeMs });
     }
     return copies;

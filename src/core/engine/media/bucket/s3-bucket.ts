@@ -15,11 +15,11 @@ import {
 import { bucketError, MediaBucketError } from "./bucket-errors.ts";
 import type { S3 } from "./s3-client.ts";
 
-/** A link lives this long, seconds: a player asks for parts of a film while it plays. */
+/** Lifetime of a link in seconds: a player requests parts of a film while playing. */
 const LINK_SECONDS = 900;
-/** Largest object that one request copies; `CopyObject` ends there. */
+/** Maximum size that one `CopyObject` request can copy. */
 const COPY_BYTES = 5 * 2 ** 30;
-/** A part of a larger one. */
+/** Part size for larger objects. */
 const COPY_PART_BYTES = 2 ** 30;
 
 interface UploadMarkers {
@@ -27,7 +27,6 @@ interface UploadMarkers {
   readonly UploadIdMarker?: string | undefined;
 }
 
-/** A bucket of S3 or of a server that speaks its protocol. */
 export class S3Bucket implements Bucket {
   readonly location: string;
   readonly #at: BucketLocation;
@@ -145,7 +144,7 @@ export class S3Bucket implements Bucket {
   }
 
   async #copyAtOnce(CopySource: string, to: string): Promise<void> {
-    // Only with new metadata may an object be copied onto itself.
+    // An object can only be copied onto itself with new metadata.
     const command = { ...this.#target(to), CopySource, MetadataDirective: "REPLACE" } as const;
     await this.#s3.client.send(new this.#s3.sdk.CopyObjectCommand(command));
   }
@@ -169,7 +168,7 @@ export class S3Bucket implements Bucket {
     }
   }
 
-  /** Reads an object whose tag says nothing of its bytes. */
+  /** Verifies an object by reading it, for tags that say nothing about the bytes. */
   async #holds(stored: BucketObject, sha256: string): Promise<boolean> {
     return (await measureBytes(fetchObject(this, stored))).sha256 === sha256;
   }
@@ -182,7 +181,7 @@ export class S3Bucket implements Bucket {
     return { key, sizeBytes: sizeBytes ?? 0, ageMs: this.#ageMs(at) };
   }
 
-  /** By the server's own clock. What has no date is young. */
+  /** Age on the server's clock; 0 without a date. */
   #ageMs(at: Date | undefined): number {
     return at === undefined ? 0 : Date.now() + this.#s3.clockOffsetMs() - at.getTime();
   }
@@ -196,7 +195,7 @@ export class S3Bucket implements Bucket {
   }
 }
 
-/** Null where the object is not there; a bucket that is not there is an error. */
+/** Null if the object does not exist. A missing bucket is an error. */
 async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
@@ -208,7 +207,7 @@ async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Larger files go up in parts of at least this size; each that is under way is in memory. */
+/** Larger files are uploaded in parts of at least this size. Parts in progress are held in memory. */
 const PART_BYTES = 8 * 2 ** 20;
 const PARTS_AT_ONCE = 4;
 const MOST_PARTS = 10_000;
@@ -224,13 +223,13 @@ interface Part {
 }
 
 /**
- * Sends files to a bucket, each in one request or in parts. Each request carries the MD5 of what it holds, which the server
- * compares; the object appears with the last request, whole.
+ * Uploads files to a bucket in one request or in parts. Each request carries an MD5 that the server checks. The object
+ * appears, complete, with the last request.
  */
 class S3Upload {
   readonly #s3: S3;
   readonly #partBytes: number;
-  /** For all files together, so that memory stays bounded. */
+  /** Shared by all files, to bound memory. */
   readonly #queue = new PQueue({ concurrency: PARTS_AT_ONCE });
 
   constructor(s3: S3, partBytes = PART_BYTES) {
@@ -238,7 +237,7 @@ class S3Upload {
     this.#partBytes = partBytes;
   }
 
-  /** False where the server's answers do not prove that it has what was sent. */
+  /** False if the server's answers do not prove that it has the bytes. */
   async send(target: Target, file: Spooled): Promise<boolean> {
     if (file.sizeBytes > this.#partBytes) return this.#inParts(target, file);
     return this.#queue.add(async () => {
@@ -272,7 +271,7 @@ class S3Upload {
       const parts = sent.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
       const MultipartUpload = { Parts: parts.map(({ PartNumber, ETag }) => ({ PartNumber, ETag })) };
       const complete = client.send(new sdk.CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload }));
-      // Sent again because its answer was lost, it finds the upload no more.
+      // When repeated after a lost answer, it no longer finds the upload.
       const isKnown = await complete.then(
         () => true,
         (error: Error) => {
@@ -282,7 +281,7 @@ class S3Upload {
       );
       return isKnown && parts.every(({ isProven }) => isProven);
     } catch (error) {
-      // What cannot be aborted now is found by `gc`.
+      // If aborting fails, `gc` finds it later.
       await client.send(new sdk.AbortMultipartUploadCommand({ ...target, UploadId })).catch(() => {});
       throw error;
     }
@@ -313,7 +312,7 @@ class S3Upload {
   }
 }
 
-/** Servers that encrypt, or are not AWS, may make tags of another kind. */
+/** True if the tag is the MD5. Servers that encrypt, or are not AWS, may use other tags. */
 function isMd5(tag: string | undefined, md5: string): boolean {
   return tag?.replaceAll('"', "") === md5;
 }

@@ -3,13 +3,13 @@ import { ShowrunnerError } from "../../../kit/errors.ts";
 import { proxyAgents } from "../../../network/index.ts";
 import type { BucketLocation } from "./bucket.ts";
 
-/** Optional peers: who keeps media in a folder needs neither. */
+/** Optional peers, needed only for media in a bucket. */
 const PACKAGES = ["@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner"] as const;
 
 /** Media are kept in a bucket, and the packages for that are not installed. */
 export class MediaPackageMissingError extends ShowrunnerError {
   readonly code = "MEDIA_PACKAGE_MISSING";
-  /** What to type next. */
+  /** The command to type next. */
   readonly next = `npm i ${PACKAGES.join(" ")}`;
 
   constructor(cause: unknown) {
@@ -17,17 +17,17 @@ export class MediaPackageMissingError extends ShowrunnerError {
   }
 }
 
-/** How long a server may take, milliseconds. */
+/** Time limits for a server, in milliseconds. */
 export interface Timeouts {
-  /** Until a connection stands. */
+  /** Until connected. */
   readonly connectMs: number;
-  /** Until an answer begins to a request that only reads or deletes. */
+  /** Until the answer to a read or delete begins. */
   readonly readMs: number;
-  /** Until an answer begins to any other, from the beginning of the request. */
+  /** Until the answer to any other request begins, counted from the start of the request. */
   readonly answerMs: number;
   /** Between two pieces of an answer. */
   readonly idleMs: number;
-  /** Sends of a request that may work later, with growing delays in between; two at most where no answer came in time. */
+  /** Attempts per request that may succeed later, with growing delays; at most two after timeouts. */
   readonly attempts: number;
 }
 
@@ -39,11 +39,11 @@ export interface S3 {
   readonly sdk: typeof import("@aws-sdk/client-s3");
   readonly sign: typeof import("@aws-sdk/s3-request-presigner").getSignedUrl;
   readonly client: S3Client;
-  /** How far the server's clock was ahead of this machine's at its last answer, milliseconds. */
+  /** How far the server's clock was ahead at its last answer, in milliseconds. */
   clockOffsetMs(): number;
 }
 
-/** Loads the SDK, which finds credentials by its own chain when it first needs them. Sends nothing. */
+/** Loads the SDK, which looks for credentials on first use. Sends nothing. */
 export async function connectS3(location: BucketLocation, timeouts: Partial<Timeouts> = {}): Promise<S3> {
   const { sdk, sign } = await load();
   const { connectMs, readMs, answerMs, idleMs, attempts } = { ...TIMEOUTS, ...timeouts };
@@ -54,7 +54,7 @@ export async function connectS3(location: BucketLocation, timeouts: Partial<Time
     ...(endpoint !== undefined && { endpoint }),
     forcePathStyle: location.pathStyle,
     maxAttempts: attempts,
-    // Everything is compared with its own hash; servers that are not AWS know these checksums less often than MD5.
+    // Our hashes check everything; servers other than AWS support MD5 more often than these checksums.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     requestHandler: {
@@ -76,7 +76,7 @@ export async function connectS3(location: BucketLocation, timeouts: Partial<Time
       return async (args) => {
         const result = await next(args).catch((error: Error) => {
           if (error.name !== "TimeoutError" || ++silences < 2) throw error;
-          // By another name, as the SDK would send again what has this one.
+          // Renamed, because the SDK would retry an error with the original name.
           throw Object.assign(new Error(error.message), { name: "NoAnswerInTime" });
         });
         const { headers } = (result.response ?? {}) as { readonly headers?: Readonly<Record<string, string>> };
@@ -102,7 +102,7 @@ async function load() {
   }
 }
 
-/** Not so when a package that these need is missing. */
+/** True if the package itself is missing, not one of its dependencies. */
 function isMissing(error: unknown): boolean {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === "ERR_MODULE_NOT_FOUND" && PACKAGES.some((name) => message.includes(`'${name}'`));

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
 const WINDOW_BYTES = 65_536;
 
-/** A file that a thread of its own reads, a window at a time. */
+/** Synchronous window-wise reader of a file, for worker threads. */
 export class Bytes implements Disposable {
   readonly size: number;
   readonly #file: number;
@@ -14,7 +14,7 @@ export class Bytes implements Disposable {
     this.size = fstatSync(this.#file).size;
   }
 
-  /** At most 64 KiB, fewer where the file ends; valid until the next call. */
+  /** At most 64 KiB, fewer at the end of the file; valid until the next call. */
   read(at: number, length: number): Buffer {
     const end = Math.min(at + Math.min(length, WINDOW_BYTES), this.size);
     if (at >= end) return Buffer.alloc(0);
@@ -25,7 +25,7 @@ export class Bytes implements Disposable {
     return this.#buffer.subarray(from, Math.min(from + end - at, this.#window.size));
   }
 
-  /** The first bytes, at most so many. */
+  /** The first bytes, at most `length`. */
   head(length: number): Buffer {
     const bytes = Buffer.alloc(Math.min(length, this.size));
     return bytes.subarray(0, readSync(this.#file, bytes, 0, bytes.length, 0));
@@ -37,8 +37,8 @@ export class Bytes implements Disposable {
 }
 
 /**
- * Walks a file part by part: `next` answers where the part after the one at `at` begins, or how the walk ends. A part that
- * does not lie before the next one ends it too, so that no file keeps it going.
+ * Walks through a file's parts: `next` returns where the part after `at` begins, or how the walk ends. A part that does
+ * not move forward also ends it, so that no file can make it endless.
  */
 export function walk(from: number, next: (at: number) => number | Whole): Whole {
   for (let at = from; ; ) {
@@ -49,13 +49,13 @@ export function walk(from: number, next: (at: number) => number | Whole): Whole 
   }
 }
 
-/** `lacks`: what is missing at the end of the file; null where nothing is. */
+/** `lacks`: what is missing at the end; null if nothing is. */
 export interface Whole {
   readonly lacks: string | null;
 }
 
 export const WHOLE: Whole = { lacks: null };
-/** Unusual, and no sign of an end that is missing: whoever made the file knows better. */
+/** For unusual structures that do not indicate a missing end. */
 export const UNJUDGED: Whole = { lacks: null };
 
 export function lacking(what: string): Whole {

@@ -14,7 +14,7 @@ function wholePng(file: Bytes): Whole {
   });
 }
 
-/** What follows a picture's end, such as a second picture of a phone, is no part of it. */
+/** Ignores what follows the picture's end, such as a phone's second picture. */
 function wholeJpeg(file: Bytes): Whole {
   return walk(2, (at) => {
     const head = file.read(at, 4);
@@ -57,7 +57,7 @@ function wholeGif(file: Bytes): Whole {
   });
 }
 
-/** Where the file ends, where that is before the last of them. */
+/** Position after the last sub-block, or the file's end if it comes first. */
 function afterSubBlocks(file: Bytes, from: number): number {
   for (let at = from; ; ) {
     const size = file.read(at, 1)[0] ?? 0;
@@ -70,11 +70,11 @@ function afterSubBlocks(file: Bytes, from: number): number {
 function wholeWebp(file: Bytes): Whole {
   const head = file.read(0, 8);
   if (head.length < 8) return lacking("its header");
-  // Writers disagree on whether the padding of the last chunk is counted.
+  // Writers disagree on whether the last chunk's padding is counted.
   return head.readUInt32LE(4) + 7 > file.size ? lacking("a part of its picture") : WHOLE;
 }
 
-/** Headers of WAV count some bytes too many now and then: a millisecond of sound. */
+/** WAV headers sometimes count too many bytes: about a millisecond of audio. */
 const WAV_TOLERANCE_BYTES = 64;
 
 function wholeWav(file: Bytes): Whole {
@@ -88,18 +88,18 @@ function wholeWav(file: Bytes): Whole {
   });
 }
 
-/** Boxes without which there is nothing to show or play. */
+/** Boxes needed to show or play anything. */
 const ESSENTIAL = new Set(["ftyp", "styp", "moov", "moof", "meta", "mdat", "sidx"]);
 
 const wholeFilm = (file: Bytes) => wholeBoxes(file, "moov");
 const wholeAvif = (file: Bytes) => wholeBoxes(file, "meta");
 
-/** ISO media. What follows its boxes and is none, or is padding that is cut short, takes nothing away. */
+/** Checks ISO media. Trailing data that is not a box, or truncated padding, does no harm. */
 function wholeBoxes(file: Bytes, index: "moov" | "meta"): Whole {
   const seen = new Set<string>();
   const atEnd = () => {
     if (!seen.has(index)) return lacking(`its ${index} box`);
-    // A small picture may lie in its meta box.
+    // A small picture may be inside its meta box.
     const isInside = index === "meta" && file.read(0, 65_536).includes("idat", 0, "latin1");
     return seen.has("mdat") || isInside ? WHOLE : lacking("its mdat box");
   };
@@ -124,10 +124,10 @@ function boxSize(head: Buffer, remaining: number): number {
 
 const SEGMENT = 0x18538067;
 const CLUSTER = 0x1f43b675;
-/** Header, segment, info, tracks, cluster, block and group of blocks. */
+/** Header, segment, info, tracks, cluster, block and block group. */
 const ESSENTIAL_IDS = new Set([0x1a45dfa3, SEGMENT, 0x1549a966, 0x1654ae6b, CLUSTER, 0xa3, 0xa0]);
 
-/** Matroska and WebM. The parts of a live recording, whose sizes were not known, are walked through. */
+/** Checks Matroska and WebM, including live recordings with unknown sizes. */
 function wholeEbml(file: Bytes): Whole {
   return walk(0, (at) => {
     if (at === file.size) return WHOLE;
@@ -136,12 +136,12 @@ function wholeEbml(file: Bytes): Whole {
     const { id, start, size } = element;
     if (size === null) return id === SEGMENT || id === CLUSTER ? start : UNJUDGED;
     if (start + size > file.size) return ESSENTIAL_IDS.has(id) ? lacking("a part of its last element") : UNJUDGED;
-    // A segment that says where it ends has ended; what follows is no part of it.
+    // A segment with a known size has ended; ignore what follows.
     return id === SEGMENT ? WHOLE : start + size;
   });
 }
 
-/** `size` null: not known when it was written. */
+/** `size`: null if unknown when written. */
 function elementAt(file: Bytes, at: number) {
   const head = file.read(at, 12);
   const lengthAt = (byte: number) => (byte < head.length ? Math.clz32(head[byte]!) - 23 : 9);
@@ -155,7 +155,7 @@ function elementAt(file: Bytes, at: number) {
   return { id, start: at + length, size: size >= 2 ** (7 * sizeLength) - 1 ? null : size };
 }
 
-/** By content type, as the first bytes show it. */
+/** Checks by content type, as detected from the first bytes. */
 const FORMATS: Readonly<Record<string, (file: Bytes) => Whole>> = {
   "image/png": wholePng,
   "image/apng": wholePng,
@@ -182,8 +182,8 @@ const FORMATS: Readonly<Record<string, (file: Bytes) => Whole>> = {
 };
 
 /**
- * What a file lacks at its end by its own structure; null for a whole one, and for a format that does not show it. What
- * follows a whole file's end, and sizes that its writer did not know, are no fault.
+ * What is missing at a file's end according to its structure; null if complete, or if the format does not show it.
+ * Trailing data and unknown sizes are accepted.
  */
 export function missingEnd(path: string, contentType: string): string | null {
   const whole = own(FORMATS, contentType.split(";")[0]!);

@@ -18,22 +18,22 @@ export function wholeOgg(file: Bytes): Whole {
 export const wholeMp3 = (file: Bytes) => wholeFrames(file, mp3Frame, statedMp3End);
 export const wholeAac = (file: Bytes) => wholeFrames(file, adtsFrame, () => 0);
 
-/** The type of sound that has frames and nothing before them which says what it is. */
+/** The type of audio that consists of frames without a container. */
 export function soundFramesIn(file: Bytes): "audio/mpeg" | "audio/aac" | undefined {
   if (firstFrame(file, mp3Frame) !== null) return "audio/mpeg";
   return firstFrame(file, adtsFrame) === null ? undefined : "audio/aac";
 }
 
-/** The first header may follow a tag or some garbage. */
+/** The first header may follow a tag or garbage. */
 const LATEST_START = 65_536;
 
 interface Frame {
   readonly size: number;
-  /** The same in all headers of a file. */
+  /** Identical in all headers of a file. */
   readonly sort: string;
 }
 
-/** What follows the frames, such as a tag, is no part of them. */
+/** Ignores what follows the frames, such as a tag. */
 function wholeFrames(
   file: Bytes,
   frameAt: (head: Buffer) => Frame | null,
@@ -57,7 +57,7 @@ function firstFrame(file: Bytes, frameAt: (head: Buffer) => Frame | null) {
   for (let at = from; at < Math.min(file.size, from + LATEST_START); at++) {
     const frame = frameAt(file.read(at, 8));
     const next = frame === null ? null : frameAt(file.read(at + frame.size, 8));
-    // By chance two bytes look like a header, and hardly ever twice in a row.
+    // Two bytes may look like a header by chance, but hardly twice in a row.
     if (frame !== null && next?.sort === frame.sort) return { at, sort: frame.sort };
   }
   return null;
@@ -67,7 +67,7 @@ const MP3_RATES = [44_100, 48_000, 32_000];
 const MPEG1_KBITS = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const MPEG2_KBITS = [8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 
-/** Of MPEG layer III. */
+/** An MPEG layer III frame. */
 function mp3Frame(head: Buffer): Frame | null {
   if (head.length < 4 || head[0] !== 0xff || (head[1]! & 0xe6) !== 0xe2) return null;
   const version = (head[1]! >> 3) & 3;
@@ -79,10 +79,10 @@ function mp3Frame(head: Buffer): Frame | null {
   return { size, sort: `${version} ${hertz}` };
 }
 
-/** Some writers leave their own frame out of the count of its bytes, others do not. */
+/** Some writers omit their own frame from the byte count. */
 const XING_TOLERANCE_BYTES = 4_096;
 
-/** Where a Xing header says that the frames end; 0 where there is none. */
+/** End of the frames according to a Xing header; 0 without one. */
 function statedMp3End(file: Bytes, at: number): number {
   const frame = file.read(at, 64);
   const found = Math.max(frame.indexOf("Xing", 0, "latin1"), frame.indexOf("Info", 0, "latin1"));
@@ -99,8 +99,8 @@ function adtsFrame(head: Buffer): Frame | null {
 }
 
 /**
- * FLAC says at its beginning how many samples it has, and in each frame's header which they are: the last header in the file
- * shows whether frames are missing behind it.
+ * FLAC states its number of samples at the beginning and each frame's position in its header, so the last header shows
+ * whether later frames are missing.
  */
 export function wholeFlac(file: Bytes): Whole {
   const info = file.read(0, 42);
@@ -111,13 +111,13 @@ export function wholeFlac(file: Bytes): Whole {
   const last = Buffer.from(file.read(from, 65_536));
   for (let at = last.length - 6; samples > 0 && at >= 0; at--) {
     const end = flacFrameEnd(last.subarray(at, at + 16), fixedBlock);
-    // By chance some bytes look like a header, of samples that there are not.
+    // Bytes that look like a header by chance may name samples that do not exist.
     if (end !== null && end <= samples) return end < samples ? lacking("a part of its frames") : WHOLE;
   }
   return samples > 0 && from === 42 ? lacking("its frames") : UNJUDGED;
 }
 
-/** The number of the sample behind a frame, by its header; null for what is none. */
+/** Number of the sample after a frame; null if this is not a frame header. */
 function flacFrameEnd(head: Buffer, fixedBlock: number): number | null {
   if (head.length < 6 || head[0] !== 0xff || (head[1]! & 0xfe) !== 0xf8) return null;
   const [blockCode, rateCode] = [head[2]! >> 4, head[2]! & 15];
@@ -132,7 +132,7 @@ function flacFrameEnd(head: Buffer, fixedBlock: number): number | null {
   return (head[1]! & 1) === 1 ? number + block : number * fixedBlock + block;
 }
 
-/** As UTF-8 codes characters, with up to seven bytes. */
+/** Decodes a number in extended UTF-8, up to seven bytes. */
 function codedNumber(bytes: Buffer): number | null {
   const [first = 0, ...rest] = bytes;
   if (bytes.length === 1) return first < 0x80 ? first : null;
