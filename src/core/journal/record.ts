@@ -3,20 +3,20 @@ import type { LedgerChange } from "./events/spec.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent, specOf } from "./events.ts";
 import type { Commit, Lease, LeaseHolder } from "./store.ts";
 
-/** The account that events move their run to; null where they do not. */
+/** The account that events move their run to; null if none do. */
 export function movedTo(events: readonly RunEvent[]): string | null {
   const moved = events.findLast(({ type }) => type === "run.account.moved");
   return moved?.type === "run.account.moved" ? accountOf(moved) : null;
 }
 
 /**
- * What the ledger and the upload handles of a store are grouped by: one key at one service. The key's id is no secret.
+ * The key that a store's ledger and upload handles are grouped by: one key at one service. The key's id is not secret.
  */
 export function accountOf(run: { readonly baseUrl: string; readonly keyId: string }): string {
   return `${run.keyId}@${run.baseUrl}`;
 }
 
-/** The event that says who writes from here on. */
+/** The event that names the program that writes the following ones. */
 export function leaseAcquired(
   epoch: number,
   { host, pid, instance, program }: LeaseHolder,
@@ -26,7 +26,7 @@ export function leaseAcquired(
   return { type: "lease.acquired", epoch, holder, program, ...(parked && { parked: true as const }) };
 }
 
-/** The same as the journal has it, once a lease was taken. */
+/** The same event as stored, after taking a lease. */
 export function leaseEvent(taken: {
   readonly lease: Pick<Lease, "runId" | "epoch">;
   readonly holder: LeaseHolder;
@@ -39,12 +39,12 @@ export function leaseEvent(taken: {
   return { runId: lease.runId, seq, at, version: EVENT_VERSION, event: leaseAcquired(lease.epoch, holder, { parked }) };
 }
 
-/** Content hashes that an event names, so that `gc` knows which bytes are in use. */
+/** Hashes of media that an event names, so that `gc` knows which are in use. */
 export function mediaOf(event: RunEvent): readonly string[] {
   return specOf(event).media?.(event) ?? [];
 }
 
-/** What events mean for the money: the ledger is derived from them and written in the same transaction. */
+/** The ledger changes that follow from events. They are written in the same transaction. */
 export function ledgerChanges(events: readonly RunEvent[]): readonly LedgerChange[] {
   return events.map((event) => specOf(event).ledger?.(event) ?? null).filter((change) => change !== null);
 }
@@ -54,24 +54,23 @@ export function heldElsewhereBy(changes: readonly LedgerChange[]): number {
   return heldBy(changes.filter((change) => change.type === "hold" && change.isElsewhere === true));
 }
 
-/** What changes of the ledger reserve in all. */
+/** Total of the holds in these changes. */
 export function heldBy(changes: readonly LedgerChange[]): number {
   return changes.reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
 }
 
-/** What is spent is counted by quarters of an hour: every time zone's midnight is on one of them. */
+/** Spending is counted per quarter of an hour, because midnights of all time zones fall on one. */
 const SLOT_MS = 900_000;
 
-/** The quarter of an hour that an instant lies in. */
 export function slotOf(at: number): number {
   return Math.floor(at / SLOT_MS);
 }
 
-/** One (step, attempt) of the ledger. */
+/** The ledger entry of a step's attempt. */
 export interface LedgerEntry {
   readonly heldMicros: number;
   readonly settledMicros: number;
-  /** The quarter of an hour of its last hold (see {@link slotOf}): what is charged later counts there. Null: no hold yet. */
+  /** The quarter of an hour of its last hold (see {@link slotOf}); later charges count there. Null: no hold yet. */
   readonly slot: number | null;
   /** The account's mark when the charge became known; null before. */
   readonly charged: number | null;
@@ -79,16 +78,16 @@ export interface LedgerEntry {
 
 export const emptyEntry: LedgerEntry = { heldMicros: 0, settledMicros: 0, slot: null, charged: null };
 
-/** What changes an entry: the instant of the commit, and the account's mark after it. */
+/** When an entry changes: the commit's instant, and the account's mark after it. */
 export interface LedgerMoment {
   readonly at: number;
   readonly mark: number;
 }
 
-/** What becomes of a mark of an entry: as it was, null, the present one, or the present one where there was none. */
+/** An entry's mark after a change: unchanged, null, the current one, or the current one if it had none. */
 export type MarkAfter = "kept" | "cleared" | "marked" | "markedIfUnset";
 
-/** What changes of one entry come to, whatever it was; an amount that is null stays. */
+/** The combined effect of changes of one entry. A null amount stays the same. */
 export interface EntryChange {
   readonly held: number | null;
   readonly settled: number | null;
@@ -96,11 +95,11 @@ export interface EntryChange {
   readonly charged: MarkAfter;
 }
 
-/** A settle closes the hold, a release drops it, a hold replaces what was held. */
+/** A settle closes the hold, a release drops it, a hold replaces it. */
 export function entryChange(change: LedgerChange): EntryChange {
   switch (change.type) {
     case "hold": {
-      // A balance that is read from now on shows all that the wallet will ever show of it: nothing.
+      // The wallet never shows a provider's charge, so every later balance shows all that there is.
       const charged = change.isElsewhere === true ? "marked" : "cleared";
       return { held: change.amountMicros, settled: null, slot: "marked", charged };
     }
@@ -133,7 +132,6 @@ function mergeMarks(first: MarkAfter, then: MarkAfter): MarkAfter {
   return first === "markedIfUnset" ? "markedIfUnset" : "marked";
 }
 
-/** The entry after a change. */
 export function changeLedger(entry: LedgerEntry, change: EntryChange, { at, mark }: LedgerMoment): LedgerEntry {
   return {
     heldMicros: change.held ?? entry.heldMicros,
@@ -149,7 +147,7 @@ function markAfter(was: number | null, after: MarkAfter, present: number): numbe
   return after === "kept" ? was : (was ?? present);
 }
 
-/** Throws before anything is written when a commit breaks the journal's own rules. */
+/** Throws, before anything is written, for a commit that breaks the journal's rules. */
 export function checkCommit(commit: Commit): void {
   for (const change of commit.ledger ?? []) checkMicros(change);
   const lastSeq = commit.afterSeq + commit.events.length;

@@ -12,7 +12,7 @@ import type {
 } from "./store.ts";
 import type { Tags } from "./tags.ts";
 
-// What the rows of a journal mean. Every database that keeps one names its columns alike.
+// Converts rows. All databases use the same column names.
 
 export function runOf(columns: Columns, row: Row): RunRow {
   return {
@@ -24,7 +24,7 @@ export function runOf(columns: Columns, row: Row): RunRow {
     updatedAt: columns.integer(row, "updated_at"),
     lastSeq: columns.integer(row, "last_seq"),
     status: columns.text(row, "status"),
-    // Written by `createRun` only, from checked tags.
+    // Only `createRun` writes them, from checked tags.
     tags: columns.json(row, "tags") as Tags,
     resumeAt: columns.integerOrNull(row, "resume_at"),
     lease:
@@ -35,7 +35,7 @@ export function runOf(columns: Columns, row: Row): RunRow {
   };
 }
 
-/** Written by `takeLease` only, from a typed holder. */
+/** Only `takeLease` writes it, from a typed holder. */
 export function holderOf(columns: Columns, row: Row): LeaseHolder {
   return columns.json(row, "lease_holder") as LeaseHolder;
 }
@@ -44,12 +44,12 @@ export function inboxEntryOf(columns: Columns, row: Row): InboxEntry {
   return {
     id: columns.integer(row, "id"),
     at: columns.integer(row, "at"),
-    // Written by `send` only, from a typed message.
+    // Only `send` writes it, from a typed message.
     message: columns.json(row, "message") as InboxMessage,
   };
 }
 
-/** Of an account without a row: nothing held, nothing spent. */
+/** An account without a row has held and spent nothing. */
 export function accountTotalsOf(columns: Columns, row: Row | undefined): AccountTotals {
   if (row === undefined) return { heldMicros: 0, settledMicros: 0, mark: 0 };
   return { ...ledgerTotalsOf(columns, row), mark: columns.integer(row, "mark") };

@@ -3,16 +3,16 @@ import { loadRun } from "./snapshot.ts";
 import type { RunState } from "./state.ts";
 import type { JournalStore } from "./store.ts";
 
-/** Whose runs they are: the service's address as it stays, and the key's id. */
+/** The account of runs: the service's stable URL and the key's id. */
 export interface Account {
   readonly origin: string;
   readonly keyId: string;
 }
 
-/** The runs of a journal, folded. */
+/** The runs of a journal as states. */
 export class RunRepository {
   readonly #store: JournalStore;
-  /** Whose runs this process drives. */
+  /** Account whose runs this process drives. */
   readonly account: Account;
 
   constructor(store: JournalStore, account: Account) {
@@ -24,13 +24,13 @@ export class RunRepository {
     return loadRun(this.#store, runId);
   }
 
-  /** The newest runs first. */
+  /** Newest first. */
   async all(): Promise<readonly RunState[]> {
     const rows = await this.#store.runs();
     return Promise.all(rows.map(({ runId }) => this.load(runId)));
   }
 
-  /** The newest runs to learn from; one that cannot be read is left out, so that it does not block other runs. */
+  /** The newest runs, to learn from. Unreadable ones are left out, so that they do not block others. */
   async recent(limit: number): Promise<readonly RunState[]> {
     const rows = await this.#store.runs({ limit });
     const loaded = rows.map(({ runId }) =>
@@ -46,7 +46,7 @@ export class RunRepository {
     return baseUrl === this.account.origin && keyId === this.account.keyId;
   }
 
-  /** A run stays with the account that pays for it; another one has neither its jobs nor its wallet. */
+  /** Throws unless the run belongs to this account, which alone has its jobs and wallet. */
   checkAccount(state: RunState): void {
     if (this.isOurs(state)) return;
     const { origin, keyId } = this.account;
@@ -55,8 +55,8 @@ export class RunRepository {
   }
 
   /**
-   * Ids of the jobs that any run of the journal knows, or that a person named: but for what was said of the step `except`, which another
-   * word replaces. One run after the other: together they may be large.
+   * Ids of jobs that any run knows or a person named, without decisions about the step `except`, which a new one
+   * replaces. Reads one run at a time, since together they may be large.
    */
   async knownJobs(except?: { readonly runId: string; readonly step: string }): Promise<ReadonlySet<string>> {
     const known = new Set<string>();
@@ -71,7 +71,6 @@ export class RunRepository {
   }
 }
 
-/** Ids of the jobs of these runs. */
 export function jobsOf(states: readonly RunState[]): ReadonlySet<string> {
   const known = new Set<string>();
   for (const state of states) noteJobs(state, known);
@@ -84,7 +83,7 @@ function noteJobs({ steps }: RunState, known: Set<string>): void {
   }
 }
 
-/** This one run is damaged or a newer program's, whatever the others are. */
+/** True if only this run is damaged, or was written by a newer program. */
 function isUnreadable(error: unknown): boolean {
   return [JournalCorruptError, JournalNewerVersionError, IllegalEventError].some((type) => error instanceof type);
 }

@@ -2,22 +2,22 @@ import type { Json } from "../plan/plan.ts";
 import type { RunPlanned } from "./events.ts";
 import { type Tags, tagTexts } from "./tags.ts";
 
-/** Which runs are meant: those that are all of what is given. */
+/** Selects the runs that match all given fields. */
 export interface RunsQuery {
-  /** The newest ones. */
+  /** Maximum number of runs, newest first. */
   readonly limit?: number | undefined;
-  /** Made before this, epoch milliseconds. */
+  /** Created before this, epoch milliseconds. */
   readonly before?: number | undefined;
-  /** Carry all of them. */
+  /** Have all of these tags. */
   readonly tags?: Tags | undefined;
-  /** Hold all these words, in any case, in id, title, pipeline, tags or input. */
+  /** Contain all of these words, case-insensitively, in id, title, pipeline, tags or input. */
   readonly search?: string | undefined;
 }
 
 const MOST_CHARACTERS = 8_000;
 const MOST_WORDS = 10;
 
-/** What a run is found by, in lower case: its id, title, pipeline and tags, and the values of its input as far as they fit. */
+/** Lower-case text by which a run is found: id, title, pipeline, tags, and input values up to a limit. */
 export function searchText(runId: string, { plan, title = "", tags, input }: RunPlanned): string {
   const texts = [runId, title, plan.pipeline, ...tagTexts(tags)];
   let remaining = MOST_CHARACTERS - texts.join("\n").length;
@@ -29,13 +29,13 @@ export function searchText(runId: string, { plan, title = "", tags, input }: Run
   return comparable(texts.join("\n"));
 }
 
-/** A run is found if it has all of them. */
+/** The words of a search, all of which must match. */
 export function searchWords(search: string): readonly string[] {
   const words = comparable(search.slice(0, MOST_CHARACTERS)).split(/\s+/u);
   return [...new Set(words)].filter((word) => word !== "").slice(0, MOST_WORDS);
 }
 
-/** Also what PostgreSQL refuses in a text becomes one that it takes. */
+/** Lower-case text that PostgreSQL accepts. */
 function comparable(text: string): string {
   return text.toLowerCase().toWellFormed().replaceAll("\0", " ");
 }

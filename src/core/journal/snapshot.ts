@@ -6,22 +6,24 @@ import { apply, FOLD_VERSION, fold, isAsPlanned, runWithoutSteps } from "./fold.
 import { newStep, type RunState, type StepState } from "./state.ts";
 import type { FoldSnapshot, JournalStore } from "./store.ts";
 
-/** A step without the fields in which it is like a new one. */
+/** A step without the fields that equal a new step's. */
 type PackedStep = Partial<StepState> & Pick<StepState, "path">;
 
 type PackedState = Omit<RunState, "planned" | "steps"> & {
-  /** Null where the first event says it. */
+  /** Null if equal to the first event's. */
   readonly planned: RunPlanned | null;
   readonly steps: readonly PackedStep[];
 };
 
-/** A run with a shorter tail is folded from its events as fast as from a snapshot. */
+/** Number of events below which folding is as fast as reading a snapshot. */
 const SHORT_TAIL = 200;
 const SHORTEST_TAIL_UNDER_WAY = 1_000;
-/** So many events are folded in the time in which a snapshot's part is written, and read back in a third of it. */
+/**
+ * Number of events folded in the time that writing one part of a snapshot takes. Reading a part takes a third of it.
+ */
 const WORTH = 4;
 
-/** Number of parts of a state, which is what a snapshot of it costs: at least one for each step. */
+/** Number of parts of a state, which determines the cost of a snapshot; at least one per step. */
 export function weightOf({ steps, files }: RunState): number {
   let weight = files.length;
   for (const { attempts, chats, failures, outputs } of Object.values(steps)) {
@@ -30,12 +32,12 @@ export function weightOf({ steps, files }: RunState): number {
   return weight;
 }
 
-/** `parked`: until the next slice. `idle`: until somebody wants something of the run. */
+/** `parked`: until the next slice. `idle`: until someone wants something of the run. */
 export type Leaving = "continues" | "parked" | "idle";
 
 /**
- * Whether a snapshot is due with `tail` events after the last one, which had a certain weight: under way when they
- * outweigh it, so that all snapshots of a run together cost no more than its events.
+ * True if a snapshot is due `tail` events after the last one. While the run continues, that is when the events outweigh
+ * the last snapshot, so that all snapshots together cost no more than the events.
  */
 export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): boolean {
   if (leaving === "idle") return tail >= SHORT_TAIL;
@@ -44,7 +46,7 @@ export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): b
   );
 }
 
-/** To be left for a moment after each step, while nobody changes the state. */
+/** Builds a snapshot; yields after each step. The state must not change meanwhile. */
 export function* snapshotStepwise(state: RunState): Generator<void, FoldSnapshot> {
   const { planned, steps, ...rest } = state;
   const texts: string[] = [];
@@ -65,10 +67,10 @@ export function snapshotOf(state: RunState): FoldSnapshot {
   }
 }
 
-/** Enough for a query to be worth it, and little memory whatever the run. */
+/** Enough to make a query worthwhile, with little memory for any run. */
 export const EVENTS_READ_AT_ONCE = 5000;
 
-/** A run's state: of its snapshot and the events since, or of all events where the snapshot cannot be used. */
+/** A run's state from its snapshot and later events, or from all events if the snapshot is unusable. */
 export async function loadRun(store: JournalStore, runId: string): Promise<RunState> {
   const snapshot = await store.snapshot(runId);
   const state = snapshot === null ? null : await fromSnapshot(store, runId, snapshot).catch(() => null);
@@ -87,7 +89,7 @@ async function fromSnapshot(store: JournalStore, runId: string, snapshot: FoldSn
   return state;
 }
 
-/** The state that a snapshot of this version holds, on top of the run's first event; null where it is not of that run. */
+/** A snapshot's state, combined with the run's first event; null if it is not of that run. */
 function stateOf(snapshot: FoldSnapshot, first: StoredEvent): RunState | null {
   if (first.event.type !== "run.planned") return null;
   const packed = JSON.parse(snapshot.state) as PackedState | null;
@@ -104,27 +106,27 @@ const fresh = newStep("");
 
 function packStep(step: StepState): PackedStep {
   const packed: { [field: string]: unknown } = {};
-  // Its own, too, which a new one has not at all.
+  // Include fields that a new step does not have.
   for (const field of Object.keys(step) as (keyof StepState)[]) {
     if (!isSame(step[field], fresh[field])) packed[field] = step[field];
   }
   return packed as PackedStep;
 }
 
-/** Fields of a new step are plain values and empty lists. */
+/** A new step's fields are plain values and empty lists. */
 function isSame(value: unknown, initial: unknown): boolean {
   return value === initial || (Array.isArray(value) && Array.isArray(initial) && value.length === 0);
 }
 
-/** Folder of the project that a journal file belongs to, absolute: where `.showrunner` is, or the file itself. */
+/** Absolute path of a journal file's project: the folder that contains `.showrunner`, or the file itself. */
 export function projectOf(journalFile: string): string {
   const folder = dirname(journalFile);
   return basename(folder) === ".showrunner" ? dirname(folder) : folder;
 }
 
 /**
- * A run's plan and terms where its journal is now: a project that was moved takes its out folders along. Where the old one is
- * still there, no more than a copy was made, and files keep going to it.
+ * Adapts the output folder of a run whose project was moved. If the old project still exists, the journal was only
+ * copied, and files continue to go there.
  */
 export function moved(planned: RunPlanned, { project }: JournalStore): RunPlanned {
   const { project: before, outDir } = planned;

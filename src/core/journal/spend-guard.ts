@@ -5,18 +5,18 @@ import type { Commit, CommitOutcome } from "./store.ts";
 
 /** The account's money as it would be after a commit. */
 export interface AccountMoney {
-  /** Spent and held, over the runs and the time that a cap counts. */
+  /** Spent and held money that counts for a scope. */
   committedMicros(scope: SpendingScope): number;
-  /** The part that a balance read at the mark cannot show: held or spent, and not known to be charged before it. */
+  /** Money that a balance read at the mark cannot include: held or spent, and not known to be charged before. */
   unseenMicros(mark: number): number;
 }
 
 type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 
 export interface Guarded {
-  /** Why a commit that makes holds breaks its guard; null when it does not, or makes none. What is free breaks none. */
+  /** Why a commit's holds break its guard; null if they do not, or it makes none. Free ones never do. */
   readonly refused: Refusal | null;
-  /** What each cap comes to with the holds; empty where none are made under caps. */
+  /** Total of each cap including the holds; empty without holds or caps. */
   readonly committedMicros: readonly number[];
 }
 
@@ -40,7 +40,7 @@ function overCap({ caps }: SpendingGuard, requested: number, allCommitted: reado
   return null;
 }
 
-/** Whether an entry counts for a cap, apart from its run's tags. */
+/** True if an entry counts for a cap's period, regardless of tags. */
 export function isSince({ sinceAt }: SpendingScope, { slot }: LedgerEntry): boolean {
   return sinceAt === null || (slot !== null && slot >= slotOf(sinceAt));
 }
@@ -48,7 +48,7 @@ export function isSince({ sinceAt }: SpendingScope, { slot }: LedgerEntry): bool
 function belowFloor({ wallet }: SpendingGuard, ledger: readonly LedgerChange[], money: AccountMoney): Refusal | null {
   const requested = heldBy(ledger) - heldElsewhereBy(ledger);
   if (wallet === null || requested === 0) return null;
-  // What is held at a provider is in it only of a balance that was read before: then it is read anew.
+  // Holds at a provider only matter for a balance read earlier, which is then read again.
   const unseen = money.unseenMicros(wallet.mark);
   if (wallet.balanceMicros - unseen >= wallet.floorMicros) return null;
   const unseenMicros = unseen - requested;
@@ -56,7 +56,7 @@ function belowFloor({ wallet }: SpendingGuard, ledger: readonly LedgerChange[], 
   return { committed: false, reason: "floor", headroomMicros, unseenMicros };
 }
 
-/** What a ledger entry adds to {@link AccountMoney.unseenMicros}. */
+/** A ledger entry's contribution to {@link AccountMoney.unseenMicros}. */
 export function unseenOf({ heldMicros, settledMicros, charged }: LedgerEntry, mark: number): number {
   return charged === null || charged > mark ? heldMicros + settledMicros : 0;
 }

@@ -37,25 +37,31 @@ import type {
 import { Waiters } from "./waiters.ts";
 
 export interface SqliteJournalOptions {
-  /** How long a call continues while other processes hold the file's lock, in milliseconds; default 30,000. The event loop stays free. */
+  /**
+   * How long a call is retried while other processes hold the file's lock, in milliseconds. Default 30 000. The event
+   * loop stays free.
+   */
   readonly busyTimeoutMs?: number;
-  /** How often waiting calls look for what other processes wrote, in milliseconds; default 50. */
+  /** Interval between polls for other processes' writes, in milliseconds. Default 50. */
   readonly pollIntervalMs?: number;
-  /** Decides only when old upload handles go; epoch milliseconds, default `Date.now`. */
+  /** Only decides when upload handles expire. Epoch milliseconds; default `Date.now`. */
   readonly now?: () => number;
-  /** Opens a journal that is there for reading, whoever may write to it: nothing is made or lifted. Default false. */
+  /**
+   * Opens an existing journal for reading, even if this user may write to it; creates and migrates nothing. Default
+   * false.
+   */
   readonly readOnly?: boolean;
 }
 
 type SqliteSettings = Required<Omit<SqliteJournalOptions, "readOnly">>;
 
-/** Commits read in one go; between two, the event loop gets its turn. */
+/** Number of commits read at once, with a turn of the event loop in between. */
 const pageRows = 1_000;
 
 /**
- * Opens the journal file at `path`, creating it (mode 0600) and its folder as needed, and lifting an older schema in
- * one transaction. Throws a journal error, with the file untouched, when it is no journal, damaged, truncated, newer,
- * read-only, or cannot be reached.
+ * Opens the journal file at `path`. Creates the file (mode 0600) and its folder if needed, and migrates an older schema
+ * in one transaction. If the file is not a journal, damaged, truncated, newer, read-only or unreachable, throws a
+ * journal error and leaves it untouched.
  */
 export async function openSqliteJournal(path: string, options: SqliteJournalOptions = {}): Promise<JournalStore> {
   const { busyTimeoutMs = 30_000, pollIntervalMs = 50, now = Date.now, readOnly = false } = options;
@@ -170,7 +176,7 @@ export class SqliteJournal implements JournalStore {
   }
 
   async results(query: ResultsQuery, limit = 20) {
-    // What is recorded meanwhile is not waited for.
+    // Do not wait for results recorded meanwhile.
     const upTo = "fingerprint" in query || "step" in query ? await this.#read(() => lastUnsorted(this.#db)) : null;
     for (let isDone = upTo === null; !isDone; ) {
       isDone = await this.#writer.write(() => sortResults(this.#db, upTo!), { durable: false });
@@ -282,7 +288,7 @@ export class SqliteJournal implements JournalStore {
     await waiting;
   }
 
-  /** A file that is locked just now is looked at again at the next tick. */
+  /** False if the file is locked, so that the next tick checks again. */
   #unlessBusy(ready: () => boolean): boolean {
     try {
       return ready();

@@ -33,26 +33,26 @@ export type { Overcharge } from "./overcharge-facts.ts";
 
 export interface OutputState extends OutputFacts {
   phase: OutputPhase;
-  /** Our own copy, once downloaded. */
+  /** The stored copy, once downloaded. */
   copy: StoredCopy | null;
-  /** Why fetching it failed the last time; absent once it is here, or where nothing went wrong. */
+  /** Why the last download failed; absent once downloaded, or if none failed. */
   uncopied?: string;
 }
 
-/** A price, as `job.quoted` says. */
+/** A price, as in `job.quoted`. */
 export interface Quoted {
   readonly costMicros: number | null;
   readonly basis: PriceBasis;
   readonly conditionalOn?: readonly string[];
 }
 
-/** How long a request is under way, as far as something is to be said of that. */
+/** How a request compares with its expected and allowed time. */
 export interface Awaited {
-  /** It takes longer than its model usually does; absent: that was not said. */
+  /** Set if it takes longer than its model usually does. */
   slow?: Expected;
-  /** When its `within` was over, the last time, epoch milliseconds; absent: it never was. */
+  /** When it last exceeded its `within`, in epoch milliseconds; absent if it never did. */
   overdueAt?: number;
-  /** Somebody resumed the run since then, to wait once more; when, epoch milliseconds. */
+  /** When someone last resumed the run to wait for it again, in epoch milliseconds. */
   awaitedSince?: number;
 }
 
@@ -61,64 +61,61 @@ export interface AttemptState extends Awaited {
   phase: JobPhase;
   money: MoneyPhase;
   quote: Quoted | null;
-  /** When it was quoted, epoch milliseconds; null before. */
+  /** When it was quoted, in epoch milliseconds; null before. */
   quotedAt: number | null;
   key: string | null;
   model: string | null;
-  /** The resolved input that was (or is about to be) sent. */
+  /** The resolved input that was, or is about to be, sent. */
   input: Json | null;
   holdMicros: number;
-  /** What it was quoted, or may cost at most without a quote; null before it is sent. */
+  /** Its quote, or its maximum without a quote; null before it is sent. */
   expectedMicros: number | null;
   costMicros: number | null;
   jobId: string | null;
   error: JournalError | null;
-  /** First send, epoch milliseconds of this machine's clock. */
+  /** First send, in epoch milliseconds of this machine's clock. */
   intendedAt: number | null;
-  /**
-   * Newest send that the journal tells of. While the outcome is open, sends of up to {@link RESENT_EVERY_MS} after it may
-   * have followed.
-   */
+  /** Last recorded send. While the outcome is unknown, unrecorded ones may follow within {@link RESENT_EVERY_MS}. */
   lastSentAt: number | null;
-  /** The earliest and the latest send by the service's clock, as far as its Date headers were known; null before any. */
+  /** Earliest and latest send on the service's clock, as far as its Date headers were known; null before any. */
   sentByService: { readonly from: number; readonly to: number } | null;
   /** Set while it is unresolved. */
   unresolved: UnresolvedCause | null;
-  /** The job that its send was answered with, where that cannot be taken as its own unseen. */
+  /** The job returned for its send, if that job must be checked before it counts as its own. */
   namedJobId?: string;
-  /** A person said which job it is, or that it made none. */
+  /** True if a person named its job, or said that there is none. */
   isAdopted?: true;
-  /** Absent while no answer about the job lacked something, or contradicted an earlier one. */
+  /** Set if an answer about the job was incomplete or contradicted an earlier one. */
   doubt?: {
-    /** Of the first such answer, epoch milliseconds. */
+    /** Time of the first such answer, in epoch milliseconds. */
     readonly since: number;
-    /** Of the last one. */
+    /** Message of the last one. */
     readonly message: string;
-    /** A person takes what the job has as its result. */
+    /** True if a person accepted the job's outputs as its result. */
     readonly isAccepted?: true;
-    /** Of an operation: so long it has been said while it was asked for, milliseconds, and when it was said last. */
+    /** For an operation: how long it was reported while polling, in milliseconds, and when last. */
     readonly saidForMs?: number;
     readonly saidAt?: number;
-    /** Of an operation: its provider was asked, and nothing that came was a word of its work. */
+    /** For an operation: none of the provider's answers was about the work. */
     readonly isUnread?: true;
   };
   /** The provider that it is sent to; absent: the service. */
   provider?: string;
-  /** By which the provider is asked for its outcome; absent: by nothing. */
+  /** The handle for polling the provider; absent if it cannot be polled. */
   operation?: Json;
-  /** Its cost is what was held: its provider does not say what it charged. */
+  /** True if its cost is the hold, because the provider reports none. */
   isUnconfirmed?: true;
-  /** What the service says of its cost, where that cannot be. */
+  /** An implausible cost that the service reported. */
   impossibleBill?: string;
   submittedAt: number | null;
   completedAt: number | null;
   outputs: OutputState[];
 }
 
-/** A provider is asked for so long in vain before a person, too, may say what became of its work, milliseconds. */
+/** How long a provider is polled in vain before a person may decide as well, in milliseconds. */
 export const UNREAD_MS = 2 * 60_000;
 
-/** Every re-send lies within so many milliseconds of one that the journal tells of. */
+/** Every re-send is within this many milliseconds after a recorded one. */
 export const RESENT_EVERY_MS = 60 * 60_000;
 
 /** One send of a chat request. */
@@ -126,18 +123,18 @@ export interface ChatState extends Awaited {
   readonly n: number;
   phase: ChatPhase;
   readonly holdMicros: number;
-  /** Null until it is known; of an abandoned one it never is. */
+  /** Null until known; an abandoned request's never is. */
   costMicros: number | null;
-  /** Set where the service did not say what an answer cost. */
+  /** True if the service did not report an answer's cost. */
   isUnconfirmed?: true;
   error: JournalError | null;
-  /** The service's job of this request, once it is known. */
+  /** The service's job for this request, once known. */
   jobId: string | null;
-  /** An answer that did not meet the schema. */
+  /** An answer that did not match the schema. */
   answer: string | null;
   readonly sentAt: number;
   endedAt: number | null;
-  /** Never answered, and whoever resumed the run since knows that another request may be charged once more. */
+  /** Set for an unanswered request after a resume, which accepts that repeating it may be charged again. */
   mayRepeat?: true;
 }
 
@@ -145,39 +142,39 @@ export interface StepState {
   readonly path: string;
   status: StepStatus;
   reason: string | null;
-  /** What the pipeline's own code says of its failure to callers. */
+  /** The failure message that the pipeline's code meant for callers. */
   forCallers?: string;
-  /** Skipped because a `when` did not hold: its result does not count as missing. */
+  /** Skipped because a `when` did not hold, so its result does not count as missing. */
   skippedByCondition: boolean;
-  /** Failed as its run ended while its request was under way, which is asked for all the same. */
+  /** Failed because its run ended while its request was in progress; the request is still polled. */
   isGivenUp?: true;
-  /** Skipped because no root of the plan could succeed through it any more; it runs once one can. */
+  /** Skipped because no root of the plan can succeed through it; runs once one can. */
   pruned: boolean;
   startedAt: number | null;
   finishedAt: number | null;
   attempts: AttemptState[];
-  /** Attempts and chats that a rerun of the step superseded. */
+  /** Number of attempts and chats that reruns of the step superseded. */
   superseded: number;
-  /** Made again only if what it uses is not the same as before. */
+  /** True if it runs again only when its inputs changed. */
   onlyIfInputsChanged: boolean;
   /** The file's bytes, for upload steps. */
   upload: StoredCopy | null;
   chats: ChatState[];
-  /** Failed tries of a task. */
+  /** Failed attempts of a task. */
   failures: { readonly at: number; readonly error: JournalError }[];
-  /** Files of a task, or what was reused from an earlier run. */
+  /** A task's files, or results reused from an earlier run. */
   outputs: OutputState[] | null;
-  /** What a chat or a task yielded; undefined until it did. */
+  /** The value that a chat or task returned; undefined before. */
   value: Json | undefined;
   approval: { readonly approved: boolean; readonly note: string | null; readonly by?: DecidedBy } | null;
-  /** Of a step that waited for a decision; absent without any. */
+  /** Comments on a step that waited for a decision; absent without any. */
   comments?: readonly Comment[];
-  /** The output that an approval or a pick resolves to. */
+  /** The output that an approval or pick stands for. */
   chosen: Chosen | null;
-  /** The references that an expansion resolves to; null until it was planned. */
+  /** What an expansion returned; null until it was planned. */
   expanded: readonly Reference[] | null;
   reusedFrom: ReusedFrom | null;
-  /** Its rerun was requested: it does not reuse the result of an earlier run. */
+  /** True if its rerun was requested: it does not reuse an earlier run's result. */
   rerunRequested: boolean;
 }
 
@@ -187,23 +184,23 @@ export interface PauseState {
   readonly fundingUrl: string | null;
   readonly requiredMicros: number | null;
   readonly balanceMicros: number | null;
-  /** The option that would have done, where a cap over several runs is reached. */
+  /** The option that would allow more, if a cap over several runs was reached. */
   readonly flag: string | null;
-  /** From when on the run may continue without a person, epoch milliseconds; null: a person decides. */
+  /** When the run may continue without a person, in epoch milliseconds; null: a person decides. */
   readonly resumeAt: number | null;
-  /** Prices that were not known when the run was agreed to: `requiredMicros` agrees to them. Absent: none. */
+  /** Prices that became known after the run was accepted; a budget of `requiredMicros` accepts them. Absent: none. */
   readonly asks?: readonly AskedPrice[];
-  /** Id of the message that stopped it; absent where none did. */
+  /** Id of the message that stopped it; absent if none did. */
   readonly stopId?: number;
-  /** The step that has to be made again, since nobody has its output; absent where none has. */
+  /** The step that must run again because its output is lost; absent if none. */
   readonly rerun?: string;
-  /** Steps that a change replaces, which waits for their jobs; absent where none does. */
+  /** Steps replaced by a change that waits for their jobs; absent if none. */
   readonly replaced?: readonly string[];
-  /** Steps whose `within` is over, set for `late`: the run continues by itself once one of them has ended. */
+  /** Set for `late`: steps beyond their `within`. The run continues once one of them has ended. */
   readonly late?: readonly string[];
 }
 
-/** Since when the service is unavailable, and its failure. */
+/** Since when the service is unavailable, and how. */
 export interface ServiceOutage {
   readonly since: number;
   readonly reason: "unreachable" | "misdirected" | "media";
@@ -215,28 +212,30 @@ export interface PlacedFile {
   readonly step: string;
   readonly index: number;
   readonly file: string;
-  /** Manifest beside it; null without one. */
+  /** Its manifest; null without one. */
   readonly manifest: string | null;
 }
 
-/** A rerun request. */
 export interface RerunRequest {
   readonly requestId: string;
   readonly steps: readonly string[];
   /** Epoch milliseconds. */
   readonly requestedAt: number;
-  /** In progress until the run is over or waits for a decision: until then an equal request is this one. */
+  /** True until the run is over or waits for a decision; an equal request continues this one. */
   isOpen: boolean;
 }
 
-/** What a run's events add up to. Plain JSON, so that it can be stored as a snapshot. */
+/** A run's state: the sum of its events. Plain JSON, so that it can be stored as a snapshot. */
 export interface RunState {
   readonly runId: string;
   seq: number;
   epoch: number;
-  /** Since when its driver drives it, slices of one engine counted as one, epoch milliseconds; null before the first. */
+  /**
+   * Since when the current driver has driven it, in epoch milliseconds; slices of one engine count as one. Null before
+   * the first.
+   */
   drivenSince: number | null;
-  /** With the steps of expansions, and after drift was accepted with the new plan. */
+  /** The plan, including steps of expansions and accepted changes. */
   planned: RunPlanned;
   status: RunStatus;
   message: string | null;
@@ -246,46 +245,45 @@ export interface RunState {
   createdAt: number;
   startedAt: number | null;
   finishedAt: number | null;
-  /** How long it was at work. */
   activeTime: ActiveTime;
-  /** By path; removed steps too. */
+  /** By path, including removed steps. */
   steps: { [path: string]: StepState };
   /** How many of them ended without their full result. */
   losses: number;
-  /** Steps that the plan no longer has, as they were last planned: their results stay listed. */
+  /** Steps that are no longer in the plan, as last planned. Their results stay listed. */
   removedSteps: PlanStep[];
-  /** Names that steps had before they were renamed, with the names they have now. */
+  /** Current names of renamed steps, by former name. */
   formerNames: { readonly [name: string]: string };
   reruns: RerunRequest[];
-  /** Sum of what jobs really cost, micro-dollars. */
+  /** Sum of actual costs, in micro-dollars. */
   spentMicros: number;
-  /** Sum of holds not yet settled or released. */
+  /** Sum of holds that are neither settled nor released. */
   heldMicros: number;
-  /** Holds of abandoned chats, which may or may not have been charged; they count against the budget. */
+  /** Holds of abandoned chats, which may have been charged. They count against the budget. */
   unconfirmedMicros: number;
   /** By model. */
   overcharges: { [model: string]: Overcharge };
   files: PlacedFile[];
-  /** As planned, or as set since. */
+  /** The current budget. */
   budgetMicros: number | null;
   maxUnquotedMicros: number | null;
-  /** What somebody agreed to with a quote; null: it was started without one. */
+  /** The terms of an accepted quote; null if there was none. */
   agreed: AgreedQuote | null;
-  /** The share that was reported last, in percent, by the name of its budget or cap. */
+  /** The last reported share in percent, by name of the budget or cap. */
   spendingReached?: { readonly [limit: string]: number };
 }
 
-/** The attempt that counts: the newest, or null before the first. */
+/** The current attempt; null before the first. */
 export function lastAttempt(step: StepState): AttemptState | null {
   return step.attempts.length > step.superseded ? step.attempts.at(-1)! : null;
 }
 
-/** The request of a step that counts: an attempt, or of a chat its request; null before the first. */
+/** The step's current request: an attempt or a chat; null before the first. */
 export function lastRequest(step: StepState): AttemptState | ChatState | null {
   return lastAttempt(step) ?? lastChat(step);
 }
 
-/** The chat request that counts: the newest, or null before the first. */
+/** The current chat request; null before the first. */
 export function lastChat(step: StepState): ChatState | null {
   return step.chats.length > step.superseded ? step.chats.at(-1)! : null;
 }
@@ -298,7 +296,7 @@ export function isRunFinal(status: RunStatus): boolean {
   return runStates.ended.has(status);
 }
 
-/** Outputs of a finished step's own, in order; an upload has none. */
+/** A finished step's own outputs, in order; an upload has none. */
 export function outputsOf(step: StepState): readonly OutputState[] {
   return step.outputs ?? lastAttempt(step)?.outputs ?? [];
 }
@@ -334,13 +332,13 @@ export function planStep(state: RunState, path: string): PlanStep {
   return found;
 }
 
-/** The active time of a run: pauses, and time in which no process drove it, do not count. */
+/** A run's active time, without pauses and times when no process drove it. */
 interface ActiveTime {
-  /** Of stretches that are over, milliseconds. */
+  /** Completed periods, in milliseconds. */
   ms: number;
-  /** Start of the current stretch, epoch milliseconds; null while the run is paused. */
+  /** Start of the current period, in epoch milliseconds; null while paused. */
   since: number | null;
-  /** Of the last event, epoch milliseconds. */
+  /** Time of the last event, in epoch milliseconds. */
   lastAt: number;
 }
 
@@ -353,19 +351,19 @@ export function stopClock(activeTime: ActiveTime, at: number): void {
   activeTime.since = null;
 }
 
-/** Whoever drove the run before did so up to its last event, or up to now, had it been parked. */
+/** Counts the time since the last event only if the run was parked; otherwise the previous driver may have died. */
 export function passClock(activeTime: ActiveTime, at: number, wasParked: boolean): void {
   if (activeTime.since === null || wasParked) return;
   stopClock(activeTime, activeTime.lastAt);
   activeTime.since = at;
 }
 
-/** How long a run took up to its last event, milliseconds. */
+/** A run's active time up to its last event, in milliseconds. */
 export function activeMs({ activeTime: { ms, since, lastAt } }: { readonly activeTime: ActiveTime }): number {
   return ms + (since === null ? 0 : Math.max(0, lastAt - since));
 }
 
-/** Since when the run is driven without a gap, epoch milliseconds. */
+/** Since when the run is driven without a gap, in epoch milliseconds. */
 export function drivenSince({ activeTime: { since, lastAt } }: { readonly activeTime: ActiveTime }): number {
   return since ?? lastAt;
 }

@@ -4,7 +4,7 @@ interface Waiter {
   readonly fail: (error: unknown) => void;
 }
 
-/** Calls that wait for a run to change, by run id. Who changes a run calls `notify`. */
+/** Calls that wait for a run to change, by run id. Whoever changes a run calls `notify`. */
 export class Waiters {
   readonly #byRun = new Map<string, Set<Waiter>>();
 
@@ -12,7 +12,7 @@ export class Waiters {
     return this.#byRun.size;
   }
 
-  /** Settles as soon as `ready` answers true: now, or at a later `notify`. */
+  /** Resolves once `ready` returns true, now or at a later `notify`. */
   wait(runId: string, ready: () => boolean, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);

@@ -58,7 +58,7 @@ export async function* streamJob(
     const before = state.fruitless++;
     const ended = yield* oneConnection(context, jobId, options, state);
     if (ended === "done") return;
-    // A 429 only asks for patience, but a service that sends nothing else is as useless as one that cuts.
+    // A 429 only asks to wait, but a service that sends nothing else is as useless as one that cuts.
     if (ended === "limited" || context.clock.now() - openedAt >= usefulLifeMs)
       state.fruitless = Math.min(state.fruitless, before);
     if (state.fruitless >= (options.maxFruitless ?? 5)) throw gaveUp(jobId, state.fruitless);

@@ -166,7 +166,7 @@ class Driver {
     return this.#park(isOver ? null : this.#deps.now());
   }
 
-  /** Parks the run. Null, with nothing changed, if a message arrived meanwhile. */
+  /** Releases the run until it is due. Null, with nothing changed, if a message arrived meanwhile. */
   async #park(
     at: number | null,
     events: readonly RunEvent[] = [],
@@ -192,7 +192,7 @@ class Driver {
 
   /**
    * Decides and commits. A decision that exceeds the headroom is discarded and made again. If the decision only leaves
-   * waiting, its commit also parks the run.
+   * waiting, its commit also marks it as parked.
    */
   async #advance(): Promise<Decided & { readonly parked: Parked | null }> {
     this.#rest.turn();
@@ -227,7 +227,8 @@ class Driver {
   }
 
   /**
-   * Commits a decision and parks. Null, with nothing written, if something follows from it or money must be checked.
+   * Commits a decision and releases the run. Null, with nothing written, if something follows from it or money must
+   * be checked.
    */
   async #parkWith({ commands, events, wakeAt, lateAt }: Decided, inbox: readonly InboxEntry[]): Promise<Parked | null> {
     if (commands.length > 0 || this.#answers.length > 0 || ledgerChanges(events).some(({ type }) => type === "hold"))

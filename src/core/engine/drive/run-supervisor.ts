@@ -204,7 +204,7 @@ class DriveTurn {
   readonly outdatedStops: number[] = [];
   #work: PromiseWithResolvers<void> | null = Promise.withResolvers();
 
-  /** Resolves when the drive is at rest; null while it rests, such as between two tries of a run without funds. */
+  /** Resolves when the drive is at rest; null while idle, such as between two tries of a run without funds. */
   get work(): Promise<void> | null {
     return this.#work?.promise ?? null;
   }

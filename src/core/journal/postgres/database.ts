@@ -22,7 +22,7 @@ export type Values = readonly unknown[];
 
 /**
  * A database behind a connection pool. Every call is one statement in its own transaction. If the connection is lost,
- * the call is repeated until it succeeds or time runs out, so it must be repeatable; it is told whether it is a
+ * the call is repeated until it succeeds or time runs out, so it must be repeatable; an argument says whether it is a
  * repetition, because the first attempt may have succeeded. Statements are unnamed, so any server behind a pooler can
  * run them.
  */

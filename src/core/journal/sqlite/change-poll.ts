@@ -2,8 +2,8 @@ import type { Waiters } from "../waiters.ts";
 import type { Database } from "./database.ts";
 
 /**
- * Tells waiting calls about what other processes wrote: while anybody waits, SQLite's own change counter is looked at
- * every `intervalMs`, which reads no table. Writes of this process are announced at once by the store itself.
+ * Wakes waiting calls when other processes write: polls SQLite's change counter every `intervalMs` while anyone waits,
+ * without reading tables. This process's own writes are announced by the store.
  */
 export class ChangePoll {
   readonly #db: Database;
@@ -19,16 +19,16 @@ export class ChangePoll {
     this.#intervalMs = intervalMs;
   }
 
-  /** Polls from now on, until no waiter is left. */
+  /** Polls until nobody waits. */
   start(): void {
     if (this.#timer !== null) return;
     this.#seen = this.#version();
-    // What was written between the caller's look and this one must not be missed.
+    // Covers writes between the caller's read and this start.
     this.#waiters.notifyAll();
     this.#timer = setInterval(() => this.#look(), this.#intervalMs);
   }
 
-  /** The next look tells the waiting calls even when nothing was written meanwhile. */
+  /** Makes the next poll wake the callers even if nothing was written. */
   recheck(): void {
     this.#dirty = true;
   }
@@ -47,7 +47,7 @@ export class ChangePoll {
     this.#waiters.notifyAll();
   }
 
-  /** The last one seen when the file is locked just now: the next look will tell. */
+  /** The change counter; the last known one if the file is locked. */
   #version(): number {
     try {
       return this.#db.columns.integer(this.#db.get("PRAGMA data_version") ?? {}, "data_version");

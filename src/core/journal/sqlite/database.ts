@@ -7,11 +7,11 @@ export type Row = Record<string, SQLOutputValue>;
 
 interface Statement {
   readonly prepared: StatementSync;
-  /** Whether it names the table `runs`. */
+  /** True if it names the table `runs`. */
   readonly isOnRuns: boolean;
 }
 
-/** An open database file with its prepared statements; every call is synchronous and short. */
+/** An open database file with prepared statements. Every call is synchronous and short. */
 export class Database {
   readonly path: string;
   readonly columns: Columns;
@@ -20,8 +20,8 @@ export class Database {
   /** Number of statements that may have changed something. */
   writes = 0;
   /**
-   * For rows of `runs` as a write transaction has read or left them. Empty once this connection writes to that table; to be
-   * cleared where another one may have written, or a transaction failed.
+   * Rows of `runs` as write transactions last read or wrote them. Cleared when this connection writes that table; the
+   * caller clears it when another connection may have written, or a transaction failed.
    */
   readonly knownRuns = new Map<string, object>();
 
@@ -65,17 +65,17 @@ export class Database {
   }
 }
 
-/** Text as it is stored: deflated where it is large, such as a plan. */
+/** Stored text; deflated if large, such as a plan. */
 export type EncodedText = string | Uint8Array;
 
 const PACKED_FROM_LENGTH = 4_096;
-/** Longer text is deflated in another thread: it would hold up the event loop for tens of milliseconds. */
+/** Longer text is deflated in another thread, because it would block the event loop for tens of milliseconds. */
 const PACKED_ASIDE_FROM_LENGTH = 262_144;
-/** More than this is no text of ours, whatever a foreign file claims. */
+/** Larger text cannot be ours, whatever a file claims. */
 const LONGEST_BYTES = 512 * 1024 * 1024;
 
 const LEVEL = 1;
-/** Inflated into pieces of so many bytes, most texts into one. */
+/** Sizes of the pieces that text is inflated into; one for most texts. */
 const [LEAST_AT_ONCE, MOST_AT_ONCE] = [16_384, 4_194_304];
 const TYPICAL_RATIO = 8;
 const deflateAside = promisify(deflateRaw) as (text: string, options: object) => Promise<Buffer>;
@@ -84,13 +84,13 @@ export function packText(text: string): EncodedText {
   return text.length < PACKED_FROM_LENGTH ? text : deflateRawSync(text, { level: LEVEL });
 }
 
-/** Large text is packed meanwhile. */
+/** Encodes text; a large one in another thread. */
 export function packAside(text: string): EncodedText | Promise<EncodedText> {
   if (text.length < PACKED_ASIDE_FROM_LENGTH) return packText(text);
   return deflateAside(text, { level: LEVEL, chunkSize: PACKED_ASIDE_FROM_LENGTH });
 }
 
-/** Null when it is damaged. */
+/** Null if damaged. */
 export function unpackText(stored: unknown): string | null {
   if (typeof stored === "string") return stored;
   if (!(stored instanceof Uint8Array)) return null;

@@ -10,22 +10,22 @@ import {
   JournalReadOnlyError,
 } from "../errors.ts";
 
-/** SQLite's primary result codes that are distinguished here (sqlite.org/rescode.html). */
+/** The SQLite primary result codes used here (sqlite.org/rescode.html). */
 const result = { busy: 5, locked: 6, readonly: 8, io: 10, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26 };
 
-/** SQLite's primary result code, or null when the error is not SQLite's. */
+/** SQLite's primary result code; null for other errors. */
 function resultOf(error: unknown): number | null {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return null;
   return error.errcode & 0xff;
 }
 
-/** True when another connection holds the required lock: retry a little later. */
+/** True if another connection holds the lock: retry later. */
 export function isBusy(error: unknown): boolean {
   const code = resultOf(error);
   return code === result.busy || code === result.locked;
 }
 
-/** The typed error for a failure of SQLite; anything else comes back as it is. */
+/** The typed error for a SQLite failure; returns other errors unchanged. */
 export function journalFailure(error: unknown, path: string): unknown {
   if (isShowrunnerError(error)) return error;
   switch (resultOf(error)) {
@@ -88,7 +88,7 @@ function ioFailed(path: string, cause: unknown): JournalIoError {
   );
 }
 
-/** A full disk shows as an input/output error when SQLite cannot grow its shared-memory file. */
+/** Detects a full disk, which SQLite reports as an I/O error when it cannot grow its shared-memory file. */
 function hasRoom(path: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(dirname(path));

@@ -18,7 +18,7 @@ export function readInbox(db: Database, runId: string): readonly InboxEntry[] {
   return rows.map((row) => inboxEntryOf(db.columns, row));
 }
 
-/** True when the inbox holds an entry that is not among `consumed`. */
+/** True if the inbox holds an entry besides `consumed`. */
 export function hasOtherEntries(db: Database, runKey: number, consumed: readonly number[]): boolean {
   const ids = new Set(consumed);
   const rows = db.all("SELECT id FROM inbox WHERE run_key = ? ORDER BY id", runKey);
@@ -29,7 +29,6 @@ export function consumeEntries(db: Database, runKey: number, ids: readonly numbe
   for (const id of ids) db.run("DELETE FROM inbox WHERE run_key = ? AND id = ?", runKey, id);
 }
 
-/** See `JournalStore.deliver`. */
 export function deliver(db: Database, { account, id, jobId, at }: Delivery): DeliveryOutcome {
   db.run("DELETE FROM deliveries WHERE at < ?", at - DELIVERIES_KEPT_MS);
   db.run(
@@ -57,7 +56,7 @@ export function deliver(db: Database, { account, id, jobId, at }: Delivery): Del
   return { outcome: "delivered", runIds: jobs.map((job) => db.columns.text(job, "run_id")) };
 }
 
-/** From now on deliveries find the run by these jobs; what was delivered before is in its inbox. */
+/** Lets deliveries find the run by these jobs, and moves earlier ones into its inbox. */
 export function writeJobs(db: Database, { key, account }: RunRecord, events: readonly RunEvent[], at: number): void {
   for (const { step, attempt, jobId } of jobsOf(events)) {
     const values = [key, step, attempt, jobId];

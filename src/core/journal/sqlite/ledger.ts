@@ -7,15 +7,15 @@ import { tagTexts } from "../tags.ts";
 import type { Database } from "./database.ts";
 import type { RunRecord } from "./runs.ts";
 
-/** What a commit does to the ledger, worked out before anything is written. */
+/** A commit's effect on the ledger, computed before anything is written. */
 export interface LedgerUpdate {
   readonly before: readonly LedgerEntry[];
   readonly after: readonly (LedgerEntry & { readonly step: string; readonly attempt: number })[];
   readonly heldDelta: number;
   readonly settledDelta: number;
-  /** Of the run, once it is written. */
+  /** The run's totals afterwards. */
   readonly run: LedgerTotals;
-  /** The account's mark once it is written. */
+  /** The account's mark afterwards. */
   readonly mark: number;
 }
 
@@ -83,7 +83,7 @@ function addSpending(db: Database, row: readonly [string, string, number, number
   );
 }
 
-/** What an update adds to the sums of each quarter of an hour. */
+/** Changes of the sums per quarter of an hour. */
 function bySlot({ before, after }: LedgerUpdate): ReadonlyMap<number, LedgerTotals> {
   const sums = new Map<number, LedgerTotals>();
   const add = ({ slot, heldMicros, settledMicros }: LedgerEntry, sign: number) => {
@@ -96,7 +96,7 @@ function bySlot({ before, after }: LedgerUpdate): ReadonlyMap<number, LedgerTota
   return sums;
 }
 
-/** The run's money and results count for another account from now on, whose balance shows what was charged until now. */
+/** Moves the run's money and results to another account, whose balance shows all charges so far. */
 export function moveAccount(db: Database, run: RunRecord, account: string): void {
   const { heldMicros: held, settledMicros: settled } = run.ledger;
   db.run(
@@ -127,7 +127,7 @@ export function moveAccount(db: Database, run: RunRecord, account: string): void
   db.run("UPDATE runs SET account = ? WHERE run_key = ?", account, run.key);
 }
 
-/** The account's money as the update would leave it; nothing is written. */
+/** The account's money after the update, without writing it. */
 export function moneyAfter(db: Database, { account, tags }: RunRecord, update: LedgerUpdate): AccountMoney {
   return {
     committedMicros(scope) {
@@ -157,7 +157,6 @@ export function accountTotals(db: Database, account: string): AccountTotals {
   return accountTotalsOf(db.columns, row);
 }
 
-/** See `JournalStore.spending`. */
 export function spendingOf(db: Database, account: string, { tag, sinceAt }: SpendingScope): LedgerTotals {
   if (tag === null && sinceAt === null) {
     const { heldMicros, settledMicros } = accountTotals(db, account);

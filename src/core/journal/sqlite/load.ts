@@ -3,8 +3,8 @@ type Sqlite = typeof import("node:sqlite");
 let loaded: Sqlite | undefined;
 
 /**
- * Node's own SQLite. Node 22 warns about it as experimental on first load; that one warning is held back, every other
- * goes through. Loading is synchronous, so nothing else can warn meanwhile.
+ * Loads Node's SQLite. Suppresses only its experimental warning on Node 22; loading is synchronous, so no other warning
+ * is lost.
  */
 export function loadSqlite(): Sqlite {
   if (loaded !== undefined) return loaded;

@@ -9,21 +9,21 @@ import { type Migration, migrations, type StoredBody } from "./schema.ts";
 import { applicationId, checkOpen, newestVersion } from "./version.ts";
 
 /**
- * Brings an open database to the newest version, in one transaction: whatever interrupts it leaves the old journal or the
- * new one. An older journal is copied to {@link copyOf} first, under the same lock. A new file is laid out before it is
- * switched to write-ahead logging, so that its header always names the program and the version. Throws SQLite's busy
- * error when another process is at it: try again.
+ * Migrates an open database to the newest version in one transaction, so that an interruption leaves the old or the new
+ * journal. First copies an older one to {@link copyOf}, under the same lock. A new file gets its schema before
+ * write-ahead logging is enabled, so that its header always names program and version. Throws SQLite's busy error if
+ * another process is migrating: try again.
  */
 export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): void {
   const newest = newestVersion(steps);
   const found = checkOpen(db, path, steps);
   if (found === newest) return;
-  // Counts only for a file without tables, and lets it shrink when runs are removed.
+  // Affects only a file without tables; lets it shrink when runs are removed.
   db.exec("PRAGMA auto_vacuum = INCREMENTAL");
-  // With the lighter lock the copy can be read beside it, and nobody can write.
+  // The weaker lock allows reading the copy's source, but no writing.
   db.exec(found === 0 ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE");
   try {
-    // Another process may have done it meanwhile.
+    // Another process may have migrated meanwhile.
     const from = checkOpen(db, path, steps);
     if (from === newest) return db.exec("ROLLBACK");
     if (from > 0) copyJournal(path, from);
@@ -38,17 +38,17 @@ export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Mi
   }
 }
 
-/** Where the journal stays as it was before it was lifted from a version. */
+/** Path of the copy of a journal before its migration from a version. */
 export function copyOf(path: string, version: number): string {
   return `${path}.version-${version}`;
 }
 
-/** Only who holds the journal's write lock comes here, so that the unfinished copy has one name. */
+/** Only the holder of the journal's write lock copies, so the unfinished copy has a fixed name. */
 function copyJournal(path: string, version: number): void {
   const copy = copyOf(path, version);
   const part = `${copy}.part`;
   rmSync(part, { force: true });
-  // Made here so that it is private from its first moment.
+  // Created here to be private from the start.
   closeSync(openSync(part, "wx", 0o600));
   try {
     const { DatabaseSync } = loadSqlite();
@@ -87,7 +87,7 @@ function sync(path: string, flags: "r" | "r+"): void {
 function applyStep(db: DatabaseSync, path: string, { sql, event }: Migration, version: number): void {
   db.exec(sql);
   if (event !== undefined) rewriteEvents(db, path, event, version);
-  // What a snapshot holds was folded from the events as they were.
+  // Snapshots were folded from the old form of the events.
   db.exec("DELETE FROM snapshots; UPDATE runs SET snapshot_seq = 0");
   db.prepare("INSERT INTO migrations (version, program) VALUES (?, ?)").run(version, ownVersion());
 }

@@ -21,24 +21,21 @@ import { prepareSchema } from "./migrate.ts";
 import { applicationId, checkOpen, checkVersion, newestVersion, programOf } from "./version.ts";
 import { type BusyRetryOptions, retryWhileBusy } from "./writer.ts";
 
-/** The write-ahead log is begun anew once it has about this size: 2,000 pages with their headers. */
+/** Size at which the write-ahead log is restarted: 2,000 pages with headers. */
 const LOG_PAGES = 2000;
 const LOG_BYTES = 8 * 1024 * 1024;
 
 export interface OpenFile {
   readonly db: Database;
-  /** This user may not write to it. */
+  /** True if this user may not write to it. */
   readonly isReadOnly: boolean;
-  /**
-   * For the start of each write transaction: throws when the file was moved, deleted, or lifted to a newer schema by
-   * another process since.
-   */
+  /** Called when a write transaction starts: throws if the file was moved, deleted or migrated by another process. */
   readonly guard: () => void;
 }
 
 /**
- * Opens or creates the journal file; nothing is written to a file that is not a sound journal of a known version. One that
- * this user may only read is open for reading: its first write is refused.
+ * Opens or creates the journal file. Writes nothing to a file that is not an intact journal of a known version. A file
+ * that this user may only read is opened for reading; its first write is refused.
  */
 export async function openFile(
   file: string,
@@ -52,7 +49,7 @@ export async function openFile(
   const newest = newestVersion();
   const [version, id] = [raw.prepare("PRAGMA user_version"), raw.prepare("PRAGMA application_id")];
   const db = new Database(raw, path);
-  // Another one once another connection has committed (sqlite.org/pragma.html, "data_version").
+  // Changes when another connection commits (sqlite.org/pragma.html, "data_version").
   const changes = raw.prepare("PRAGMA data_version");
   let seen: unknown;
   const guard = () => {
@@ -74,7 +71,7 @@ async function openToWrite(path: string, busyRetry: BusyRetryOptions): Promise<D
   const raw = await retryWhileBusy(() => new DatabaseSync(path, { timeout: 0 }), busyRetry);
   try {
     await retryWhileBusy(() => prepareSchema(raw, path), busyRetry);
-    // `fullfsync`: on macOS a plain fsync leaves the data in the drive's cache.
+    // `fullfsync`: on macOS, a plain fsync leaves the data in the drive's cache.
     const settings = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;";
     await retryWhileBusy(
       () => raw.exec(`${settings} PRAGMA journal_size_limit = ${LOG_BYTES}; PRAGMA wal_autocheckpoint = ${LOG_PAGES}`),
@@ -87,7 +84,7 @@ async function openToWrite(path: string, busyRetry: BusyRetryOptions): Promise<D
   return raw;
 }
 
-/** One of an older version, or whose log cannot be read without writing beside it, is refused here. */
+/** Throws for an older version, or a log that cannot be read without writing files. */
 async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<DatabaseSync> {
   try {
     await inspectWithRetry(path, busyRetry);
@@ -102,8 +99,8 @@ async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<Da
 }
 
 /**
- * A journal that another process is making right now has, for a moment, a header that names no program, or less than it says. A
- * file written within the last two seconds is therefore looked at again before it is called somebody else's, or damaged.
+ * Inspects a journal. While another process creates it, its header may briefly name no program, or a larger size. So a
+ * file written within the last two seconds is inspected again before it is rejected.
  */
 async function inspectWithRetry(path: string, busyRetry: BusyRetryOptions): Promise<void> {
   for (let polls = 1; ; polls++) {
@@ -118,7 +115,7 @@ async function inspectWithRetry(path: string, busyRetry: BusyRetryOptions): Prom
   }
 }
 
-/** False: it can be read only. */
+/** False: read-only. */
 function prepare(path: string): boolean {
   prepareFolder(path);
   return prepareFile(path);
@@ -134,7 +131,7 @@ function prepareFolder(path: string): void {
   }
 }
 
-/** The file is private from its first moment; SQLite gives its side files the same mode. False: it can be read only. */
+/** Creates the file as private; SQLite gives its other files the same mode. False: read-only. */
 function prepareFile(path: string): boolean {
   const exists = statOf(path);
   if (exists !== undefined && !exists.isFile()) throw folderError(path, "holds no file of that name, but a folder");
@@ -150,7 +147,7 @@ function prepareFile(path: string): boolean {
   return true;
 }
 
-/** Undefined where nothing is, or a link leads nowhere. */
+/** Undefined if nothing is there, or a link is broken. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
@@ -187,28 +184,31 @@ function replaced(path: string): JournalIoError {
   );
 }
 
-/** Files up to this size are checked page by page before they are opened for writing; larger ones by their header. */
+/**
+ * Size up to which a file is checked page by page before it is opened for writing; of larger ones only the header is
+ * checked.
+ */
 const fullCheckBytes = 8 * 1024 * 1024;
 const headerBytes = 100;
 const magic = "SQLite format 3\0";
 
 /**
- * Looks at an existing file before SQLite may write to it: throws when it is no journal, truncated, damaged or newer.
- * Nothing is written, whatever is found. An empty file counts as a new journal. Throws SQLite's busy error when another
- * process is at it: try again.
+ * Checks an existing file before SQLite may write to it. Throws if it is not a journal, truncated, damaged or newer;
+ * never writes. An empty file counts as a new journal. Throws SQLite's busy error if another process is using it: try
+ * again.
  */
 function inspectJournal(path: string): void {
   try {
     inspectOnce(path);
   } catch (error) {
-    // Somebody opened it meanwhile, so what was read may be a mixture: only a second look counts.
+    // Someone opened it meanwhile, so the read may have been inconsistent: inspect again.
     if (error instanceof JournalCorruptError && hasContent(`${path}-wal`)) return inspectOnce(path);
     throw error;
   }
 }
 
 function inspectOnce(path: string): void {
-  // A rollback log exists only while, or after a crash while, a journal is created: SQLite itself has to recover that.
+  // A rollback log exists only while a journal is created, or after a crash then: SQLite itself must recover it.
   if (hasContent(`${path}-journal`)) return;
   const logged = hasContent(`${path}-wal`);
   const { size, header } = readHeader(path);
@@ -241,7 +241,7 @@ function checkHeader(path: string, size: number, header: Buffer, logged: boolean
   const known = Buffer.from(magic, "latin1").subarray(0, header.length);
   if (!header.subarray(0, magic.length).equals(known)) throw notAJournal(path, "is not an SQLite database");
   if (header.length < headerBytes) throw truncated(path, "it ends within its header");
-  // A log may hold newer pages than the file itself.
+  // The log may have newer pages than the file.
   if (logged) return;
   const version = header.readUInt32BE(60);
   checkVersion(path, { id: header.readUInt32BE(68), version, program: () => programIn(path, version) });
@@ -265,7 +265,7 @@ function checkPages(path: string, { logged, every }: { readonly logged: boolean;
   }
 }
 
-/** Without a log nobody has the file open: then SQLite need not even make its lock files. */
+/** Without a log, nobody has the file open, and SQLite need not even create lock files. */
 function openUnwritten(path: string, logged: boolean): DatabaseSync {
   const { DatabaseSync } = loadSqlite();
   const url = pathToFileURL(path);

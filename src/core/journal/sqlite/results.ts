@@ -2,16 +2,18 @@ import { resultOf } from "../rows.ts";
 import type { CacheEntry, ResultsQuery, StoredResult } from "../store.ts";
 import type { Database, Row } from "./database.ts";
 
-/** The result of a local function. */
 type Free = readonly [step: string, fingerprint: string];
 
-/** Results that one transaction sorts in, so that it holds up the event loop for milliseconds only. */
+/** Results indexed per transaction, to block the event loop for milliseconds only. */
 const SORTED_AT_ONCE = 1_000;
 
-/** A row and its entries in three indexes cost more than the rest of a step that is free: those are sorted in when asked for. */
+/**
+ * Stores results. For free steps, a row with three indexes would cost more than the rest of the step, so they are
+ * indexed on demand.
+ */
 export function writeResults(db: Database, key: number, results: readonly CacheEntry[], at: number): void {
   const paid = results.filter(({ model }) => model !== null);
-  // A step that was a local function until now has a newer result.
+  // The step was a local function before and has a newer result now.
   if (paid.length > 0) for (const row of unsortedOf(db, key)) sortIn(db, row);
   for (const result of paid) writeResult(db, key, result, at);
   const free = results.flatMap(({ step, fingerprint, model }): Free[] => (model === null ? [[step, fingerprint]] : []));
@@ -53,13 +55,13 @@ function sortIn(db: Database, { id, key, at, results }: Unsorted): void {
   db.run("DELETE FROM unsorted_results WHERE id = ?", id);
 }
 
-/** The newest results that are not sorted in; null where there are none. */
+/** Id of the newest result that is not indexed; null if there is none. */
 export function lastUnsorted(db: Database): number | null {
   const row = db.get("SELECT id FROM unsorted_results ORDER BY id DESC LIMIT 1");
   return row === undefined ? null : db.columns.integer(row, "id");
 }
 
-/** Sorts in some of those up to there, the first ones first; true once none is left. */
+/** Indexes some results up to an id, oldest first; true once none is left. */
 export function sortResults(db: Database, upTo: number): boolean {
   for (let sorted = 0; sorted < SORTED_AT_ONCE; ) {
     const row = db.get("SELECT id, run_key, at, body FROM unsorted_results WHERE id <= ? ORDER BY id LIMIT 1", upTo);
@@ -71,7 +73,7 @@ export function sortResults(db: Database, upTo: number): boolean {
   return false;
 }
 
-/** In this order of tables: results by their index, then each one's run. */
+/** Table order matters: results by index, then each one's run. */
 const rows =
   "SELECT run_id, account, step, fingerprint, model, at, took_ms FROM results CROSS JOIN runs USING (run_key) WHERE";
 const newest = "ORDER BY at DESC, run_key DESC, step";
@@ -83,7 +85,7 @@ export function readResults(db: Database, query: ResultsQuery, limit: number): r
   return found.map((row) => resultOf(db.columns, row));
 }
 
-/** Also those that are not sorted in: nothing is written to list them. */
+/** Includes results that are not indexed; writes nothing. */
 function resultsOfRun(db: Database, runId: string): readonly StoredResult[] {
   const run = db.get("SELECT run_key, account FROM runs WHERE run_id = ?", runId);
   if (run === undefined) return [];

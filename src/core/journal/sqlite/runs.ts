@@ -14,22 +14,22 @@ export function writeWake(db: Database, runKey: number, { at, memo }: Wake): voi
   db.run("INSERT OR REPLACE INTO wakes (run_key, at, memo) VALUES (?, ?, ?)", runKey, at, JSON.stringify(memo));
 }
 
-/** Of a run that comes to rest: due with the next message. */
+/** Makes a resting run due with its next message. */
 export function clearWake(db: Database, runKey: number): void {
   db.run("UPDATE wakes SET at = NULL, memo = 'null' WHERE run_key = ?", runKey);
 }
 
-/** A message makes a run due that an engine drives. */
+/** Makes a run of an engine due when a message arrives. */
 export function hastenWake(db: Database, runKey: number, at: number): void {
   db.run("UPDATE wakes SET at = ? WHERE run_key = ? AND (at IS NULL OR at > ?)", at, runKey, at);
 }
 
-/** The memo, null also where no engine drives the run; and whether the run was parked and is looked at on time. */
+/** Takes a run's memo (null if no engine drives it) and whether it was parked and is looked at on time. */
 export function takeMemo(db: Database, runKey: number, now: number): { readonly memo: Json; readonly parked: boolean } {
   const row = db.get("SELECT memo, at FROM wakes WHERE run_key = ?", runKey);
   if (row === undefined) return { memo: null, parked: false };
   db.run("UPDATE wakes SET memo = 'null' WHERE run_key = ?", runKey);
-  // Written by `writeWake` only.
+  // Only `writeWake` writes it.
   const memo = db.columns.json(row, "memo") as Json;
   const dueAt = db.columns.integerOrNull(row, "at");
   return { memo, parked: memo !== null && dueAt !== null && now <= dueAt + ON_TIME_MS };
@@ -41,7 +41,7 @@ export function dueRuns(db: Database, { account, at, limit }: DueQuery): readonl
   return db.all(sql, at, account, limit).map((row) => db.columns.text(row, "run_id"));
 }
 
-/** A row of `runs` as the transactions need it. */
+/** A row of `runs` as transactions need it. */
 export interface RunRecord {
   readonly key: number;
   readonly account: string;
@@ -49,7 +49,7 @@ export interface RunRecord {
   readonly lastSeq: number;
   readonly status: string;
   readonly resumeAt: number | null;
-  /** Of the last event that the snapshot holds; 0 without one. */
+  /** Sequence number of the snapshot's last event; 0 without a snapshot. */
   readonly snapshotSeq: number;
   readonly epoch: number;
   readonly isLeased: boolean;
@@ -58,8 +58,8 @@ export interface RunRecord {
 }
 
 /**
- * While a run is leased, most commits write its events and leave its row alone, so that one page changes: then the last
- * event after those that the row knows of says what the row does not yet.
+ * While a run is leased, most commits write only its events, so that one page changes. The last event after the row's
+ * then tells what the row does not yet.
  */
 const lastSeq = ofLeased("last_seq", "seq");
 const updatedAt = ofLeased("updated_at", "at");
@@ -97,14 +97,14 @@ export function createRun(
   if (wake !== undefined) writeWake(db, key, wake);
 }
 
-/** So that `gc` need not read every event to know which media are in use. */
+/** Stores the media that events name, so that `gc` need not read every event. */
 export function writeMedia(db: Database, key: number, events: readonly RunEvent[]): void {
   for (const sha256 of events.flatMap(mediaOf)) {
     db.run("INSERT OR IGNORE INTO media (run_key, sha256) VALUES (?, ?)", key, sha256);
   }
 }
 
-/** Writes what is committed together as one row, under the sequence number of the last event. */
+/** Writes a commit's events as one row, under the last sequence number. */
 export function writeEvents(
   db: Database,
   key: number,
@@ -164,7 +164,7 @@ export function requireRun(db: Database, runId: string): RunRecord {
   };
 }
 
-/** The same within a write transaction, without a query where the last one left it as it is. */
+/** A run's row within a write transaction, without a query if unchanged since the last one. */
 export function leasedRun(db: Database, runId: string): RunRecord {
   const known = db.knownRuns.get(runId) as RunRecord | undefined;
   if (known !== undefined) return known;
@@ -173,7 +173,7 @@ export function leasedRun(db: Database, runId: string): RunRecord {
   return run;
 }
 
-/** After events were written and nothing else of the run. */
+/** Updates the known row after writing only events. */
 export function noteEvents(db: Database, runId: string, run: RunRecord, lastSeq: number): void {
   db.knownRuns.set(runId, { ...run, lastSeq });
 }
@@ -189,7 +189,7 @@ export function requireKey(db: Database, runId: string): number {
   return key;
 }
 
-/** A page of a run's events: those of `rows` commits at most. */
+/** A page of a run's events, from at most `rows` commits. */
 export function readEvents(db: Database, runId: string, afterSeq: number, rows: number): readonly StoredEvent[] {
   const key = requireKey(db, runId);
   const records = db.all(
@@ -221,12 +221,12 @@ function recordOf({ columns }: Database, row: Row): EventRecord {
     seq: columns.integer(row, "seq"),
     at: columns.integer(row, "at"),
     version: columns.integer(row, "version"),
-    // What cannot be unpacked is reported with the event's number.
+    // Damage is reported later, with the event's number.
     body: unpackText(row.body) ?? "",
   };
 }
 
-/** Null also when it is unreadable: the events say all that it does. */
+/** Null also if unreadable, since the events contain everything. */
 export function readSnapshot(db: Database, runId: string): FoldSnapshot | null {
   const row = db.get("SELECT fold_version, seq, state FROM snapshots WHERE run_key = ?", requireKey(db, runId));
   const state = unpackText(row?.state);
@@ -266,7 +266,7 @@ export function removeRun(db: Database, runId: string, at: number): RemoveOutcom
   );
   for (const tag of tagTexts(run.tags)) db.run("DELETE FROM run_tags WHERE tag = ? AND run_key = ?", tag, run.key);
   for (const table of tablesOfRun) db.run(`DELETE FROM ${table} WHERE run_key = ?`, run.key);
-  // Frees one page a step, so it has to be read to its end.
+  // Frees one page per row, so all rows must be read.
   db.all("PRAGMA incremental_vacuum");
   return { removed: true };
 }

@@ -1,7 +1,7 @@
-/** Lifts a journal by one version. The first entry lays out a new file, which then has version 1. */
+/** Migrates a journal by one version. The first entry creates version 1 in a new file. */
 export interface Migration {
   readonly sql: string;
-  /** An event of the version before in the shape of this one. Absent: events stay as they are. */
+  /** Converts an event of the previous version. Absent: events stay the same. */
   readonly event?: (event: StoredBody) => StoredBody;
 }
 
@@ -9,8 +9,8 @@ export interface Migration {
 export type StoredBody = { readonly type: string } & { readonly [field: string]: unknown };
 
 /**
- * Rows of one run share a small integer key, so that removing a run is one range delete per table. What is large or
- * changes often (snapshot, progress) stays out of `runs`, so that listing reads only small rows in index order.
+ * Rows of one run share a small integer key, so that removing it is one range delete per table. Large or volatile data
+ * (snapshot, progress) is outside `runs`, so that listing reads small rows in index order.
  */
 export const migrations: readonly Migration[] = [
   {

@@ -8,11 +8,10 @@ import { type Migration, migrations } from "./schema.ts";
 /** Marks the file as a Showrunner journal in SQLite's header (`Shw2`). */
 export const applicationId = 0x53687732;
 
-/** What a file says of itself. */
 export interface FileVersion {
   readonly id: number;
   readonly version: number;
-  /** Version of Showrunner that lifted the file to its version; null where that cannot be read. */
+  /** Version of Showrunner that migrated the file; null if unknown. */
   readonly program: () => string | null;
 }
 
@@ -21,8 +20,8 @@ export function newestVersion(steps: readonly Migration[] = migrations): number 
 }
 
 /**
- * Journal version of an open database; 0 for an empty one. Throws when it cannot be read by this Showrunner, or has other tables,
- * indexes, views or triggers than a Showrunner makes: those of a stranger's file would take part in our statements.
+ * Journal version of an open database; 0 if empty. Throws if this Showrunner cannot read it, or if its tables, indexes,
+ * views or triggers differ from ours: a stranger's would take part in our statements.
  */
 export function checkOpen(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): number {
   db.exec("PRAGMA trusted_schema = OFF");
@@ -36,7 +35,7 @@ export function checkOpen(db: DatabaseSync, path: string, steps: readonly Migrat
   return version;
 }
 
-/** Each table, index, view and trigger with its definition. */
+/** Every table, index, view and trigger with its definition. */
 function layoutOf(db: DatabaseSync): readonly string[] {
   const rows = db.prepare("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'").all();
   return rows.map(({ type, name, sql }) => `${type} ${name}\n${sql}`).sort();
@@ -59,19 +58,19 @@ function layoutAt(version: number, steps: readonly Migration[]): readonly string
   return layout;
 }
 
-/** The first part that differs, as its type and name; null for the same layout. */
+/** Type and name of the first part that differs; null if none does. */
 function differenceOf(found: readonly string[], expected: readonly string[]): string | null {
   const strange = found.find((part) => !expected.includes(part)) ?? expected.find((part) => !found.includes(part));
   return strange?.split("\n", 1)[0]?.slice(0, 100) ?? null;
 }
 
-/** Throws when a file that is not empty is no journal, or one of a version that this Showrunner cannot read. */
+/** Throws if a non-empty file is not a journal, or one that this Showrunner cannot read. */
 export function checkVersion(path: string, { id, version, program }: FileVersion, newest = newestVersion()): void {
   if (id !== applicationId || version < 1) throw notAJournal(path, "is a database of another program");
   if (version > newest) throw newerVersion(path, version, newest, program());
 }
 
-/** Which Showrunner lifted an open database to a version, possibly one that this one does not know. */
+/** Version of Showrunner that migrated an open database to a version, which may be unknown here. */
 export function programOf(db: DatabaseSync, version: number): string | null {
   try {
     const row = db.prepare("SELECT program FROM migrations WHERE version = ?").get(version);

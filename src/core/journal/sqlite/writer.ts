@@ -4,31 +4,31 @@ import { JournalBusyError, JournalClosedError } from "../errors.ts";
 import type { Database } from "./database.ts";
 import { isBusy, journalFailure } from "./failure.ts";
 
-/** Work inside a transaction: synchronous, and decides everything before its first change. */
+/** Synchronous work inside a transaction that decides everything before its first change. */
 export type Work<T> = () => T;
 
 interface Pending {
   readonly durable: boolean;
-  /** Does the work; what it returns tells the caller, once it is committed. */
+  /** Does the work; call the result once committed, to tell the caller. */
   readonly perform: () => () => void;
   readonly fail: (error: unknown) => void;
 }
 
-/** Transactions at most this large keep the event loop's stalls short. */
+/** Maximum writes per transaction, to block the event loop only briefly. */
 const largestGroup = 256;
 
 /**
- * Runs write transactions one after another. What is requested in one turn of the event loop shares a transaction and
- * its single fsync, in the order of the requests. Work that is refused before it changed anything fails alone; when a
- * shared transaction fails, its parts are tried one by one, so that none fails for another.
+ * Runs write transactions in sequence. Everything requested in one turn of the event loop shares a transaction and its
+ * fsync, in order. Work that is refused before changing anything fails alone. If a shared transaction fails, its parts
+ * are retried individually, so that none fails because of another.
  */
 export class Writer {
   readonly #db: Database;
   readonly #busyRetry: BusyRetryOptions;
-  /** Looks, inside the transaction, whether the file is still the one that was opened. */
+  /** Checks, inside the transaction, that the file is still the one that was opened. */
   readonly #guard: () => void;
   #queue: Pending[] = [];
-  /** Writes whose contents are still being made ready. */
+  /** Writes whose contents are still being prepared. */
   readonly #preparing = new Set<Promise<unknown>>();
   #draining: Promise<void> | null = null;
   #synchronous: "FULL" | "NORMAL" = "FULL";
@@ -41,14 +41,14 @@ export class Writer {
   }
 
   /**
-   * Settles once the work is committed. `durable: false` may be lost when the machine (not the process) stops right
-   * after, and saves the fsync.
+   * Resolves once the work is committed. `durable: false` skips the fsync; the write may be lost if the machine (not
+   * the process) stops right after.
    */
   write<T>(work: Work<T>, options: { readonly durable: boolean } = { durable: true }): Promise<T> {
     return this.#closed ? Promise.reject(closedError(this.#busyRetry.path)) : this.#enqueue(work, options);
   }
 
-  /** A durable write of something that may still have to be made ready, which `close` waits for too. */
+  /** A durable write whose contents may still be in preparation; `close` waits for it too. */
   writeReady<P, T>(needed: P | Promise<P>, work: (ready: P) => T): Promise<T> {
     if (!(needed instanceof Promise)) return this.write(() => work(needed));
     if (this.#closed) return Promise.reject(closedError(this.#busyRetry.path));
@@ -68,7 +68,7 @@ export class Writer {
     });
   }
 
-  /** Resolves once everything requested before is written; later writes are refused. */
+  /** Resolves once all earlier requests are written; rejects later ones. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.allSettled(this.#preparing);
@@ -77,7 +77,7 @@ export class Writer {
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
-      // One turn of the event loop gathers what its callbacks ask for.
+      // Gathers the requests of one turn of the event loop.
       await new Promise((resolve) => setImmediate(resolve));
       await this.#commit(this.#queue.splice(0, largestGroup));
     }
@@ -126,12 +126,12 @@ export class Writer {
 
   #rollBack(): void {
     this.#db.knownRuns.clear();
-    // Some failures end the transaction by themselves.
+    // Some failures end the transaction themselves.
     if (!this.#db.inTransaction) return;
     try {
       this.#db.run("ROLLBACK");
     } catch {
-      // The first failure is the one worth reporting; the next transaction starts by finding out.
+      // Report the first failure; the next transaction checks the state anyway.
     }
   }
 }
@@ -140,20 +140,20 @@ export function closedError(path: string): JournalClosedError {
   return new JournalClosedError(path, `The journal ${path} was closed. Open it again.`);
 }
 
-/** How long, in milliseconds, a call continues while other processes hold the lock, and where the lock is. */
+/** How long, in milliseconds, a call is retried while others hold the lock, and the file concerned. */
 export interface BusyRetryOptions {
   readonly busyTimeoutMs: number;
   readonly path: string;
 }
 
-/** A transaction takes well under a millisecond, so at first it is worth asking again at every turn of the event loop. */
+/** Time during which every turn of the event loop retries, since a transaction takes well under a millisecond. */
 const eagerMs = 2;
 const firstDelayMs = 1;
 const longestDelayMs = 8;
 
 /**
- * Calls `attempt` until it no longer meets another process's lock. The wait between attempts leaves the event loop
- * free; it grows, with some chance in it so that two waiting processes part ways. Other failures come out typed.
+ * Retries `attempt` until no other process holds the lock. The delays leave the event loop free and grow, with jitter
+ * to separate competing processes. Throws other failures as typed errors.
  */
 export async function retryWhileBusy<T>(attempt: () => T, busyRetry: BusyRetryOptions): Promise<T> {
   const startedAt = performance.now();
