@@ -54,7 +54,7 @@ function checkAll(
   ];
 }
 
-/** The fields that a choice is between. */
+/** The field names in a list of alternatives. */
 function namesIn(allowed: readonly string[] = []): readonly string[] {
   return allowed.flatMap((names) => names.split(" and ")).map((name) => `input.${name}`);
 }

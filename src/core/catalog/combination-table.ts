@@ -121,7 +121,7 @@ export function combinationProblems(
   const missed = missedRows(inputSchema, input, uncertain);
   if (missed.length === 0) return [];
   const nearest = missed.slice(0, NEAREST);
-  // What the author wrote is reported before what he left out.
+  // Report what the author wrote before what is missing.
   const first = nearest[0]!.misses.find(({ isGiven }) => isGiven) ?? nearest[0]!.misses[0]!;
   const rows = nearest.map(({ row, misses }) => `${numberOf(row)} ${misses.map(({ what }) => what).join(" and ")}`);
   const count = missed.length === 1 ? "the one combination" : `any of the ${missed.length} combinations`;

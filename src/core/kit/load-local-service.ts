@@ -37,7 +37,7 @@ function ensureHome(): void {
   }
 }
 
-/** Not so when a library that the package itself needs is missing. */
+/** True if the package itself is missing, not one of its own dependencies. */
 function isMissing(error: unknown): boolean {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === "ERR_MODULE_NOT_FOUND" && message.includes(`package '${NAME}'`);

@@ -99,7 +99,7 @@ function inTime<T>(what: string, ms: number, work: () => T): T {
   }
 }
 
-/** The discriminator gives better messages, but asks more of a schema than JSON Schema does. */
+/** Compiles with discriminators for better messages, or without if the schema does not meet their stricter rules. */
 function compileEither(schema: object, useDefaults: boolean) {
   try {
     return ajvWith({ discriminator: true, useDefaults }).compile(schema);
@@ -129,7 +129,7 @@ const uniqueItems: SchemaValidateFunction = (wanted: unknown, items: readonly un
   return false;
 };
 
-/** The shots of a list sum up; a shot that does not say its length has the default one. */
+/** Checks the total duration of a list of shots. A shot without a duration counts with the default. */
 const totalDuration: SchemaValidateFunction = (limit: unknown, list: unknown, parent): boolean => {
   const preset: unknown = parent?.items?.properties?.duration_ms?.default;
   const lengths = (Array.isArray(list) ? list : []).map((item: { readonly duration_ms?: unknown } | null) => {

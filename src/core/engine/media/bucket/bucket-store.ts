@@ -50,7 +50,7 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     return null;
   }
 
-  /** Also mends: an object that is gone or too short is sent again where the cache has an intact copy. */
+  /** Also repairs: a missing or truncated object is sent again if the cache has an intact copy. */
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
     const found = this.#damaged.has(sha256) ? null : await this.find(sha256);
     const folder = await this.#cache.makeFolder();
