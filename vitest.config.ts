@@ -75,7 +75,7 @@ export default defineConfig({
       skippedTests(absent),
     ],
     // A poll ends when what it waits for is there; how long that takes is the machine's affair.
-    expect: { poll: { timeout: 50_000, interval: 20 } },
+    expect: { poll: { timeout: 50_000, interval: 40 } },
     testTimeout: 60_000,
     // What starts a real server waits until it answers, or begins anew: a setup gets no second try.
     hookTimeout: 300_000,

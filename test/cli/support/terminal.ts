@@ -25,7 +25,7 @@ export interface TerminalOptions {
   readonly program?: readonly string[];
 }
 
-const pollEveryMs = 50;
+const pollEveryMs = 200;
 const patienceMs = 60_000;
 
 /** Runs the command line (or another program) in a terminal; when it ends, the screen shows `exit <code>`. */
