@@ -121,7 +121,11 @@ export const WALKS: Readonly<Record<string, Walk>> = {
     serves: { "--balance 25": "SHOWRUNNER_API_KEY" },
   },
   "docs/how-to.md": {
-    before: ["npx showrunner run film.ts --id film-1"],
+    before: [
+      "npx showrunner run film.ts --id film-1",
+      "printf 'sku,look\\na-1,a mug\\n' >products.csv",
+      "cp recipes/models.ts .",
+    ],
   },
   "docs/local-service.md": {
     as: [["--port 8787 --data .showrunner/local", "--port 0 --data served"]],
