@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -8,28 +8,25 @@ const root = join(import.meta.dirname, "../../..");
 
 /** Generators and scenarios; apart from the rest, because generators need an older TypeScript's compiler. */
 export const folder = join(root, "test/local-service/generated-clients");
-const lockFile = join(folder, "package-lock.json");
-const installedLock = join(folder, "node_modules/.lock-installed.json");
 
 /** Runs a program of the generators' own folder, under this very Node. */
 const generate = (program: string, ...args: readonly string[]) =>
   run(process.execPath, [join(folder, "node_modules", program), ...args], { cwd: folder });
 
-const isInstalled = () =>
-  existsSync(installedLock) && readFileSync(installedLock, "utf8") === readFileSync(lockFile, "utf8");
-
-/** Installs the generators where they are not; null, or why it could not be done. */
-export async function install(): Promise<string | null> {
-  if (isInstalled()) return null;
+/** Installs what a folder's lock file names where it is not; null, or why it could not be done. */
+export async function install(where = folder): Promise<string | null> {
+  const lock = readFileSync(join(where, "package-lock.json"), "utf8");
+  const installedLock = join(where, "node_modules/.lock-installed.json");
+  if (existsSync(installedLock) && readFileSync(installedLock, "utf8") === lock) return null;
   const npm = process.env["npm_execpath"];
   const [program, ...args] = npm ? [process.execPath, npm] : ["npm"];
   try {
-    const flags = ["ci", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries", "1"];
-    await run(program ?? "npm", [...args, ...flags], { cwd: folder });
+    const flags = ["ci", "--prefix", where, "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries", "1"];
+    await run(program ?? "npm", [...args, ...flags], { cwd: where });
   } catch (error) {
-    return `the client generators of test/local-service/generated-clients cannot be installed: ${String(error)}`;
+    return `the packages of ${relative(root, where)} cannot be installed: ${String(error)}`;
   }
-  writeFileSync(installedLock, readFileSync(lockFile));
+  writeFileSync(installedLock, lock);
   return null;
 }
 

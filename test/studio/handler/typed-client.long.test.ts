@@ -10,6 +10,7 @@ import { localShow } from "../../support/local-show.ts";
 import { serve } from "./support/served.ts";
 
 const TIMEOUT_MS = 240_000;
+const own = join(folder, "handler");
 const world = localShow();
 const run = promisify(execFile);
 const program = (path: string, ...args: readonly string[]) => run(process.execPath, [path, ...args], { cwd: folder });
@@ -17,7 +18,7 @@ const program = (path: string, ...args: readonly string[]) => run(process.execPa
 let absent: string | null = null;
 beforeAll(async () => {
   mkdirSync(join(folder, "generated"), { recursive: true });
-  absent = await install();
+  absent = await install(own);
   if (absent !== null && isComplete) throw new Error(absent);
 }, TIMEOUT_MS);
 
@@ -32,15 +33,15 @@ test(
     const { send, handler } = serve(world.show, join(world.folder, "sent"));
     const [document, types] = ["handler-api.json", "handler-api.d.ts"].map((name) => join(folder, "generated", name));
     writeFileSync(document!, await (await send("/api/openapi.json")).text());
-    const generator = join(folder, "node_modules/openapi-typescript/bin/cli.js");
+    const generator = join(own, "node_modules/openapi-typescript/bin/cli.js");
     await program(generator, document!, "--default-non-nullable", "false", "-o", types!);
     const tsc = join(folder, "../../../node_modules/typescript/bin/tsc");
-    const problems = await program(tsc, "-p", join(folder, "handler")).then(
+    const problems = await program(tsc, "-p", own).then(
       () => "",
       (error: { readonly stdout?: string }) => error.stdout || String(error),
     );
     expect(problems).toBe("");
-    const client = (await import(/* @vite-ignore */ join(folder, "handler/client.ts"))) as Client;
+    const client = (await import(/* @vite-ignore */ join(own, "client.ts"))) as Client;
     const found = await client.run(
       (request) => {
         request.headers.set("Authorization", "Bearer acme");
