@@ -50,8 +50,8 @@ export function lifecyclePage(): string {
   );
   return `# Lifecycles
 
-Drawn from the definitions in \`src/core/lifecycle\` by \`node scripts/lifecycle-page.ts\`, and exported by
-\`showrunner/statecharts\`. A run moves along these arrows and no others.
+These charts show every state of a run, a step, a job, an output and a chat, and every event that leads from one state to another. \`showrunner/statecharts\`
+exports them. \`node scripts/lifecycle-page.ts\` generates this page from \`src/core/lifecycle\`, which the engine itself follows.
 
 ${parts.join("\n")}
 ${stately}`;

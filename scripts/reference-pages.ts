@@ -56,8 +56,8 @@ function errorsPage(): string {
   return `# Errors
 
 ${generated("the docstrings of the error classes and scripts/error-cures.ts")}
-Every error that Showrunner throws on purpose is a \`ShowrunnerError\` with a literal \`code\`, which does not change within a major
-version. Its message says what was wrong, where, and what to do next. Match the code, not the message:
+Every error that Showrunner throws on purpose is a \`ShowrunnerError\`. Its message says what was wrong, where, and what to do next. Its \`code\` stays
+the same within a major version, so match the code, not the message:
 
 \`\`\`ts
 import { isShowrunnerError, openShowrunner } from "showrunner";
@@ -72,20 +72,20 @@ try {
 await show.close();
 \`\`\`
 
-A failing *step* throws nothing: its error is in the run's result, with the service's own code, and the run continues as far as possible.
-[One table](guarantees.md#what-every-answer-means) says what each answer of the service means.
+A failing *step* throws nothing. Its error is in the run's result, with the service's own code, and the run continues as far as possible.
+[One table](guarantees.md#what-every-answer-means) lists what each answer of the service means.
 
 ## Library
 
-| Code | Cause | Cure |
+| Code | Cause | What to do |
 |---|---|---|
 ${rows.join("\n")}
 
 ## Command line
 
-The command prints the cause, then \`Next:\` with what to type. Exit codes are in [the reference](cli.md).
+The command prints the cause, then \`Next:\` and the command to type. [The command line](cli.md) lists the exit codes.
 
-| Code | Cause | Cure |
+| Code | Cause | What to do |
 |---|---|---|
 ${commands.join("\n")}
 `;
@@ -136,11 +136,22 @@ function eventsPage(): string {
   return `# Events
 
 ${generated("the unions in src/core/journal/events")}
-Everything that can happen to a run, as stored in the journal, printed by \`showrunner events RUN --json\` and yielded by \`show.events(id)\`
-and by \`handle.events()\` of what \`show.run\` and \`show.follow(id)\` give:
-\`{runId, seq, at, version, event}\`, where \`seq\` counts from 1 within a run without gaps, \`at\` is epoch milliseconds and \`version\`
-the version of these shapes, now ${EVENT_VERSION}. Events of a step have its path as \`step\`, those of a paid job also the number of
-the \`attempt\`, from 1. Money is integer micro-dollars. Below, each type has its other fields. Within a major version names and fields are only added.
+The journal stores everything that happens to a run as events. You can read them in three ways:
+
+- \`showrunner events RUN --json\` prints them.
+- \`show.events(id)\` yields the events of any run.
+- \`handle.events()\` yields those of a run that \`show.run\` or \`show.follow(id)\` returned.
+
+Each has the form \`{runId, seq, at, version, event}\`:
+
+| Field | Meaning |
+|---|---|
+| \`seq\` | counts from 1 within a run, without gaps |
+| \`at\` | epoch milliseconds |
+| \`version\` | the version of the shapes below, now ${EVENT_VERSION} |
+| \`event\` | \`type\` and the fields below. An event of a step also has the step's path as \`step\`. An event of a paid job also has \`attempt\`, a number from 1. |
+
+Money is in whole micro-dollars. Within a major version, names and fields are only added.
 
 \`\`\`typescript
 ${shapes.join("\n\n")}
@@ -195,8 +206,8 @@ function configurationPage(): string {
   return `# Configuration
 
 ${generated("the docstrings of the options and scripts/settings.ts")}
-A setting comes from the option or flag, then from the environment, then from its default. There is no configuration file; what a run was started
-with is in its journal.
+There is no configuration file. A setting comes from the option or flag; otherwise from the environment; otherwise it has its default. The journal records the
+settings with which each run was started.
 
 ## Environment
 
@@ -204,20 +215,21 @@ with is in its journal.
 |---|---|
 ${environment.join("\n")}
 
-\`NO_COLOR\`, \`HTTPS_PROXY\`, \`HTTP_PROXY\`, \`NO_PROXY\` and \`NODE_EXTRA_CA_CERTS\` work as everywhere: [proxies](how-to.md#work-behind-a-companys-proxy).
+\`NO_COLOR\`, \`HTTPS_PROXY\`, \`HTTP_PROXY\`, \`NO_PROXY\` and \`NODE_EXTRA_CA_CERTS\` have their usual meaning; see
+[Work behind a company's proxy](how-to.md#work-behind-a-companys-proxy).
 
 ## Files
 
-| Path | Holds |
-|---|---|
-| \`.showrunner/journal.db\` | the journal, with its \`-wal\` and \`-shm\` beside it; \`--journal\` |
-| \`.showrunner/media/\` | downloaded bytes, by content hash; \`mediaDir\` |
-| \`.showrunner/local/\` | data of the local service |
-| \`out/<run id>/\` | named files and their manifests; \`outDir\` |
-| \`models.ts\`, \`catalog.json\` | written by \`showrunner models pull\`: types for pipelines, and what \`models diff\` compares with |
+| Path | Contents | Set by |
+|---|---|---|
+| \`.showrunner/journal.db\` | the journal, with its \`-wal\` and \`-shm\` beside it | \`--journal\` |
+| \`.showrunner/media/\` | downloaded bytes, by content hash | \`mediaDir\` |
+| \`.showrunner/local/\` | data of the local service | \`serve --data\` |
+| \`out/<run id>/\` | named files and their manifests | \`outDir\` |
+| \`models.ts\`, \`catalog.json\` | types for pipelines, and the catalog that \`models diff\` compares with | \`showrunner models pull\` |
 
 ${sections.join("\n")}
-Options of \`createClient\` are in [the client](client.md#options).
+[The client](client.md#options) lists the options of \`createClient\`.
 `;
 }
 

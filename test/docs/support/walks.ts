@@ -106,7 +106,13 @@ export const WALKS: Readonly<Record<string, Walk>> = {
       ["--port 8788", "--port 0"],
       ["10.0.0.4", "127.0.0.1"],
     ],
-    serves: { "showrunner dashboard": address, "--port 8788": address, "--viewers": address },
+    exits: { "--id cat": 3 },
+    serves: {
+      "showrunner dashboard": address,
+      "dashboard --local": address,
+      "--port 8788": address,
+      "--viewers": address,
+    },
   },
   "docs/film.md": {
     before: ["npx showrunner run recipes/talking-avatar.ts --id talk", "cp out/talk/video.mp4 talk.mp4"],
