@@ -68,7 +68,7 @@ export const faultRule = z.discriminatedUnion("kind", [
   rule("delay", { delay_ms: ms }),
   /** Cuts the connection: before anything is done, or after the work was done but before the answer (a lost ack). */
   rule("drop", { when: z.enum(["before", "after"]).default("before") }),
-  /** Answers with an error in place of doing the work. `envelope: false` sends bare text, as a proxy would. */
+  /** Answers with an error instead of doing the work. `envelope: false` sends bare text, as a proxy would. */
   rule("error", {
     code: z.enum(codes).default("INTERNAL"),
     retry_after: z.int().min(0).max(86_400).optional(),
@@ -77,9 +77,9 @@ export const faultRule = z.discriminatedUnion("kind", [
   }),
   /** Waits between the events of a stream. */
   rule("slow_stream", { delay_ms: ms }),
-  /** Ends a stream after so many frames, without `done`: cleanly, or by a reset. */
+  /** Ends a stream after this many frames, without `done`: cleanly, or by a reset. */
   rule("cut_stream", { after_frames: count.default(1), clean: z.boolean().default(true) }),
-  /** Cuts a download after so many bytes. */
+  /** Cuts a download after this many bytes. */
   rule("truncate_download", { bytes: count.default(1) }),
   /** The job ends FAILED, refunded; `param` and `category` say what moderation objected to. */
   rule("fail_job", { code: z.enum(codes).default("INTERNAL"), retryable: z.boolean().default(true), ...objection }),
@@ -91,21 +91,21 @@ export const faultRule = z.discriminatedUnion("kind", [
   }),
   /** Outputs are EXPIRED as soon as the job is complete. */
   rule("expire_now", {}),
-  /** The frame rate is null for so long after completion. */
+  /** The frame rate is null for this long after completion. */
   rule("fps_late", { delay_ms: ms }),
-  /** The cost is not shown for so long after the submit. */
+  /** The cost is not shown for this long after the submit. */
   rule("cost_late", { delay_ms: ms }),
-  /** The job is charged so many times its price, whatever was quoted. */
+  /** Charges the job this multiple of its price, whatever was quoted. */
   rule("charge", { factor: z.number().min(0).max(100) }),
   /** A submit checks the wallet before its idempotency key. */
   rule("funds_before_keys", {}),
-  /** A submit has forgotten its idempotency key, and creates a second job. */
+  /** The service forgets the idempotency key of a submit and creates a second job. */
   rule("forget_key", {}),
   /** A delete answers 503 and must be repeated. */
   rule("delete_unavailable", {}),
   /** A webhook is sent twice. */
   rule("webhook_duplicate", {}),
-  /** A webhook is sent so much later, on the service's clock; different delays put webhooks out of order. */
+  /** A webhook is sent this much later, by the service's clock; different delays put webhooks out of order. */
   rule("webhook_delay", { delay_ms: ms }),
   /** A webhook is never sent. */
   rule("webhook_never", {}),
