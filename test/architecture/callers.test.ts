@@ -12,12 +12,7 @@ const WORDS = new Set(["message", "stack", "cause", "reason", "serviceMessage", 
 /** Where words are read that are no error's, or go to the operator; with what they are. */
 const READ: Readonly<Record<string, string>> = {
   "studio/dashboard/links/link-routes.ts linkRoutes.continued reason": "of a pause: its code",
-  "studio/dashboard/links/shared-decisions.ts decidedMeanwhile.own message": "of the inbox",
-  "studio/dashboard/links/shared-decisions.ts decidedMeanwhile.said message": "of the inbox",
-  "studio/dashboard/links/shared-decisions.ts verdictOf message": "of the inbox",
-  "studio/dashboard/links/shared-decisions.ts verdictOf.last message": "of the inbox",
-  "studio/dashboard/links/shared-decisions.ts verdictOf.pick message": "of the inbox",
-  "studio/dashboard/links/shared-decisions.ts verdictOf.status message": "of the inbox",
+  "studio/dashboard/links/shared-decisions.ts decidedIn.isVerdict message": "of the inbox",
   "studio/handler/create-handler.ts AuthorizeError.constructor message": "for the operator's log",
   "studio/handler/create-handler.ts refused message": "of a refusal that studio/served/for-callers.ts made",
   "studio/handler/run-feed.ts eventView.why reason": "of a pause: its code",

@@ -121,7 +121,7 @@ const root = join(import.meta.dirname, "../..");
 
 function filesIn(folder: string): readonly string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-    .filter((path) => /\.tsx?$/.test(path))
+    .filter((path) => /\.tsx?$/.test(path) && !path.includes("node_modules"))
     .map((path) => path);
 }
 

@@ -7,9 +7,8 @@ import { isShowrunnerError } from "../../kit/errors.ts";
 import { LongWork } from "../../kit/long-work.ts";
 import { committedMicros, isSameLimit } from "../../run/headroom.ts";
 import type { Scheduler } from "../../run/scheduler.ts";
-import { retryOrPause } from "../effects/retry-or-pause.ts";
 import { readingFor } from "../media/media-reader.ts";
-import { holdOnMs, WALLET } from "../service/service-answers.ts";
+import { holdOnMs, retryOrPause, WALLET } from "../service/service-answers.ts";
 import { CommandRunner } from "./command-runner.ts";
 import {
   type Decided,

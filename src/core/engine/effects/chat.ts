@@ -9,11 +9,18 @@ import { isTooDeep, MOST_LEVELS } from "../../kit/json-text.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
 import { plain } from "../../run/foreign-names.ts";
-import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
-import { done, type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
+import {
+  done,
+  type EffectResult,
+  type Judged,
+  journalError,
+  judge,
+  retryOrPause,
+  serviceFailureOf,
+} from "../service/service-answers.ts";
+import { beforeSending, type Effect, type EffectContext, placed } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { filesOf, localInput } from "./local-code.ts";
-import { beforeSending, retryOrPause } from "./retry-or-pause.ts";
 
 type Chat = Extract<Command, { readonly type: "chat" }>;
 

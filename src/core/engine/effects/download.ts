@@ -16,10 +16,16 @@ import { openNamedFile } from "../media/open-file.ts";
 import { DamagedOutputError, downloadOutput } from "../media/output-damage.ts";
 import { fileExtension } from "../media/place-file.ts";
 import { manifestName, manifestOf, placeManifests, plannedMark } from "../provenance/provenance.ts";
-import { isNewDoubt, judge } from "../service/service-answers.ts";
-import { bytesProgress, deferToNextDrive, done, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
+import {
+  deferToNextDrive,
+  done,
+  type EffectResult,
+  isNewDoubt,
+  judge,
+  retryOrPause,
+} from "../service/service-answers.ts";
+import { bytesProgress, type Effect, type EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
-import { retryOrPause } from "./retry-or-pause.ts";
 
 /** Number of placed files per commit; each commit takes milliseconds. */
 const RECORDED_AT_ONCE = 250;

@@ -3,14 +3,17 @@ import type { RunEvent } from "../../journal/events.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { Progress } from "../../journal/store.ts";
+import { cleanText } from "../../kit/clean-text.ts";
 import type { Command } from "../../run/command.ts";
+import { MediaBucketError } from "../media/bucket/bucket-errors.ts";
 import type { UploadHandles } from "../media/handles.ts";
+import { isDiskError, MediaDiskError } from "../media/media-errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { EstimateCache } from "../price/estimates.ts";
 import type { Expansions } from "../price/expansion.ts";
 import type { ResultCache } from "../reuse/result-cache.ts";
 import type { Substitute } from "../service/rehearsal.ts";
-import type { ServiceFailure } from "../service/service-answers.ts";
+import { done, type EffectResult, type ServiceFailure } from "../service/service-answers.ts";
 import type { StepFunctions } from "./functions.ts";
 
 const EVERY_MS = 250;
@@ -83,34 +86,6 @@ export interface EffectContext {
   reportOutage(serviceFailure: ServiceFailure): number;
 }
 
-/** How a command ended: its events, and when it is issued again if still due. */
-export type EffectResult = { readonly events: readonly RunEvent[] } & (
-  | { readonly end: "done" }
-  /** Issued again after this many milliseconds at the earliest. */
-  | { readonly end: "retryLater"; readonly inMs: number }
-  /** Not issued again in this drive. */
-  | { readonly end: "deferred" }
-  /** The service was unreachable: retried after growing delays. */
-  | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
-  /**
-   * For a submit: no send in this drive left this machine. Retried like `unreachable`; null if it was stopped before
-   * sending.
-   */
-  | { readonly end: "notSent"; readonly serviceFailure: ServiceFailure | null }
-  /** The service refused a read: retried for two minutes, then `otherwise` applies and the next drive tries again. */
-  | { readonly end: "refused"; readonly otherwise: readonly RunEvent[] }
-  /** A failure outside the run: the run stops, keeps the events, and the caller gets the error. */
-  | { readonly end: "failed"; readonly failure: Error }
-);
-
-export function done(...events: readonly RunEvent[]): EffectResult {
-  return { end: "done", events };
-}
-
-export function deferToNextDrive(...events: readonly RunEvent[]): EffectResult {
-  return { end: "deferred", events };
-}
-
 export type Effect<T extends Command["type"]> = (
   command: Extract<Command, { readonly type: T }>,
   context: EffectContext,
@@ -153,4 +128,39 @@ export class JobOwners {
 
 function ownerName({ runId }: RunState, { step, attempt }: Attempt): string {
   return JSON.stringify([runId, step, attempt]);
+}
+
+/** A failure of the media bucket that may pass, to be retried; null for anything else. */
+export function bucketAway(error: unknown): ServiceFailure | null {
+  const passes = error instanceof MediaBucketError && (error.reason === "busy" || error.reason === "unreachable");
+  return passes ? { pause: "unreachable", isMedia: true, message: cleanText(error.message) } : null;
+}
+
+type Without = { readonly without: EffectResult };
+
+/**
+ * Prepares code and media for a request whose intent is already durable. If that fails, the intent is taken back;
+ * otherwise it would count as a request without an answer.
+ */
+export async function beforeSending<T extends object>(
+  prepare: () => Promise<T | Without>,
+  { signal, state }: Pick<EffectContext, "signal" | "state">,
+): Promise<T | Without> {
+  try {
+    const ready = await prepare();
+    // Preparing may take long: if the run was stopped or taken over meanwhile, send nothing.
+    return signal.aborted ? { without: done() } : ready;
+  } catch (error) {
+    return { without: signal.aborted ? done() : endedBy(error, state) };
+  }
+}
+
+function endedBy(error: unknown, { runId }: EffectContext["state"]): EffectResult {
+  const serviceFailure = bucketAway(error);
+  if (serviceFailure !== null) return { end: "unreachable", events: [], serviceFailure };
+  return {
+    end: "failed",
+    events: [],
+    failure: isDiskError(error) ? new MediaDiskError(runId, error) : (error as Error),
+  };
 }

@@ -6,9 +6,8 @@ import { dollars } from "../../kit/money.ts";
 import { traitsOf } from "../../plan/index.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import { downloadOutput } from "../media/output-damage.ts";
-import { judge } from "../service/service-answers.ts";
-import type { EffectContext, EffectResult } from "./effect.ts";
-import { retryOrPause } from "./retry-or-pause.ts";
+import { type EffectResult, judge, retryOrPause } from "../service/service-answers.ts";
+import type { EffectContext } from "./effect.ts";
 
 type Context = Pick<EffectContext, "client" | "media" | "state" | "signal">;
 

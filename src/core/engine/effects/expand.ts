@@ -4,10 +4,9 @@ import { type CleanText, cleanText } from "../../kit/clean-text.ts";
 import { traitsOf } from "../../plan/index.ts";
 import { type ExpandStep, FOR_CALLERS, type Problem } from "../../plan/plan.ts";
 import { quotedEvents } from "../../run/revise.ts";
-import { journalError, judge } from "../service/service-answers.ts";
-import { done, type Effect } from "./effect.ts";
+import { done, journalError, judge, retryOrPause } from "../service/service-answers.ts";
+import type { Effect } from "./effect.ts";
 import { localCode, thrownError } from "./local-code.ts";
-import { retryOrPause } from "./retry-or-pause.ts";
 
 /** Plans and prices the steps for a value that is now known. Only requests estimates; pays nothing. */
 export const expand: Effect<"expand"> = async ({ step, input: value }, context) => {

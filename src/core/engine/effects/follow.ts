@@ -2,18 +2,17 @@ import { type ApiError, classifyStatus, isTerminal, type JobStatusView, type Pla
 import type { Progress } from "../../journal/store.ts";
 import { cleanText, sentence } from "../../kit/clean-text.ts";
 import { type Command, commandId } from "../../run/command.ts";
-import { journalError, judge, lookAgainMs } from "../service/service-answers.ts";
 import {
   deferToNextDrive,
   done,
-  type Effect,
-  type EffectContext,
   type EffectResult,
-  type Polls,
-  placed,
-} from "./effect.ts";
+  journalError,
+  judge,
+  lookAgainMs,
+  retryOrPause,
+} from "../service/service-answers.ts";
+import { type Effect, type EffectContext, type Polls, placed } from "./effect.ts";
 import { billed, type Follow, jobEnd } from "./job-end.ts";
-import { retryOrPause } from "./retry-or-pause.ts";
 
 /** Delay before following again after a follow ended without a final status, in milliseconds. */
 const AGAIN_MS = 5_000;

@@ -14,11 +14,10 @@ import { learnSecretsOf, sealed } from "../generate/model-secrets.ts";
 import type { Call } from "../generate/verdict.ts";
 import { providerVerdict, saidBy } from "../generate/verdict.ts";
 import type { StoredMedia } from "../media/media-store.ts";
-import { FIRST_WAITS_MS, holdOnMs } from "../service/service-answers.ts";
-import { done, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
+import { done, type EffectResult, FIRST_WAITS_MS, holdOnMs } from "../service/service-answers.ts";
+import { beforeSending, type Effect, type EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { filesOf, localCode } from "./local-code.ts";
-import { beforeSending } from "./retry-or-pause.ts";
 
 type Generate = Extract<Command, { readonly type: "generate" }>;
 

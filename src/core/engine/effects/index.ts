@@ -1,8 +1,9 @@
 import { inRun } from "../../api/index.ts";
 import type { Command } from "../../run/command.ts";
+import type { EffectResult } from "../service/service-answers.ts";
 import { chat } from "./chat.ts";
 import { download, place } from "./download.ts";
-import type { Effect, EffectContext, EffectResult } from "./effect.ts";
+import type { Effect, EffectContext } from "./effect.ts";
 import { expand } from "./expand.ts";
 import { follow, poll, settle } from "./follow.ts";
 import { generate } from "./generate.ts";
@@ -14,7 +15,7 @@ import { submit } from "./submit.ts";
 import { task } from "./task.ts";
 import { upload } from "./upload.ts";
 
-export type { EffectContext, EffectResult } from "./effect.ts";
+export type { EffectContext } from "./effect.ts";
 
 const effects: { readonly [T in Command["type"]]: Effect<T> } = {
   chat,

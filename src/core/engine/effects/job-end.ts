@@ -4,8 +4,16 @@ import { type AttemptState, planStep } from "../../journal/state.ts";
 import { type CleanText, cleanContentType, cleanId, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import { outputsLiveMs } from "../../kit/deployments.ts";
 import type { Command } from "../../run/command.ts";
-import { foreignError, isNewDoubt, lookAgainMs, MOST_CODE } from "../service/service-answers.ts";
-import { deferToNextDrive, done, type EffectContext, type EffectResult } from "./effect.ts";
+import {
+  deferToNextDrive,
+  done,
+  type EffectResult,
+  foreignError,
+  isNewDoubt,
+  lookAgainMs,
+  MOST_CODE,
+} from "../service/service-answers.ts";
+import type { EffectContext } from "./effect.ts";
 
 export type Follow = Extract<Command, { readonly type: "follow" }>;
 

@@ -7,7 +7,8 @@ import type { Json } from "../../plan/plan.ts";
 import { plainName } from "../../run/foreign-names.ts";
 import { fileOf } from "../../run/next-command.ts";
 import type { HeldMedia } from "../media/held-media.ts";
-import { deferToNextDrive, type EffectContext, type EffectResult } from "./effect.ts";
+import { deferToNextDrive, type EffectResult } from "../service/service-answers.ts";
+import type { EffectContext } from "./effect.ts";
 
 /** A stored file as local functions see it. */
 export function localFile(

@@ -11,8 +11,8 @@ import { completedEvents, keepOutputs, madeOf, settledEvent, UnkeptError } from 
 import { learnSecretsOf, unsealed } from "../generate/model-secrets.ts";
 import { asModerated } from "../generate/moderated.ts";
 import { saidBy } from "../generate/verdict.ts";
-import { isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
-import { deferToNextDrive, done, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
+import { deferToNextDrive, done, type EffectResult, isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
+import type { Effect, EffectContext } from "./effect.ts";
 import { modelOf } from "./generate.ts";
 
 type Operation = Extract<Command, { readonly type: "operation" }>;

@@ -4,7 +4,8 @@ import { ownText } from "../../kit/clean-text.ts";
 import type { PickStep } from "../../plan/plan.ts";
 import { candidatesOf } from "../../run/kinds/pick.ts";
 import { isStoreError } from "../media/media-errors.ts";
-import { done, type Effect } from "./effect.ts";
+import { done } from "../service/service-answers.ts";
+import type { Effect } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, localCode, localFile, thrownError, unlessAborted } from "./local-code.ts";
 

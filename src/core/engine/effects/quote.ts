@@ -7,10 +7,9 @@ import { lapsedOutputs } from "../media/expired.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import type { PlaceholderInput } from "../price/placeholder-input.ts";
 import { isLapse, isRefusal, readRefusal } from "../price/refusal.ts";
-import { type Judged, journalError, judge } from "../service/service-answers.ts";
-import { done, type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
+import { done, type EffectResult, type Judged, journalError, judge, retryOrPause } from "../service/service-answers.ts";
+import { type Effect, type EffectContext, placed } from "./effect.ts";
 import { ensureCopies, mediaLost } from "./ensure-copies.ts";
-import { retryOrPause } from "./retry-or-pause.ts";
 
 type Quote = Extract<Command, { readonly type: "quote" }>;
 

@@ -1,8 +1,7 @@
 import { stepNamed } from "../../plan/plan-index.ts";
 import { isCacheable } from "../../run/request-identity.ts";
-import { judge } from "../service/service-answers.ts";
-import { deferToNextDrive, done, type Effect } from "./effect.ts";
-import { retryOrPause } from "./retry-or-pause.ts";
+import { deferToNextDrive, done, judge, retryOrPause } from "../service/service-answers.ts";
+import type { Effect } from "./effect.ts";
 
 /** Reuses the result of an identical request of an earlier run, if it still exists. Never costs anything. */
 export const reuse: Effect<"reuse"> = async ({ step, fingerprint }, context) => {

@@ -7,18 +7,18 @@ import { TOO_OLD } from "../../run/kinds/job.ts";
 import { jobOfSubmit } from "../adoption/unresolved.ts";
 import { lapsedOutputs, readsUploads } from "../media/expired.ts";
 import { MediaLostError } from "../media/media-errors.ts";
-import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
 import {
-  bytesProgress,
   deferToNextDrive,
   done,
-  type Effect,
-  type EffectContext,
   type EffectResult,
-  placed,
-} from "./effect.ts";
+  type Judged,
+  journalError,
+  judge,
+  retryOrPause,
+  serviceFailureOf,
+} from "../service/service-answers.ts";
+import { bucketAway, bytesProgress, type Effect, type EffectContext, placed } from "./effect.ts";
 import { ensureCopies, mediaLost } from "./ensure-copies.ts";
-import { bucketAway, retryOrPause } from "./retry-or-pause.ts";
 
 type Submit = Extract<Command, { readonly type: "submit" }>;
 

@@ -12,7 +12,8 @@ import { measureMedia } from "../media/measure-media.ts";
 import { isStoreError } from "../media/media-errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { fileExtension } from "../media/place-file.ts";
-import { done, type Effect, type EffectContext } from "./effect.ts";
+import { done } from "../service/service-answers.ts";
+import type { Effect, EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, filesOf, localCode, localInput, thrownError, unlessAborted } from "./local-code.ts";
 

@@ -1,7 +1,8 @@
 import { planStep } from "../../journal/state.ts";
 import type { UploadStep } from "../../plan/plan.ts";
 import { isStoreError } from "../media/media-errors.ts";
-import { done, type Effect } from "./effect.ts";
+import { done } from "../service/service-answers.ts";
+import type { Effect } from "./effect.ts";
 
 /** Copies the file into the media store, so that it can be sent (again) whatever happens to the original. */
 export const upload: Effect<"upload"> = async (command, { state, media }) => {

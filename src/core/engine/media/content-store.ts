@@ -54,15 +54,15 @@ export abstract class ContentStore<Found extends { readonly sizeBytes: number }>
 
   async put(source: MediaSource): Promise<StoredMedia> {
     // A stream lasts as long as whoever makes it, and holds up nobody meanwhile.
-    if ("stream" in source) return this.#takeIn(this.#spool.spool(source));
+    if ("stream" in source) return this.#storeSpooled(this.#spool.spool(source));
     const expected = "bytes" in source ? hash("sha256", source.bytes) : source.sha256;
-    if (expected === undefined) return this.queue.add(() => this.#takeIn(this.#spool.spool(source)));
+    if (expected === undefined) return this.queue.add(() => this.#storeSpooled(this.#spool.spool(source)));
     for (let other = this.#storing.get(expected); other !== undefined; other = this.#storing.get(expected)) {
       const stored = await other.catch(() => null);
       if (stored?.sha256 === expected) return stored;
     }
     const storing = this.queue
-      .add(async () => (await this.stored(expected)) ?? this.#takeIn(this.#spool.spool(source)))
+      .add(async () => (await this.stored(expected)) ?? this.#storeSpooled(this.#spool.spool(source)))
       .finally(() => this.#storing.delete(expected));
     this.#storing.set(expected, storing);
     return storing;
@@ -71,7 +71,7 @@ export abstract class ContentStore<Found extends { readonly sizeBytes: number }>
   adopt(tmpPath: string): Promise<StoredMedia> {
     return this.queue.add(async () => {
       try {
-        return await this.#takeIn(this.#spool.measure(tmpPath));
+        return await this.#storeSpooled(this.#spool.measure(tmpPath));
       } finally {
         await rm(tmpPath, { force: true });
       }
@@ -86,7 +86,7 @@ export abstract class ContentStore<Found extends { readonly sizeBytes: number }>
     return isPlaced(file, outDir);
   }
 
-  async #takeIn(spooling: Promise<Spooled>): Promise<StoredMedia> {
+  async #storeSpooled(spooling: Promise<Spooled>): Promise<StoredMedia> {
     const spooled = await spooling;
     try {
       await this.store(spooled);

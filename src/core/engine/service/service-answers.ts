@@ -1,4 +1,11 @@
-import { type Answer, type RequestKind, type SentBefore, type VerdictName, verdictOf } from "../../answers/index.ts";
+import {
+  type Answer,
+  type RequestKind,
+  type SentBefore,
+  type VerdictName,
+  verdictOf,
+  verdicts,
+} from "../../answers/index.ts";
 import {
   ApiError,
   answerOf,
@@ -10,7 +17,7 @@ import {
 } from "../../api/index.ts";
 import type { Flagged, JournalError, RunEvent } from "../../journal/events.ts";
 import type { AttemptState, RunState, ServiceOutage } from "../../journal/state.ts";
-import { type CleanText, cleanContentType, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
+import { type CleanText, cleanAddress, cleanContentType, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import { ShowrunnerError } from "../../kit/errors.ts";
 
 /** What an answer means, and its error. */
@@ -70,6 +77,95 @@ export function serviceFailureOf(
   return { pause, message: sentence`${at} answered ${request} with ${error.status} (${type}${to}): ${who}` };
 }
 
+/** The service or the media bucket is unavailable: how it shows, and why the run pauses if it lasts. */
+export interface ServiceFailure {
+  readonly pause: "unreachable" | "misdirected";
+  readonly message: CleanText;
+  /** True if the bucket is unavailable; the service's answers then prove nothing. */
+  readonly isMedia?: true;
+}
+
+/** How a command ended: its events, and when it is issued again if still due. */
+export type EffectResult = { readonly events: readonly RunEvent[] } & (
+  | { readonly end: "done" }
+  /** Issued again after this many milliseconds at the earliest. */
+  | { readonly end: "retryLater"; readonly inMs: number }
+  /** Not issued again in this drive. */
+  | { readonly end: "deferred" }
+  /** The service was unreachable: retried after growing delays. */
+  | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
+  /**
+   * For a submit: no send in this drive left this machine. Retried like `unreachable`; null if it was stopped before
+   * sending.
+   */
+  | { readonly end: "notSent"; readonly serviceFailure: ServiceFailure | null }
+  /** The service refused a read: retried for two minutes, then `otherwise` applies and the next drive tries again. */
+  | { readonly end: "refused"; readonly otherwise: readonly RunEvent[] }
+  /** A failure outside the run: the run stops, keeps the events, and the caller gets the error. */
+  | { readonly end: "failed"; readonly failure: Error }
+);
+
+export function done(...events: readonly RunEvent[]): EffectResult {
+  return { end: "done", events };
+}
+
+export function deferToNextDrive(...events: readonly RunEvent[]): EffectResult {
+  return { end: "deferred", events };
+}
+
+/** Handles every verdict that does not fail the step: a retry or a pause. `events` come first. */
+export function retryOrPause(
+  judged: Judged,
+  context: { readonly client: Client },
+  events: readonly RunEvent[] = [],
+): EffectResult {
+  const { pause, retried } = verdicts[judged.verdict];
+  switch (pause) {
+    case "unreachable":
+    case "misdirected": {
+      const serviceFailure = serviceFailureOf(judged, pause, context);
+      if (retried) return { end: "unreachable", events, serviceFailure };
+      return done(...events, { type: "run.paused", reason: pause, message: serviceFailure.message });
+    }
+    case "credentials":
+      return done(...events, refusedKey(judged, context));
+    case "funds":
+      return deferToNextDrive(...events, unfunded(judged));
+    case "unanswered":
+    case "unresolved":
+    case null:
+      throw new Error(`${judged.verdict} is for its own effect to handle.`);
+    default:
+      return pause satisfies never;
+  }
+}
+
+function refusedKey({ error }: Judged, { client }: { readonly client: Client }): RunEvent {
+  const { code, serviceMessage } = error as ApiError;
+  const serviceText = cleanText(serviceMessage);
+  const why = ownText(
+    code === "PERMISSION_DENIED" ? "its scopes, or its owner's place in the workspace" : "its secret",
+  );
+  const key = sentence`${ownText(client.baseUrl)} does not take key ${ownText(client.keyId)}`;
+  const message = sentence`${key} (${cleanText(code, MOST_CODE)}: ${serviceText}). Check ${why}; nothing is lost; resume with the right key.`;
+  return { type: "run.paused", reason: "credentials", message };
+}
+
+function unfunded({ error, step }: Judged): RunEvent {
+  const { billing, request, serviceMessage } = error as ApiError;
+  const fundingUrl = billing === null ? null : cleanAddress(billing.fundingUrl);
+  return {
+    type: "run.paused",
+    reason: "funds",
+    message: sentence`${ownText(step ?? request)}: the wallet cannot fund it (${cleanText(serviceMessage)}).`,
+    ...(fundingUrl !== null && { fundingUrl }),
+    ...(billing !== null && {
+      requiredMicros: billing.requiredMicros,
+      balanceMicros: billing.balanceMicros,
+    }),
+  };
+}
+
 const MOST_REASONS = 100;
 
 /** The error for the journal, cleaned because its message may quote presigned URLs. */
@@ -93,14 +189,6 @@ export function journalError(error: unknown): JournalError {
   const message = cleanText(error instanceof Error ? error.message : String(error));
   const code = cleanText(error instanceof ShowrunnerError ? error.code : "UNKNOWN", MOST_CODE);
   return { code, message, retryable: false };
-}
-
-/** The service or the media bucket is unavailable: how it shows, and why the run pauses if it lasts. */
-export interface ServiceFailure {
-  readonly pause: "unreachable" | "misdirected";
-  readonly message: CleanText;
-  /** True if the bucket is unavailable; the service's answers then prove nothing. */
-  readonly isMedia?: true;
 }
 
 /** How long a run tolerates an unavailable service before it pauses, in milliseconds. */
