@@ -17,8 +17,8 @@ Settings come from flags, then from the environment (\`SHOWRUNNER_SERVICE\` or \
 from defaults: the journal is \`.showrunner/journal.db\`, and without a service, or with \`--local\`, jobs go to a local service
 embedded on \`.showrunner/local\`.
 
-Data goes to stdout, messages and progress to stderr. \`NO_COLOR\` is respected; where stderr is no terminal, progress is one
-line an event. Text from outside (prompts, names, errors) is shown with control characters and reordering marks as codes.
+Data goes to stdout, messages and progress to stderr. \`NO_COLOR\` is respected. If stderr is not a terminal, progress is one line
+per event. Text from outside (prompts, names, errors) is shown with control characters and reordering marks as codes.
 
 | Exit code | Meaning |
 |---|---|
@@ -31,9 +31,9 @@ line an event. Text from outside (prompts, names, errors) is shown with control 
 
 const documents = `## JSON
 
-\`--json\` prints one document on stdout; \`events --follow\` and \`jobs follow\` print one line an event. Names and meanings below stay
-as they are within a major version; names may be added. Unless noted otherwise names are snake_case, amounts decimal strings of
-US dollars, instants ISO-8601, and what is unknown or absent is null.
+\`--json\` prints one document on stdout; \`events --follow\` and \`jobs follow\` print one line per event. Within a major version, the names and
+meanings below stay the same, and names may be added. Unless noted otherwise, names are snake_case, amounts are decimal strings of US dollars, times are ISO-8601, and
+unknown or absent values are null.
 
 | Command | Document |
 |---|---|

@@ -7,7 +7,7 @@ import { FILM, WALKS } from "../docs/support/walks.ts";
 import { type Installed, installed, makeProject, writeInto } from "./support/project.ts";
 import { filesOf, typePage } from "./support/type-page.ts";
 
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 330_000 });
 
 const walks = Object.entries(WALKS).filter(([, { isInClone = false }]) => !isInClone);
 let packages: Installed;
@@ -28,7 +28,7 @@ describe("shell commands in the docs", () => {
     });
     try {
       writeInto(folder, { "film.ts": FILM, ...filesOf(page), ...walk.files });
-      await typePage(page, walk, { folder, bin: packages.bin, service });
+      await typePage(page, walk, { folder, bin: packages.bin, service, timeoutMs: 300_000 });
     } finally {
       await service.close();
     }
