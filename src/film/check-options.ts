@@ -3,15 +3,14 @@ import { didYouMean } from "../core/plan/suggest.ts";
 import { FilmError } from "./ffmpeg/film-error.ts";
 import { MOST_PIXELS } from "./graph/size.ts";
 
-/** What is to be given in place of a value, or null where it is fine. */
+/** Returns what is expected instead of a value; null if it is valid. */
 type Rule = (value: unknown) => string | null;
-/** Every option that there is, with its rule. */
 export type Rules = { readonly [option: string]: Rule };
 
 const inside = (value: unknown, least: number, most: number): value is number =>
   typeof value === "number" && value >= least && value <= most;
 
-/** A number between two bounds, both included. */
+/** A number between two bounds, both inclusive. */
 export function number(least: number, most: number, unit = ""): Rule {
   return (value) => (inside(value, least, most) ? null : `a number${unit} from ${least} to ${most}`);
 }
@@ -20,11 +19,11 @@ export function oneOf(...names: readonly (string | boolean)[]): Rule {
   return (value) => (names.includes(value as string) ? null : names.map((one) => JSON.stringify(one)).join(" or "));
 }
 
-/** Nothing is known of it here: media, texts, and what is checked elsewhere. */
+/** For media, texts, and values that are checked elsewhere. */
 export const any: Rule = () => null;
-/** A place or a length that may be nothing. */
+/** A position or duration that may be 0. */
 export const seconds: Rule = (value) => (inside(value, 0, 86_399) ? null : "seconds from 0, such as 0.5");
-/** A length that is something. */
+/** A duration above 0. */
 export const someSeconds: Rule = (value) =>
   inside(value, 0, 86_399) && value > 0 ? null : "seconds above 0, such as 2.5";
 export const decibels: Rule = number(-100, 60, " of decibels");
@@ -56,8 +55,8 @@ export const letterStyle: Rules = {
 };
 
 /**
- * Options that cannot be, found while the pipeline is built, before anything is paid. Handles pass: what they will be is not
- * known yet. `where`: the step, and the field that holds these options. @throws FilmError
+ * Checks options while the pipeline is built, before anything is paid. Handles pass, since their values are not known
+ * yet. `where`: the step, and the field with these options. @throws FilmError
  */
 export function checkOptions(where: string, given: object, rules: Rules): void {
   for (const [name, value] of Object.entries(given)) {
@@ -74,7 +73,7 @@ export function checkOptions(where: string, given: object, rules: Rules): void {
   }
 }
 
-/** @throws FilmError for a blend that leaves nothing of what is blended */
+/** @throws FilmError for a blend as long as what is blended */
 export function checkBlend(where: string, fade: unknown, { length, what }: { length: number; what: string }): void {
   if (typeof fade !== "number" || fade === 0 || fade < length) return;
   throw unfit(`${where}: fade is ${fade} s, and ${what} ${length} s; give a shorter fade`);

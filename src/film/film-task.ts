@@ -8,21 +8,21 @@ import { FilmError } from "./ffmpeg/film-error.ts";
 import { MOST_SECONDS, readingAtMost } from "./ffmpeg/probe.ts";
 import { ffmpegWith, type Need } from "./ffmpeg/requirement.ts";
 
-/** The method of `build` that adds local functions: every step of a film is one. */
+/** The method of `build` that adds local functions; every step of a film is one. */
 export type Task = TaskMethod;
 
-/** Options of the step that all steps of a film have beside their own. */
+/** Options common to all film steps. */
 export type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect"> & {
   /**
-   * Seconds of a film or sound that the step reads, at most; a frame may be shown for a sixtieth of that, and there may be 120 a second.
-   * Default 7200.
+   * Maximum duration of each input in seconds. A frame may last up to a sixtieth of that, at up to 120 frames per
+   * second. Default 7200.
    */
   readonly mostSeconds?: number | undefined;
 };
 
 const STEP_FIELDS = ["after", "when", "attempts", "onFailure", "prune", "expect", "mostSeconds"] as const;
 
-/** What of the options is the step's, and what is its function's. Who writes JavaScript may leave them out where they are needed. */
+/** Separates the step's options from the function's. In JavaScript, required options may be missing. */
 export function splitOptions<O extends StepFields>(
   options: O = {} as O,
 ): { readonly step: StepFields; readonly own: Omit<O, keyof StepFields> } {
@@ -35,13 +35,13 @@ export function splitOptions<O extends StepFields>(
   return { step, own: own as Omit<O, keyof StepFields> };
 }
 
-/** What a step of a film is beside its input. */
+/** Definition of a film step. */
 interface FilmTask<I, V, F extends TaskFiles> {
   readonly files: F;
-  /** Changed whenever the same input makes other bytes, so that drift is seen and nothing stale is reused. */
+  /** Changed when the same input gives other bytes, so that drift is detected and outdated results are not reused. */
   readonly version: string;
   readonly needs?: readonly Need[];
-  /** Drawn, as far as they are known. */
+  /** The texts drawn, as far as known. */
   readonly letters?: Letters | undefined;
   readonly step: StepFields;
   readonly foresee?: Foresee;
@@ -49,8 +49,8 @@ interface FilmTask<I, V, F extends TaskFiles> {
 }
 
 /**
- * Adds a step that makes files by ffmpeg. Pictures, films and sounds that it made say that they hold what a machine made; the
- * plan says it where the ffmpeg of this machine lacks what the step needs.
+ * Adds a step that makes files with ffmpeg. Results are marked as containing machine-made media. Planning reports what
+ * ffmpeg lacks for the step.
  */
 export function filmTask<I, V, F extends TaskFiles>(
   task: Task,
@@ -79,7 +79,7 @@ export function filmTask<I, V, F extends TaskFiles>(
   return task(name, input, run, options) as unknown as TaskHandle<V, F>;
 }
 
-/** What a step foresees, and that it will refuse what is too long by its clock, before anything else is paid for it. */
+/** Adds a warning if an input is too long for the step, before anything else is paid for it. */
 function warningOfLong(foresee: Foresee | undefined, most: number): Foresee {
   return (input, secondsOf) => {
     const foreseen = foresee?.(input, secondsOf) ?? { seconds: null };
@@ -96,7 +96,7 @@ function* mediaIn(input: unknown): Generator<unknown> {
   else if ((input.$ref as { readonly output?: unknown }).output !== "value") yield input;
 }
 
-/** How errors call the files of a list, by the handles that it was given. */
+/** Names a list's files for error messages, by their handles. */
 export function clipNames(handles: readonly { readonly step: string }[]): (index: number, count: number) => string {
   return (index, count) => {
     const from = handles.length === count ? handles[index]?.step : handles.length === 1 ? handles[0]?.step : undefined;
@@ -104,12 +104,12 @@ export function clipNames(handles: readonly { readonly step: string }[]): (index
   };
 }
 
-/** Handles as they were given, in a list. */
+/** Normalises a media list to an array of handles. */
 export function listOf<K extends MediaKind>(media: MediaList<K>): readonly (Media<K> | AllMedia<K>)[] {
   return "step" in media ? [media] : media;
 }
 
-/** Files of such a list, where those of one handle may be several. */
+/** The files of such a list; a handle may stand for several. */
 export function flatFiles(files: readonly unknown[]): readonly LocalFile[] {
   return files.flat() as readonly LocalFile[];
 }

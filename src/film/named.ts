@@ -1,6 +1,6 @@
 import { FilmError } from "./ffmpeg/film-error.ts";
 
-/** A film and its subtitles, as `caption` gives them. */
+/** A film with its subtitles, as returned by `caption`. */
 interface Subtitled {
   readonly film: object;
   readonly srt?: object;
@@ -10,10 +10,11 @@ interface Subtitled {
 type Named<H> = H extends Subtitled ? Extract<H["film" | "srt" | "vtt"], object> : H;
 
 /**
- * Names files by a template, for what a pipeline returns: `named("{client}-{sku}-{format}", { client, sku }, reframed)` gives
- * the handles under names such as `acme-mug-9x16`, which their files get. `{format}` is the key of each handle, with `x` for
- * its colon. Of what `caption` gives, film and subtitles get the same name (`guide-en.mp4`, `guide-en.srt`), by which players pair them.
- * @throws FilmError for a field that has no value
+ * Names a pipeline's returned files by a template: `named("{client}-{sku}-{format}", { client, sku }, reframed)`
+ * returns the handles under names such as `acme-mug-9x16`. `{format}` is each handle's key with `x` instead of the
+ * colon. A film and its subtitles from `caption` get the same name (`guide-en.mp4`, `guide-en.srt`), by which players
+ * pair them.
+ * @throws FilmError for a field without a value
  */
 export function named<H>(
   template: string,
@@ -50,7 +51,7 @@ function withSubtitles<H>([name, given]: readonly [string, H]): readonly (readon
   return [[name, film], ...subtitles];
 }
 
-/** What may stand in the name of a file anywhere. */
+/** Keeps characters that are valid in file names everywhere. */
 function plain(value: string): string {
   return value
     .normalize("NFC")

@@ -2,7 +2,10 @@ import { AssertionError } from "node:assert";
 import type { LocalService } from "showrunner-local";
 import { FoldedRun, formatUsd, type JournalStore, type RunState } from "../internal.ts";
 
-/** One job at the service for each submit, none that no run knows, no step charged twice, and the wallet as the runs say. */
+/**
+ * Asserts one job per submit at the service, no unknown jobs, no step charged twice, and a wallet that matches the
+ * runs.
+ */
 export async function assertPaidOnce(service: Pick<LocalService, "stats">, journal: JournalStore): Promise<void> {
   const stats = service.stats();
   const runs = await journal.runs();
@@ -41,7 +44,7 @@ function jobsOfOneKey(jobsByKey: Readonly<Record<string, number>>, states: reado
     .map(([key, jobs]) => `${steps.get(key) ?? `the key ${key}`} made ${jobs} jobs at the service`);
 }
 
-/** Chats have no key: what was asked twice after a crash is in `unconfirmed`, and its charge is looked at below. */
+/** Chats have no key: repetitions after a crash are in `unconfirmed`, and their charges are checked below. */
 function unknownJobs(jobsByModel: Readonly<Record<string, number>>, states: readonly RunState[]): readonly string[] {
   const known = new Map<string, Set<string>>();
   for (const { model, jobId } of states.flatMap(({ steps }) =>
@@ -75,7 +78,7 @@ function otherCharges(chargedMicros: number, states: readonly RunState[]): reado
   return [`the wallet paid ${formatUsd(chargedMicros)}, and the runs say ${range}`];
 }
 
-/** What a run spent at other providers, micro-dollars: the wallet did not pay it. */
+/** What a run spent at other providers, in micro-dollars; the wallet did not pay it. */
 export function chargedElsewhere({ steps }: Pick<RunState, "steps">): number {
   return Object.values(steps)
     .flatMap(({ attempts }) => attempts)

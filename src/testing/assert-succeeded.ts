@@ -2,8 +2,8 @@ import { AssertionError } from "node:assert";
 import type { RunResult } from "../internal.ts";
 
 /**
- * The run succeeded; afterwards its outputs have the types of what the pipeline returns. Throws AssertionError with the reason of each
- * step that failed, or with what the run waits for.
+ * Asserts that the run succeeded; its outputs then have the pipeline's return type. Throws AssertionError with the
+ * reason of each failed step, or with what the run waits for.
  */
 export function assertSucceeded<R extends RunResult>(
   run: R,

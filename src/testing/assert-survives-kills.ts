@@ -20,27 +20,26 @@ import { approveAll, type Decide, decideWaiting, openProcess } from "./process.t
 import { startTestService, type TestService } from "./surroundings.ts";
 
 export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" | "maxUnquoted" | "profile"> {
-  /** Decides what the run asks of a person. Default: yes, and the first of what is to be chosen from. */
+  /** Makes the decisions that the run asks of a person. Default: approves, and picks the first option. */
   readonly decide?: Decide | undefined;
-  /** Kills at every so many-th boundary only. Default: 1, at each. */
+  /** Kills only at every n-th boundary. Default 1: at each. */
   readonly every?: number | undefined;
-  /** Kills at this boundary only, counted from 1: the number that a failure names. */
+  /** Kills only at this boundary, counted from 1; failures name its number. */
   readonly at?: number | undefined;
 }
 
 export interface KillReport {
-  /** Commits of the journal and requests at which an engine died; each was a run of its own. */
+  /** Number of journal commits and requests at which an engine was killed, each in its own run. */
   readonly boundaries: number;
-  /** What each run came to. */
+  /** Status of each run. */
   readonly status: RunResult["status"];
-  /** Paid jobs of each run, chats not counted. */
+  /** Paid jobs of each run, without chats. */
   readonly jobs: number;
   readonly files: number;
-  /** Chat requests that were repeated after a kill, over all runs: these have no idempotency key. */
+  /** Chat requests that were repeated after a kill, over all runs; they have no idempotency key. */
   readonly repeatedChats: number;
 }
 
-/** What is run, each time anew. */
 export interface Subject {
   readonly pipeline: Pipeline;
   readonly input: unknown;
@@ -48,12 +47,12 @@ export interface Subject {
 
 const RUN_ID = "killed";
 const NEVER = Number.POSITIVE_INFINITY;
-/** Of one run, its decisions included; more would be a run that never ends. */
+/** Limit for one run, including its decisions; more would mean an endless run. */
 const MOST_PROCESSES = 100;
-/** After so many runs the service is started anew: it would have to look through all of their jobs. */
+/** Number of runs after which the service is restarted, because it would have to search all their jobs. */
 const RUNS_OF_A_SERVICE = 200;
 
-/** Kills the run at every boundary, and compares what each comes to with a run that was left alone. */
+/** Kills the run at every boundary and compares each result with an undisturbed run. */
 export async function assertSurvivesKills(
   studio: StudioOptions,
   subject: Subject,
@@ -64,7 +63,7 @@ export async function assertSurvivesKills(
   const calm = await live(NEVER);
   refuseOther(calm.life, (await live(NEVER)).life, "The pipeline does not come to the same twice, killed or not");
   let [boundaries, repeatedChats] = [0, 0];
-  // Before the run is in the journal, nothing is requested that costs or lasts.
+  // Before the run is in the journal, nothing is requested that costs money or lasts.
   const first = calm.injector.points.indexOf("createRun: before") + 1;
   for (let point = at ?? first; ; point += every) {
     const { life, injector, asked } = await live(point);
@@ -84,7 +83,10 @@ export async function assertSurvivesKills(
   return { boundaries, status, jobs, files: files.length, repeatedChats };
 }
 
-/** What its provider cannot be asked for again is left to a person after a kill: the run comes to something else by design. */
+/**
+ * Throws for providers that cannot be polled: after a kill, their requests are left to a person, so the result differs
+ * by design.
+ */
 function refuseAskedOnce(asked: readonly string[], when: string): void {
   if (asked.length === 0) return;
   const [what, verb] = asked.length === 1 ? ["step", "sends"] : ["steps", "send"];
@@ -105,7 +107,7 @@ function refuseOther(calm: Life, life: Life, what: string): void {
   });
 }
 
-/** One whole life of a run whose first process dies at a boundary, counted from 1. */
+/** A complete run whose first process dies at a boundary, counted from 1. */
 async function lifeWithDeathAt(
   point: number,
   service: TestService,
@@ -146,7 +148,7 @@ async function lifeWithDeathAt(
   }
 }
 
-/** Whether the run is over without a rewriting that is not asked for again by itself: its answer died with its process. */
+/** True if the run ended without a rewritten prompt that died with its process and is not requested again. */
 async function isRewritingLost(journal: JournalStore): Promise<boolean> {
   const state = (await journal.run(RUN_ID)) === null ? null : await loadRun(journal, RUN_ID);
   if (state === null || !isRunFinal(state.status)) return false;
@@ -156,7 +158,7 @@ async function isRewritingLost(journal: JournalStore): Promise<boolean> {
   });
 }
 
-/** Process after process until the run is through. Only the first dies. */
+/** Starts processes until the run is finished. Only the first one dies. */
 async function untilEnd(
   drive: (now: CrashInjector) => Promise<RunResult | null>,
   first: CrashInjector,
@@ -166,14 +168,14 @@ async function untilEnd(
   for (let processes = 0; processes < MOST_PROCESSES; processes++) {
     const result = await drive(injector);
     if (result === null) injector = new CrashInjector(NEVER);
-    // The next process is the person's word that a chat may be asked once more, or a prompt be rewritten again.
+    // The next process acts as the person who allows repeating a chat or a rewriting.
     else if (result.pause?.reason === "approval" || result.pause?.reason === "unanswered") continue;
     else if (!(await isOwed())) return result;
   }
   throw new AssertionError({ message: `The run has not ended after ${MOST_PROCESSES} processes.` });
 }
 
-/** A service for each run; the same one as long as it is quick. */
+/** Provides a service per run; reuses one while it is fast. */
 class ServiceSource implements AsyncDisposable {
   readonly #options: StudioOptions;
   #current: TestService | null = null;
@@ -198,26 +200,26 @@ class ServiceSource implements AsyncDisposable {
   }
 }
 
-/** What a run came to, with all that must not depend on how often its engine died. */
+/** A run's result: everything that must not depend on how often its engine died. */
 interface Life {
   readonly same: {
     readonly status: RunResult["status"];
-    /** Path, status and value. */
+    /** Path, status and value of each step. */
     readonly steps: readonly string[];
     readonly jobs: number;
-    /** Charged for jobs, refunds taken off, micro-dollars. */
+    /** Charges for jobs minus refunds, in micro-dollars. */
     readonly chargedMicros: number;
     readonly heldMicros: number;
-    /** Of every step: path, position and hash. */
+    /** Path, position and hash of each step's files. */
     readonly files: readonly string[];
-    /** Named files: name and hash of the bytes on disk. */
+    /** Name and hash of each named file. */
     readonly named: readonly string[];
-    /** What the pipeline returned, without paths and ids. */
+    /** The pipeline's return value without paths and ids. */
     readonly outputs: string;
   };
-  /** Chat requests that the service answered. */
+  /** Number of chat requests that the service answered. */
   readonly chats: number;
-  /** Charges that the run does not know of, beyond what it put aside for chats without an answer. */
+  /** Charges unknown to the run, beyond what it held for unanswered chats. */
   readonly unknownMicros: number;
 }
 
@@ -261,7 +263,7 @@ async function lifeOf({ result, outDir, state }: Ended, before: ServiceStats, af
   };
 }
 
-/** Named by the service or by the folder. */
+/** Fields whose values come from the service or the folder. */
 const VARYING: ReadonlySet<string> = new Set(["path", "assetId", "voiceId"]);
 
 async function namedFiles(names: readonly string[], outDir: string): Promise<readonly string[]> {
@@ -274,7 +276,7 @@ async function namedFiles(names: readonly string[], outDir: string): Promise<rea
 
 const LISTED = 10;
 
-/** What is not as it was in the life without a death, for people; empty when nothing. */
+/** Differences from the undisturbed run, for people; empty if there are none. */
 function differences(calm: Life, life: Life): readonly string[] {
   const found = (Object.keys(calm.same) as (keyof Life["same"])[]).flatMap((name) => {
     const [was, is] = [calm.same[name], life.same[name]];
@@ -287,7 +289,7 @@ function differences(calm: Life, life: Life): readonly string[] {
     return lines.length === 0 ? [`${name}: in another order or number`] : lines.slice(0, LISTED);
   });
   if (life.chats < calm.chats) found.push(`chats: ${calm.chats} → ${life.chats}`);
-  // Only the one that was under way may have been asked again.
+  // Only the request in progress may be repeated.
   if (life.chats > calm.chats + 1) found.push(`chats: ${calm.chats} → ${life.chats}, which is more than one again`);
   if (life.unknownMicros !== 0)
     found.push(`the wallet paid ${life.unknownMicros} micro-dollars that the run does not know of`);

@@ -4,7 +4,7 @@ import type { JournalStore } from "../internal.ts";
 
 type Controller = Dispatcher.DispatchController;
 
-/** A process that can die: from the chosen boundary on, nothing it asked for ever answers. */
+/** A process that can be killed: from the chosen boundary on, nothing it requested is ever answered. */
 export class CrashInjector {
   count = 0;
   readonly points: string[] = [];
@@ -34,7 +34,7 @@ export class CrashInjector {
     await new Promise<never>(() => {});
   };
 
-  /** The same journal as the dead process saw it: each commit is a boundary before and after. */
+  /** The journal as the killed process sees it: boundaries before and after each commit. */
   store(inner: JournalStore): JournalStore {
     const { boundary } = this;
     return new Proxy(inner, {
@@ -42,7 +42,7 @@ export class CrashInjector {
         const method = Reflect.get(target, name) as (...args: unknown[]) => Promise<unknown>;
         if (typeof method !== "function") return method;
         if (name === "takeLease") {
-          // The holder before this one is dead: the test killed it.
+          // The test killed the previous holder.
           return (runId: string, holder: never, options: object) =>
             target.takeLease(runId, holder, { ...options, isDead: () => true } as never);
         }
@@ -57,7 +57,7 @@ export class CrashInjector {
     });
   }
 
-  /** The network as the dead process saw it: each request is a boundary before it leaves and when its answer is there. */
+  /** The network as the killed process sees it: boundaries before each request leaves and after its answer. */
   dispatcher(inner: Dispatcher): Dispatcher {
     return inner.compose((dispatch) => (options, handler) => {
       const { method } = options;
@@ -73,7 +73,7 @@ export class CrashInjector {
     });
   }
 
-  /** Time as the dead process saw it: its timers fire no more. */
+  /** The clock as the killed process sees it: its timers no longer fire. */
   clock(inner: Clock): Clock {
     return {
       now: () => inner.now(),
@@ -81,7 +81,10 @@ export class CrashInjector {
     };
   }
 
-  /** Settles once the service has answered everything that left, but for streams: nothing arrives in a later life. */
+  /**
+   * Resolves once the service has answered everything that was sent, except streams, so that nothing arrives in a later
+   * process.
+   */
   requestsSettled(): Promise<void> {
     return this.#requests.settled();
   }
@@ -112,17 +115,16 @@ export class CrashInjector {
   }
 }
 
-/** One request of a process. */
 interface Call {
   readonly controller: Controller | null;
   leaves(): void;
   starts(controller: Controller): void;
-  /** Its answer has no end to wait for. */
+  /** Marks its answer as endless. */
   streams(): void;
   ends(): void;
 }
 
-/** What a process has on its way. */
+/** A process's requests in progress. */
 class Requests {
   readonly #open = new Map<Call, { readonly method: string; controller: Controller | null }>();
   readonly #streams = new Set<Call>();
@@ -151,7 +153,7 @@ class Requests {
     return call;
   }
 
-  /** What only reads is broken off, as the death of a process does; what changes something arrives. */
+  /** Aborts reads, as the death of a process does; requests that change something still arrive. */
   hangUp(): void {
     for (const { method, controller } of this.#open.values()) {
       if (method === "GET") controller?.abort(new Error("the process was killed"));
@@ -167,7 +169,7 @@ class Requests {
   }
 }
 
-/** Without what differs from run to run. */
+/** The path without values that differ between runs. */
 function pathOf(path: string): string {
   return path
     .replace(/\?.*$/, "")

@@ -15,7 +15,7 @@ import {
 import type { CrashInjector } from "./crash-injector.ts";
 import type { StudioOptions } from "./options.ts";
 
-/** What every process of a test talks to. */
+/** What all processes of a test share. */
 export interface Surroundings {
   readonly service: Pick<LocalService, "baseUrl" | "apiKey">;
   readonly dispatcher: Dispatcher;
@@ -28,11 +28,11 @@ export interface Surroundings {
 /** What a process leaves behind. */
 export interface Remains {
   readonly journal: JournalStore;
-  /** Holds the media and the named files. */
+  /** Contains the media and the named files. */
   readonly folder: string;
 }
 
-/** An engine as a process of its own would have it; `injector` kills it. */
+/** An engine as in a separate process; `injector` can kill it. */
 export async function openProcess(
   { service, dispatcher, clock, chat, families, providers }: Surroundings,
   { journal, folder }: Remains,
@@ -65,18 +65,18 @@ export async function openProcess(
 /** A step that waits for a person. */
 export interface WaitingStep {
   readonly path: string;
-  /** What the pipeline asks; null where it says nothing. */
+  /** The pipeline's question; null if it has none. */
   readonly message: string | null;
-  /** Whether one of what is shown is to be chosen; else it is a yes or a no. */
+  /** True to pick one of what is shown, false to approve or reject. */
   readonly isChoice: boolean;
 }
 
-/** What a person says: yes, no, or which one, counted from 0. */
+/** A person's decision: approve, reject, or the index of the pick, from 0. */
 export type Decision = "approve" | "reject" | { readonly pick: number };
 
 export type Decide = (step: WaitingStep) => Decision;
 
-/** Yes to what is asked, and the first of what is to be chosen from. */
+/** Approves everything and picks the first option. */
 export const approveAll: Decide = ({ isChoice }) => (isChoice ? { pick: 0 } : "approve");
 
 /** Decides whatever the run waits for. */

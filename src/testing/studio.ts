@@ -28,49 +28,49 @@ import { type Decide, decideWaiting, openProcess } from "./process.ts";
 import { startTestService } from "./surroundings.ts";
 
 export interface StudioRunOptions extends RunOptions {
-  /** Decides what the run asks of a person, each time that it pauses for one. Default: it stays paused. */
+  /** Makes the decisions each time the run pauses for a person. Default: it stays paused. */
   readonly decide?: Decide | undefined;
 }
 
 type ResultOfRun<R extends Returns> = Awaited<ReturnType<RunHandleOf<R>["result"]>>;
 
-/** A service, a journal and an engine of a test's own. */
+/** A service, a journal and an engine for one test. */
 export interface Studio extends AsyncDisposable {
   /** The service: `stats()`, `fund()`, `faults()` and its clock. */
   readonly service: LocalService;
-  /** The engine on the studio's journal and service, for what has no method here. */
+  /** The engine on the studio's journal and service, for everything that has no method here. */
   readonly showrunner: Showrunner;
-  /** In memory: it ends with the studio. */
+  /** In memory; it ends with the studio. */
   readonly journal: JournalStore;
-  /** Of media and named files; removed with the studio. */
+  /** Folder of media and named files; removed with the studio. */
   readonly folder: string;
-  /** Runs the pipeline until it ends or pauses. Named files are in `<folder>/out/<run id>`, unless `outDir` says else. */
+  /** Runs the pipeline until it ends or pauses. Named files go to `<folder>/out/<run id>`, unless `outDir` is given. */
   run<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
     input: z.input<S>,
     options?: StudioRunOptions,
   ): Promise<ResultOfRun<R>>;
-  /** The plan with prices. */
+  /** Quotes the pipeline. */
   quote<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
     input: z.input<S>,
     options?: QuoteOptions,
   ): Promise<Quote>;
-  /** Moves time on by so many milliseconds, with everything that falls due on the way. */
+  /** Advances time by milliseconds and lets everything that falls due happen. */
   advance(ms: number): Promise<void>;
   /**
-   * Every submit of every run led to one job at the service, every job at the service is known to a run, no step was
-   * charged twice, and the wallet paid what the runs say that they cost. Throws AssertionError.
+   * Asserts that every submit led to one job at the service, every job belongs to a run, no step was charged twice, and
+   * the wallet paid what the runs say. Throws AssertionError.
    */
   assertPaidOnce(): Promise<void>;
   /**
-   * At no event of the run were spent and reserved money together above the budget: its own, or this decimal of US
-   * dollars. Throws AssertionError.
+   * Asserts that spent and reserved money never exceeded the budget: the run's own, or this decimal of US dollars.
+   * Throws AssertionError.
    */
   assertWithinBudget(run: string | { readonly id: string }, budget?: string): Promise<void>;
   /**
-   * Quotes the pipeline and compares every step's price with those in the file, which is written when it does not exist
-   * (but in CI, where that fails) and rewritten with SHOWRUNNER_UPDATE_QUOTES=1. Throws AssertionError with the differences.
+   * Quotes the pipeline and compares every step's price with the file. A missing file is written (in CI, that fails);
+   * SHOWRUNNER_UPDATE_QUOTES=1 rewrites it. Throws AssertionError with the differences.
    */
   assertSameQuote<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -79,9 +79,9 @@ export interface Studio extends AsyncDisposable {
     options?: QuoteOptions,
   ): Promise<void>;
   /**
-   * Runs the pipeline again and again, on a service of its own: each time the engine dies at another journal commit or
-   * request, and another one resumes the run. Throws AssertionError when a run does not come to the same jobs, charges,
-   * values and files as one that nobody killed.
+   * Runs the pipeline repeatedly on its own service: each time the engine is killed at another journal commit or
+   * request, and another one resumes the run. Throws AssertionError if a run ends with other jobs, charges, values or
+   * files than one that was not killed.
    */
   assertSurvivesKills<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -90,12 +90,12 @@ export interface Studio extends AsyncDisposable {
   ): Promise<KillReport>;
 }
 
-/** Steps of time in which {@link Studio.advance} lets what fell due continue. */
+/** Number of steps in which {@link Studio.advance} advances time, so that what falls due can continue. */
 const STEPS = 50;
 
 /**
- * Starts a local service in this process with an engine on it, for tests. Dispose of it: `await using studio = …`. Throws
- * where showrunner-local is not installed, with the command that installs it.
+ * Starts a local service in this process with an engine on it, for tests. Dispose of it: `await using studio = …`. If
+ * showrunner-local is not installed, throws with the command that installs it.
  */
 export async function startStudio(options: StudioOptions = {}): Promise<Studio> {
   const started = await startTestService(options);
@@ -142,7 +142,7 @@ export async function startStudio(options: StudioOptions = {}): Promise<Studio> 
   return studio;
 }
 
-/** Lets answers arrive, and what follows from them leave. */
+/** Waits until answers have arrived and the requests that follow from them have left. */
 async function settled(network: CrashInjector): Promise<void> {
   for (let quiet = 0; quiet < 3; quiet++) {
     await network.requestsSettled();
@@ -150,7 +150,6 @@ async function settled(network: CrashInjector): Promise<void> {
   }
 }
 
-/** At no event were spent and reserved money together above the budget. */
 async function assertWithinBudget(journal: JournalStore, runId: string, budget?: string): Promise<void> {
   const given = budget === undefined ? null : parseUsd(budget);
   if (budget !== undefined && given === null) {
@@ -174,7 +173,7 @@ async function assertWithinBudget(journal: JournalStore, runId: string, budget?:
   }
 }
 
-/** A quote as it is kept in a file: dollars as decimal strings. */
+/** A quote as stored in a file, with decimal dollar amounts. */
 interface StoredQuote {
   readonly pipeline: string;
   readonly total: { readonly min: string; readonly max: string | null };
@@ -182,7 +181,7 @@ interface StoredQuote {
   readonly steps: { readonly [path: string]: { readonly model: string | null; readonly price: string } };
 }
 
-/** Compares with the file; writes it where it is missing or shall be updated. */
+/** Compares with the file; writes it if missing or to be updated. */
 async function assertSameQuote(quote: Quote, file: string | URL): Promise<void> {
   const now = storedQuote(quote);
   const path = typeof file === "string" ? file : fileURLToPath(file);

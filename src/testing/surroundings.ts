@@ -8,16 +8,15 @@ import { loadLocalService } from "../core/kit/load-local-service.ts";
 import { type StudioOptions, serviceOptions } from "./options.ts";
 import type { Surroundings } from "./process.ts";
 
-/** In the mode `short`. */
+/** Speed in the mode `short`. */
 const SPEED = 100;
 
-/** A service with a folder, connections to it and a clock. */
 export interface TestService extends Surroundings, AsyncDisposable {
   readonly service: LocalService;
   readonly folder: string;
 }
 
-/** Starts a service of its own for a test. Throws where showrunner-local is not installed, with the command. */
+/** Starts a service for a test. If showrunner-local is not installed, throws with the command that installs it. */
 export async function startTestService(options: StudioOptions): Promise<TestService> {
   const { startLocalService } = await loadLocalService();
   const folder = await fastFolder("showrunner-test-");
@@ -54,7 +53,7 @@ function heldByHand(clock: ClockControl) {
 const MEMORY = "/dev/shm";
 const ENOUGH_BYTES = 256 * 1024 * 1024;
 
-/** A fresh folder in memory where the system has room for one: for tests that write much and try no disk. */
+/** A new folder, in memory if the system has space for one; for tests that write much and do not test the disk. */
 export async function fastFolder(prefix: string): Promise<string> {
   const free = await statfs(MEMORY).then(
     ({ bavail, bsize }) => bavail * bsize,
@@ -63,7 +62,7 @@ export async function fastFolder(prefix: string): Promise<string> {
   return mkdtemp(join(free >= ENOUGH_BYTES ? MEMORY : tmpdir(), prefix));
 }
 
-/** A client's clock that is the local service's own, whether it runs, is scaled or is held by hand. */
+/** A client's clock that follows the local service's clock: running, scaled or manual. */
 export function clockOf(service: Pick<ClockControl, "now" | "at">): Clock {
   return {
     now: () => service.now(),
@@ -72,8 +71,8 @@ export function clockOf(service: Pick<ClockControl, "now" | "at">): Clock {
 }
 
 /**
- * A clock on which only waiting takes time: a wait ends after `1 / speed` of it, and moves the service's clock to its end.
- * Background timers guard sockets and take the time that they say.
+ * A clock on which only waiting takes time: a wait takes `1 / speed` of its duration and moves the service's clock to
+ * its end. Background timers, which guard sockets, take their full time.
  */
 function shortWaits(service: ClockControl, speed: number): Clock {
   service.manual();

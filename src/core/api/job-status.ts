@@ -54,7 +54,6 @@ export class SeenUpdates {
   #logs: Set<number> | null = null;
   #last: Pick<JobStatusView, "status" | "progress" | "estimatedCompletionAt"> | null = null;
 
-  /** True once a terminal status was seen. */
   get isOver(): boolean {
     return this.#last !== null && isTerminal(this.#last.status);
   }

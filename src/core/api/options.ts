@@ -133,7 +133,6 @@ export interface DownloadLimits {
 const MIB = 1024 ** 2;
 const DEFAULTS = { image: 512 * MIB, audio: 2048 * MIB, video: 8192 * MIB, other: 8192 * MIB } as const;
 
-/** The limit for a download with this content type. */
 export function downloadLimit(limits: DownloadLimits, contentType: string | null): number {
   const kind = (["image", "audio", "video"] as const).find((candidate) =>
     contentType?.toLowerCase().startsWith(`${candidate}/`),
@@ -141,7 +140,6 @@ export function downloadLimit(limits: DownloadLimits, contentType: string | null
   return limits[kind ?? "other"] ?? DEFAULTS[kind ?? "other"];
 }
 
-/** The v3 base URL, parsed once. */
 export interface BaseUrl {
   /** Without a trailing slash, such as `https://host/v3`. */
   readonly href: string;

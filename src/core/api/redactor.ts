@@ -58,7 +58,6 @@ const ignore = () => {};
 
 export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-/** Maximum depth of logged data. */
 const MOST_LOGGED_DEPTH = 8;
 
 /** Wraps a logger so that no field or message contains the credential or a presigned query. */

@@ -59,7 +59,6 @@ function namesIn(allowed: readonly string[] = []): readonly string[] {
   return allowed.flatMap((names) => names.split(" and ")).map((name) => `input.${name}`);
 }
 
-/** A model as the service returns it. */
 export interface ModelAnswer {
   readonly id: string;
   readonly modality: string | null;

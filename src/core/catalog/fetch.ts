@@ -206,7 +206,6 @@ function readError(error: unknown): ReadError {
   };
 }
 
-/** A part of a document with its JSON pointer. */
 interface Place {
   readonly pointer: string;
   readonly schema: JsonSchema;

@@ -41,7 +41,7 @@ export class OverBudgetError extends ShowrunnerError {
   }
 }
 
-/** What a start is agreed to by. */
+/** What a person accepts with a quote. */
 export interface Offer {
   /** Start with it (`quote`), once: what is bought then is this plan at these prices. Null where nothing can be started. */
   readonly id: string | null;
@@ -116,7 +116,7 @@ export class RunDiffersError extends ShowrunnerError {
   readonly runId: string;
   /** What is not the same, a line each. */
   readonly differences: readonly string[];
-  /** What to type next. */
+  /** The command to type next. */
   readonly next: string;
   constructor(runId: string, differences: readonly string[], next: string) {
     const shown = differences.slice(0, 8).map((line) => `\n  ${line}`);

@@ -60,10 +60,8 @@ function assertNamed(entries: readonly FamilyInput[], source: string): void {
   }
 }
 
-/** The known families. A model belongs to one at most. */
 export interface Families {
   readonly all: readonly Family[];
-  /** The family of a model id; null if it has none. */
   of(modelId: string): Family | null;
 }
 

@@ -37,7 +37,6 @@ export interface KnownJob {
   readonly jobId: string;
 }
 
-/** The jobs that these events make known. */
 export function jobsOf(events: readonly RunEvent[]): readonly KnownJob[] {
   return events.flatMap((event) => {
     if (event.type !== "job.submitted" && event.type !== "job.adopted") return [];

@@ -13,7 +13,6 @@ export function isAsPlanned(planned: RunPlanned): boolean {
   return asPlanned.has(planned);
 }
 
-/** The state of a run from all its events; null without events. */
 export function fold(events: Iterable<StoredEvent>): RunState | null {
   let state: RunState | null = null;
   for (const stored of events) {

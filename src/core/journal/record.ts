@@ -66,7 +66,6 @@ export function slotOf(at: number): number {
   return Math.floor(at / SLOT_MS);
 }
 
-/** The ledger entry of a step's attempt. */
 export interface LedgerEntry {
   readonly heldMicros: number;
   readonly settledMicros: number;

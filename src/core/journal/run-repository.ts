@@ -9,7 +9,6 @@ export interface Account {
   readonly keyId: string;
 }
 
-/** The runs of a journal as states. */
 export class RunRepository {
   readonly #store: JournalStore;
   /** Account whose runs this process drives. */

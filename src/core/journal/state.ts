@@ -89,7 +89,6 @@ export interface AttemptState extends Awaited {
   doubt?: {
     /** Time of the first such answer, in epoch milliseconds. */
     readonly since: number;
-    /** Message of the last one. */
     readonly message: string;
     /** True if a person accepted the job's outputs as its result. */
     readonly isAccepted?: true;
@@ -212,7 +211,6 @@ export interface PlacedFile {
   readonly step: string;
   readonly index: number;
   readonly file: string;
-  /** Its manifest; null without one. */
   readonly manifest: string | null;
 }
 

@@ -362,7 +362,6 @@ export interface NoticeRow extends NewNotice {
   readonly attempts: number;
   /** Time of the next attempt, in epoch milliseconds. */
   readonly dueAt: number;
-  /** Error of the last attempt. */
   readonly lastError: string | null;
 }
 

@@ -33,7 +33,6 @@ export function ownText(text: string): CleanText {
   return text as CleanText;
 }
 
-/** Builds a sentence from clean parts. */
 export function sentence(texts: TemplateStringsArray, ...parts: readonly (CleanText | number)[]): CleanText {
   return String.raw({ raw: texts }, ...parts) as CleanText;
 }

@@ -38,7 +38,6 @@ export interface ServiceChoice {
   readonly apiKey?: string | undefined;
 }
 
-/** A hosted service and its key. */
 export interface HostedService {
   readonly baseUrl: string;
   /** The known deployment at this URL; null for any other. */
@@ -119,17 +118,14 @@ export function keyIdOf(apiKey: string): string | null {
   return prefix === undefined ? null : prefix + createHash("sha256").update(apiKey).digest("hex").slice(0, 8);
 }
 
-/** True if a key has the previous API's format. */
 export function isKeyOfV2(apiKey: string): boolean {
   return apiKey.startsWith("sk_") && keyIdOf(apiKey) === null;
 }
 
-/** The command that sets a missing key. */
 export function keyCommand({ keyFrom }: Pick<HostedService, "keyFrom">): string {
   return `export ${keyFrom}=<key_id>:<secret>`;
 }
 
-/** Describes which service a key is missing for. */
 export function missingKey({ baseUrl, deployment }: HostedService): string {
   const who = deployment === null ? baseUrl : `${deployment.title} (${baseUrl})`;
   const or = deployment === null ? "" : ", nor is SHOWRUNNER_API_KEY";

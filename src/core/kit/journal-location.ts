@@ -1,6 +1,5 @@
 import { dirname } from "node:path";
 
-/** True for a PostgreSQL URL, false for a path. */
 export function isPostgresUrl(location: string): boolean {
   return /^postgres(ql)?:\/\//i.test(location);
 }

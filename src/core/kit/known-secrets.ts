@@ -71,7 +71,6 @@ export const secretsOfProcess = new KnownSecrets();
 
 const SECRET_VARIABLE = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL/i;
 
-/** Learns every variable that is named like a secret. */
 export function learnEnvironment(env: Readonly<Record<string, string | undefined>>): void {
   for (const [name, value = ""] of Object.entries(env)) if (SECRET_VARIABLE.test(name)) secretsOfProcess.learn(value);
 }
@@ -108,7 +107,6 @@ function partsOfCredential(value: unknown): readonly string[] {
   return [rest];
 }
 
-/** One encoding of a secret. */
 interface SecretForm {
   /** Its first characters, at least {@link SHORTEST_SECRET}, none of them escaped. */
   readonly begins: string;

@@ -9,7 +9,6 @@ interface Manifest {
 
 let known: Manifest | null = null;
 
-/** This package's manifest; read on first use. */
 function ownManifest(): Manifest {
   known ??= JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as Manifest;
   return known;

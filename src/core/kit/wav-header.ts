@@ -1,7 +1,6 @@
 export interface WavHeader {
   /** Offset of the audio data in bytes. */
   readonly dataAt: number;
-  /** Bytes of audio data in the file. */
   readonly dataBytes: number;
   /** True if the data's size was unknown when the header was written; the data then extends to the end of the file. */
   readonly isOpen: boolean;

@@ -44,7 +44,6 @@ export function isTunnelRefused(error: unknown): boolean {
   return causesOf(error).some(({ message }) => noTunnel.test(message));
 }
 
-/** The code of an error or of one of its causes. */
 export function codeOf(error: unknown): string | null {
   const codes = causesOf(error).map((cause) => (cause as { readonly code?: unknown }).code);
   return codes.find((code) => typeof code === "string") ?? null;

@@ -48,7 +48,6 @@ export async function fetchForInput(url: string, { inside, signal }: InputFetch)
   }
 }
 
-/** The target of a redirect; null for any other answer. */
 export function redirectTarget(from: URL, status: number, { location }: IncomingHttpHeaders): URL | null {
   const isRedirect = [301, 302, 303, 307, 308].includes(status) && typeof location === "string";
   return isRedirect && URL.canParse(location, from.href) ? new URL(location, from) : null;

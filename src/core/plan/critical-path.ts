@@ -4,12 +4,12 @@ import { type JobLimits, slotsOf } from "./slots.ts";
 export type DurationMs = (step: PlanStep) => number;
 
 export interface CriticalPath {
-  /** Step paths of the longest chain, first step first. */
+  /** Paths of the steps in the longest chain, in order. */
   readonly path: readonly string[];
   readonly lengthMs: number;
 }
 
-/** The chain of steps that decides how long the run takes when nothing has to wait for a slot. */
+/** The chain of steps that determines the run's duration if no step waits for a slot. */
 export function criticalPath(plan: Plan, durationMs: DurationMs): CriticalPath {
   const lengths = chainLengths(plan, durationMs);
   const users = dependentsOf(plan);
@@ -23,11 +23,13 @@ export function criticalPath(plan: Plan, durationMs: DurationMs): CriticalPath {
   return { path, lengthMs: first === undefined ? 0 : lengths.get(first.path)! };
 }
 
-/** How long the longest chain is that begins with each step, milliseconds, by path: whoever has more goes first. */
+/**
+ * Length of the longest chain that starts with each step, in milliseconds, by path. Steps with longer chains go first.
+ */
 export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyMap<string, number> {
   const lengths = new Map<string, number>();
   const after = new Map<string, number>();
-  // Every step comes after those it needs, so backwards every sum is final when it is read.
+  // Steps come after those they need, so going backwards each sum is final when read.
   for (const step of steps.toReversed()) {
     const ms = durationMs(step) + (after.get(step.path) ?? 0);
     lengths.set(step.path, ms);
@@ -37,8 +39,8 @@ export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyM
 }
 
 /**
- * About how long the steps take, in milliseconds: as long as their longest chain, or as the most crowded of the slots needs
- * for all that waits for it. No order of the steps is faster; a good one is not much slower.
+ * Estimated duration of the steps in milliseconds: the longest chain, or the time that the busiest slots need. A lower
+ * bound for any order; a good order comes close.
  */
 export function expectedSpanMs(plan: Plan, durationMs: DurationMs, limits: JobLimits): number {
   const busyMs = new Map<string, number>();
@@ -51,7 +53,7 @@ export function expectedSpanMs(plan: Plan, durationMs: DurationMs, limits: JobLi
   return Math.ceil(span);
 }
 
-/** Steps by the step that they need. */
+/** Steps grouped by the step that they need. */
 export function dependentsOf(plan: Plan): ReadonlyMap<string, readonly PlanStep[]> {
   const found = new Map<string, PlanStep[]>();
   for (const step of plan.steps) {

@@ -3,10 +3,10 @@ import { fingerprint } from "./plain-json.ts";
 import type { Condition, Json, Plan, PlanStep } from "./plan.ts";
 import { isReference } from "./references.ts";
 
-/** Steps by the name that they have now. */
+/** Current step names by former name. */
 export type Names = ReadonlyMap<string, string>;
 
-/** A step with the new names of renamed steps in its references, and its own new name. */
+/** A step with renamed steps in its references, and its own new name. */
 export function renameIn(step: PlanStep, names: Names): PlanStep {
   if (!names.has(step.path) && !step.needs.some((path) => names.has(path))) return step;
   const { path, needs, when, ...rest } = step;
@@ -17,7 +17,7 @@ export function renameIn(step: PlanStep, names: Names): PlanStep {
     needs: needs.map(nameOf).sort(),
     ...(when !== undefined && { when: renameCondition(when, nameOf) }),
   };
-  // A step is plain JSON; only names within it were replaced.
+  // A step is plain JSON, and only names were replaced.
   return renamed as unknown as PlanStep;
 }
 
@@ -36,31 +36,31 @@ function renameCondition(when: Condition, nameOf: (name: string) => string): Con
   return { ...when, ref: { ...when.ref, step: nameOf(when.ref.step) } };
 }
 
-/** One value in a step's request that changed. */
+/** A changed value in a step's request. */
 export interface FieldChange {
-  /** Dotted path, list positions in brackets: `input.images[0]`; `model` and `file` for those. */
+  /** Dotted path with list indexes in brackets: `input.images[0]`; or `model` or `file`. */
   readonly field: string;
-  /** Undefined where there was nothing. */
+  /** Undefined if the field is new. */
   readonly before: Json | undefined;
-  /** Undefined where there is nothing. */
+  /** Undefined if the field was removed. */
   readonly after: Json | undefined;
 }
 
 export interface PlanDiff {
   readonly unchanged: readonly string[];
-  /** Steps that ask for something else than before. */
+  /** Steps whose request changed. */
   readonly changed: readonly { readonly path: string; readonly fields: readonly FieldChange[] }[];
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Steps with an identical request under another name. */
+  /** Steps with an identical request under a new name. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
-  /** Steps that must run again: the changed and new ones, and all that use them, in plan order. */
+  /** Steps that must run again: changed and new ones, and all that use them, in plan order. */
   readonly stale: readonly string[];
 }
 
 /**
- * What is different in `after`, by path and fingerprint. A step with an identical request under another name is
- * renamed, and so is what uses it the same as before. Policy (attempts, maxCost, keep) is no part of it.
+ * Compares plans by path and fingerprint. A step with an identical request under a new name counts as renamed, as do
+ * unchanged uses of it. Policies (attempts, maxCost, keep) are ignored.
  */
 export function diffPlans(before: Plan, after: Plan): PlanDiff {
   const was = byPath(before);
@@ -88,7 +88,10 @@ export function diffPlans(before: Plan, after: Plan): PlanDiff {
 
 const byPath = (plan: Plan) => new Map(plan.steps.map((step) => [step.path, step]));
 
-/** New steps with the request of a removed one, in plan order, so that the inputs of a step have their new names before it. */
+/**
+ * Finds new steps with the request of a removed one, in plan order, so that inputs are renamed before the steps that
+ * use them.
+ */
 function findRenames(before: Plan, after: Plan): PlanDiff["renamed"] {
   const was = byPath(before);
   const is = byPath(after);
@@ -103,7 +106,7 @@ function findRenames(before: Plan, after: Plan): PlanDiff["renamed"] {
   return [...names].map(([from, to]) => ({ from, to }));
 }
 
-/** Whether two steps ask for the same, their names apart, under the same condition. */
+/** True if two steps have the same request and condition, apart from names. */
 function isSameStep(before: PlanStep, after: PlanStep, names: Names): boolean {
   if (before.kind !== after.kind) return false;
   const named = renameIn(before, names);
@@ -126,7 +129,7 @@ function requested(step: PlanStep): Json {
   return { ...traitsOf(step).requested, ...(step.when !== undefined && { when: conditionOf(step) }) };
 }
 
-/** Where two values differ; fields are dotted paths from `field` on. */
+/** Lists the differences between two values by dotted path. */
 export function changesBetween(before: Json, after: Json): readonly FieldChange[] {
   return compare("", before, after);
 }
@@ -147,15 +150,15 @@ function isSame(before: Json | undefined, after: Json | undefined): boolean {
   return before !== undefined && after !== undefined && fingerprint(before) === fingerprint(after);
 }
 
-/** Null for what is one value. So is a reference: which step it names is what changed, not a part of it. */
+/** Members of a value; null for a scalar, or a reference, which is compared as a whole. */
 function membersOf(value: Json | undefined) {
   if (typeof value !== "object" || value === null || isReference(value)) return null;
   return { isList: Array.isArray(value), members: new Map<string, Json>(Object.entries(value)) };
 }
 
 /**
- * These steps and all that use them, directly or not. An expansion uses the steps that it was planned into: it is
- * through when they are.
+ * These steps and all that use them, directly or indirectly. An expansion uses the steps it was planned into, because
+ * it finishes when they do.
  */
 export function withDependents(steps: readonly PlanStep[], paths: Iterable<string>): ReadonlySet<string> {
   const found = new Set(paths);
@@ -180,19 +183,18 @@ function usersOf(steps: readonly PlanStep[]): ReadonlyMap<string, readonly strin
   return found;
 }
 
-/** Paths of the steps that lead to inner steps. */
 export function expansionsIn(steps: readonly PlanStep[]): ReadonlySet<string> {
   return new Set(steps.filter((step) => traitsOf(step).expansion !== null).map(({ path }) => path));
 }
 
-/** `a/b` and `a` for `a/b/c`. */
+/** For `a/b/c`: `a/b` and `a`. */
 export function outerPaths(path: string): readonly string[] {
   if (!path.includes("/")) return [];
   const segments = path.split("/");
   return segments.slice(1).map((_, index) => segments.slice(0, segments.length - 1 - index).join("/"));
 }
 
-/** Its parts with a budget of their own, the innermost first. */
+/** The enclosing parts with budgets of their own, innermost first. */
 export function groupsAround({ groups = {} }: Pick<Plan, "groups">, path: string): readonly string[] {
   return outerPaths(path).filter((prefix) => Object.hasOwn(groups, prefix));
 }

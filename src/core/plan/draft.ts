@@ -11,7 +11,7 @@ import type {
   Yield,
 } from "./plan.ts";
 
-/** A result of an earlier step as a local function sees it: a file on this machine, to be read and not changed. */
+/** A result of an earlier step as a local function gets it: a local file, to be read and not changed. */
 export interface LocalFile {
   readonly path: string;
   readonly contentType: string;
@@ -19,41 +19,41 @@ export interface LocalFile {
   readonly sizeBytes: number;
 }
 
-/** What a task may use beside its input. */
+/** What a task may use besides its input. */
 export interface TaskContext {
   /** Aborted when the run is stopped. */
   readonly signal: AbortSignal;
-  /** A folder of its own, empty at the start of every try; made when it or a file in it is first asked for. */
+  /** A folder for this attempt, empty at its start; created on first use. */
   readonly folder: string;
-  /** Where a declared file must be written to. Throws for a name that was not declared. */
+  /** Path to write a declared file to. Throws for an undeclared name. */
   file(name: string): string;
-  /** Says how far it is, from 0 to 1. */
+  /** Reports progress from 0 to 1. */
   progress(fraction: number): void;
 }
 
 /**
- * Looks whether a machine has what a function needs: what is missing, with what to do; null when nothing is. Steps with the
- * same function share one answer.
+ * Checks whether a machine has what a function needs. Returns what is missing and what to do; null if nothing. Steps
+ * with the same function share one answer.
  */
 export type Requirement = () => string | null | Promise<string | null>;
 
-/** One of several results, as a scoring function sees it. `index` counts from 0 in the order in which they were given. */
+/** One of several results, as a scoring function gets it. `index`: its position, from 0. */
 export interface Candidate extends LocalFile {
   readonly index: number;
-  /** Aborted once the run stops; what the function says is not waited for then. */
+  /** Aborted once the run stops; the function's result is then ignored. */
   readonly signal: AbortSignal;
 }
 
-/** Code that a run needs and no journal can hold; found again by the path of its step. */
+/** Code that a run needs and a journal cannot store, found by its step's path. */
 export type LocalFunction = VersionedFunction | ReviseFunction | ModelOfStep;
 
-/** The model that a step asks: it holds the user's key, and no plan and no journal does. */
+/** The model object that a step calls. It contains the user's key, which neither plan nor journal does. */
 interface ModelOfStep {
   readonly kind: "generate";
   readonly model: GenerateModel;
 }
 
-/** What a note changes in the input of a job or a chat. The plan knows nothing of it. */
+/** Turns a note into changes of a job's or chat's input. The plan does not contain it. */
 interface ReviseFunction {
   readonly kind: "revise";
   readonly revise: (input: unknown, note: string) => unknown;
@@ -71,32 +71,32 @@ type VersionedFunction = { readonly version: string } & (
       readonly score: (candidate: Candidate) => number | Promise<number>;
       readonly requires?: Requirement;
     }
-  /** Records the steps for a value; they are named `<path>/…`, and what is returned is a list of references. */
+  /** Records the steps for a value. They are named `<path>/…`; the result is a list of references. */
   | { readonly kind: "expand"; readonly expand: (value: Json) => Draft }
 );
 
-/** What is expected of the films and sounds that a function makes, before they are there. */
+/** What a function predicts about the film and audio it will make. */
 export interface Foreseen {
-  /** How long they will be, seconds; null where nothing says so. */
+  /** Duration in seconds; null if unknown. */
   readonly seconds: number | null;
-  /** What somebody should know of that before it is paid for; null: nothing. */
+  /** A warning to show before the run is paid; null: none. */
   readonly warning?: string | null;
 }
 
-/** `secondsOf`: how long a film or sound of the input is expected to be; null where nothing says so. */
+/** `secondsOf`: expected duration of an input medium; null if unknown. */
 export type Foresee = (input: Json, secondsOf: (media: unknown) => number | null) => Foreseen;
 
-/** A reference before the catalog has resolved it. */
+/** A reference that the catalog has not resolved yet. */
 export interface DraftReference {
   readonly $ref: {
     readonly step: string;
-    /** `value`: the JSON value that a task yields beside its files, or that a chat answers. */
+    /** `value`: the JSON value that a task returns besides its files, or a chat's answer. */
     readonly output: number | "all" | "single" | "value";
     readonly at?: readonly (string | number)[];
   };
 }
 
-/** An owned asset with the kind of media that the writer says it is. */
+/** An owned asset, with its kind as the author states it. */
 export interface DraftAsset {
   readonly $asset: { readonly assetId: string; readonly kind: MediaKind };
 }
@@ -112,7 +112,7 @@ export type DraftJson =
   | readonly DraftJson[]
   | { readonly [key: string]: DraftJson };
 
-/** When a step runs at all; see `Condition` of the plan. */
+/** When a step runs; see the plan's `Condition`. */
 export type DraftCondition =
   | { readonly ref: DraftReference; readonly is: "truthy" | "falsy" }
   | { readonly ref: DraftReference; readonly equals: Json }
@@ -120,7 +120,7 @@ export type DraftCondition =
 
 interface DraftStepBase {
   readonly path: string;
-  /** Steps that must be over before this one begins, beside those it uses. */
+  /** Additional steps that must finish before this one starts. */
   readonly after: readonly string[];
   readonly when: DraftCondition | null;
 }
@@ -130,20 +130,20 @@ export interface JobDraft extends DraftStepBase {
   readonly model: string;
   readonly input: DraftJson;
   readonly policy: StepPolicy;
-  /** Taken as `seed` where the model has such a field and the input says none. */
+  /** Used as `seed` if the model has that field and the input does not set it. */
   readonly seed: number | null;
-  /** Somebody edited it for this run: the input says it, or leaves it out. */
+  /** True if the seed was edited for this run: the input sets it or leaves it out. */
   readonly isSeedEdited?: true;
 }
 
 export interface UploadDraft extends DraftStepBase {
   readonly kind: "upload";
-  /** A path, an `http` or `https` URL, or a name for the bytes; empty after a mistake that was reported. */
+  /** A path, an `http(s)` URL, or a name for the bytes; empty after a reported mistake. */
   readonly file: string;
   readonly bytes: Uint8Array | null;
-  /** Null when neither the writer nor the file's ending says. */
+  /** Null if neither the author nor the extension tells. */
   readonly media: MediaKind | null;
-  /** Origin inside a network that the URL may be of; null: none. */
+  /** Allowed origin inside a network for the URL; null: none. */
   readonly inside: string | null;
 }
 
@@ -171,12 +171,12 @@ export interface GenerateDraft extends DraftStepBase {
   readonly provider: string;
   readonly input: DraftJson;
   readonly yields: MediaKind;
-  /** Whether the model starts work that it can be asked for again. */
+  /** True if the model starts work that can be polled later. */
   readonly isFindable: boolean;
   readonly repeatable: boolean;
-  /** Outputs of one request at most; null: not known. */
+  /** Maximum outputs per request; null if unknown. */
   readonly mostOutputs: number | null;
-  /** What the author's own function says of that input; null: it says nothing. */
+  /** The price that the author's function returned for that input; null if none. */
   readonly price: { readonly micros: number; readonly of: DraftJson } | null;
   readonly policy: StepPolicy;
 }
@@ -186,7 +186,7 @@ export interface ApproveDraft extends DraftStepBase {
   readonly shows: readonly DraftReference[];
   readonly choose: boolean;
   readonly message: string | null;
-  /** Of a comparison; see `ApproveStep`. */
+  /** Set for a comparison; see `ApproveStep`. */
   readonly parts?: readonly string[];
 }
 
@@ -195,15 +195,15 @@ export interface PickDraft extends DraftStepBase {
   readonly among: readonly DraftReference[];
   readonly by: "first" | "score";
   readonly version: string | null;
-  /** Null where all candidates are made. */
+  /** Null if all candidates are made. */
   readonly second: SecondChoice | null;
-  /** Absent: the pipeline's. */
+  /** Absent: the pipeline's policy. */
   readonly onFailure?: "continue" | "failFast";
 }
 
 export interface ExpandDraft extends DraftStepBase {
   readonly kind: "expand";
-  /** Null after a mistake that was reported. */
+  /** Null after a reported mistake. */
   readonly on: DraftReference | null;
   readonly maxSteps: number;
   readonly version: string;
@@ -221,7 +221,7 @@ export type DraftStep =
   | PickDraft
   | ExpandDraft;
 
-/** Everything that one build wrote down, mistakes included. */
+/** Everything that one build recorded, including mistakes. */
 export interface Recorded {
   readonly steps: readonly DraftStep[];
   readonly returns: DraftJson;
@@ -229,15 +229,15 @@ export interface Recorded {
   /** Code that the run needs, by step path. */
   readonly functions: ReadonlyMap<string, LocalFunction>;
   readonly groups: NonNullable<Plan["groups"]>;
-  /** How many steps stood before each part (takes, included pipelines), by its path. */
+  /** Number of steps before each part (takes, included pipelines), by path. */
   readonly parts?: ReadonlyMap<string, number>;
   readonly onFailure: FailurePolicy | null;
 }
 
-/** What a pipeline says for one input, not yet held against files and models. */
+/** What a pipeline records for one input, before it is checked against files and models. */
 export interface Draft extends Recorded {
   readonly pipeline: string;
-  /** What the pipeline calls a run of this input. Absent: nothing. */
+  /** The run's title from the pipeline; absent if it sets none. */
   readonly title?: string;
   readonly parsedInput: Json;
 }

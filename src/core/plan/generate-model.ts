@@ -1,6 +1,6 @@
 /**
- * What is asked of a model of AI SDK's specification v4 (`ImageModelV4`, `VideoModelV4`, `SpeechModelV4` of
- * `@ai-sdk/provider`): that package is the user's, and a test holds these shapes against its types.
+ * The interface of AI SDK models, specification v4 (`ImageModelV4`, `VideoModelV4`, `SpeechModelV4` of
+ * `@ai-sdk/provider`). The user installs that package; a test compares these types with it.
  */
 interface ModelBase {
   readonly specificationVersion: "v4";
@@ -35,12 +35,12 @@ export interface SpeechModel extends ModelBase {
 
 export type GenerateModel = ImageModel | VideoModel | SpeechModel;
 
-/** What every answer may say beside its media: of its cost, by provider. */
+/** Optional information of an answer besides its media, such as its cost, by provider. */
 interface AnswerBase {
   readonly providerMetadata?: object | undefined;
 }
 
-/** Base64, or the bytes. */
+/** Base64 or bytes. */
 export interface ImageAnswer extends AnswerBase {
   readonly images: readonly (string | Uint8Array)[];
 }
@@ -57,7 +57,7 @@ export type VideoData =
   | { readonly type: "url"; readonly url: string; readonly mediaType: string }
   | { readonly type: "base64"; readonly data: string; readonly mediaType: string }
   | { readonly type: "binary"; readonly data: Uint8Array; readonly mediaType: string }
-  /** At a place that the caller named, which we never do. */
+  /** Uploaded to a place that the caller named, which we never do. */
   | { readonly type: "uploaded"; readonly mediaType: string };
 
 /** `operation`: JSON that only the provider understands. */

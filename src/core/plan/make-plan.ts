@@ -21,7 +21,7 @@ import { isReference } from "./references.ts";
 import { OptionsOut, rewrittenIn } from "./second-choice.ts";
 import { withInputs } from "./texts.ts";
 
-/** A step cannot wait for more results than it uses. */
+/** Reports a quorum larger than the number of results that the step uses. */
 export function checkQuorum(step: PlanStep, { report, facts }: Planning): void {
   const policy = "policy" in step ? step.policy.onFailure : undefined;
   if (typeof policy !== "object") return;
@@ -32,7 +32,7 @@ export function checkQuorum(step: PlanStep, { report, facts }: Planning): void {
   report("bad-option", "onFailure", message);
 }
 
-/** A run cannot succeed by more results than it returns. */
+/** Reports a quorum larger than the number of returned results. */
 export function checkReturnedQuorum(policy: FailurePolicy, returns: Plan["returns"]): readonly Problem[] {
   if (typeof policy !== "object") return [];
   const returned = referencesIn(returns);
@@ -55,13 +55,12 @@ const isDoubt = ({ code }: Problem) => code === BY_DEFAULT;
 
 export type PlanOutcome =
   | ({ readonly ok: true } & Made)
-  /** `doubted`: what the plan would be, where an estimate may disprove every problem: they all have {@link BY_DEFAULT}. */
+  /**
+   * `doubted`: the plan as it would be if an estimate disproves all problems, which then all have {@link BY_DEFAULT}.
+   */
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
-/**
- * Holds a draft against models and files. Either a plan, or every problem at once: those of the draft and those found
- * here. The same draft and context always give the same outcome.
- */
+/** Plans a draft against models and files: a plan, or all problems of the draft and the plan. Deterministic. */
 export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
   const stepwise = planStepwise(draft, context);
   for (;;) {
@@ -70,7 +69,7 @@ export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
   }
 }
 
-/** {@link makePlan}, to be left for a moment after each step. */
+/** {@link makePlan}, yielding after each step. */
 export function* planStepwise(draft: Draft, context: PlanContext): Generator<void, PlanOutcome> {
   const problems: Problem[] = [...draft.problems];
   const facts = new Map<string, StepFacts>();
@@ -93,15 +92,14 @@ export function* planStepwise(draft: Draft, context: PlanContext): Generator<voi
 }
 
 interface Found {
-  /** Problems of the draft; those found are added. */
+  /** Problems so far; new ones are added. */
   readonly problems: Problem[];
-  /** What is known of the steps before; that of the planned ones is added. */
+  /** Facts of the steps so far; new ones are added. */
   readonly facts: Pick<Map<string, StepFacts>, "get" | "set">;
-  /** The steps around an expansion, whose inputs may be taken from. */
+  /** The steps around an expansion, which its inputs may use. */
   readonly around?: readonly PlanStep[];
 }
 
-/** Plans the steps of a draft, one after the other. */
 function* planSteps(
   draft: Draft,
   context: PlanContext,
@@ -126,7 +124,7 @@ function* planSteps(
       report(code, field, message, more) {
         const takes = takesOf(drafted) ?? rewritten.find((path) => drafted.path.startsWith(`${path}/`)) ?? null;
         const problem = { code, step: takes ?? drafted.path, field, message, ...more };
-        // What is wrong with a field already says enough: its value could not even be written down.
+        // The field has a problem already: its value could not even be recorded.
         if (faulty.has(keyOf(problem))) return;
         if (out.take(problem, drafted.path)) return;
         const identity = `${code} ${keyOf(problem)}`;
@@ -144,7 +142,7 @@ function* planSteps(
   return steps.filter(({ path }) => !out.has(path));
 }
 
-/** An input of a plan as a draft has it. */
+/** A plan's input in draft form. */
 function draftOf(input: Json): DraftJson {
   if (typeof input !== "object" || input === null) return input;
   if (isReference(input)) {
@@ -156,13 +154,13 @@ function draftOf(input: Json): DraftJson {
   return mapRecord(input as { readonly [key: string]: Json }, draftOf);
 }
 
-/** The takes that a step is one of: they are said once, and so is what is wrong with them. */
+/** The takes that a step belongs to: they are declared once, so problems are reported once. */
 function takesOf(step: DraftStep): string | null {
   const isTake = "seed" in step && step.seed !== null;
   return isTake ? step.path.slice(0, step.path.lastIndexOf("/")) : null;
 }
 
-/** Problems grouped by step, in the order of the steps; those of no step come first. */
+/** Groups problems by step in the order of the steps; problems without a step come first. */
 export function inStepOrder(problems: readonly Problem[], { steps, parts }: Draft): readonly Problem[] {
   const position = new Map(steps.map(({ path }, index) => [path, index]));
   for (const [path, before] of parts ?? []) if (!position.has(path)) position.set(path, before - 0.5);
@@ -190,14 +188,14 @@ function completeReturns(
   return complete(returns, "returns") as Plan["returns"];
 }
 
-/** Files that the draft uploads; whoever plans measures them. */
+/** The draft's uploads, to be measured by the caller. */
 export function filesOf(draft: Draft): readonly DraftFile[] {
   const found: DraftFile[] = [];
   for (const step of draft.steps) for (const file of kindOf(step).files(step)) found.push(file);
   return found;
 }
 
-/** Ids of the models that the draft uses, each once. */
+/** Ids of the draft's models, without repeats. */
 export function modelsOf(draft: Draft): readonly string[] {
   const found = new Set<string>();
   for (const step of draft.steps) for (const model of kindOf(step).models(step)) found.add(model);
@@ -210,14 +208,14 @@ interface Grown {
   readonly groups: NonNullable<Plan["groups"]>;
 }
 
-/** `doubted`: as of a {@link PlanOutcome}. */
+/** `doubted`: as in {@link PlanOutcome}. */
 export type ExpansionOutcome =
   | ({ readonly ok: true } & Grown)
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Grown };
 
 /**
- * Plans the steps that a value led to, among those of the run's plan, to be left for a moment after each of them. Either
- * they are all fine, or every problem.
+ * Plans the steps that a value led to, among those of the run's plan, yielding after each. Returns all steps or all
+ * problems.
  */
 export function* planExpansionStepwise(
   step: ExpandingStep,
@@ -249,14 +247,14 @@ export function* planExpansionStepwise(
   return problems.length === 0 ? { ok: true, ...grown } : { ...wrong, doubted: grown };
 }
 
-/** What expansions ask of the steps around them. */
+/** What planning an expansion needs to know about the steps around it. */
 interface Surroundings {
   readonly facts: ReadonlyMap<string, StepFacts>;
   /** Steps whose results a local function reads. */
   readonly readLocally: ReadonlySet<string>;
 }
 
-/** Many expansions are planned within one plan. */
+/** Cached, because one plan may have many expansions. */
 const surroundings = new WeakMap<Plan, Surroundings>();
 
 function surroundingsOf(plan: Plan): Surroundings {
@@ -303,7 +301,7 @@ function bindReturned(
   return bound;
 }
 
-/** Steps of an expansion cannot use what waits for that expansion. */
+/** Reports inner steps that use something that waits for their own expansion. */
 function circles(
   { path }: ExpandingStep,
   steps: readonly PlanStep[],
@@ -323,10 +321,7 @@ function circles(
   }));
 }
 
-/**
- * Whether a step of the plan is the one at `path`, or waits for it, at the cost of what comes before the steps that are asked
- * for.
- */
+/** Tests whether a step is, or waits for, the one at `path`. Costs only the steps before those asked about. */
 export function waitersFor(path: string, plan: Plan): (asked: string) => boolean {
   const others = new Set<string>();
   return (asked) => {

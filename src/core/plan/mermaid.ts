@@ -2,9 +2,9 @@ import { traitsOf } from "./kinds/index.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 
 export interface DiagramOptions {
-  /** A second line under the name of a step, such as its price. Default: its model, or what it uploads. */
+  /** A second line under a step's name, such as its price. Default: its model, or what it uploads. */
   readonly note?: (step: PlanStep) => string;
-  /** Steps to stand out, such as those of the critical path. */
+  /** Steps to highlight, such as the critical path. */
   readonly highlighted?: readonly string[];
 }
 
@@ -29,7 +29,7 @@ function shape(step: PlanStep, note: string): string {
   return traitsOf(step).brackets.join(`"${label(step.path)}<br/>${label(note)}"`);
 }
 
-/** Mermaid reads HTML entities in quoted labels. */
+/** Escapes a label; Mermaid reads HTML entities in quoted labels. */
 function label(value: string): string {
   return value.replace(/[&<>"#;`\n\r]/g, (character) => `#${character.codePointAt(0)};`);
 }

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { Json } from "./plan.ts";
 
-/** A parsed input as JSON, for the journal: dates as ISO text, big integers as digits, what JSON cannot hold left out. */
+/** A parsed input as JSON for the journal: dates as ISO text, big integers as digits; drops what JSON cannot hold. */
 export function plainJson(value: unknown): Json {
   const seen = new Set<object>();
   return convert(value, seen) ?? null;
@@ -44,12 +44,12 @@ function convertMembers(value: object, around: Set<object>): Json {
   return Object.fromEntries(converted);
 }
 
-/** `f1_` and the SHA-256 of the value's canonical JSON (RFC 8785): the order of keys does not matter, all else does. */
+/** `f1_` and the SHA-256 of the value's canonical JSON (RFC 8785), which ignores the order of keys only. */
 export function fingerprint(value: Json): string {
   return `f1_${hash("sha256", canonicalText(value))}`;
 }
 
-/** Every step has its fingerprint, and results one more: mostly a copy in order is all that JSON's own writer needs. */
+/** Sorts keys and uses JSON's own writer, which suffices for most values; every step and result has a fingerprint. */
 function canonicalText(value: Json): string {
   const copy = inOrder(value);
   return (copy === UNORDERED ? canonicalJson(value) : JSON.stringify(copy)) ?? "null";
@@ -73,7 +73,10 @@ function inOrder(value: Json): unknown {
   return copy;
 }
 
-/** In place, by UTF-16 code units as the standard has it. The names of a record are few, and a sort would copy them. */
+/**
+ * Sorts in place by UTF-16 code units, as the standard requires. Records have few keys, and a library sort would copy
+ * them.
+ */
 function sorted(names: string[]): string[] {
   if (names.length > 16) return names.sort();
   for (let end = 1; end < names.length; end += 1) {
@@ -86,8 +89,8 @@ function sorted(names: string[]): string[] {
 }
 
 /**
- * Canonical JSON (RFC 8785), undefined for what JSON leaves out. The standard has no text with half of a character, as one that
- * was cut in the middle of an emoji: that half is written as its escape.
+ * Canonical JSON (RFC 8785); undefined for what JSON omits. A lone surrogate, as in text cut inside an emoji, has no
+ * form in the standard and is written as its escape.
  */
 export function canonicalJson(value: unknown): string | undefined {
   try {
@@ -107,7 +110,7 @@ function withoutHalves(value: unknown): unknown {
 
 const escaped = (half: string) => `\\u${half.charCodeAt(0).toString(16)}`;
 
-/** A record with other values; what becomes undefined drops out. A third of the work of a detour by entries. */
+/** Maps a record's values; drops undefined ones. Takes a third of the time of `Object.entries`. */
 export function mapRecord<T, U>(
   record: { readonly [key: string]: T },
   change: (value: T, key: string) => U | undefined,
@@ -116,7 +119,7 @@ export function mapRecord<T, U>(
   for (const key of Object.keys(record)) {
     const value = change(record[key]!, key);
     if (value === undefined) continue;
-    // Assigned, this one would be no field.
+    // Assigning this name would not create a field.
     if (key === "__proto__") Object.defineProperty(mapped, key, { ...OWN, value });
     else mapped[key] = value;
   }

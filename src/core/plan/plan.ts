@@ -11,9 +11,9 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type Yield = FileKind | "voice" | "value";
 
 /**
- * A reference to another step's result, as it stands inside a planned input: `{ "$ref": … }`. `as` says what takes its
- * place when the input is resolved: `asset` → a media reference, `voice` → a voice id, `upload` → a media reference to
- * an uploaded file, `value` → the value itself.
+ * A reference to another step's result inside a planned input: `{ "$ref": … }`. `as` tells what replaces it: `asset` →
+ * a media reference, `voice` → a voice id, `upload` → a media reference to an uploaded file, `value` → the value
+ * itself.
  */
 export type Reference = {
   readonly $ref: {
@@ -21,9 +21,9 @@ export type Reference = {
     readonly as: "asset" | "voice" | "upload" | "value";
     /** Which output; `all` spreads into a list, `chosen` is the picked take. */
     readonly output: number | "all" | "chosen";
-    /** Kind that the referenced output has, where it is a file. */
+    /** Kind of the referenced file. */
     readonly kind?: FileKind;
-    /** A place inside a value: keys and list positions. Absent: the whole value. */
+    /** Keys and list indexes of a place inside a value. Absent: the whole value. */
     readonly at?: readonly (string | number)[];
   };
 };
@@ -31,37 +31,37 @@ export type Reference = {
 /** The policy for the other steps when a step fails; see {@link Plan.onFailure} and {@link StepPolicy.onFailure}. */
 export type FailurePolicy = "continue" | "failFast" | { readonly quorum: number };
 
-/** When a step runs at all. It is skipped, and all that uses it, where this does not hold. */
+/** When a step runs. If the condition does not hold, the step and all that use it are skipped. */
 export type Condition =
   | { readonly ref: Reference["$ref"]; readonly is: "truthy" | "falsy" }
   | { readonly ref: Reference["$ref"]; readonly equals: Json }
   /** Holds when that step failed (not when it was skipped). */
   | { readonly failed: string /** And failed with just this code. */; readonly code?: string };
 
-/** Code of a step that looked at something and found it wrong: nothing else is a reason to pay for another. */
+/** Code of a step that inspected something and rejected it. Only this code justifies paying for another. */
 export const NOT_ACCEPTED = "NOT_ACCEPTED";
 
-/** Per-step settings that change how a step is run, never its request (they are no part of the fingerprint). */
+/** Settings of a step that change how it runs, but not its request, so they are not part of its fingerprint. */
 export interface StepPolicy {
-  /** Paid attempts at most; default 1. A further attempt is made only when the failed one cost nothing, or when more than 1 is set here. */
+  /** Maximum number of paid attempts. Default 1: another attempt is made only if the failed one cost nothing. */
   readonly attempts: number;
-  /** The most that one attempt may cost, in micro-dollars; needed when the model cannot be quoted. */
+  /** The most that one attempt may cost, in micro-dollars; required if the model cannot be quoted. */
   readonly maxCostMicros: number | null;
   /** Whether outputs are copied to disk as soon as they exist. */
   readonly keep: boolean;
   /**
-   * `continue`: a failure of this step skips what uses it. `failFast`: it stops the run. `quorum`: this step begins once
-   * all its dependencies have finished and at least this many of the results that it refers to exist; missing ones drop out of
-   * their lists. Absent: the pipeline's.
+   * `continue`: if this step fails, the steps that use it are skipped. `failFast`: its failure stops the run. `quorum`:
+   * the step starts once all its dependencies have finished and at least this many referenced results exist; missing
+   * ones are dropped from their lists. Absent: the pipeline's policy.
    */
   readonly onFailure?: FailurePolicy;
-  /** False: runs even if no root that depends on it can succeed any more. Absent: skipped then. */
+  /** False: runs even if no root that depends on it can succeed any more. Absent: it is then skipped. */
   readonly prune?: false;
-  /** What is stated of the consent of the person whose voice is cloned; goes into manifests. */
+  /** The statement of consent of the person whose voice is cloned; included in manifests. */
   readonly consent?: string;
-  /** What its author expects of the media that it makes, where the input does not say. */
+  /** The author's expectation of the media that it makes, if the input does not tell. */
   readonly expect?: { readonly durationMs: number };
-  /** How long its request is waited for once it was accepted, milliseconds. Absent: for as long as it takes. */
+  /** How long an accepted request is awaited, in milliseconds. Absent: until it ends. */
   readonly withinMs?: number;
 }
 
@@ -82,9 +82,12 @@ export interface JobStep extends StepBase {
   /** Model input with {@link Reference}s where upstream results go. */
   readonly input: Json;
   readonly yields: MediaKind | "voice";
-  /** Outputs that the input requests. */
+  /** Number of outputs that the input requests. */
   readonly outputs: number;
-  /** Its seed was counted, as those of takes are, and a rerun takes another one, up to this. Absent: its author gave it, or none. */
+  /**
+   * The highest seed, if the step's seed was counted like those of takes; a rerun then uses a new one. Absent: the
+   * author set the seed, or there is none.
+   */
   readonly mostSeed?: number;
   readonly policy: StepPolicy;
 }
@@ -97,109 +100,109 @@ export interface UploadStep extends StepBase {
 }
 
 /**
- * A question to a chat model. At least once: the service keeps neither a key nor the answer, so that a crash may cost one
- * more. Needs `maxCostMicros`, here or for the run.
+ * A request to a chat model, executed at least once: the service has no idempotency keys here and keeps no answer, so a
+ * crash may cost one more. Requires `maxCostMicros`, here or for the run.
  */
 export interface ChatStep extends StepBase {
   readonly kind: "chat";
   readonly model: string;
-  /** Request body without `model`: `messages` and what else the service takes, with {@link Reference}s to values. */
+  /** Request body without `model`: `messages` and other fields of the service, with {@link Reference}s to values. */
   readonly input: Json;
-  /** JSON Schema that the answer must meet; null: the answer is its text. */
+  /** JSON Schema that the answer must match; null: the answer is its text. */
   readonly schema: Json | null;
-  /** How often an answer that does not meet the schema is sent back for repair. */
+  /** How often an answer that does not match the schema is sent back for repair. */
   readonly repairs: number;
-  /** Sent once: without an answer it has failed, as it may have been charged. Absent: asked again within limits. */
+  /** True: sent once, and failed if unanswered, because it may have been charged. Absent: repeated within limits. */
   readonly once?: true;
   readonly yields: "value";
   readonly policy: StepPolicy;
 }
 
-/** A local function. At least once: a crash repeats it. */
+/** A local function, executed at least once: a crash repeats it. */
 export interface TaskStep extends StepBase {
   readonly kind: "task";
   /** Its argument, with {@link Reference}s; media arrive as local files. */
   readonly input: Json;
-  /** Changed by its author when the function's request changes; part of the fingerprint. */
+  /** The author changes it when the function's behaviour changes; part of the fingerprint. */
   readonly version: string;
-  /** Files that it writes, in output order. Without any it yields a value only. */
+  /** Files that it writes, in output order. Without any, it only returns a value. */
   readonly files: readonly { readonly name: string; readonly kind: FileKind }[];
   readonly yields: FileKind | "value";
   readonly policy: StepPolicy;
 }
 
 /**
- * What is promised of a request to a provider. `keyed`: it is sent again under its key, and made once. `found again`: once it
- * was accepted, its outcome is asked for. `once`: it is sent once; without an answer a person says what became of it.
+ * The guarantee for a provider's request. `keyed`: repeated with its key, and executed once. `found again`: polled once
+ * accepted. `once`: sent once; if unanswered, a person decides.
  */
 export type ProviderPromise = "keyed" | "found again" | "once";
 
-/** A request to a model of another provider, by way of the pipeline's own code. */
+/** A request to another provider's model, sent by the pipeline's own code. */
 export interface GenerateStep extends StepBase {
   readonly kind: "generate";
-  /** `provider:model` as AI SDK names them, such as `fal.image:fal-ai/flux/dev`. */
+  /** `provider:model` as the AI SDK names them, such as `fal.image:fal-ai/flux/dev`. */
   readonly model: string;
-  /** Whose it is, such as `fal`. */
+  /** The provider, such as `fal`. */
   readonly provider: string;
-  /** Call options of the model, with {@link Reference}s; media arrive as local files. */
+  /** The model's call options, with {@link Reference}s; media arrive as local files. */
   readonly input: Json;
   readonly yields: MediaKind;
-  /** Outputs that the input requests. */
+  /** Number of outputs that the input requests. */
   readonly outputs: number;
   readonly promise: ProviderPromise;
-  /** Its author allows that it is sent again without an answer, at the price of another one. Absent: never. */
+  /** True if the author allows repeating an unanswered request, which may cost twice. Absent: never. */
   readonly repeatable?: true;
   readonly policy: StepPolicy;
 }
 
-/** A gate: a person approves or rejects results. */
+/** An approval: a person approves or rejects results. */
 export interface ApproveStep extends StepBase {
   readonly kind: "approve";
   readonly shows: readonly Reference[];
-  /** Whether one of the shown results is picked; the step then resolves to that one. */
+  /** True if the person picks one of the shown results; the step then resolves to it. */
   readonly choose: boolean;
   readonly message: string | null;
   readonly yields: Yield;
-  /** Of a comparison: the part that each shown result is made by, in their order: its steps are named `<part>/…`. */
+  /** For a comparison: the part that makes each shown result, in order; its steps are named `<part>/…`. */
   readonly parts?: readonly string[];
 }
 
-/** One of several results, chosen by order or by a scoring function. Stands for the chosen one. */
+/** A choice among results, by order or by a scoring function. Stands for the chosen one. */
 export interface PickStep extends StepBase {
   readonly kind: "pick";
   readonly among: readonly Reference[];
   readonly by: "first" | "score";
-  /** Like a task's; null for `first`. */
+  /** Like a task's version; null for `first`. */
   readonly version: string | null;
   readonly yields: Yield;
-  /** Its candidates are second choices of each other. Absent: all of them are made. */
+  /** Set if its candidates are second choices of each other. Absent: all of them are made. */
   readonly second?: SecondChoice;
-  /** As that of a policy; absent: the pipeline's. */
+  /** As in {@link StepPolicy}; absent: the pipeline's. */
   readonly onFailure?: "continue" | "failFast";
 }
 
-/** Options of which a later one begins only once the one before certainly comes to nothing. */
+/** Options of which each starts only once the previous one has certainly failed. */
 export interface SecondChoice {
-  /** The option that each candidate is the result of, in their order: its steps are named `<option>/…`. */
+  /** The option that makes each candidate, in order; its steps are named `<option>/…`. */
   readonly options: readonly string[];
-  /** Whether moderation of an option lets the next one begin. */
+  /** True if a moderated option lets the next one start. */
   readonly afterModeration: boolean;
-  /** How long the service may be away before the next one begins, milliseconds; null: the run waits for it. */
+  /** How long the service may be unavailable before the next option starts, in milliseconds; null: the run waits. */
   readonly awayMs: number | null;
-  /** The last option is the one before with a rewritten prompt: it begins after moderation only. */
+  /** True if the last option is the previous one with a rewritten prompt, which starts only after moderation. */
   readonly rewrites?: true;
-  /** Options that cannot be made at all: they are no part of the plan. */
+  /** Options that cannot be made at all and are not in the plan. */
   readonly out: readonly { readonly option: string; readonly reason: string }[];
 }
 
-/** Steps that depend on a value: planned, priced and journaled once it is known, under `<path>/…`. */
+/** Steps that depend on a value: planned, priced and recorded once it is known, under `<path>/…`. */
 export interface ExpandStep extends StepBase {
   readonly kind: "expand";
   readonly on: Reference;
   readonly maxSteps: number;
-  /** Like a task's. */
+  /** Like a task's version. */
   readonly version: string;
-  /** The kind of items of its result list; null where that is not declared. */
+  /** Kind of the items in its result list; null if not declared. */
   readonly yields: Yield | null;
   /** The most that its steps may cost together. */
   readonly maxCostMicros: number | null;
@@ -207,56 +210,56 @@ export interface ExpandStep extends StepBase {
 
 /** What a step asks a person. */
 export type Decision = Pick<ApproveStep, "path" | "shows" | "choose" | "message" | "parts">;
-/** A step whose inner steps come of a value, whatever its kind. */
+/** The expansion of a step, whatever its kind. */
 export type ExpandingStep = Omit<ExpandStep, "kind">;
-/** A step that submits a job, whatever its kind. */
+/** The job of a step, whatever its kind. */
 export type SubmittingStep = Omit<JobStep, "kind">;
 
 export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | GenerateStep | ApproveStep | PickStep | ExpandStep;
 
-/** A local file, measured when the plan was made. */
+/** A local file, measured when planned. */
 export interface FileFacts {
-  /** Absolute path at plan time; of what was fetched or given as bytes, that of our own copy. */
+  /** Absolute path when planned; for downloads and bytes, the path of our copy. */
   readonly path: string;
-  /** Hash of the URL that it was fetched from. */
+  /** Hash of the URL that it was downloaded from. */
   readonly from?: string;
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly contentType: string;
 }
 
-/** A pipeline applied to an input: steps in an order in which every step comes after those it needs. Plain JSON. */
+/** A pipeline applied to an input: its steps, each after those it needs. Plain JSON. */
 export interface Plan {
   readonly version: 1;
   readonly pipeline: string;
   readonly steps: readonly PlanStep[];
-  /** What the pipeline returns: names to references (or nested lists and records of them). */
+  /** What the pipeline returns: names with references, or nested lists and records of them. */
   readonly returns: { readonly [name: string]: Returned };
   /**
-   * Of the whole run, where a step does not say otherwise. Default `continue`. `quorum`: the run has succeeded once so
-   * many of the returned results are there.
+   * The run's failure policy; steps may override it. Default `continue`. `quorum`: the run succeeds once this many
+   * returned results exist.
    */
   readonly onFailure?: FailurePolicy;
-  /** Budgets of parts of the plan, by the path that their steps begin with (`intro` for `intro/…`). */
+  /** Budgets of parts of the plan, by the path prefix of their steps (`intro` for `intro/…`). */
   readonly groups?: { readonly [prefix: string]: { readonly maxCostMicros: number } };
 }
 
 export type Returned = Reference | readonly Returned[] | { readonly [name: string]: Returned };
 
-/** Code of a problem whose message the pipeline's own code means for its callers. */
+/** Problem code of a message that the pipeline's code meant for its callers. */
 export const FOR_CALLERS = "for-callers";
 
-/** One thing wrong with a plan. All of them are found at once. */
+/** A mistake in a plan. All of them are reported at once. */
 export interface Problem {
-  /** Literal name of the mistake, e.g. `unknown-field`. */
+  /** Stable name of the mistake, such as `unknown-field`. */
   readonly code: string;
-  /** Step path, or null when it concerns the pipeline's own input or the whole plan. */
+  /** Step path; null if it concerns the pipeline's input or the whole plan. */
   readonly step: string | null;
-  /** Dotted path of the field, list positions in brackets: `input.images[0]`; null when no field is at fault. */
+  /** Dotted path of the field with list indexes in brackets: `input.images[0]`; null if no field is at fault. */
   readonly field: string | null;
-  /** What is wrong and what to do next. */
+  /** What is wrong and what to do. */
   readonly message: string;
-  /** Accepted values or field names, where a closed set exists. */
+  /** Accepted values or field names, if they are a closed set. */
   readonly allowed?: readonly string[];
   /** Successor of a retired model. */
   readonly replacedBy?: string;

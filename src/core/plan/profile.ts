@@ -5,7 +5,7 @@ import type { Json, Problem } from "./plan.ts";
 import { didYouMean, suggest } from "./suggest.ts";
 import { type TextChange, withTexts } from "./texts.ts";
 
-/** Whether a path matches the pattern; `*` matches any characters, `/` too. */
+/** True if a path matches the pattern; `*` matches any characters, including `/`. */
 export function matchesPattern(pattern: string, path: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   if (rest.length === 0) return pattern === path;
@@ -20,7 +20,7 @@ export function matchesPattern(pattern: string, path: string): boolean {
   return true;
 }
 
-/** A profile as it is written down with a run: plain JSON. A field that is left out is listed in `without`. */
+/** A profile as stored with a run: plain JSON. Fields to leave out are listed in `without`. */
 export interface AppliedProfile {
   readonly name: string;
   readonly models: { readonly [id: string]: string };
@@ -33,12 +33,12 @@ export interface ProfileChange {
   readonly without: readonly string[];
 }
 
-/** Fields of inputs that somebody edited for one run, by step path. */
+/** Fields of inputs edited for one run, by step path. */
 export interface StepEdits {
   readonly [path: string]: ProfileChange;
 }
 
-/** Both: of a field that two name, the later counts. */
+/** Merges edits; later ones win. */
 export function withEdits(edits: StepEdits, later: StepEdits): StepEdits {
   const merged = Object.entries(later).map(([path, change]) => {
     const before = Object.hasOwn(edits, path) ? edits[path]! : { set: {}, without: [] };
@@ -49,21 +49,20 @@ export function withEdits(edits: StepEdits, later: StepEdits): StepEdits {
   return { ...edits, ...Object.fromEntries(merged) };
 }
 
-/** The fields of one step's input that somebody edited. */
 export function editedFields(edits: StepEdits | undefined, path: string): readonly string[] {
   const edited = edits === undefined ? undefined : own(edits, path);
   return edited === undefined ? [] : [...Object.keys(edited.set), ...edited.without];
 }
 
-/** What is laid over the drafts of a run: its profile, and above that what somebody edited. */
+/** Changes on top of a run's drafts: its profile, then its edits. */
 export interface Overlay {
   readonly profile?: AppliedProfile | null | undefined;
   readonly edits?: StepEdits | undefined;
-  /** Replaced in every input, below what was edited in one. */
+  /** Replaced in every input; edits of an input take precedence. */
   readonly texts?: readonly TextChange[] | undefined;
 }
 
-/** The draft as it is with them. What the new models make of it is found by the plan, as of any draft. */
+/** Applies the overlay to a draft. Planning then checks it against the new models like any draft. */
 export function withOverlay(draft: Draft, { profile, edits = {}, texts = [] }: Overlay): Draft {
   const steps = draft.steps.map((step) => {
     const changedStep = profile ? changed(step, profile) : step;
@@ -84,7 +83,7 @@ function changed(step: DraftStep, profile: AppliedProfile): DraftStep {
   if (!("model" in step)) return step;
   const patterns = Object.entries(profile.steps).filter(([pattern]) => matchesPattern(pattern, step.path));
   const swapped = Object.hasOwn(profile.models, step.model) ? profile.models[step.model]! : step.model;
-  // A provider's model is an object of the pipeline's code.
+  // A provider's model is an object in the pipeline's code.
   const isCode = "provider" in step;
   const model = isCode ? step.model : (patterns.findLast(([, { model }]) => model !== null)?.[1].model ?? swapped);
   const ofModel = Object.hasOwn(profile.fields, model) ? [profile.fields[model]!] : [];
@@ -98,7 +97,7 @@ function withChange(input: DraftJson, { set, without }: ProfileChange): DraftJso
   return { ...Object.fromEntries(remaining), ...set };
 }
 
-/** Places of a profile that concern no step of the draft: names that are likely misspelt. */
+/** Reports names in a profile that match no step of the draft, since they are probably misspelt. */
 export function profileProblems(
   draft: Draft,
   profile: AppliedProfile,
@@ -130,7 +129,6 @@ export function profileModels(profile: AppliedProfile): readonly string[] {
   return [...new Set(modelPlaces(profile).map(([, id]) => id))];
 }
 
-/** The same with their place in it. */
 function modelPlaces({ models, fields, steps }: AppliedProfile): readonly (readonly [field: string, id: string])[] {
   return [
     ...Object.keys(models).map((id) => [`models.${id}`, id] as const),

@@ -3,21 +3,21 @@ import type { Json, Reference } from "./plan.ts";
 
 type Ref = Reference["$ref"];
 
-/** True for a reference of a planned input. */
+/** True for a reference in a planned input. */
 export function isReference(value: unknown): value is Reference {
   return typeof value === "object" && value !== null && "$ref" in value;
 }
 
-/** Whether a field of an input for the service says what only we say: `{ source: "upload", sha256 }` is a file that is sent. */
+/** True for `{ source: "upload", sha256 }`, our own notation in inputs for a file to be uploaded. */
 export function isOwnSource(name: string, value: unknown): value is string {
   return name === "source" && typeof value === "string" && /^\$*upload$/.test(value);
 }
 
-/** Every reference in a planned input, in order of occurrence. */
+/** All references in a planned input, in order. */
 export function referencesOf(input: Json): readonly Ref[] {
   const found: Ref[] = [];
   visit(input, (ref) => void found.push(ref));
-  // A list that grew has room for many more, and a run holds those of every step.
+  // Trims spare capacity, since a run keeps the lists of every step.
   return found.slice();
 }
 
@@ -28,8 +28,8 @@ function visit(value: Json, take: (ref: Ref) => void): void {
 }
 
 /**
- * A planned input with every reference replaced by what `lookup` gives for it. A list that `lookup` gives for a
- * reference to all outputs spreads into the list around it; what it gives nothing for drops out of its list or record.
+ * Replaces every reference in a planned input by the result of `lookup`. A list for a reference to all outputs spreads
+ * into the enclosing list; an undefined result is dropped from its list or record.
  */
 export function resolveInput(input: Json, lookup: (ref: Ref) => Json | undefined): Json {
   return resolve(input, lookup) ?? null;
@@ -43,12 +43,12 @@ function resolve(input: Json, lookup: (ref: Ref) => Json | undefined): Json | un
   return mapRecord<Json, Json>(input as { readonly [key: string]: Json }, (value) => resolve(value, lookup));
 }
 
-/** Text with values in it: `{ "$text": ["a picture of ", { "$ref": … }] }`. */
+/** Text with values: `{ "$text": ["a picture of ", { "$ref": … }] }`. */
 function isText(value: object): value is { readonly $text: readonly Json[] } {
   return "$text" in value && Array.isArray(value.$text);
 }
 
-/** Undefined when one of the values is missing. Values that are not text are written as JSON. */
+/** Undefined if a value is missing. Values other than text are written as JSON. */
 function joinText(pieces: readonly Json[], lookup: (ref: Ref) => Json | undefined): string | undefined {
   let joined = "";
   for (const piece of pieces) {
@@ -63,6 +63,6 @@ function resolveItem(item: Json, lookup: (ref: Ref) => Json | undefined): Json |
   const resolved = resolve(item, lookup);
   if (resolved === undefined) return [];
   const spreads = isReference(item) && item.$ref.output === "all";
-  // flatMap takes one level off: a list that is an item of its own must keep it.
+  // flatMap flattens one level, so a list that is an item must be wrapped.
   return spreads || !Array.isArray(resolved) ? resolved : [resolved];
 }

@@ -2,13 +2,12 @@ import { outerPaths } from "./diff.ts";
 import type { Draft, DraftStep } from "./draft.ts";
 import type { PickStep, Plan, PlanStep, Problem, SecondChoice } from "./plan.ts";
 
-/** One option of a choice in a plan. */
 export interface Option {
   readonly path: string;
   readonly choice: PickStep & { readonly second: SecondChoice };
-  /** Its position among those of the plan. */
+  /** Its position among the plan's options. */
   readonly at: number;
-  /** All of its steps, also those of expansions. */
+  /** All its steps, including those of expansions. */
   readonly steps: readonly PlanStep[];
 }
 
@@ -37,47 +36,46 @@ function findOptions(steps: readonly PlanStep[]): Options {
   return found;
 }
 
-/** A choice whose options are begun one after the other. */
+/** True for a choice whose options start one after the other. */
 export function isSecondChoice(step: PlanStep): step is Option["choice"] {
   return step.kind === "pick" && step.second !== undefined;
 }
 
-/** The options that a step is within, the innermost first. */
+/** The options that contain a step, innermost first. */
 export function optionsAround(plan: Pick<Plan, "steps">, path: string): readonly Option[] {
   const options = optionsIn(plan);
   return options.size === 0 ? [] : outerPaths(path).flatMap((around) => options.get(around) ?? []);
 }
 
-/** The option before one; null for the first. */
+/** The previous option; null for the first. */
 export function optionBefore(plan: Pick<Plan, "steps">, { choice, at }: Option): Option | null {
   const before = choice.second.options[at - 1];
   return before === undefined ? null : (optionsIn(plan).get(before) ?? null);
 }
 
-/** Whether another option follows. */
 export function hasNext({ choice, at }: Option): boolean {
   return at < choice.second.options.length - 1;
 }
 
-/** Whether another option begins where this one is not there in time. A milder prompt is no answer to a slow job. */
+/** True if the next option starts when this one is late. A rewritten prompt does not help against a slow job. */
 export function givesWay(option: Option): boolean {
   return hasNext(option) && option.choice.second.rewrites !== true;
 }
 
-/** What is wrong with a model before anything is asked of it. */
+/** Problem codes of a model that is unusable before anything is requested. */
 export const CANNOT_BE_MADE: ReadonlySet<string> = new Set(["retired-model", "unknown-model", "unsupported-model"]);
 
-/** The options of a draft that cannot be made, and are left out where another one follows. */
+/** Finds a draft's impossible options, which are left out if another follows. */
 export class OptionsOut {
   readonly #reasons: Map<string, string>;
   /** Paths of options that another one follows. */
   readonly #followed: ReadonlySet<string>;
   /** The options before each last one. */
   readonly #before = new Map<string, readonly string[]>();
-  /** What ruled an option out. */
+  /** The problem that excluded each option. */
   readonly #problems = new Map<string, Problem>();
 
-  /** `known`: options that are out already, and why. */
+  /** `known`: options already excluded, with the reason. */
   constructor({ steps }: Pick<Draft, "steps">, known: ReadonlyMap<string, string> = new Map()) {
     this.#reasons = new Map(known);
     const choices = steps.flatMap((step) => (step.kind === "pick" ? (step.second ?? []) : []));
@@ -85,7 +83,7 @@ export class OptionsOut {
     for (const { options } of choices) this.#before.set(options.at(-1) ?? "", options.slice(0, -1));
   }
 
-  /** Whether a problem of a step only rules out the option that it is in. */
+  /** True if a step's problem only excludes its option; records that. */
   take(problem: Problem, step: string): boolean {
     if (this.#followed.size === 0 || !CANNOT_BE_MADE.has(problem.code)) return false;
     const option = outerPaths(step).find((around) => this.#followed.has(around));
@@ -97,7 +95,7 @@ export class OptionsOut {
     return true;
   }
 
-  /** What ruled out all options before the last one, where that cannot be made either: each is to be mended. */
+  /** If the last option is impossible too: the problems of all options before it, to be fixed. */
   before({ code }: Problem, step: string): readonly Problem[] {
     if (!CANNOT_BE_MADE.has(code)) return [];
     const options = outerPaths(step).flatMap((around) => this.#before.get(around) ?? []);
@@ -110,7 +108,6 @@ export class OptionsOut {
     return this.#reasons.size > 0 && outerPaths(path).some((around) => this.#reasons.has(around));
   }
 
-  /** A drafted step without what is out. */
   without(step: DraftStep): DraftStep {
     if (this.#reasons.size === 0) return step;
     const after = step.after.filter((path) => !this.has(path));
@@ -130,7 +127,9 @@ export class OptionsOut {
   }
 }
 
-/** Steps of which a second one has the same input but for its prompt, innermost first: what is wrong with both is said once. */
+/**
+ * Steps that another step repeats with only the prompt changed, innermost first; a problem of both is reported once.
+ */
 export function rewrittenIn({ steps }: Pick<Draft, "steps">): readonly string[] {
   const picks = steps.filter((step) => step.kind === "pick" && step.second?.rewrites === true);
   return picks.map(({ path }) => path.slice(0, path.lastIndexOf("/"))).sort((a, b) => b.length - a.length);

@@ -4,23 +4,23 @@ import type { PlanStep } from "./plan.ts";
 /** How many jobs and chats may run at once. */
 export interface JobLimits {
   readonly total: number;
-  /** Providers too, such as `fal`. */
+  /** Also by provider, such as `fal`. */
   readonly perModel: { readonly [model: string]: number };
-  /** `image`, `video`, `audio` and `chat`, wherever they are made, `task` for local functions. */
+  /** `image`, `video`, `audio` and `chat`, whoever makes them; `task` for local functions. */
   readonly perModality: { readonly [modality: string]: number };
 }
 
-/** Local functions at once, where the limits do not say. */
+/** Default limit of local functions. */
 const TASKS_AT_ONCE = 4;
 
 /**
- * Which steps may run at once: jobs and chats in all, per model and per modality; local functions counted apart. Forecast
- * and scheduler both keep to it.
+ * Decides which steps may run at once: jobs and chats in total, per model and per modality; local functions separately.
+ * Used by forecast and scheduler.
  */
 export class Slots {
   readonly #limits: JobLimits;
   readonly #used: Map<string, number>;
-  /** Steps of one model and modality take the same slots. */
+  /** Cached, because steps of one model and modality use the same slots. */
   readonly #known: Map<string, ReturnType<typeof slotsOf>>;
 
   constructor(
@@ -64,7 +64,7 @@ export class Slots {
   }
 }
 
-/** The slots that a step takes while it runs, with how many there are of each. */
+/** The slots that a step occupies while it runs, with their numbers. */
 export function slotsOf(
   step: PlanStep,
   { total, perModel, perModality }: JobLimits,

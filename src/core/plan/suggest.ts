@@ -1,6 +1,6 @@
-/** The candidates that a misspelt name probably means, nearest first, three at most. */
+/** Suggests up to three candidates for a misspelt name, nearest first. */
 export function suggest(name: string, candidates: Iterable<string>): readonly string[] {
-  // Nearly every short word is similar to every other one.
+  // Nearly all short words are similar to each other.
   const limit = name.length < 4 ? Math.floor(name.length / 3) : Math.max(2, Math.floor(name.length / 3));
   const scored: { readonly candidate: string; readonly distance: number }[] = [];
   for (const candidate of candidates) {
@@ -13,7 +13,7 @@ export function suggest(name: string, candidates: Iterable<string>): readonly st
     .map(({ candidate }) => candidate);
 }
 
-/** `did you mean a or b?`, or null when nothing is near. */
+/** For example `did you mean a or b?`; null if nothing is similar. */
 export function didYouMean(name: string, candidates: Iterable<string>): string | null {
   const found = suggest(name, candidates);
   return found.length === 0 ? null : `did you mean ${found.join(" or ")}?`;
@@ -21,13 +21,13 @@ export function didYouMean(name: string, candidates: Iterable<string>): string |
 
 const plain = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 
-/** The same but for case and punctuation, or the beginning of it. */
+/** True if equal except for case and punctuation, or if one is a prefix. */
 function similar(name: string, candidate: string): boolean {
   const [a, b] = [plain(name), plain(candidate)];
   return a === b || (a.length >= 3 && b.startsWith(a));
 }
 
-/** Insertions, deletions and substitutions between two words; anything over `limit` is just `limit + 1`. */
+/** Edit distance between two words; anything above `limit` is `limit + 1`. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

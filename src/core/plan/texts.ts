@@ -2,23 +2,22 @@ import type { DraftJson, DraftStep } from "./draft.ts";
 import { mapRecord } from "./plain-json.ts";
 import type { PlanStep } from "./plan.ts";
 
-/** A text that somebody replaced wherever it stands in a run. */
+/** A text that was replaced everywhere in a run. */
 export interface TextChange {
   readonly before: string;
   readonly after: string;
 }
 
-/** A place where a text of an edited step stands too. */
+/** Another place that contains a text of an edited step. */
 export interface SameText {
   readonly step: string;
-  /** Dotted path, list positions in brackets: `input.lines[0].text`. */
+  /** Dotted path with list indexes in brackets: `input.lines[0].text`. */
   readonly field: string;
   readonly text: string;
-  /** Whether a local function shows it, as captions do; else it is part of a request to a model. */
+  /** True if a local function shows it, as with captions; otherwise it is part of a request to a model. */
   readonly isLocal: boolean;
 }
 
-/** The value with these texts replaced, one after the other. */
 export function withTexts(value: DraftJson, texts: readonly TextChange[]): DraftJson {
   if (typeof value === "string") return texts.reduce((text, change) => replaced(text, change), value);
   if (typeof value !== "object" || value === null || "$ref" in value) return value;
@@ -31,12 +30,12 @@ function replaced(text: string, { before, after }: TextChange): string {
   return isPhrase(before) ? text.replaceAll(before, () => after) : text;
 }
 
-/** Long enough that it stands within another text because it was put there. */
+/** True if the text is long enough not to occur inside another by chance. */
 function isPhrase(text: string): boolean {
   return /\S\s+\S/.test(text) || [...text].length >= 12;
 }
 
-/** Where the plan still has the text from before one of the changes. */
+/** Where the plan still contains a text from before one of the changes. */
 export function placesOf(steps: readonly PlanStep[], texts: readonly TextChange[]): readonly SameText[] {
   if (texts.length === 0) return [];
   const found: SameText[] = [];
@@ -44,7 +43,7 @@ export function placesOf(steps: readonly PlanStep[], texts: readonly TextChange[
     if (!("input" in step)) continue;
     visit(step.input, "input", (field, text) => {
       const change = texts.find(({ before, after }) => {
-        // What the new text itself says is no rest of the old one.
+        // Occurrences inside the new text are not leftovers.
         const rest = after === "" ? text : text.replaceAll(after, "\n");
         return text === before || (isPhrase(before) && rest.includes(before));
       });
@@ -55,13 +54,13 @@ export function placesOf(steps: readonly PlanStep[], texts: readonly TextChange[
   return found;
 }
 
-/** A text of a local function that a job is asked with too, both written down. */
+/** A text that a local function repeats from a job's input; both are literals. */
 export interface RepeatedText extends Omit<SameText, "isLocal"> {
   /** The job, and the field of its input. */
   readonly of: { readonly step: string; readonly field: string };
 }
 
-/** The first place of each local function where it says for itself what a job is asked with, as captions may. */
+/** The first place in each local function that repeats a text of a job's input, as captions may. */
 export function repeatedTexts(steps: readonly DraftStep[]): readonly RepeatedText[] {
   const asked = new Map<string, RepeatedText["of"]>();
   for (const step of steps) {
@@ -82,7 +81,7 @@ export function repeatedTexts(steps: readonly DraftStep[]): readonly RepeatedTex
   });
 }
 
-/** Words that somebody wrote: no id, no setting. */
+/** True for words that a person wrote, not an id or setting. */
 function isProse(text: string): boolean {
   return /\S\s+\S/.test(text) || (isPhrase(text) && /\P{ASCII}/u.test(text));
 }
@@ -98,7 +97,7 @@ function visit(value: DraftJson, field: string, note: (field: string, text: stri
     visit(item as DraftJson, name === "$text" ? field : `${field}.${name}`, note);
 }
 
-/** The step with the fields of other inputs in place of `$input`. */
+/** The step with `$input` replaced by fields of other inputs. */
 export function withInputs<S extends DraftStep>(step: S, inputOf: (path: string) => DraftJson | undefined): S {
   return "input" in step ? { ...step, input: resolved(step.input, inputOf) } : step;
 }

@@ -26,7 +26,7 @@ export function overBudget({ path, holdMicros, reason }: Hold, committedMicros: 
   return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros };
 }
 
-/** The largest number of steps that a message names. */
+/** Maximum number of steps named in a message. */
 const MOST_NAMED = 5;
 
 /** The pause for prices that were unknown when the run was accepted and are known now. */

@@ -82,7 +82,6 @@ export class DecisionBuilder implements Decision {
     return this.index.isNeeded(path);
   }
 
-  /** Whether the run has paused in this decision. */
   get hasPaused(): boolean {
     return this.events.some(({ type }) => type === "run.paused");
   }
@@ -326,7 +325,6 @@ export interface DecideContext {
   readonly clockOffsetMs?: number;
   /** The age from which an unanswered submit is left to a person instead of being sent again, in milliseconds. */
   readonly idempotencyWindowMs: number;
-  /** How long the request of a step is expected to take. */
   readonly expected?: (step: PlanStep) => Expected;
   /** Whether late work is asked for while the run is otherwise idle, because no process has to stay for it. */
   readonly asksForLate?: boolean;

@@ -23,7 +23,6 @@ export interface AskedHold {
   readonly payer: "wallet" | "provider";
 }
 
-/** Returns what a run has used of its budget: spent, held and unconfirmed. */
 export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: RunState): number {
   return spentMicros + heldMicros + unconfirmedMicros;
 }
@@ -187,7 +186,6 @@ export function isSameLimit(headroom: Headroom, otherHeadroom: Headroom): boolea
   return headroom.cap.title === otherHeadroom.cap.title;
 }
 
-/** Returns the headroom that is left after a further hold. */
 export function minusHold(headroom: Headroom, micros: number): Headroom {
   const headroomMicros = headroom.headroomMicros - micros;
   switch (headroom.limit) {
@@ -228,7 +226,6 @@ export function isBillAwaited(
   return reserved.some(({ model }) => model === plan.model) || [...index.holding].some(isOpen);
 }
 
-/** Sums what is spent, held and unconfirmed on one step. */
 export function committedOn(step: StepState): number {
   let sum = 0;
   for (const { money, holdMicros, costMicros } of step.attempts)

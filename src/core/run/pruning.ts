@@ -42,7 +42,6 @@ export function neededSteps(state: RunState, plan: Plan, isOut: (path: string) =
   return found;
 }
 
-/** Returns whether a step ended without a result. */
 export function endedWithoutResult({ steps }: RunState, path: string): boolean {
   const status = steps[path]?.status;
   return status !== undefined && stepStates.withoutResult.has(status);

@@ -105,7 +105,6 @@ export function awaitCacheLookup(plan: CacheableStep, step: StepState, input: Js
   return true;
 }
 
-/** Returns whether the download of the output failed. */
 function hasFailed({ step, index }: RequestIdentity["pending"][number], { state, context }: DecisionBuilder): boolean {
   const { n: attempt, jobId } = lastAttempt(state.steps[step]!)!;
   return context.notBefore.has(commandId({ type: "download", step, attempt, jobId: jobId!, index }));

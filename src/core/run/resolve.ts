@@ -14,7 +14,6 @@ export function readerOf(plan: PlanStep): Reader {
   return traitsOf(plan).readsFiles ? "local" : "service";
 }
 
-/** An output with the step that produced it. */
 export interface ProducedOutput {
   readonly step: string;
   readonly output: OutputState;

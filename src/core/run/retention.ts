@@ -5,17 +5,17 @@ import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import { type ProducedOutput, referenced } from "./resolve.ts";
 
-/** An earlier output is relied on for so much less: what reuses it takes its time, milliseconds. */
+/** Safety margin for reusing an earlier output, since reuse takes time. Milliseconds. */
 export const REUSE_MARGIN_MS = HOUR_MS;
-/** The service erases an output so long after it expired; until then it may still be downloaded, milliseconds. */
+/** How long after its expiry an output may still be downloadable before the service erases it, in milliseconds. */
 export const ERASED_AFTER_MS = 3 * DAY_MS;
 
-/** Whether the time for which the service keeps an output is over; `now` by the service's clock. */
+/** True if an output has expired; `now` is on the service's clock. */
 export function isOver({ expiresAt }: Pick<OutputFacts, "expiresAt">, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now;
 }
 
-/** Inputs of a step whose time at the service is over: from now on their files are uploaded in place of them. */
+/** Events for a step's inputs that have expired at the service; their files are uploaded instead from now on. */
 export function lapsed(state: RunState, plan: PlanStep, now: number): readonly RunEvent[] {
   const used = traitsOf(plan).uses.flatMap((ref) => (ref.as === "asset" ? referenced(state, ref) : []));
   const over = used.filter(({ output }) => isTaken(output) && isOver(output, now));
@@ -23,18 +23,18 @@ export function lapsed(state: RunState, plan: PlanStep, now: number): readonly R
   return [...unique.values()].map(({ step, output }) => lapse(state.steps[step]!, output));
 }
 
-/** Whether a job can still be given it as an asset, as far as the journal says. */
+/** True if a job can still use it as an asset, as far as the journal tells. */
 function isTaken({ phase, voiceId }: OutputState): boolean {
   return voiceId === null && (phase === "available" || phase === "downloaded");
 }
 
-/** Attempt 0 is what the step reuses from an earlier run. */
+/** Attempt 0: reused from an earlier run. */
 export function lapse(step: StepState, { index }: Pick<OutputState, "index">): RunEvent {
   const attempt = step.outputs !== null ? 0 : (lastAttempt(step)?.n ?? 0);
   return { type: "output.lapsed", step: step.path, attempt, index };
 }
 
-/** Outputs of the step whose files are to be here, or have to be, and are only at the service. */
+/** A step's outputs that should be copied to this machine but are only at the service. */
 export function uncopiedOf(plan: PlanStep, step: StepState): readonly OutputState[] {
   const isKept = traitsOf(plan).keeps && step.outputs === null;
   return outputsOf(step).filter(({ phase, copy, voiceId }) => {
@@ -42,14 +42,14 @@ export function uncopiedOf(plan: PlanStep, step: StepState): readonly OutputStat
   });
 }
 
-/** What the run still has to copy. */
+/** Outputs that the run still has to copy. */
 export function uncopied({ planned, steps }: RunState): readonly ProducedOutput[] {
   return planned.plan.steps.flatMap((plan) =>
     uncopiedOf(plan, steps[plan.path]!).map((output) => ({ step: plan.path, output })),
   );
 }
 
-/** What finished steps made, and what had expired at the service before its file was here: only a rerun brings it back. */
+/** Outputs of finished steps that expired before they were copied; only a rerun can restore them. */
 export function lost({ planned, steps }: RunState): readonly ProducedOutput[] {
   return planned.plan.steps.flatMap((plan) => {
     const step = steps[plan.path]!;

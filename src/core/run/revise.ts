@@ -15,7 +15,6 @@ export interface RequestedRerun {
   readonly seeds?: { readonly [step: string]: number };
 }
 
-/** The revision of a run. */
 export interface Revised {
   /** The plan that replaces the run's plan; null if the run keeps its own. */
   readonly replanned: Omit<Replanned, "type"> | null;

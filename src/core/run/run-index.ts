@@ -37,7 +37,6 @@ export class RunIndex {
   readonly #stopping = new Set<StepNode>();
   /** Steps of the plan that have not ended. */
   openSteps = 0;
-  /** Steps with conditions. */
   #conditional = 0;
   readonly #heldBack = new Set<StepNode>();
   readonly #state: RunState;

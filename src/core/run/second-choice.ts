@@ -6,25 +6,24 @@ import { wasLate } from "./open-jobs.ts";
 import { missingReason } from "./resolve.ts";
 import { failureOf, isUnbilled, type StepFailure } from "./step-failure.ts";
 
-/** What has become of an option. */
 export type OptionEnd =
-  /** Not over, or its bill is still to come: `unpaid` is the step whose bill that is. */
+  /** Not finished, or a bill is missing: `unbilled` is the step concerned. */
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "made" }
-  /** It was not there in time, and may still come, or the next option has begun beside it. */
+  /** Late: it may still finish, or the next option has started beside it. */
   | { readonly is: "late"; readonly why: string }
-  /** Certainly nothing was paid for what failed: the next option may begin. */
+  /** Failed, and certainly nothing was paid for the failed step: the next option may start. */
   | { readonly is: "out"; readonly why: string }
-  /** It has no result, and no other option may follow by itself. */
+  /** No result, and no other option may follow without a person. */
   | { readonly is: "stopped"; readonly why: string; readonly skippedByCondition?: true };
 
-/** What has become of an option, which only begins once those before it are out. */
+/** The state of an option, which only starts once the options before it are out. */
 export function endOf(state: RunState, option: Option): OptionEnd {
   const steps = option.steps.map((plan) => ({ plan, step: state.steps[plan.path]! }));
   const isOver = steps.every(({ step }) => isStepFinal(step.status));
   const lateStep = lateOf(state, option, isOver);
   const { $ref } = option.choice.among[option.at]!;
-  // Of one that is late, the others of its steps may still be under way.
+  // Other steps of a late option may still be running.
   const isThere = isOver || (lateStep !== null && isStepFinal(state.steps[$ref.step]!.status));
   if (isThere && missingReason(state, $ref) === null) return { is: "made" };
   if (lateStep !== null) return { is: "late", why: `${lateStep} was not there in time` };
@@ -42,7 +41,7 @@ export function endOf(state: RunState, option: Option): OptionEnd {
   }
   const foreign = ends.find(({ failure }) => failure.cause !== "own");
   if (option.choice.second.rewrites === true && foreign === undefined) return notFlagged(steps.map(({ step }) => step));
-  // What failed here is out only where nothing was paid before it, which is not known yet.
+  // A local failure counts as out only if nothing was paid before it, which is unknown while a bill is missing.
   const late = foreign === undefined ? steps.find(({ step }) => isUnbilled(step)) : undefined;
   if (late !== undefined) return { is: "open", unbilled: late.step.path };
   const chargedMicros = steps.reduce((sum, { step }) => sum + costOf(step), 0);
@@ -55,8 +54,8 @@ export function endOf(state: RunState, option: Option): OptionEnd {
 }
 
 /**
- * The step that an option gives way for, as it was not there in time; null: none. While it may still come, and for good
- * once the next option has begun: what is paid there is seen through, however the late one ends.
+ * The late step because of which an option gives way; null if none. Permanent once the next option has started, whose
+ * paid work is then completed however the late one ends.
  */
 function lateOf({ planned, steps }: RunState, option: Option, isOver: boolean): string | null {
   if (!givesWay(option)) return null;
@@ -67,19 +66,19 @@ function lateOf({ planned, steps }: RunState, option: Option, isOver: boolean): 
   return late.find(({ path }) => gaveWay || steps[path]!.isGivenUp === true)?.path ?? null;
 }
 
-/** Whether anything was done for a step at some time, also before it was made again. */
+/** True if the step ever started, including before a rerun. */
 function hasBegun({ startedAt, attempts, chats }: StepState): boolean {
   return startedAt !== null || attempts.length + chats.length > 0;
 }
 
-/** Of a step whose prompt is rewritten once moderation refuses it: it was not even sent. */
+/** The end of a rewriting option after a result without moderation: it was not even sent. */
 function notFlagged(steps: readonly StepState[]): OptionEnd {
   const [first] = steps;
   const byCondition = first?.skippedByCondition === true && { skippedByCondition: true as const };
   return { is: "stopped", why: `${first?.path}: ${first?.reason}`, ...byCondition };
 }
 
-/** Whether it is the prompt as it was written, of one that may be rewritten: that may be out before anything is made. */
+/** True for the original prompt of one that may be rewritten; such an option may be out before anything is made. */
 function isAsWritten({ choice: { second }, at }: Option): boolean {
   return second.rewrites === true && at + second.out.length === 0;
 }
@@ -88,7 +87,7 @@ function whyStopped(step: StepState, { paid, cause }: StepFailure, option: Optio
   const { choice } = option;
   if (isAsWritten(option)) {
     if (cause !== "moderated") return `${step.path}: ${step.reason}`;
-    // Its price counts what this one may have cost.
+    // The next option's price includes what this one may have cost.
     if (paid === "maybe") return null;
   }
   if (paid === "charged") return `${step.path} failed and cost ${formatUsd(costOf(step))} USD`;
@@ -116,18 +115,18 @@ const CAUSES = {
   own: "failed",
 } as const satisfies { readonly [C in StepFailure["cause"]]: string };
 
-/** What the attempts that count cost. */
+/** Cost of the attempts that count. */
 function costOf({ attempts, chats, superseded }: StepState): number {
   const counting = [...attempts, ...chats].filter(({ n }) => n > superseded);
   return counting.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
 }
 
-/** Whether a step of a later option may begin, as far as the options before it are concerned. */
+/** Whether the options before a step's own let it start. */
 export type SecondGate =
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "never"; readonly reason: string; readonly skippedByCondition: boolean };
 
-/** Null: it may, or it is a first choice. */
+/** Null: it may start, or it is in a first choice. */
 export function secondGate(state: RunState, path: string): SecondGate | null {
   for (const option of optionsAround(state.planned.plan, path)) {
     const gate = gateOfOption(state, option) ?? gateOfLate(state, option);
@@ -136,7 +135,7 @@ export function secondGate(state: RunState, path: string): SecondGate | null {
   return null;
 }
 
-/** What is left of an option that was not there in time begins only where nothing else is to come of the others. */
+/** Remaining steps of a late option start only if nothing else is expected from the other options. */
 function gateOfLate(state: RunState, option: Option): SecondGate | null {
   const { choice, at, steps } = option;
   if (!givesWay(option) || !steps.some(({ path }) => wasLate(state.steps[path]!))) return null;
@@ -150,7 +149,10 @@ function gateOfLate(state: RunState, option: Option): SecondGate | null {
   return gate;
 }
 
-/** Whether a choice that is made waits no longer for a step: of an option that is late, or was begun in place of one that came. */
+/**
+ * True if a settled choice no longer waits for a step: its option is late, or was started in place of one that
+ * succeeded.
+ */
 export function isPassedOver(state: RunState, choice: PlanStep, needed: string): boolean {
   const option = optionsAround(state.planned.plan, needed).find((candidate) => candidate.choice.path === choice.path);
   if (option === undefined) return false;
@@ -165,7 +167,7 @@ export function isPassedOver(state: RunState, choice: PlanStep, needed: string):
 function gateOfOption(state: RunState, option: Option): SecondGate | null {
   const before = optionBefore(state.planned.plan, option);
   if (before === null) return null;
-  // One that was not begun itself lets none begin after it.
+  // An option that has not started lets none start after it.
   const earlier = gateOfOption(state, before);
   if (earlier !== null) return earlier;
   const end = endOf(state, before);
@@ -186,7 +188,7 @@ function gateOfOption(state: RunState, option: Option): SecondGate | null {
   }
 }
 
-/** Why no option of a choice was made, each said once; null where nothing is to be said of one. */
+/** Why none of a choice's options succeeded, without repeats; null if there is nothing to say. */
 export function whyNone(state: RunState, { second }: Option["choice"]): string | null {
   const options = optionsIn(state.planned.plan);
   const reasons = second.options.flatMap((path) => {
@@ -198,21 +200,21 @@ export function whyNone(state: RunState, { second }: Option["choice"]): string |
   return all.length === 0 ? null : all.join("; ");
 }
 
-/** Whether a step only has to be over, as it belongs to an option before that of this one. */
+/** True if a step only has to be over, because it belongs to an earlier option. */
 export function isOfEarlierOption(state: RunState, { path }: PlanStep, needed: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice, at }) =>
     choice.second.options.slice(0, at).some((option) => needed.startsWith(`${option}/`)),
   );
 }
 
-/** Whether a later option was made in place of a step, so that nothing is owed for its failure. */
+/** True if a later option succeeded, so that nobody needs to act on this failure. */
 export function isMadeUpFor(state: RunState, path: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice }) => state.steps[choice.path]!.status === "succeeded");
 }
 
 /**
- * What is to be made again where a step failed: of a prompt that moderation refused, the milder one, as the same would be
- * refused again, and of that one another rewriting; null: nothing.
+ * The step to rerun for a failed one. For a prompt that moderation refused, that is the rewritten one, since the same
+ * prompt would be refused again; for a refused rewriting, another rewriting. Null: none.
  */
 export function madeAgainFor(state: RunState, path: string): string | null {
   const [option] = optionsAround(state.planned.plan, path);
@@ -222,7 +224,9 @@ export function madeAgainFor(state: RunState, path: string): string | null {
   return failureOf(plan, state.steps[path]!).cause === "moderated" ? option.steps[0]!.path : path;
 }
 
-/** How long the service may be away before a step gives way to another option, milliseconds; null: for ever. */
+/**
+ * How long the service may be unavailable before a step gives way to another option, in milliseconds; null: for ever.
+ */
 export function awayMsOf(state: RunState, path: string): number | null {
   const limits = optionsAround(state.planned.plan, path).filter(hasNext);
   return limits.reduce<number | null>((least, { choice: { second } }) => {
@@ -230,7 +234,7 @@ export function awayMsOf(state: RunState, path: string): number | null {
   }, null);
 }
 
-/** Which option a choice came to, and why none before it; null where it was the first one, as written. */
+/** The option that a choice settled on, and why earlier ones failed; null for the first option as written. */
 export function whichOption(state: RunState, choice: Option["choice"]): string | null {
   const { second, among } = choice;
   const at = among.findIndex(({ $ref }) => missingReason(state, $ref) === null);
@@ -245,7 +249,7 @@ export function whichOption(state: RunState, choice: Option["choice"]): string |
   return `took ${option}: ${[...never, ...why].join("; ")}`;
 }
 
-/** Options that are made, and that their author prefers to the one that was taken before they were there. */
+/** Finished options that the author prefers to the one used, but that came too late. */
 export function cameLate(state: RunState): readonly { readonly option: string; readonly choice: string }[] {
   const options = optionsIn(state.planned.plan);
   return [...options.values()].flatMap((option) => {

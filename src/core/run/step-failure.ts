@@ -3,18 +3,18 @@ import { jobPhases } from "../lifecycle/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
 /**
- * How a step failed, for whoever has a second choice.
+ * How a step failed, for choosing a second option.
  *
- * `nothing`: it is certain that nothing was paid for. `open`: an answer or a bill is still to come. `maybe`: it may have
- * been charged, and nothing will tell. `charged`: it failed and was paid for.
+ * `nothing`: certainly nothing was paid. `open`: an answer or a bill is missing. `maybe`: it may have been charged, and
+ * this will not be known. `charged`: it failed and was paid.
  */
 export interface StepFailure {
   readonly paid: "nothing" | "open" | "maybe" | "charged";
-  /** Why it failed, as far as that makes a difference. `own`: by what runs here, such as a task or a decision. */
+  /** The cause, as far as it matters. `own`: something local, such as a task or a decision. */
   readonly cause: "refused" | "retired" | "no capacity" | "away" | "moderated" | "failed" | "own";
 }
 
-/** By the kind of step; a kind that pays says what became of its money. */
+/** By kind of step; paid kinds tell what happened to the money. */
 const failures: { readonly [K in PlanStep["kind"]]: (step: StepState) => StepFailure } = {
   job: jobFailure,
   chat: chatFailure,
@@ -26,12 +26,11 @@ const failures: { readonly [K in PlanStep["kind"]]: (step: StepState) => StepFai
   expand: ownFailure,
 };
 
-/** Of a step that has failed. */
 export function failureOf({ kind }: PlanStep, step: StepState): StepFailure {
   return failures[kind](step);
 }
 
-/** What a step says that ends because the service was away for too long. */
+/** Reason of a step that ended because the service was unavailable for too long. */
 export const AWAY = "the service was away";
 
 const CAUSES: { readonly [code: string]: StepFailure["cause"] } = {
@@ -50,21 +49,21 @@ function ownFailure(): StepFailure {
 function jobFailure(step: StepState): StepFailure {
   const { attempts, superseded, reason } = step;
   const cause = causeOf(lastAttempt(step)?.error?.code ?? codeIn(reason), lastAttempt(step)?.phase === "failed");
-  // What a rerun superseded was decided about; only its open answers still matter.
+  // Superseded attempts were handled already; only their open answers matter.
   if (attempts.some(isOpen)) return { paid: "open", cause };
   const isCharged = attempts.some(({ n, costMicros }) => n > superseded && (costMicros ?? 0) > 0);
   const paid = isCharged ? "charged" : "nothing";
   return { paid, cause: reason?.startsWith(AWAY) === true ? "away" : cause };
 }
 
-/** What a provider took without saying what it charged may have been charged. */
+/** A provider that reports no costs may have charged whatever it accepted. */
 function generateFailure(step: StepState): StepFailure {
   const failure = jobFailure(step);
   const isUnconfirmed = step.attempts.some(({ n, isUnconfirmed }) => n > step.superseded && isUnconfirmed === true);
   return failure.paid === "charged" && isUnconfirmed ? { ...failure, paid: "maybe" } : failure;
 }
 
-/** Whether a step has an answer or a bill still to come, however it ended. */
+/** True if an answer or a bill of the step is missing. */
 export function isUnbilled({ attempts }: StepState): boolean {
   return attempts.some(isOpen);
 }
@@ -89,7 +88,7 @@ function causeOf(code: string | null, hasFailed: boolean): StepFailure["cause"] 
   return known ?? (hasFailed ? "failed" : "refused");
 }
 
-/** Before there was a job, the step alone says what the service answered. */
+/** Without a job, only the step's reason contains the service's code. */
 function codeIn(reason: string | null): string | null {
   return /^([A-Z_]+): /.exec(reason ?? "")?.[1] ?? null;
 }

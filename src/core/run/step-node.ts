@@ -1,20 +1,20 @@
 import type TinyQueue from "tinyqueue";
 import type { PlanStep, Reference } from "../plan/plan.ts";
 
-/** A step with what a decision needs to know of the steps around it. */
+/** A step with everything about its neighbours that a decision needs. */
 export class StepNode {
   readonly plan: PlanStep;
-  /** Not in the plan any more: only what it paid for is collected. */
+  /** True if no longer in the plan: only its paid results are collected. */
   readonly isRemoved: boolean;
   /** Steps whose decision depends on this one. */
   readers: StepNode[] = [];
-  /** What other steps read of it, each once. */
+  /** What other steps read of it, without repeats. */
   reads: Reference["$ref"][] = [];
-  /** Sources of this step that have not ended: what it needs, and the inner steps of an expansion. */
+  /** Number of unfinished sources: steps it needs, and inner steps of an expansion. */
   openSources = 0;
-  /** Needed steps that use it; one more for a root of the plan. */
+  /** Number of needed steps that use it, plus one for a root of the plan. */
   users = 0;
-  /** Not made for other steps alone. */
+  /** True if it is wanted for itself, not only for other steps. */
   isRoot = false;
   isNeeded = true;
   isFinal = false;
@@ -22,13 +22,10 @@ export class StepNode {
   conditions: readonly string[] = [];
   holdsSlot = false;
   committedMicros = 0;
-  /** Position in the schedule. */
   rank = 0;
-  /** To be decided at the next turn. */
   isDue = false;
-  /** When it is to be decided without an event; null: never. */
+  /** When to decide it without an event; null: never. */
   dueAt: number | null = null;
-  /** The queue of blocked steps that it is in. */
   queue: TinyQueue<StepNode> | null = null;
 
   constructor(plan: PlanStep, isRemoved: boolean) {

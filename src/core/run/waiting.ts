@@ -18,16 +18,16 @@ import type { DecisionBuilder } from "./decision-builder.ts";
 import { isOverdue, requestInFlight } from "./open-jobs.ts";
 import { runOutcome } from "./outcome.ts";
 
-/** A request takes long once it takes so many times what is expected. */
+/** Multiple of the expected duration from which a request counts as slow. */
 const SLOW_TIMES = 3;
-/** And never before it took this long, milliseconds: by what its model took before, and by what is only typical. */
+/** Minimum duration of a slow request in milliseconds: with a learned or a typical expectation. */
 const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
-/** Whoever waits once more does so at least as long as it takes to believe that a job is not there, milliseconds. */
+/** Minimum extra wait in milliseconds; as long as it takes to conclude that a job does not exist. */
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
 /**
- * Says once that a request takes long, and ends the waiting for it. False where that ends just now: what follows is decided
- * next.
+ * Reports once that a request is slow, and ends the wait for it. False if it ends just now, so that the next decision
+ * continues.
  */
 export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionBuilder): boolean {
   const open = requestInFlight(step);
@@ -55,26 +55,26 @@ export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionB
   return true;
 }
 
-/** The option that begins in place of the one that a step is in; null: none does. */
+/** The option that starts instead of the step's; null if none does. */
 function nextOption({ planned, steps }: RunState, path: string): string | null {
   const option = optionsAround(planned.plan, path).find(givesWay);
   if (option === undefined || isStepFinal(steps[option.choice.path]!.status)) return null;
   return option.choice.second.options[option.at + 1] ?? null;
 }
 
-/** Whether nobody waits for the step's request: what is to be changed in the run waits for that of a step that is replaced. */
+/** True if nobody waits for the step's request. A pending change waits for the requests of replaced steps. */
 export function isLeftLate({ steps, pause }: RunState, path: string): boolean {
   return isOverdue(steps[path]!) && pause?.replaced?.includes(path) !== true;
 }
 
-/** Asks for a request that was accepted, until it ends. What is late is asked for, and holds nothing up. */
+/** Polls an accepted request until it ends. Late ones are polled without blocking anything. */
 export function ask(command: Command, plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   if (!watchRequest(plan, step, builder)) return;
   if (isLeftLate(builder.state, plan.path)) askForLate(command, builder);
   else builder.issue(command);
 }
 
-/** A run that is idle otherwise asks for late work only where nobody has to stay for it. */
+/** In an otherwise idle run, polls late work only if no process has to stay for it. */
 export function askForLate(command: Command, builder: DecisionBuilder): void {
   const { active, notBefore, now, asksForLate } = builder.context;
   const id = commandId(command);
@@ -82,17 +82,16 @@ export function askForLate(command: Command, builder: DecisionBuilder): void {
   if (!active.has(id) && (notBefore.get(id) ?? 0) <= now) builder.commands.push(command);
 }
 
-/** Steps of late work. */
 export function lateSteps({ state, index }: Pick<DecisionBuilder, "state" | "index">): readonly string[] {
   return [...index.late].filter((path) => isLeftLate(state, path));
 }
 
-/** What asks for work that continues without it, and may be broken off at any moment. */
+/** Commands that poll for work, which continues without them, so they may be interrupted at any time. */
 const ASKING = ["follow", "operation"] as const;
-/** What the answer comes to: it is seen through. */
+/** Commands that receive the answer itself, so they must finish. */
 const AWAITING = ["chat", "generate"] as const;
 
-/** Ids of the commands that ask for the requests of these steps; `all`: of those that wait for an answer, too. */
+/** Ids of the commands that poll for these steps' requests; `all`: also those that wait for an answer. */
 export function askingIds({ steps }: RunState, paths: readonly string[], { all = false } = {}): readonly string[] {
   return paths.flatMap((path) => {
     const open = requestInFlight(steps[path]!);
@@ -102,7 +101,7 @@ export function askingIds({ steps }: RunState, paths: readonly string[], { all =
   });
 }
 
-/** When late work is asked for next. */
+/** Schedules the next poll of late work. */
 export function wakeForLate(builder: DecisionBuilder, asking: readonly string[]): void {
   const { active, notBefore, now } = builder.context;
   for (const id of asking) {
@@ -113,21 +112,21 @@ export function wakeForLate(builder: DecisionBuilder, asking: readonly string[])
   if (builder.state.status === "running" && builder.lateAt !== null) builder.wakeNoLater(builder.lateAt);
 }
 
-/** Steps whose choice has come to another option: nothing waits for them. */
+/** True for steps whose choice settled on another option, so that nothing waits for them. */
 function isDecidedAgainst({ planned, steps }: RunState, path: string): boolean {
   return optionsAround(planned.plan, path).some(({ choice }) => isStepFinal(steps[choice.path]!.status));
 }
 
-/** Nothing is left but to wait for what is late: the run ends without it, or pauses. */
+/** Only late work remains: ends the run without it, or pauses. */
 export function endWaiting(builder: DecisionBuilder, late: readonly string[]): void {
   const { state, context } = builder;
   const awaited = late.filter((path) => !isDecidedAgainst(state, path));
   if (awaited.length === 0) {
-    // An answer to a request comes soon, or never.
+    // An answer to a request arrives soon or never.
     const asking = askingIds(state, late);
     if (context.active.size > asking.filter((id) => context.active.has(id)).length) return;
     if (builder.commands.some((command) => !asking.includes(commandId(command)))) return;
-    // With that the run ends: what is left to do for it is done before.
+    // The run ends here, so finish its remaining work first.
     if (builder.dueOrWake("place") && runOutcome(state).toPlace.length > 0) return builder.issue({ type: "place" });
     if (builder.wakeAt !== null) return;
     for (const path of late) {
@@ -151,19 +150,24 @@ function givenUpText(step: StepState, now: number): string {
   return `waited for no longer, after ${formatDuration(now - since)}: ${stillText(jobId)}, and ${formatUsd(holdMicros)} USD stay reserved for it`;
 }
 
-/** Whether something that the pause waits for has ended. */
+/** True if something that the pause waits for has ended. */
 export function isLatePauseOver({ status, pause, steps }: RunState): boolean {
   if (status !== "paused" || pause?.reason !== "late") return false;
   return (pause.late ?? []).some((path) => steps[path] === undefined || !isOverdue(steps[path]));
 }
 
-/** Whether a person may say what became of an attempt: nobody else can tell, or its provider has not for a while, though it is still asked. */
+/**
+ * True if a person may decide about an attempt: nobody else can tell, or its provider has given no information for a
+ * while, though it is still polled.
+ */
 export function isForPerson({ phase, doubt }: Pick<AttemptState, "phase" | "doubt">): boolean {
   if (phase === "unresolved") return true;
   return jobPhases.accepted.has(phase) && doubt?.isUnread === true && (doubt.saidForMs ?? 0) >= UNREAD_MS;
 }
 
-/** What is known of a step that a person has to look into, what stays reserved for it, and what to do: the same words everywhere. */
+/**
+ * Describes a step that a person must look into: what is known, what stays reserved, and what to do. Used everywhere.
+ */
 export function unresolvedText({ runId }: Pick<RunState, "runId">, step: StepState): string {
   const { path, reason } = step;
   const { phase, doubt, unresolved = null, provider, operation, holdMicros = 0 } = lastAttempt(step) ?? {};

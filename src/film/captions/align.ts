@@ -1,14 +1,14 @@
 import { piecesOf } from "./breaks.ts";
 import type { Span } from "./speech.ts";
 
-/** A word with when it is said. */
+/** A word and when it is spoken. */
 export interface TimedWord extends Span {
   readonly text: string;
-  /** No space stands before it, as in scripts that have none. Default false. */
+  /** True if no space precedes it, as in scripts without spaces. Default false. */
   readonly isJoined?: boolean;
 }
 
-/** How long a text takes to say, next to others: its letters, and more for signs that are words. */
+/** Relative speaking time of a text: its letters, plus more for symbols that are spoken as words. */
 export function weightOf(text: string): number {
   let weight = 0;
   for (const sign of text) {
@@ -19,12 +19,12 @@ export function weightOf(text: string): number {
   return Math.max(1, weight);
 }
 
-/** A pause this long is worth a boundary that lies off by as much as the second, in seconds. */
+/** Ratio, in seconds, at which a pause outweighs its distance from the expected boundary. */
 const PAUSE_WORTH = 1.2;
 
 /**
- * When each line is said. A line ends at a pause of the speech wherever there is one near to where its length puts its end;
- * of all ways to lay the lines over the pauses, in order, the one with the least shift.
+ * Times each line. A line ends at a pause if there is one near the end that its length suggests; of all assignments of
+ * lines to pauses, in order, the one with the smallest shifts is used.
  */
 export function alignLines(lines: readonly string[], speech: readonly Span[]): readonly Span[] {
   if (speech.length === 0 || lines.length === 0) return [];
@@ -47,7 +47,7 @@ interface Pause extends Span {
 
 type End = { readonly at: number; readonly pause: Pause | null };
 
-/** For each expected end a pause, or the expected place itself, in order and without the same one twice. */
+/** For each expected end, a pause or the expected place itself, in order and without repeats. */
 function chooseEnds(expected: readonly number[], pauses: readonly Pause[]): readonly End[] {
   type Way = { readonly cost: number; readonly ends: readonly End[] };
   let ways: readonly Way[] = [{ cost: 0, ends: [] }];
@@ -70,7 +70,7 @@ function chooseEnds(expected: readonly number[], pauses: readonly Pause[]): read
   return ways.toSorted((a, b) => a.cost - b.cost)[0]?.ends ?? expected.map((at) => ({ at, pause: null }));
 }
 
-/** Words of a line, each for as long as its letters take within the speech of the line. */
+/** Times the words of a line in proportion to their letters within its speech. */
 export function alignWords(line: string, span: Span, speech: readonly Span[]): readonly TimedWord[] {
   const words = piecesOf(line);
   const within = speech
@@ -110,7 +110,7 @@ function pausesOf(speech: readonly Span[]): readonly Pause[] {
   });
 }
 
-/** The second at which so much has been spoken; `isNext`: at a pause, its end. */
+/** The second at which this much has been spoken; `isNext`: at a pause, its end. */
 function clock(at: number, speech: readonly Span[], isNext = false): number {
   let rest = at;
   for (const { start, end } of speech) {

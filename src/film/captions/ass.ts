@@ -3,21 +3,21 @@ import { CAPTION_SIZE, captionBox, linePx } from "../graph/layout.ts";
 import type { Pixels } from "../graph/size.ts";
 import type { Cue } from "./cues.ts";
 
-/** How letters look. */
+/** Style of text. */
 export interface LetterStyle {
-  /** Family, as fontconfig finds it, or as `fontFile` says. Default `DejaVu Sans`, else what fontconfig has for it. */
+  /** Font family as known to fontconfig or `fontFile`. Default `DejaVu Sans`, or fontconfig's substitute. */
   readonly font?: string;
-  /** Path of a font file: the same letters on every machine. */
+  /** Path of a font file, for the same text on every machine. */
   readonly fontFile?: string;
-  /** Height of letters as a part of the shorter side. Default 0.05. */
+  /** Text height as a fraction of the shorter side. Default 0.05. */
   readonly size?: number;
   /** `#rrggbb`. Default white. */
   readonly color?: string;
-  /** `#rrggbb` of the edge or the box. Default black. */
+  /** Outline or box colour, `#rrggbb`. Default black. */
   readonly outline?: string;
-  /** A box behind the letters instead of an edge. Default false. */
+  /** Draws a box behind the text instead of an outline. Default false. */
   readonly box?: boolean;
-  /** `#rrggbb` of the word that is being said. Default: words are not marked. */
+  /** Colour of the word being spoken, `#rrggbb`. Default: words are not highlighted. */
   readonly highlight?: string;
   /** Default `bottom`. */
   readonly position?: "top" | "middle" | "bottom";
@@ -25,7 +25,7 @@ export interface LetterStyle {
 
 export const DEFAULT_FONT = "DejaVu Sans";
 
-/** A script of cues for the filter `ass`, with a line of events for each of the texts. */
+/** A script for the filter `ass` with one event per text. */
 export function ass(
   events: readonly string[],
   { pixels, style }: { readonly pixels: Pixels; readonly style: LetterStyle },
@@ -47,13 +47,13 @@ interface Line extends LetterStyle {
   readonly heightPx: number;
   readonly edgePx: number;
   readonly isBold: boolean;
-  /** As on the keys of a telephone, from the lower left. */
+  /** Position as on a numeric keypad, 1 at the lower left. */
   readonly alignment?: number;
-  /** Left, right, and above or below. */
+  /** Left, right, and top or bottom. */
   readonly margins?: readonly [number, number, number];
 }
 
-/** Direction of a text: from the right where its first letter is. */
+/** Text direction by its first letter. */
 const BY_ITS_LETTERS = -1;
 
 export function styleLine(name: string, line: Line): string {
@@ -96,7 +96,7 @@ export function cueEvents(cues: readonly Cue[], { highlight }: LetterStyle): rea
   });
 }
 
-/** The cue's text with one word in another colour; its line break stands where it stood. */
+/** The cue's text with one word in another colour; keeps its line break. */
 function marked({ text, words }: Cue, index: number, highlight: string): string {
   const firstLine = text.split("\n")[0]!;
   let length = 0;
@@ -119,7 +119,7 @@ export function assEvent(
   return `Dialogue: ${layer},${assTime(start)},${assTime(end)},${style},0,0,0,,${text}`;
 }
 
-/** Text in which nothing is a command. */
+/** Escapes text so that nothing in it is a command. */
 export function assText(text: string): string {
   return text
     .replaceAll("\\", "\\\u2060")
@@ -134,7 +134,7 @@ function assTime(seconds: number): string {
   return `${Math.floor(hundredths / 360_000)}:${two((hundredths / 6000) % 60)}:${two((hundredths / 100) % 60)}.${two(hundredths % 100)}`;
 }
 
-/** `#rrggbb` as `&HAABBGGRR`. */
+/** Converts `#rrggbb` to `&HAABBGGRR`. */
 export function assColor(color: string, alpha = "00"): string {
   const [, red, green, blue] = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(color) ?? [];
   if (red === undefined) throw new FilmError("FILM_INPUT", `${JSON.stringify(color)} is no colour; give #rrggbb`);

@@ -1,23 +1,23 @@
-/** A part of a text before which a line may end. */
+/** A part of a text that may start a line. */
 export interface Piece {
   readonly text: string;
-  /** Nothing stands between it and the piece before. */
+  /** True if nothing separates it from the previous piece. */
   readonly isJoined: boolean;
 }
 
-/** Of scripts that are written without spaces between words. */
+/** Scripts without spaces between words. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-/** No line begins with what closes, lengthens or repeats, and none ends with what opens. */
+/** Characters that must not start a line: they close, lengthen or repeat. Opening ones must not end a line. */
 const CLOSES = /^[\p{Pe}\p{Pf}\p{Po}\p{M}\p{Lm}ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮ]/u;
 const OPENS = /[\p{Ps}\p{Pi}]$/u;
 
-// Of one language, so that the same text gives the same lines on every machine. Dictionaries of scripts are in all.
+// A fixed locale, so that a text breaks the same way on every machine; it includes all scripts' dictionaries.
 const words = new Intl.Segmenter("en", { granularity: "word" });
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
 
-/** The words of a text, of any script. */
+/** Splits a text into words, in any script. */
 export function piecesOf(text: string): readonly Piece[] {
   const spaced = text.split(/\s+/u).filter((word) => word !== "");
   return spaced.flatMap((word) => {
@@ -31,7 +31,7 @@ export function piecesOf(text: string): readonly Piece[] {
   });
 }
 
-/** A text in parts that are no wider than a line. */
+/** Splits a text into parts that fit a line. */
 export function partsWithin(text: string, letters: number): readonly string[] {
   if (widthOf(text) <= letters) return [text];
   const parts: string[] = [];
@@ -45,7 +45,7 @@ export function partsWithin(text: string, letters: number): readonly string[] {
   return parts;
 }
 
-/** Sentences of a script, each a line. */
+/** Splits a script into sentences, one per line. */
 export function sentencesOf(script: string): readonly string[] {
   return script
     .split("\n")
@@ -53,7 +53,7 @@ export function sentencesOf(script: string): readonly string[] {
     .filter((one) => one !== "");
 }
 
-/** Parts of a letter's width: by bold letters of the default font, and not less than those of others. */
+/** Widths relative to an average letter, from the default font in bold; no smaller than other fonts'. */
 const WIDTHS: readonly (readonly [RegExp, number])[] = [
   [/^[\p{M}\p{Cf}]$/u, 0],
   [/^[iljftrI.,:;'’|!()[\] ]$/u, 0.6],
@@ -66,7 +66,7 @@ const WIDTHS: readonly (readonly [RegExp, number])[] = [
   ],
 ];
 
-/** How wide a text is, in letters of the usual width. */
+/** Width of a text in average letters. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const sign of text) width += WIDTHS.find(([kind]) => kind.test(sign))?.[1] ?? 1;

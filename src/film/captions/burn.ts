@@ -3,7 +3,7 @@ import { extname, join } from "node:path";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import type { LetterStyle } from "./ass.ts";
 
-/** The filter that draws a script; its files are named from the working directory, so that no path has to be escaped. */
+/** The filter that draws a script. Its files are relative to the working directory, so that no path needs escaping. */
 export async function assFilter(script: string, { fontFile }: LetterStyle, folder: string): Promise<string> {
   await writeFile(join(folder, "letters.ass"), script);
   if (fontFile === undefined) return "ass=letters.ass";
@@ -15,7 +15,7 @@ export async function assFilter(script: string, { fontFile }: LetterStyle, folde
   return "ass=letters.ass:fontsdir=fonts";
 }
 
-/** The fonts that letters were drawn with, as libass said it. */
+/** The fonts used for drawing, according to libass. */
 export function fontsDrawn(said: string): readonly string[] {
   const found = [...said.matchAll(/fontselect: \([^)]*\) -> ([^,\n]+)/g)].map(([, name]) => name!.trim());
   return [...new Set(found.map((name) => name.slice(name.lastIndexOf("/") + 1)))].toSorted();

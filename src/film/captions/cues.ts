@@ -2,7 +2,7 @@ import { type TimedWord, weightOf } from "./align.ts";
 import { partsWithin, piecesOf, widthOf } from "./breaks.ts";
 import type { Span } from "./speech.ts";
 
-/** What is shown at once. */
+/** Text shown at one time. */
 export interface Cue extends Span {
   /** One or two lines. */
   readonly text: string;
@@ -10,17 +10,17 @@ export interface Cue extends Span {
 }
 
 export interface CueLimits {
-  /** Width of a line, in letters of the usual width; a cue has two. */
+  /** Width of a line in average letters; a cue has two lines. */
   readonly letters: number;
 }
 
-/** Letters of the usual size that stand beside each other on the shorter side. */
+/** Average letters of the default size that fit on the shorter side. */
 const BESIDE = 23;
 const MOST_READ = 42;
 
 /**
- * As many letters as fit, and can be read at once. `size`: their height as a part of the shorter side; `most`: letters of a line that
- * were asked for.
+ * How many letters fit and can be read at once. `size`: text height as a fraction of the shorter side; `most`:
+ * requested maximum per line.
  */
 export function limitsFor(
   { width, height }: { readonly width: number; readonly height: number },
@@ -30,13 +30,13 @@ export function limitsFor(
   return { letters: Math.max(LEAST, Math.min(most, fit)) };
 }
 
-/** Of a line: of letters as high as half of a picture there are so many beside each other. */
+/** Minimum letters per line: what fits at half the picture's height. */
 const LEAST = 2;
 
-/** A pause this long within a line begins a new cue, seconds. */
+/** A pause of this many seconds within a line starts a new cue. */
 const LONG_PAUSE = 0.7;
 
-/** The cues of one line: as even as they can be, of whole words, ending after a sentence or a comma where there is one. */
+/** Splits a line into cues of similar length, at words, preferably after a sentence or comma. */
 export function cuesOf(given: readonly TimedWord[], { letters }: CueLimits): readonly Cue[] {
   const words = given.flatMap((word) => brokenWord(word, letters));
   const groups: TimedWord[][] = [];
@@ -55,7 +55,7 @@ export function cuesOf(given: readonly TimedWord[], { letters }: CueLimits): rea
   }));
 }
 
-/** A word that is wider than a line, or several that were given as one, in parts that are not, each for as long as its letters take. */
+/** Splits a word that is wider than a line, in proportion to its letters. */
 function brokenWord(word: TimedWord, letters: number): readonly TimedWord[] {
   if (widthOf(word.text) <= letters) return [word];
   const parts = piecesOf(word.text).flatMap((piece) =>
@@ -84,17 +84,17 @@ function isFull(
   return isEnd || next - aim > Math.abs(aim - width);
 }
 
-/** Width of two lines, which words never fill to the end. */
+/** Usable width of two lines, which words never fill completely. */
 function capacity(letters: number): number {
   return Math.max(letters, 2 * letters - 4);
 }
 
-/** Words with the spaces that are between them. */
+/** Joins words with their spaces. */
 export function textOf(words: readonly TimedWord[]): string {
   return words.map(({ text, isJoined }, index) => (index === 0 || isJoined === true ? text : ` ${text}`)).join("");
 }
 
-/** One line, or two that are about as wide. */
+/** One line, or two of similar width. */
 function linesOf(words: readonly TimedWord[], letters: number): readonly string[] {
   const whole = textOf(words);
   if (widthOf(whole) <= letters || words.length < 2) return [whole];

@@ -1,16 +1,14 @@
 import { HOUR_MS } from "../../core/kit/duration.ts";
 import type { Cue } from "./cues.ts";
 
-/** The cues as SubRip. */
 export function srt(cues: readonly Cue[]): string {
-  // The arrow in a text would begin a cue of its own.
+  // An arrow inside text would start a cue.
   const escaped = (text: string) => text.replaceAll("-->", "--\u2060>");
   return cues
     .map(({ start, end, text }, i) => `${i + 1}\n${stamp(start, ",")} --> ${stamp(end, ",")}\n${escaped(text)}\n`)
     .join("\n");
 }
 
-/** The cues as WebVTT. */
 export function vtt(cues: readonly Cue[]): string {
   const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   return `WEBVTT\n\n${cues.map(({ start, end, text }) => `${stamp(start, ".")} --> ${stamp(end, ".")}\n${escaped(text)}\n`).join("\n")}`;

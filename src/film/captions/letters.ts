@@ -7,28 +7,30 @@ import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { ass, assEvent, assText, DEFAULT_FONT, type LetterStyle } from "./ass.ts";
 import { assFilter } from "./burn.ts";
 
-/** What letters are drawn of, and how. */
 export interface Letters {
   readonly texts: readonly string[];
   readonly style: LetterStyle;
 }
 
-/** Drawn as nothing, whatever the font has. */
+/** Characters that are never visible. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u;
 const MOST_NAMED = 8;
 
-/** @throws FilmError for characters that no font here has: they would be boxes in the film */
+/** @throws FilmError for characters missing from every font, which would render as boxes */
 export async function checkLetters(letters: Letters, signal: AbortSignal): Promise<void> {
   const lack = await lackIn(charactersOf(letters), letters.style, signal);
   if (lack !== null) throw new FilmError("FILM_INPUT", lack);
 }
 
-/** What ffmpeg lacks to draw letters, then what its fonts lack, as far as the texts are known: before anything is paid. */
+/**
+ * Checks before anything is paid: what ffmpeg lacks for drawing text and, as far as the texts are known, what its fonts
+ * lack.
+ */
 export function lettersDrawn(letters: Letters): Requirement {
   return async () => (await ffmpegWith("lettering")()) ?? (await inTurn(letters));
 }
 
-/** Characters that were drawn, by what with: many plans have much the same texts. */
+/** Characters known to be drawable, by style, because many plans have similar texts. */
 const drawn = new Map<string, Set<string>>();
 let turn: Promise<unknown> = Promise.resolve();
 
@@ -47,12 +49,12 @@ function inTurn(letters: Letters): Promise<string | null> {
   return answer;
 }
 
-/** Composed, as they are shaped. */
+/** Composed characters, as fonts shape them. */
 function charactersOf({ texts }: Letters): readonly string[] {
   return [...new Set(texts.join("").normalize("NFC"))].filter((one) => !UNSEEN.test(one));
 }
 
-/** libass draws them once, small, and says what it has no glyph for. */
+/** Lets libass draw them once and returns the glyphs that it reports as missing. */
 async function lackIn(characters: readonly string[], style: LetterStyle, signal?: AbortSignal): Promise<string | null> {
   if (characters.length === 0) return null;
   const folder = await mkdtemp(join(tmpdir(), "showrunner-letters-"));

@@ -14,7 +14,7 @@ import type { Pixels } from "../graph/size.ts";
 import { assColor, assEvent, assScript, assText, type LetterStyle, styleLine } from "./ass.ts";
 import { piecesOf, widthOf } from "./breaks.ts";
 
-/** A name and what it is, at the left over the lower part of the picture. */
+/** A name and its description, at the left of the lower part of the picture. */
 export interface LowerThirdText {
   readonly title: string;
   readonly subtitle?: string | undefined;
@@ -24,10 +24,10 @@ export interface LowerThirdText {
   readonly captionSize?: number | undefined;
 }
 
-/** A title gets smaller to fit on its lines, to this part of its size. */
+/** A title shrinks to this fraction of its size to fit its lines. */
 const SMALLEST = 0.6;
 
-/** Where it stands: letters get smaller where there are many. @throws FilmError for more than can be read there */
+/** Places a lower third; long text shrinks. @throws FilmError for text that would be unreadable */
 export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captionSize }: LowerThirdText) {
   const asked = style.size ?? TITLE_SIZE;
   for (let size = asked; size >= asked * SMALLEST - 1e-9; size -= asked * 0.1) {
@@ -45,7 +45,7 @@ export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captio
   );
 }
 
-/** Whole words in lines of so many letters; a word that is longer has a line of its own, and does not fit. */
+/** Breaks text into lines of this many letters. A longer word gets its own line and does not fit. */
 function broken(text: string, letters: number): readonly string[] {
   const lines: string[] = [];
   for (const { text: word, isJoined } of piecesOf(text)) {
@@ -56,7 +56,7 @@ function broken(text: string, letters: number): readonly string[] {
   return lines.some((line) => widthOf(line) > letters) ? [...lines, "", ""] : lines;
 }
 
-/** Of the plate's width that is as dark as its left end; from there it fades out. */
+/** Fraction of the plate's width with full opacity, before it fades out. */
 const FULL = 0.45;
 const STRIPS = 48;
 const OPACITY = 0.72;

@@ -2,28 +2,28 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 
-/** A stretch of speech, or of a line of it; seconds. */
+/** A stretch of speech or of a line, in seconds. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
 const RATE = 16_000;
-/** Read as a whole: more than four hours of it, in a file that may be tiny, would fill the memory. */
+/** Maximum size for reading samples into memory: four hours, which a tiny file can claim. */
 const MOST_BYTES = 4 * 3600 * RATE * 2;
-/** The level is looked at so often, seconds. */
+/** Interval of level measurements, in seconds. */
 const STEP = 0.01;
 const WINDOW = RATE * STEP;
-/** What lies so far below the loud parts of a speech is silence, as a ratio of amplitudes: -32 dB. */
+/** Level of silence relative to the loud parts, as an amplitude ratio: -32 dB. */
 const SILENCE = 10 ** (-32 / 20);
-/** The level of a room where nobody speaks, of 32768. */
+/** Level of an empty room, of 32768. */
 const FLOOR = 24;
-/** A gap this short is within a word, seconds. */
+/** Shorter gaps are within a word, in seconds. */
 const SHORTEST_PAUSE = 0.12;
-/** Less is a click, seconds. */
+/** Shorter sounds are clicks, in seconds. */
 const SHORTEST_SPEECH = 0.04;
 
-/** Finds where somebody speaks in a file, in order. `folder`: for the samples. */
+/** Finds the stretches of speech in a file, in order. `folder`: for temporary samples. */
 export async function readSpeech(
   file: { readonly path: string; readonly name: string },
   folder: string,
@@ -47,7 +47,7 @@ export async function readSpeech(
   return findSpeech(new Int16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1));
 }
 
-/** The stretches of samples, 16 000 a second, that are not silent. */
+/** The stretches that are not silent, in samples at 16 000 per second. */
 export function findSpeech(samples: Int16Array): readonly Span[] {
   const levels = levelsOf(samples);
   const loud = levels.toSorted((a, b) => a - b)[Math.floor(levels.length * 0.95)] ?? 0;

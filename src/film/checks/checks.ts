@@ -2,32 +2,35 @@ import type { Inspected, MediaKind } from "../../core/define/index.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import type { ChatJudge, LanguageJudge } from "./verdict.ts";
 
-/** What a film, a picture or a sound must be; what is not named is not looked at. */
+/** Requirements for a film, picture or sound. Only what is listed is checked. */
 export interface Checks {
-  /** No black pictures for longer than so many seconds; `true`: 0.5. Of a still picture: it is not black. */
+  /** No black pictures for longer than this many seconds; `true`: 0.5. A still picture must not be black. */
   readonly notBlack?: boolean | number;
-  /** No picture that stands still for longer than so many seconds; `true`: 2. */
+  /** No frozen pictures for longer than this many seconds; `true`: 2. */
   readonly notFrozen?: boolean | number;
-  /** There is sound, and no silence (below -50 dB) for longer than so many seconds; `true`: 2. */
+  /** Has audio, without silence (below -50 dB) for longer than this many seconds; `true`: 2. */
   readonly notSilent?: boolean | number;
-  /** Its length, from and to, in seconds. */
+  /** Minimum and maximum duration in seconds. */
   readonly seconds?: readonly [least: number, most: number];
-  /** Pixels as they are shown, such as `1080x1920`. */
+  /** Displayed size in pixels, such as `1080x1920`. */
   readonly size?: `${number}x${number}`;
-  /** Sound as loud as speech (above -35 dB) for at least a third of its length. Which words are spoken is not looked at. */
+  /** Audio as loud as speech (above -35 dB) for at least a third of the duration. The words are not checked. */
   readonly speech?: boolean;
-  /** Looks at frames of it, once nothing else is wrong: a function that says what is, or null; or a language model of AI SDK. */
+  /**
+   * Judges frames once all other checks pass: a function that returns what is wrong, or null; or an AI SDK language
+   * model.
+   */
   readonly judge?: Judge | LanguageJudge;
   /** Change it when `judge` looks for something else. Default `"1"`. */
   readonly version?: string;
 }
 
-/** Checks with a verdict of the service's chat, which is a step of its own. */
+/** Checks with a judge that is a chat model of the service, in a step of its own. */
 export interface JudgedChecks extends Omit<Checks, "judge"> {
   readonly judge: ChatJudge;
 }
 
-/** Kinds of media to which a check does not apply. */
+/** Media kinds that a check does not apply to. */
 interface Blind {
   readonly notBlack: "audio";
   readonly notFrozen: "audio" | "image";
@@ -38,7 +41,7 @@ interface Blind {
   readonly judge: "audio";
 }
 
-/** Kinds of media to which all of these checks apply, as far as they are known to be asked for. */
+/** Media kinds that all requested checks apply to, as far as known. */
 export type LookedAt<C> = Exclude<
   MediaKind,
   {
@@ -46,13 +49,13 @@ export type LookedAt<C> = Exclude<
   }[keyof C & keyof Blind]
 >;
 
-/** Refuses what is no check: a type parameter takes any. */
+/** Rejects unknown checks, which a type parameter would accept. */
 export type Known<C> = { readonly [N in Exclude<keyof C, keyof Checks>]: never };
 
-/** Gets three frames, at a tenth, the middle and nine tenths of the film, as JPEG of at most 768 pixels' width. */
+/** Gets three frames, at a tenth, the middle and nine tenths of the film, as JPEGs at most 768 pixels wide. */
 export type Judge = (frames: readonly Uint8Array[], signal: AbortSignal) => Inspected | Promise<Inspected>;
 
-/** Longest stretches that are accepted, seconds; null where it is not looked for. */
+/** Longest accepted stretches in seconds; null: not checked. */
 export interface Limits {
   readonly black: number | null;
   readonly frozen: number | null;
@@ -76,7 +79,7 @@ function limit(name: keyof Checks, given: unknown, preset: number): number | nul
 
 const KNOWN = ["notBlack", "notFrozen", "notSilent", "seconds", "size", "speech", "judge", "version"];
 
-/** @throws FilmError for what is no check: while the pipeline is planned, before anything is paid */
+/** @throws FilmError for an invalid check, while planning, before anything is paid */
 export function checkChecks(checks: Checks | JudgedChecks): void {
   for (const name of Object.keys(checks))
     if (!KNOWN.includes(name)) throw new FilmError("FILM_INPUT", `${name} is no check; checks are ${KNOWN.join(", ")}`);
@@ -98,7 +101,6 @@ function checkJudge(judge: ChatJudge | LanguageJudge): void {
   if (!isModel || typeof asks !== "string" || asks === "") throw bad("judge", isModel ? { asks } : judge, next);
 }
 
-/** Whether the service's chat judges. */
 export function isJudgedByChat(checks: Checks | JudgedChecks): checks is JudgedChecks {
   const { judge } = checks;
   return typeof judge === "object" && typeof judge.model === "string";

@@ -7,19 +7,19 @@ import { askLanguageModel } from "./verdict.ts";
 
 const SPEECH_DB = -35;
 const SILENCE_DB = -50;
-/** A pause between words is no silence, seconds. */
+/** Shorter silences are pauses between words, in seconds. */
 const PAUSE_SECONDS = 0.3;
-/** Off by less is due to rounding to whole frames, seconds. */
+/** Tolerance for rounding to whole frames, in seconds. */
 const SLACK_SECONDS = 0.05;
 
-/** All that is wrong with a file, in words for people. @throws FilmError where it cannot be read */
+/** All flaws of a file, worded for people. @throws FilmError if it cannot be read */
 export async function findFlaws(
   { path, signal }: Pick<Candidate, "path" | "signal">,
   checks: Checks,
 ): Promise<readonly string[]> {
   const found = await probe(path, { name: "what was made", signal });
   const flaws = [...sizeFlaws(found, checks), ...(await lookedFlaws(found, checks, signal))];
-  // Whoever judges may cost money: nobody does where it is refused already.
+  // A judge may cost money, so it is not asked about what is already rejected.
   if (checks.judge === undefined || flaws.length > 0) return flaws;
   if (found.video === null) return ["it has no pictures to judge"];
   const frames = await framesOf(found, found.video, signal);
@@ -61,14 +61,14 @@ async function lookedFlaws(found: Probed, checks: Checks, signal: AbortSignal): 
 }
 
 async function speechFlaws(found: Probed, signal: AbortSignal): Promise<readonly string[]> {
-  // A pass of its own: what two filters of a kind say cannot be distinguished in every version of ffmpeg.
+  // A separate pass, because not every ffmpeg version distinguishes the output of two filters of a kind.
   const said = await filtered(found, [], [SPEECH_DB, PAUSE_SECONDS], signal);
   const all = found.audio?.seconds ?? 0;
   const audible = Math.max(0, all - lengthOf(spansOf(said, "silent", all)));
   return audible >= all / 3 ? [] : [`nobody speaks in it: only ${say(audible)} are as loud as speech`];
 }
 
-/** What filters say of the pictures, and one for silence (below so many dB, for so many seconds) of the sound. */
+/** Output of picture filters, and of one that detects silence (below a level in dB, for some seconds). */
 async function filtered(
   { path }: Probed,
   pictures: readonly string[],
@@ -91,7 +91,7 @@ function filmFilters({ black, frozen }: Limits): readonly string[] {
   ];
 }
 
-/** A still picture has no length in which it could be black. */
+/** A still picture has no duration for which it could be black. */
 function stillFilters({ black }: Limits): readonly string[] {
   return black === null ? [] : ["blackframe=amount=98:threshold=32"];
 }
@@ -99,20 +99,19 @@ function stillFilters({ black }: Limits): readonly string[] {
 const during = ({ from, to }: Span) => `from ${say(from)} to ${say(to)}`;
 const say = (seconds: number) => `${Number(seconds.toFixed(1))} s`;
 
-/** A stretch of a film, seconds. */
 interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** What the filters of ffmpeg that look for a stretch say of it. */
+/** Patterns in ffmpeg's output for the start and end of stretches. */
 const WORDS = {
   black: [/black_start:\s*(-?[\d.]+)/, /black_end:\s*(-?[\d.]+)/],
   frozen: [/freeze_start:\s*(-?[\d.]+)/, /freeze_end:\s*(-?[\d.]+)/],
   silent: [/silence_start:\s*(-?[\d.]+)/, /silence_end:\s*(-?[\d.]+)/],
 } as const;
 
-/** The stretches that a filter found; none lasts beyond `seconds`. */
+/** The stretches that a filter found, limited to `seconds`. */
 function spansOf(said: string, what: keyof typeof WORDS, seconds: number): readonly Span[] {
   const [start, end] = WORDS[what];
   const spans: Span[] = [];

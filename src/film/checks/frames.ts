@@ -6,7 +6,7 @@ import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { fitFilter } from "../graph/fit.ts";
 import { even } from "../graph/size.ts";
 
-/** Parts of the length at which frames are taken. */
+/** Positions of the frames, as fractions of the duration. */
 const PLACES = [0.1, 0.5, 0.9];
 const MOST_WIDTH = 768;
 const AS_JPEG = "scale=in_color_matrix=bt709:out_color_matrix=bt601:out_range=full,format=yuvj420p";

@@ -5,22 +5,22 @@ import process from "node:process";
 import { FilmError } from "./film-error.ts";
 import { runProgram } from "./run-program.ts";
 
-/** The ffmpeg of this machine, and what it was built with. */
+/** This machine's ffmpeg and its capabilities. */
 export interface Ffmpeg {
   readonly path: string;
   readonly probePath: string;
-  /** As it says it: `5.1.9-0+deb12u1`. */
+  /** As ffmpeg reports it: `5.1.9-0+deb12u1`. */
   readonly version: string;
   readonly filters: ReadonlySet<string>;
   readonly encoders: ReadonlySet<string>;
-  /** Names of what it decodes, as ffprobe says them. */
+  /** Names of its decoders, as ffprobe reports them. */
   readonly decoders: ReadonlySet<string>;
 }
 
-/** Of each program that was asked, until its file changes. */
+/** Cached by program, until its file changes. */
 const known = new Map<string, Promise<Ffmpeg>>();
 
-/** Finds ffmpeg and asks what it can. Null where there is none, or no ffprobe beside it. */
+/** Finds ffmpeg and its capabilities. Null if it, or an ffprobe beside it, is missing. */
 export async function findFfmpeg(): Promise<Ffmpeg | null> {
   const [path, probePath] = await Promise.all([findProgram("ffmpeg"), findProgram("ffprobe")]);
   if (path === null || probePath === null) return null;
@@ -33,14 +33,13 @@ export async function findFfmpeg(): Promise<Ffmpeg | null> {
   });
 }
 
-/** {@link findFfmpeg}, where there has to be one. @throws FilmError */
+/** {@link findFfmpeg}, but throws if there is none. @throws FilmError */
 export async function requireFfmpeg(): Promise<Ffmpeg> {
   const found = await findFfmpeg();
   if (found === null) throw new FilmError("FFMPEG_MISSING", `${await whyMissing()}. ${toInstall()}`);
   return found;
 }
 
-/** What there is none of here, in words. */
 export async function whyMissing(): Promise<string> {
   const ffmpeg = await findProgram("ffmpeg");
   if (ffmpeg === null && process.env.FFMPEG_PATH)
@@ -82,8 +81,8 @@ function names(text: string, line: RegExp): ReadonlySet<string> {
 type Program = "ffmpeg" | "ffprobe";
 
 /**
- * Where a program is: what `FFMPEG_PATH` or `FFPROBE_PATH` names, for ffprobe also beside the ffmpeg of `FFMPEG_PATH`, else on
- * PATH. Null: nowhere.
+ * Path of a program: from `FFMPEG_PATH` or `FFPROBE_PATH` (ffprobe also beside the ffmpeg of `FFMPEG_PATH`), otherwise
+ * from PATH. Null if not found.
  */
 async function findProgram(name: Program, env: NodeJS.ProcessEnv = process.env): Promise<string | null> {
   const own = name === "ffmpeg" ? env.FFMPEG_PATH : env.FFPROBE_PATH;
@@ -107,7 +106,6 @@ async function isProgram(path: string): Promise<boolean> {
   }
 }
 
-/** The command that installs ffmpeg here. */
 function installCommand(platform: NodeJS.Platform = process.platform): string {
   if (platform === "darwin") return "brew install ffmpeg";
   if (platform === "win32") return "winget install Gyan.FFmpeg";

@@ -1,18 +1,17 @@
 import type { Ffmpeg } from "./abilities.ts";
 import { FilmError } from "./film-error.ts";
 
-/** How pictures are coded. */
 export interface VideoEncoder {
   readonly name: string;
-  /** Whether the same pictures give the same bytes, on any machine with this ffmpeg. */
+  /** True if the same pictures give the same bytes on any machine with this ffmpeg. */
   readonly isExact: boolean;
   readonly args: readonly string[];
 }
 
-/** Frame threads change what x264 writes: a set number gives the same bytes on machines of any size. */
+/** The number of threads affects x264's output, so a fixed number gives the same bytes on every machine. */
 const THREADS = "8";
 
-/** In the order in which they are taken. */
+/** In order of preference. */
 const VIDEO: readonly VideoEncoder[] = [
   {
     name: "libx264",
@@ -25,7 +24,7 @@ const VIDEO: readonly VideoEncoder[] = [
   { name: "mpeg4", isExact: true, args: ["-q:v", "3", "-threads:v", "1"] },
 ];
 
-/** The best encoder for pictures that this ffmpeg has. @throws FilmError */
+/** The best video encoder that this ffmpeg has. @throws FilmError */
 export function videoEncoder({ encoders, path }: Pick<Ffmpeg, "encoders" | "path">): VideoEncoder {
   const found = VIDEO.find(({ name }) => encoders.has(name));
   if (found !== undefined) return found;

@@ -1,8 +1,8 @@
 /**
- * Why a step of a film failed. `FFMPEG_MISSING`: there is no ffmpeg, or it lacks something; `CLIP_DAMAGED`: a file that was
- * given is not whole, or holds nothing to take; `CLIP_FORMAT`: it is of a format that is not read; `CLIP_TOO_LONG`: one is longer than `mostSeconds` allows, has so many frames, or shows
- * one for too long; `FFMPEG_FAILED`: it ended with an error; `FFMPEG_TIMEOUT`, `FFMPEG_TOO_LARGE`: it was
- * ended at a limit; `FFMPEG_STOPPED`: the run was.
+ * A step of a film failed. `FFMPEG_MISSING`: ffmpeg, or a feature of it, is missing. `CLIP_DAMAGED`: an input file is
+ * incomplete or has no usable content. `CLIP_FORMAT`: its format is not supported. `CLIP_TOO_LONG`: it is longer than
+ * `mostSeconds`, has too many frames, or shows one for too long. `FFMPEG_FAILED`: ffmpeg ended with an error.
+ * `FFMPEG_TIMEOUT`, `FFMPEG_TOO_LARGE`: it exceeded a limit. `FFMPEG_STOPPED`: the run was stopped.
  */
 export class FilmError extends Error {
   readonly code:

@@ -2,13 +2,13 @@ import { basename } from "node:path";
 import { open } from "../../core/kit/file-handle.ts";
 import { FilmError } from "./film-error.ts";
 
-/** Pixels of one picture, three times those of 8K: a few bytes can claim a picture that fills any memory. */
+/** Maximum pixels of a picture, three times 8K; a few bytes could claim one that fills any memory. */
 export const MOST_PIXELS = 100_000_000;
 
 /**
- * How ffmpeg and ffprobe are to open a foreign file: with the demuxer of its first bytes, no protocol but that of files,
- * so that nothing in it leads elsewhere, and no picture that is too large to be decoded. `known`: the demuxer of a file that we wrote.
- * @throws FilmError for a file of no known format
+ * Arguments that open an untrusted file: the demuxer of its first bytes, only the file protocol, so that it cannot lead
+ * elsewhere, and a size limit. `known`: the demuxer of a file that we wrote.
+ * @throws FilmError for an unknown format
  */
 export async function inputArgs(path: string, known?: string): Promise<readonly string[]> {
   const demuxer = known ?? (await sniffed(path));
@@ -28,7 +28,7 @@ async function sniffed(path: string): Promise<string> {
   throw new FilmError("CLIP_FORMAT", `${basename(path)} begins like no film, sound or picture that is read`);
 }
 
-/** The begin of a file. @throws FilmError */
+/** The beginning of a file. @throws FilmError */
 export async function headOf(path: string, most = PICTURE_BYTES): Promise<Buffer> {
   try {
     await using file = await open(path, "r");
@@ -40,12 +40,11 @@ export async function headOf(path: string, most = PICTURE_BYTES): Promise<Buffer
   }
 }
 
-/** Whether a demuxer reads one picture. */
 export function isPictureFormat(demuxer: string): boolean {
   return demuxer.endsWith("_pipe");
 }
 
-/** Whether it is a picture in the format of films. */
+/** True for a picture in a film container. */
 export async function isStillMov(path: string): Promise<boolean> {
   return (await headOf(path, HEAD_BYTES)).toString("latin1", 4, 12) === "ftypavif";
 }
@@ -57,7 +56,7 @@ function isAnimatedWebp(head: Buffer): boolean {
 type Begin = readonly (readonly [bytes: string, at: number])[];
 const brands = (...names: readonly string[]): Begin => names.map((name) => [`ftyp${name}`, 4] as const);
 
-/** What people have, and no version of ffmpeg reads in full, with what to save it as. */
+/** Common formats that no ffmpeg version reads completely, with the format to use instead. */
 const UNREAD: readonly { readonly begin: Begin; readonly is: string; readonly instead: string }[] = [
   {
     begin: brands("heic", "heix", "heim", "heis", "hevc", "mif1", "msf1"),
@@ -71,7 +70,7 @@ const UNREAD: readonly { readonly begin: Begin; readonly is: string; readonly in
   { begin: [["MThd", 0]], is: "MIDI", instead: "WAV or MP3" },
 ];
 
-/** What begins a file, by the demuxer that reads it. Nothing else is given to ffmpeg. */
+/** Signatures of files by demuxer. No other files are passed to ffmpeg. */
 const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[] = [
   ["mov", "ftyp", 4],
   ["mov", "moov", 4],
@@ -101,15 +100,15 @@ const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[
 ];
 
 const HEAD_BYTES = 512;
-/** Within which a picture says how it is to be turned. */
+/** The part of a picture's file that contains its orientation. */
 const PICTURE_BYTES = 4 * 1024 * 1024;
 
-/** Formats that begin with a frame at once. */
+/** Formats that start directly with a frame. */
 function byFrames(head: Buffer): string | null {
   const [first = 0, second = 0] = head;
   if (first === 0x47 && head[188] === 0x47 && head[376] === 0x47) return "mpegts";
   if (first !== 0xff) return null;
-  // ADTS says layer 0, MP3 layers 1 to 3.
+  // ADTS has layer 0, MP3 layers 1 to 3.
   if ((second & 0xf6) === 0xf0) return "aac";
   return (second & 0xe0) === 0xe0 && (second & 0x06) !== 0 ? "mp3" : null;
 }

@@ -4,19 +4,19 @@ import { runProgram } from "./run-program.ts";
 
 const TIMEOUT_MS = 20_000;
 
-/** What the packets of a stream say, without decoding them; seconds, by the clock of the file. */
+/** What a stream's packets tell without decoding; seconds on the file's clock. */
 export interface Packets {
   readonly first: number;
-  /** Where the last one ends. */
+  /** End of the last one. */
   readonly end: number;
   readonly count: number;
-  /** For which one is shown or heard at most. */
+  /** Longest duration of a single packet. */
   readonly longest: number;
-  /** What ffprobe said of the file; null: it got through it. */
+  /** Error message of ffprobe; null if it read the whole file. */
   readonly fault: string | null;
 }
 
-/** Walks through the pictures (`V:0`) or the sound (`a:0`) of a file. `begins`: from when it is shown. */
+/** Walks through a file's pictures (`V:0`) or audio (`a:0`). `begins`: when it starts to be shown. */
 export async function walkPackets(
   path: string,
   stream: "V:0" | "a:0",
@@ -43,7 +43,7 @@ export async function walkPackets(
   const args = ["-v", "error", ...entries, ...(await inputArgs(path))];
   const { exitCode, stderr } = await runProgram(probePath, args, { timeoutMs: TIMEOUT_MS, signal, onOutput });
   const isCut = /partial file|prematurely|truncat|corrupt|invalid/i.test(stderr);
-  // Recorders do not say how long the last one is.
+  // Recorders do not tell the last packet's duration.
   const end = ends > last || count < 2 ? ends : last + (last - first) / (count - 1);
   return { first, end, count, longest, fault: exitCode !== 0 || isCut ? stderr : null };
 }

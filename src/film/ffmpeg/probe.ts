@@ -7,15 +7,15 @@ import { walkPackets } from "./packets.ts";
 import { runProgram } from "./run-program.ts";
 import { colorsOf, type DeclaredColors, type ShownAs } from "./shown.ts";
 
-/** Milliseconds. It takes a tenth of a second, and seconds where other films are coded on all cores. */
+/** Milliseconds. It usually takes a tenth of a second, but longer while all cores encode. */
 const TIMEOUT_MS = 30_000;
 
-/** Seconds of a film or sound that is read, unless its step says more. */
+/** Maximum duration of input media in seconds, unless the step allows more. */
 export const MOST_SECONDS = 7200;
 
 const bounds = new AsyncLocalStorage<number>();
 
-/** Does work that reads films and sounds of so many seconds at most. */
+/** Runs `work` with a limit on the duration of input media, in seconds. */
 export function readingAtMost<T>(seconds: number | undefined, work: () => T): T {
   return seconds === undefined ? work() : bounds.run(seconds, work);
 }
@@ -24,20 +24,20 @@ export function mostSeconds(): number {
   return bounds.getStore() ?? MOST_SECONDS;
 }
 
-/** A file costs what its clock says, which may be a day in a kilobyte. */
+/** Processing costs what the file's clock claims, which may be a day in one kilobyte. */
 export function tooLong(name: string, why: string): FilmError {
   const cure = `where that is right, give the step mostSeconds above ${mostSeconds()}`;
   return new FilmError("CLIP_TOO_LONG", `${name} ${why}; ${cure}`);
 }
 
-/** What a file holds, as ffprobe says it. */
+/** A file's contents according to ffprobe. */
 export interface Probed {
   readonly path: string;
-  /** Length of pictures, or of sound where there are none; 0 for a picture. */
+  /** Duration of the pictures, or of the audio if there are none; 0 for a still picture. */
   readonly seconds: number;
-  /** By its clock, from which it is shown. */
+  /** When it starts to be shown, on its clock. */
   readonly begins: number;
-  /** Of a format whose last picture may stand for longer than anything in it says. */
+  /** True for formats that do not tell how long the last picture lasts. */
   readonly isOpenEnded: boolean;
   readonly video: ProbedVideo | null;
   readonly audio: ProbedAudio | null;
@@ -45,13 +45,13 @@ export interface Probed {
 
 export interface ProbedVideo extends ShownAs {
   readonly codec: string;
-  /** Pixels as they are shown: turned, and with square pixels. */
+  /** Displayed size in pixels: after rotation, with square pixels. */
   readonly width: number;
   readonly height: number;
-  /** Frames a second; 0 for a picture, and where nothing says so. */
+  /** Frames per second; 0 for a picture, or if unknown. */
   readonly fps: number;
   readonly seconds: number;
-  /** Whether the pictures themselves are said to last so long, not only the file that they are in. */
+  /** True if the duration is that of the pictures, not only of the file. */
   readonly isOwnLength: boolean;
   readonly isStill: boolean;
 }
@@ -83,14 +83,14 @@ const SHOWN =
   "pix_fmt,color_range,color_space,color_transfer,color_primaries:stream_tags=DURATION:stream_side_data=rotation:stream_disposition=attached_pic";
 
 interface ProbeOptions {
-  /** How errors call it. Default: its path. */
+  /** Name in error messages. Default: its path. */
   readonly name?: string;
   readonly signal?: AbortSignal | undefined;
-  /** False for what was made here, which may be longer than what it was made of. Default true. */
+  /** False for files made here, which may be longer than their inputs. Default true. */
   readonly isForeign?: boolean;
 }
 
-/** Reads what a file holds. @throws FilmError for one that holds neither pictures nor sound, or is too long */
+/** Reads a file's contents. @throws FilmError if it has neither pictures nor audio, or is too long */
 export async function probe(
   path: string,
   { name = path, signal, isForeign = true }: ProbeOptions = {},
@@ -120,7 +120,7 @@ export async function probe(
   const audio = sound === undefined ? null : await audioFacts(sound, whole, walked);
   if (video === null && audio === null) throw damaged("it holds neither pictures nor sound");
   const pixels = video === null ? 1 : video.width * video.height;
-  // The decoder says no size of what it does not decode.
+  // There is no size if ffmpeg cannot decode it.
   if (!(pixels > 0 && pixels <= MOST_PIXELS))
     throw damaged(`its pictures have no size, or more than ${MOST_PIXELS / 1e6} million pixels`);
   const seconds = video === null ? audio!.seconds : video.seconds;
@@ -130,7 +130,7 @@ export async function probe(
   return { path, seconds, begins, isOpenEnded: /matroska/.test(format), video, audio };
 }
 
-/** What a build of ffmpeg cannot decode is no damage. */
+/** Throws if ffmpeg has no decoder for it, which is not damage. */
 function checkDecoder({ codec_name: codec }: Stream, { decoders, path, version }: Ffmpeg, name: string): void {
   if (codec === undefined || decoders.has(codec)) return;
   const built = `${path} (${version}) was built without a decoder for it`;
@@ -142,7 +142,7 @@ interface Shown {
   readonly format?: { readonly duration?: string; readonly start_time?: string; readonly format_name?: string };
 }
 
-/** Null where it is so much that its beginning was not kept. */
+/** Null if the output was too long to be kept from its start. */
 function shownIn(stdout: string): Shown | null {
   try {
     return JSON.parse(stdout) as Shown;
@@ -151,7 +151,7 @@ function shownIn(stdout: string): Shown | null {
   }
 }
 
-/** The last thing that the program said, without addresses in memory and paths. */
+/** The last line of a program's output, without memory addresses and paths. */
 export function plainError(stderr: string, path?: string): string {
   const lines = stderr
     .split("\n")
@@ -190,9 +190,9 @@ async function videoFacts(stream: Stream, whole: number, isStill: boolean, walke
   };
 }
 
-/** Formats in which the length of a sound is guessed by its first frames, or is that of its first part. */
+/** Formats whose audio duration is estimated from the first frames or the first part. */
 const GUESSED = /^(?:mp3|aac|amr)$/;
-/** By which a length that is said may differ from the packets: coders of sound add some of their own. */
+/** Tolerance between a stated duration and the packets, because encoders add some audio. */
 const MOST_GUESSED_OFF = 0.1;
 
 async function audioFacts(stream: Stream, whole: number, walked: Walked): Promise<ProbedAudio> {
@@ -211,7 +211,7 @@ async function packetSeconds(stream: "V:0" | "a:0", { path, begins, signal }: Wa
   return count === 0 ? 0 : end - Math.max(0, begins);
 }
 
-/** Matroska says it as a tag, `00:00:02.500000000`. */
+/** Matroska states it as a tag, `00:00:02.500000000`. */
 function lengthOf({ duration, tags }: Stream): number {
   if (duration !== undefined) return Number(duration) || 0;
   const [hours = 0, minutes = 0, seconds = 0] = (tags?.DURATION ?? "").split(":").map(Number);

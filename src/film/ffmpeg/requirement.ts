@@ -4,13 +4,13 @@ import { videoEncoders } from "./encoders.ts";
 
 export type Requirement = NonNullable<TaskOptions["requires"]>;
 
-/** Filters that every ffmpeg of the last years has, unless it was built without. */
+/** Filters that any recent ffmpeg has unless built without them. */
 const COMMON: readonly string[] = [
   "scale crop pad overlay fps tpad trim concat xfade fade format setsar setpts settb split gblur lutyuv zoompan thumbnail",
   "hflip vflip transpose sidedata setparams colorspace colorchannelmixer aresample aformat apad atrim asetpts anullsrc acrossfade afade amix adelay volume",
 ].flatMap((line) => line.split(" "));
 
-/** What functions need beside these. */
+/** Additional filters for specific needs. */
 const SPECIAL = {
   loudness: ["loudnorm", "sidechaincompress", "asplit", "alimiter"],
   lettering: ["ass", "color"],
@@ -18,12 +18,15 @@ const SPECIAL = {
   checks: ["blackdetect", "blackframe", "freezedetect", "silencedetect"],
 } as const;
 
-/** What a step needs of ffmpeg beyond what all need. */
+/** What a step needs of ffmpeg beyond the common filters. */
 export type Need = keyof typeof SPECIAL;
 
 const asked = new Map<string, Requirement>();
 
-/** Looks whether ffmpeg is here and has what a step needs. The same needs are the same function, which is asked once. */
+/**
+ * Checks that ffmpeg is installed with what a step needs. Equal needs return the same function, so that it is checked
+ * once.
+ */
 export function ffmpegWith(...needs: readonly Need[]): Requirement {
   const key = needs.join();
   const requirement = asked.get(key) ?? (() => lackOf(needs));
@@ -31,7 +34,7 @@ export function ffmpegWith(...needs: readonly Need[]): Requirement {
   return requirement;
 }
 
-/** What ffmpeg here lacks for these needs, with what to do; null: nothing. */
+/** What ffmpeg lacks, with what to do; null if nothing. */
 async function lackOf(needs: readonly Need[]): Promise<string | null> {
   const ffmpeg = await findFfmpeg();
   if (ffmpeg === null) return `${await whyMissing()}. ${toInstall()}`;
@@ -46,5 +49,5 @@ async function lackOf(needs: readonly Need[]): Promise<string | null> {
   return `${ffmpeg.path} (${ffmpeg.version}) was built without ${lacking.join(", ")}. ${toInstall()}`;
 }
 
-/** {@link ffmpegWith} of every need, for `doctor`. */
+/** {@link ffmpegWith} for all needs, used by `doctor`. */
 export const ffmpegForAll: Requirement = ffmpegWith(...(Object.keys(SPECIAL) as readonly Need[]));

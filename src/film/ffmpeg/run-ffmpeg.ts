@@ -12,24 +12,23 @@ import { inputArgs, isPictureFormat } from "./input-args.ts";
 import { plainError } from "./probe.ts";
 import { DEFAULT_TIMEOUT_MS, runProgram } from "./run-program.ts";
 
-/** A file made may be so large, bytes. */
+/** Maximum size of a result, in bytes. */
 const MOST_BYTES = 8 * 1024 ** 3;
 
-/** One call of ffmpeg. */
 export interface FfmpegCall {
-  /** Files that it opens, in the order in which filters count them; `name`: how errors call it. */
+  /** Input files in the order that filters number them; `name`: for error messages. */
   readonly inputs: readonly {
     readonly path: string;
     readonly name: string;
     readonly args?: readonly string[] | undefined;
-    /** Of a file that we wrote. Default: by its first bytes. */
+    /** For a file that we wrote. Default: detected from its first bytes. */
     readonly demuxer?: string | undefined;
   }[];
-  /** All between the inputs and the file made: filters, maps, encoders. */
+  /** Arguments between inputs and target: filters, maps, encoders. */
   readonly args: readonly string[];
-  /** Path of the file made; null: nothing is, it is called for what it says. */
+  /** Path of the result; null if only the output text is wanted. */
   readonly target: string | null;
-  /** How long that will be, seconds, for the progress. */
+  /** Duration of the result in seconds, for progress. */
   readonly seconds?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((fraction: number) => void) | undefined;
@@ -39,25 +38,25 @@ export interface FfmpegCall {
   readonly timeoutMs?: number | undefined;
   /** Bytes. Default 8 GiB. */
   readonly maxBytes?: number | undefined;
-  /** Whether what filters say is wanted. Default: errors alone. */
+  /** True to include filters' messages. Default: errors only. */
   readonly isVerbose?: boolean | undefined;
-  /** Whether a frame that cannot be decoded ends it. Default true. */
+  /** True to fail on a frame that cannot be decoded. Default true. */
   readonly isStrict?: boolean | undefined;
 }
 
-/** What makes the same inputs give the same bytes: nothing of this program, this time or the inputs' own titles is written. */
+/** Makes output deterministic: leaves out program version, time, and the inputs' metadata. */
 const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-flags", "+bitexact"];
 
-/** A frame that is broken is an error, and no grey picture. */
+/** Fails on a broken frame instead of drawing it grey. */
 const STRICT = ["-err_detect", "explode"];
 
 /**
- * Pictures are turned by a filter, as versions of ffmpeg differ in what they know of it, and last for a second: a shorter one is none at
- * a low frame rate.
+ * Still pictures are rotated by a filter, because ffmpeg versions differ, and last a second, because shorter ones have
+ * no frame at a low frame rate.
  */
 const STILL = ["-noautorotate", "-framerate", "1"];
 
-/** Runs ffmpeg; answers what it said. @throws FilmError that names the input which could not be read */
+/** Runs ffmpeg; returns its messages. @throws FilmError that names the unreadable input */
 export async function runFfmpeg(given: FfmpegCall): Promise<string> {
   await using closed = await closedInputs(given.inputs, given.target === null ? tmpdir() : dirname(given.target));
   return await callFfmpeg({ ...given, inputs: closed.inputs });
@@ -89,7 +88,7 @@ async function callFfmpeg(call: FfmpegCall): Promise<string> {
   return stderr;
 }
 
-/** ffmpeg ends with the packet before its limit. */
+/** ffmpeg stops before the packet that would exceed its limit. */
 const SLACK_BYTES = 4096;
 
 function progressReader({ seconds, onProgress }: FfmpegCall): ((text: string) => void) | undefined {
@@ -100,23 +99,22 @@ function progressReader({ seconds, onProgress }: FfmpegCall): ((text: string) =>
   };
 }
 
-/** How the C libraries of Linux, macOS and Windows call what is wrong with the disk that a program writes to, by its code. */
+/** Disk errors by code, as the C libraries of Linux, macOS and Windows word them. */
 const DISK_ERRORS = [
   ["ENOSPC", /no space left on device/i],
   ["EDQUOT", /dis[ck] quota exceeded/i],
 ] as const;
 
-/** Null: what hindered it is not the disk. As Node's own error, so that the run waits for space and blames no step. */
+/**
+ * A disk failure as Node's error, so that the run waits for space instead of failing a step; null for other failures.
+ */
 function diskError(stderr: string, { target }: FfmpegCall): Error | null {
   const [code] = DISK_ERRORS.find(([, words]) => words.test(stderr)) ?? [];
   if (code === undefined || target === null) return null;
   return Object.assign(new Error(`ffmpeg failed: ${plainError(stderr)}`), { code, path: target });
 }
 
-/**
- * Which input is at fault. ffmpeg says so in words that change with its version, so each is decoded alone, to the one that
- * fails.
- */
+/** Finds the input at fault by decoding each one alone, because ffmpeg's messages change with its version. */
 async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: string): Promise<FilmError> {
   for (const { path, name, demuxer } of inputs) {
     const args = [...STRICT, ...(await inputArgs(path, demuxer)), "-f", "null", "-"];
@@ -130,8 +128,8 @@ async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: s
 const BEGIN_BYTES = 65_536;
 
 /**
- * The inputs of a call, and in place of each WAV whose header was written before its sound was known, as speech services stream it,
- * a copy in `folder` with the right sizes: by its own header ffmpeg would call its end damaged. The copies go with the call.
+ * The inputs of a call. A WAV with an unknown size in its header, as speech services stream it, is replaced by a copy
+ * in `folder` with the right sizes, since ffmpeg would consider it truncated. Disposing removes the copies.
  */
 async function closedInputs<I extends { readonly path: string }>(
   inputs: readonly I[],
@@ -165,7 +163,7 @@ async function* piecesOf(path: string, begin: Buffer): AsyncGenerator<Buffer> {
   yield* createReadStream(path, { start: begin.length });
 }
 
-/** The begin of such a WAV with its right sizes; null for any other file, and for one that cannot be opened. */
+/** The corrected beginning of such a WAV; null for other or unreadable files. */
 async function openWavBegin(path: string): Promise<Buffer | null> {
   await using file = await open(path, "r").catch(() => null);
   if (file === null) return null;

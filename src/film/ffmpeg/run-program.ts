@@ -2,16 +2,16 @@ import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { FilmError } from "./film-error.ts";
 
-/** What is kept of what a program says, bytes: the end of it. */
+/** Bytes of a program's output that are kept: the last ones. */
 const KEPT_BYTES = 256 * 1024;
-/** A program that says nothing to the contrary may take so long, milliseconds. */
+/** Default time limit of a program, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 
 export interface ProgramOptions {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds. Default half an hour. */
   readonly timeoutMs?: number | undefined;
-  /** Called with each piece of its standard output; what is kept for the answer is kept all the same. */
+  /** Called with each piece of standard output, in addition to keeping it. */
   readonly onOutput?: ((text: string) => void) | undefined;
   /** Working directory. */
   readonly cwd?: string | undefined;
@@ -24,8 +24,8 @@ export interface ProgramResult {
 }
 
 /**
- * Runs a program without a shell. It is killed at its time limit, by the signal, and when this process dies; the answer comes
- * once it has ended, so that its files may be removed. @throws FilmError
+ * Runs a program without a shell. Kills it at its time limit, on abort, and when this process dies. Resolves once it
+ * has ended, so that its files may be removed. @throws FilmError
  */
 export async function runProgram(
   path: string,
@@ -70,7 +70,7 @@ function stopped(): FilmError {
   return new FilmError("FFMPEG_STOPPED", "the run was stopped");
 }
 
-/** The end of a text that may be long. */
+/** Keeps the end of a long text. */
 class KeptText {
   text = "";
 
@@ -80,7 +80,7 @@ class KeptText {
   }
 }
 
-/** Kills the processes that it has heard of, and that have not ended, once its parent is gone. */
+/** Script that kills the registered processes once its parent is gone. */
 const KEEPER = `
 const pids = new Set();
 let rest = "";
@@ -96,8 +96,8 @@ process.stdin.on("data", (chunk) => {
 let keeper: ChildProcess | null = null;
 
 /**
- * Has a child killed should this process die without a chance to do it, as by SIGKILL: a process of its own watches, which is
- * started with the first child. Answers what to call once the child has ended.
+ * Ensures that a child is killed if this process dies without cleaning up, as by SIGKILL; a watching process starts
+ * with the first child. Call the returned function once the child has ended.
  */
 function keep({ pid }: ChildProcess): () => void {
   if (pid === undefined) return () => {};
@@ -111,7 +111,7 @@ function write(line: string): void {
 }
 
 function start(): ChildProcess {
-  // Detached: Ctrl-C reaches the whole group, and the keeper has to outlive its parent.
+  // Detached: Ctrl-C reaches the whole group, and the keeper must outlive its parent.
   const child = spawn(process.execPath, ["-e", KEEPER], {
     stdio: ["pipe", "ignore", "ignore"],
     detached: true,

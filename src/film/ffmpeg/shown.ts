@@ -1,19 +1,19 @@
 import type { Orientation } from "../../core/kit/exif-orientation.ts";
 
-/** Colours of a picture by the names that ffprobe has for them: as they are declared, else as players take them. */
+/** A picture's colours in ffprobe's terms: as declared, otherwise as players assume. */
 export interface Colors {
   readonly matrix: string;
   readonly primaries: string;
   readonly transfer: string;
   readonly range: "tv" | "pc";
-  /** Held as RGB or as grey, so that there is no matrix. */
+  /** True for RGB or grey, which have no matrix. */
   readonly isRgb: boolean;
   readonly isDeclared: boolean;
 }
 
-/** How a decoded picture is to be shown. */
+/** How to display a decoded picture. */
 export interface ShownAs {
-  /** By a filter; 1 for a film, which ffmpeg turns. */
+  /** Rotation by a filter; 1 for film, which ffmpeg rotates. */
   readonly turn: Orientation;
   readonly colors: Colors;
 }
@@ -27,15 +27,15 @@ export interface DeclaredColors {
   readonly color_primaries?: string | undefined;
 }
 
-/** Names that filters of ffmpeg have as well. */
+/** Names that ffmpeg's filters accept too. */
 const KNOWN =
   /^(?:bt709|fcc|bt470m|bt470bg|smpte170m|smpte240m|smpte428|smpte431|smpte432|film|ycgco|ictcp|bt2020n?c?|smpte2084|arib-std-b67|linear)$/;
 const isKnown = (name: string | undefined): name is string => name !== undefined && KNOWN.test(name);
 const RGB = /^(?:0?rgb|0?bgr|x2|gbr|[ar]?rgba?|[ar]?bgra?|argb|abgr|pal8|gray|mono|ya)/;
-/** Below, films that declare nothing are as those of television before HD. */
+/** Smaller films without declared colours use those of standard-definition television. */
 const HD_LINES = 720;
 
-/** What declares no primaries was made on a screen, whose are BT.709's. */
+/** Undeclared primaries are BT.709, those of screens. */
 export function colorsOf(stream: DeclaredColors, isStill: boolean): Colors {
   const { height = 0, pix_fmt = "", color_range, color_space, color_transfer, color_primaries } = stream;
   const isRgb = RGB.test(pix_fmt);
@@ -50,13 +50,13 @@ export function colorsOf(stream: DeclaredColors, isStill: boolean): Colors {
   };
 }
 
-/** How HDR is coded, in words; null for colours of the usual range. */
+/** Name of an HDR transfer function; null for standard dynamic range. */
 export function hdrName({ transfer }: Colors): string | null {
   if (transfer === "smpte2084") return "PQ";
   return transfer === "arib-std-b67" ? "HLG" : null;
 }
 
-/** What HDR takes, which not every ffmpeg was built with. */
+/** Filters for HDR, which not every ffmpeg has. */
 export const TONE_MAPPING: readonly string[] = ["zscale", "tonemap"];
 
 const TURNS: { readonly [orientation in Orientation]: readonly string[] } = {
@@ -70,7 +70,7 @@ const TURNS: { readonly [orientation in Orientation]: readonly string[] } = {
   8: ["transpose=cclock"],
 };
 
-/** Whether a film declares no other colours than those of all films that are made here. */
+/** True if a film declares only the colours that all films made here have. */
 export function isPlain({ colors }: ShownAs): boolean {
   return !colors.isRgb && (!colors.isDeclared || isBt709(colors));
 }
@@ -81,13 +81,13 @@ function isBt709({ transfer, matrix, primaries, range }: Colors): boolean {
 
 const isUsual = (transfer: string) => !/^(?:smpte2084|arib-std-b67|linear)$/.test(transfer);
 
-/** The white of paper under HDR, cd/m², and how many times as bright lights may be (BT.2408). */
+/** HDR's reference white in cd/m², and the brightness of highlights relative to it (BT.2408). */
 const [WHITE, PEAK] = [203, 4.93];
 
 /**
- * Filters that bring a decoded picture to what is shown: upright, with BT.709 of limited range. Curves of the usual range are
- * taken for one another, as players do. White of paper stays white; what is brighter in HDR hardly differs from it. `shrink`: the
- * filter that makes HDR smaller first, which takes long otherwise.
+ * Filters that convert a decoded picture for display: upright, BT.709, limited range. Standard transfer functions are
+ * treated as equal, as players do. HDR's reference white stays white; brighter parts become almost equal. `shrink`: a
+ * filter that scales HDR down first, for speed.
  */
 export function shownFilter({ turn, colors }: ShownAs, shrink?: string): string {
   const { matrix, primaries, range, isRgb } = colors;
@@ -111,17 +111,17 @@ export function shownFilter({ turn, colors }: ShownAs, shrink?: string): string 
   ].join();
 }
 
-/** The filter colorspace takes whole pairs of pixels. */
+/** The filter colorspace needs even sizes. */
 const EVEN = "scale=2*trunc(iw/2):2*trunc(ih/2)";
 const TAGGED = "setparams=range=tv:colorspace=bt709:color_primaries=bt709:color_trc=bt709";
 
-/** Of what is held as RGB, before anything scales it: ffmpeg scales and converts in one step by another matrix. */
+/** Converts RGB before scaling, because ffmpeg uses another matrix when it does both in one step. */
 export const FROM_RGB = "scale=in_range=full:out_range=tv:out_color_matrix=bt709";
 
-/** A film's picture as PNG has it, once nothing scales it any more. */
+/** Converts a film's picture for PNG, after all scaling. */
 export const AS_RGB = "scale=in_color_matrix=bt709:in_range=tv,format=rgb24";
 
-/** A picture that lies over a film, of a size and as opaque as asked for, in the film's colours; its transparency stays. */
+/** A picture to overlay: scaled, with the given opacity, in the film's colours; keeps its transparency. */
 export function laidOverFilter({ turn }: ShownAs, scaled: string, opacity: number): string {
   const turned = TURNS[turn].map((one) => `${one},`).join("");
   return `${turned}format=rgba,${scaled},colorchannelmixer=aa=${opacity},${FROM_RGB},format=yuva420p`;

@@ -3,7 +3,7 @@ import { videoEncoder } from "./encoders.ts";
 import { ffmpegForAll } from "./requirement.ts";
 import { TONE_MAPPING } from "./shown.ts";
 
-/** The ffmpeg of this machine in a line, or what it lacks for the steps of a film and the command that installs it. */
+/** Describes this machine's ffmpeg in a line, or what it lacks, with the install command. */
 export async function ffmpegSummary(): Promise<{ readonly found: string } | { readonly lacks: string }> {
   const lacks = await ffmpegForAll();
   const ffmpeg = await findFfmpeg();

@@ -5,22 +5,22 @@ import { mostSeconds, type Probed, type ProbedVideo, plainError, probe, tooLong 
 import { hdrName, TONE_MAPPING } from "../ffmpeg/shown.ts";
 import { sizeFault } from "./size.ts";
 
-/** A clip with pictures; `seconds` is where its last frame ends, by the frames and not by the header. */
+/** A clip with pictures; `seconds` is the end of its last frame according to the frames, not the header. */
 export interface Clip extends Probed {
   readonly name: string;
   readonly video: ProbedVideo;
 }
 
-/** Frames a second of what is read, at most. */
+/** Maximum frame rate of inputs. */
 const MOST_FPS = 120;
-/** Of the seconds that a film may have, what one frame may be shown for: two minutes of two hours. */
+/** Longest frame as a fraction of the maximum duration: two minutes of two hours. */
 const MOST_OF_ONE_FRAME = 1 / 60;
-/** Where header and frames differ by more, the file is not whole, seconds. */
+/** Difference between header and frames, in seconds, above which a file is incomplete. */
 const MOST_APART = 0.5;
 
 /**
- * Opens a clip and walks through all of it without decoding. @throws FilmError where it is no whole film, cannot be drawn by the
- * ffmpeg of this machine, or is by its clock too long to be
+ * Opens a clip and scans it completely without decoding. @throws FilmError if it is incomplete, too long by its clock,
+ * or cannot be decoded by this ffmpeg
  */
 export async function openClip(path: string, name: string, signal?: AbortSignal): Promise<Clip> {
   const probed = await probe(path, { name, signal });
@@ -37,13 +37,13 @@ export async function openClip(path: string, name: string, signal?: AbortSignal)
     const said = `its pictures end at ${pictures.seconds.toFixed(1)} s of ${stated!.toFixed(1)} s`;
     throw new FilmError("CLIP_DAMAGED", `${name} is damaged: ${said}`);
   }
-  // A recorder adds a picture where something moves: the last one may have stood for long.
+  // Recorders add a picture only on movement, so the last one may last long.
   const seconds = lacks ? stated! : pictures.seconds;
   const shown = { ...video, fps: video.fps || pictures.fps, seconds: lacks ? pictures.seconds : video.seconds };
   return { ...probed, name, video: shown, seconds };
 }
 
-/** How long the pictures are said to be; null where only the whole is said, which may be that of a longer sound. */
+/** Stated duration of the pictures; null if only the file's is stated, which may be that of longer audio. */
 function statedSeconds({ audio }: Probed, { seconds, isOwnLength }: ProbedVideo): number | null {
   return isOwnLength || audio === null ? seconds : null;
 }

@@ -2,17 +2,17 @@ import { type ShownAs, shownFilter } from "../ffmpeg/shown.ts";
 import { even, type Pixels, scaleFilter } from "./size.ts";
 
 /**
- * How pictures of another shape fill the frame: `crop` cuts what is beyond it, `pad` leaves bars, `blur` fills these with
- * the picture itself, blurred.
+ * How pictures of another shape fill the frame. `crop`: cuts the excess. `pad`: adds bars. `blur`: fills the bars with
+ * a blurred copy.
  */
 export type Fit = "crop" | "pad" | "blur";
 
-/** A shape this close to the other fills the frame; the difference is below what is seen. */
+/** Maximum difference of two shapes that counts as none, because it is invisible. */
 const ALIKE = 0.01;
 
 /**
- * Filters that show decoded pictures as players do, and fit them into a frame. `label` is for the names of what is between them,
- * and is of this graph alone.
+ * Filters that convert pictures for display and fit them into a frame. `label`: unique prefix of intermediate names in
+ * this graph.
  */
 export function fitFilter(
   from: Pixels & ShownAs,
@@ -29,7 +29,7 @@ export function fitFilter(
   if (fit === "crop") return `${shown},${scaleFilter(around)},crop=${frame},setsar=1`;
   const small = `${scaleFilter(inside)},setsar=1`;
   if (fit === "pad") return `${shown},${small},pad=${frame}:(ow-iw)/2:(oh-ih)/2`;
-  // Blurred at an eighth of the size, which looks the same and takes a fraction of the time.
+  // Blurring at an eighth of the size looks the same and is much faster.
   const [wide, high] = [even(to.width / 8), even(to.height / 8)];
   const back = scaled(from, Math.max(wide / from.width, high / from.height), null);
   const blurred = `${scaleFilter(back)},crop=${wide}:${high},gblur=sigma=5,lutyuv=y=val*0.85,scale=${frame},setsar=1`;

@@ -13,11 +13,11 @@ export interface Joining {
   readonly fade: number;
   readonly fadeIn: number;
   readonly fadeOut: number;
-  /** How much larger pictures get while they are shown, as a part of their size. */
+  /** Enlargement of pictures while shown, as a fraction of their size. */
   readonly zoom: number;
 }
 
-/** A graph with the outputs `[film]` and, where a clip has sound, `[sound]`. */
+/** A graph with the outputs `[film]` and, if any clip has audio, `[sound]`. */
 export interface JoinGraph {
   readonly text: string;
   readonly hasSound: boolean;
@@ -25,12 +25,12 @@ export interface JoinGraph {
   readonly starts: readonly number[];
 }
 
-/** Frames that a clip may lack at its end, where the last one is held. */
+/** Maximum frames missing at a clip's end; the last one is held. */
 const HELD_FRAMES = 12;
 
 /**
- * All clips in one form, one after the other. Lengths are counted in frames over all of the film, and those of sounds in
- * samples from the frames, so that neither drifts.
+ * Joins clips after converting them to one form. Lengths are counted in frames over the whole film, and audio in
+ * samples from those frames, so neither drifts.
  */
 export function joinGraph(clips: readonly Clip[], joining: Joining): JoinGraph {
   const { rate, fade } = joining;
@@ -87,7 +87,7 @@ function pictures(
   return `[${index}:V:0]fps=${rate.text}:start_time=0,${into}${held}${moving},format=yuv420p,trim=end_frame=${frames},setpts=PTS-STARTPTS,settb=AVTB[v${index}]`;
 }
 
-/** Drawn at twice the size: whole pixels of a slow movement would be seen as a tremble. */
+/** Draws at twice the size, because whole-pixel steps of a slow movement look shaky. */
 function zoomFilter(
   { width, height }: Pixels,
   { zoom, frames, rate }: Pick<Joining, "zoom" | "rate"> & { readonly frames: number },

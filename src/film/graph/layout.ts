@@ -9,31 +9,29 @@ export interface Box extends Pixels {
 export type Position = "top" | "middle" | "bottom";
 export type Corner = "top-left" | "top-right" | "bottom-left" | "bottom-right";
 
-/** Heights of letters as a part of the shorter side. */
+/** Text heights as fractions of the shorter side. */
 export const CAPTION_SIZE = 0.05;
 export const TITLE_SIZE = 0.042;
-/** Of a title. */
+/** Size relative to the title's. */
 export const SUBTITLE_PART = 0.7;
-/** Lines of a title at most; its subtitle has one. */
+/** Maximum lines of a title; its subtitle has one. */
 export const MOST_TITLE_LINES = 2;
-/** Of the shorter side; a logo of any shape is within both. */
+/** Fractions of the shorter side; a logo stays within both. */
 const LOGO = { width: 0.25, height: 0.18 };
 
-/** Height of a line of letters, pixels: fonts need more than their letters' height. */
+/** Height of a line in pixels; fonts need more than the text height. */
 export function linePx(pixels: Pixels, size: number): number {
   return Math.round(Math.min(pixels.width, pixels.height) * size * 1.35);
 }
 
-/** Widest letters of a line as a part of its height, on average. */
+/** Average width of the widest letters as a fraction of the line height. */
 const LETTER = 0.567;
 
 export function lettersBeside(widthPx: number, lineHeightPx: number): number {
   return Math.floor(widthPx / (lineHeightPx * LETTER));
 }
 
-/**
- * What players leave free: a phone's lays its own buttons and texts over the upper and lower part of a film in its shape.
- */
+/** The area that players leave free. Phones cover the top and bottom of films in their shape with buttons and text. */
 export function safeArea({ width, height }: Pixels): Box {
   const isTall = height > width;
   const [x, top, bottom] = [width * 0.06, height * (isTall ? 0.08 : 0.05), height * (isTall ? 0.16 : 0.07)].map(
@@ -43,8 +41,8 @@ export function safeArea({ width, height }: Pixels): Box {
 }
 
 /**
- * The two lines of a caption. Above them, from below: a lower third, then a logo in a lower corner. At the top a caption begins
- * below a logo; in the middle it ends above a lower third. So each step keeps clear of what the others draw, which it does not know.
+ * The box of a caption's two lines. Above it: a lower third, then a logo in a lower corner. A caption at the top starts
+ * below a logo; one in the middle ends above a lower third. So steps avoid each other without knowing each other.
  */
 export function captionBox(pixels: Pixels, { size = CAPTION_SIZE, position = "bottom" }: CaptionPlace = {}): Box {
   const safe = safeArea(pixels);
@@ -73,15 +71,15 @@ export interface CaptionPlace {
 }
 
 export interface LowerThirdPlace {
-  /** Height of the title's letters. */
+  /** Text height of the title. */
   readonly size?: number | undefined;
   readonly titleLines?: number | undefined;
   readonly hasSubtitle?: boolean | undefined;
-  /** Height of the letters of captions below it. */
+  /** Text height of the captions below it. */
   readonly captionSize?: number | undefined;
 }
 
-/** The plate of a lower third, with as much around its letters as a third of a line. */
+/** The plate of a lower third, with a margin of a third of a line. */
 export function lowerThirdBox(pixels: Pixels, place: LowerThirdPlace): Box {
   const { size = TITLE_SIZE, titleLines = MOST_TITLE_LINES, hasSubtitle = true, captionSize } = place;
   const line = linePx(pixels, size);
@@ -97,15 +95,17 @@ export function paddingOf(lineHeightPx: number): number {
 
 export interface LogoPlace {
   readonly corner?: Corner | undefined;
-  /** Width as a part of the film's. */
+  /** Width as a fraction of the film's. */
   readonly width?: number | undefined;
-  /** Its own pixels. */
+  /** The picture's own size. */
   readonly picture: Pixels;
-  /** What it stays above in a lower corner. */
+  /** The lower third that it stays above in a lower corner. */
   readonly lowerThird?: Box | undefined;
 }
 
-/** A logo in a corner of the safe area: a quarter of the shorter side wide, and not too high, unless a width was given. */
+/**
+ * A logo in a corner of the safe area: a quarter of the shorter side wide and not too high, unless a width is given.
+ */
 export function logoBox(pixels: Pixels, { corner = "top-right", width, picture, lowerThird }: LogoPlace): Box {
   const short = shortOf(pixels);
   const safe = safeArea(pixels);
@@ -125,7 +125,7 @@ export function logoBox(pixels: Pixels, { corner = "top-right", width, picture, 
   };
 }
 
-/** What of a layout lies over another part, or not wholly in the picture; none: nothing does. */
+/** Overlaps in a layout, and parts outside the picture; empty if there are none. */
 export function overlapsIn(pixels: Pixels, parts: { readonly [name: string]: Box | undefined }): readonly string[] {
   const boxes = Object.entries(parts).flatMap(([name, box]) => (box === undefined ? [] : [{ name, ...box }]));
   const outside = boxes.filter(

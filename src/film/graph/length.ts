@@ -1,23 +1,23 @@
 import { oneOf } from "../check-options.ts";
 
 /**
- * How long a film is whose pictures and sound do not end together. `pictures`: as its pictures; longer sound is cut, shorter sound
- * is followed by silence. `sound`: as its sound; the last picture is held, or pictures are cut. `longest`: nothing is cut.
+ * Duration of a film whose pictures and audio end at different times. `pictures`: longer audio is cut, shorter audio is
+ * followed by silence. `sound`: the last picture is held, or pictures are cut. `longest`: nothing is cut.
  */
 export type Length = "pictures" | "sound" | "longest";
 
 export const LENGTH = oneOf("pictures", "sound", "longest");
 
-/** Less is the rounding of frames and of coders of sound, and no difference, seconds. */
+/** Smaller differences come from rounding, in seconds. */
 export const ALIKE_SECONDS = 0.05;
 
-/** Seconds of the film. `sound`: null where there is none whose end counts, such as music alone. */
+/** Duration of the film in seconds. `sound`: null if no audio determines the end, as with music only. */
 export function filmSeconds(pictures: number, sound: number | null, length: Length = "longest"): number {
   if (sound === null || length === "pictures" || Math.abs(pictures - sound) < ALIKE_SECONDS) return pictures;
   return length === "sound" ? sound : Math.max(pictures, sound);
 }
 
-/** What of the two is lost or held, in words for people; null where they end together. */
+/** What is lost or held, worded for people; null if both end together. */
 export function lengthNote(
   what: string,
   of: { readonly pictures: number; readonly sound: number; readonly length: Length | undefined },

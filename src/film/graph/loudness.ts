@@ -1,7 +1,7 @@
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { SAMPLE_RATE } from "./output.ts";
 
-/** Loudness of a whole sound after EBU R 128. */
+/** Integrated loudness according to EBU R 128. */
 export interface Loudness {
   /** LUFS; null for silence. */
   readonly integrated: number | null;
@@ -9,7 +9,7 @@ export interface Loudness {
   readonly truePeak: number;
 }
 
-/** The first pass of loudnorm, which measures. */
+/** The first, measuring pass of loudnorm. */
 export async function measureLoudness(path: string, name: string, signal?: AbortSignal): Promise<Loudness> {
   const args = ["-map", "0:a:0", "-af", "loudnorm=print_format=json"];
   const said = await runFfmpeg({ inputs: [{ path, name }], args, target: null, signal, isVerbose: true });
@@ -19,17 +19,17 @@ export async function measureLoudness(path: string, name: string, signal?: Abort
   return { integrated: integrated > -70 ? integrated : null, truePeak: Number(input_tp.replace("inf", "99")) };
 }
 
-/** The peak that a sound is limited to before it is coded, which makes peaks a little higher, dBTP. */
+/** Peak limit before encoding, which raises peaks slightly; dBTP. */
 const CEILING = -1.5;
 
 /**
- * The second pass: one gain for all of it, and a limiter where its peaks would come too high. loudnorm itself would move the
- * gain of short sounds while they play.
+ * The second pass: one gain for the whole, plus a limiter if peaks would be too high. (loudnorm would vary the gain of
+ * short audio.)
  */
 export function loudnessFilter({ truePeak }: Loudness, gain: number): string {
   const raised = `volume=${gain.toFixed(3)}dB`;
   if (truePeak + gain <= CEILING) return raised;
-  // Peaks between samples are seen at four times the rate.
+  // Oversampling by four detects peaks between samples.
   const limit = (10 ** (CEILING / 20)).toFixed(4);
   return `${raised},aresample=${4 * SAMPLE_RATE},alimiter=limit=${limit}:level=0:attack=2:release=40,aresample=${SAMPLE_RATE}`;
 }

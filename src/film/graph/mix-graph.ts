@@ -1,6 +1,6 @@
 import { PLAIN_SOUND, SAMPLE_RATE } from "./output.ts";
 
-/** One sound in a mix: the number of its input, and where it lies. */
+/** One sound in a mix: its input's number and its position. */
 export interface Layer {
   readonly input: number;
   readonly role: "film" | "voice" | "music" | "effect";
@@ -12,13 +12,13 @@ export interface Layer {
 
 export interface Mixing {
   readonly seconds: number;
-  /** Decibels by which music and the film's own sound step back under the voice, about; 0: they do not. */
+  /** Approximate attenuation of music and the film's own audio under the voice, in decibels; 0: none. */
   readonly duck: number;
-  /** Seconds over which the music ends with the film. */
+  /** Duration of the music's fade-out at the film's end, in seconds. */
   readonly musicFade: number;
 }
 
-/** A graph whose output `[mixed]` is as long as the film. Nothing is made quieter for being one of several. */
+/** A graph whose output `[mixed]` is as long as the film. Sounds are added without attenuation. */
 export function mixGraph(layers: readonly Layer[], mixing: Mixing): string {
   const length = Math.round(mixing.seconds * SAMPLE_RATE);
   const chains = layers.map((layer, index) => chain(layer, index, { ...mixing, length }));
@@ -62,10 +62,10 @@ function sum(labels: readonly string[], to: string): string {
   return `${labels.join("")}amix=inputs=${labels.length}:duration=longest:normalize=0[${to}]`;
 }
 
-/** A voice lies well above this, its breath below. */
+/** Well below a voice, above its breath. */
 const THRESHOLD = 0.015;
 
-/** A voice at its usual level is some 24 dB above the threshold, which the ratio turns into the step back. */
+/** A voice at its usual level is about 24 dB above the threshold; the ratio turns that into the attenuation. */
 function ducking(decibels: number): string {
   const over = 24;
   const ratio = Math.min(20, over / Math.max(1, over - decibels));

@@ -8,15 +8,14 @@ import { ALIKE_SECONDS } from "./length.ts";
 import { rateOf } from "./rate.ts";
 import { pixelsOf } from "./size.ts";
 
-/** Samples a second of every sound that is made. */
 export const SAMPLE_RATE = 48_000;
 
-/** What brings any sound to one form, beginning with the pictures. */
+/** Converts any audio to one form that starts with the pictures. */
 export const PLAIN_SOUND = `aresample=${SAMPLE_RATE}:async=1:first_pts=0,aformat=sample_fmts=fltp:channel_layouts=stereo`;
 
 export const SOUND_ARGS: readonly string[] = ["-c:a", "aac", "-b:a", "192k", "-ar", String(SAMPLE_RATE)];
 
-/** How films are written: by the best encoder here, to be played while they load. */
+/** Arguments for writing films: the best encoder here, playable while loading. */
 export async function filmArgs(): Promise<{ readonly args: readonly string[]; readonly encoder: string }> {
   const { name, args } = videoEncoder(await requireFfmpeg());
   const form = ["-pix_fmt", "yuv420p", ...COLORS, "-movflags", "+faststart"];
@@ -28,14 +27,14 @@ const COLORS = [
   ...["-color_primaries", "bt709", "-color_trc", "bt709"],
 ];
 
-/** The sound of a film that stays as it is, or in the form that players of MP4 take. */
+/** Arguments that keep a film's audio, or convert it to what MP4 players support. */
 export function soundOf({ audio }: { readonly audio: ProbedAudio | null }): readonly string[] {
   return ["-map", "0:a:0?", ...(/^(?:aac|mp3)$/.test(audio?.codec ?? "aac") ? ["-c:a", "copy"] : SOUND_ARGS)];
 }
 
 /**
- * The pictures of a film that is to last so long, as they are coded; coded anew where it is longer or shorter, or where players of MP4 do
- * not take them, or in other colours than those of all films that are made.
+ * Arguments that copy the pictures of a film with this duration. Re-encodes them if the duration differs, MP4 players
+ * do not support them, or their colours differ from those of films made here.
  */
 export async function picturesOf({ seconds, video }: Clip, shall: number): Promise<readonly string[]> {
   const isFit = /^(?:h264|hevc|av1|mpeg4)$/.test(video.codec) && isPlain(video);

@@ -1,4 +1,4 @@
-/** Frames a second as ffmpeg takes them without a rounding: 29.97 is 30000/1001. */
+/** A frame rate in ffmpeg's exact form: 29.97 is 30000/1001. */
 export interface Rate {
   readonly text: string;
   readonly fps: number;
@@ -6,7 +6,7 @@ export interface Rate {
 
 const [LEAST, MOST, USUAL] = [10, 60, 30];
 
-/** A rate that players like, close to what was measured or asked for. */
+/** A standard rate close to the measured or requested one. */
 export function rateOf(fps: number): Rate {
   if (!(fps > 0)) return { text: String(USUAL), fps: USUAL };
   const inside = Math.min(MOST, Math.max(LEAST, fps));
@@ -17,10 +17,10 @@ export function rateOf(fps: number): Rate {
   return { text: String(whole), fps: whole };
 }
 
-/** A blend is timed by this part of a frame early: its frame lies at a rounded instant, and must not be found too late. */
+/** Part of a frame by which a blend starts early, so that its frame, at a rounded instant, is not missed. */
 export const EARLY = 0.25;
 
-/** Frames from the beginning to the end of each clip, in one count: rounding each clip alone would add up. */
+/** The frame at which each clip ends, counted over the whole film, because rounding each clip would add up. */
 export function frameEnds(seconds: readonly number[], { fps }: Rate): readonly number[] {
   let at = 0;
   return seconds.map((one) => {
@@ -29,7 +29,7 @@ export function frameEnds(seconds: readonly number[], { fps }: Rate): readonly n
   });
 }
 
-/** Differences of a growing row. */
+/** Differences between successive values. */
 export function steps(ends: readonly number[]): readonly number[] {
   return ends.map((end, index) => end - (ends[index - 1] ?? 0));
 }

@@ -1,7 +1,7 @@
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { MOST_PIXELS as MOST_DRAWN } from "../ffmpeg/input-args.ts";
 
-/** Shapes of a film. */
+/** Aspect ratio of a film. */
 export type Format = "16:9" | "9:16" | "1:1" | "4:5";
 /** Lines of the shorter side, or width and height in pixels: `"1080p"`, `"1280x720"`. */
 export type Size = "480p" | "720p" | "1080p" | "2160p" | `${number}x${number}`;
@@ -11,26 +11,26 @@ export interface Pixels {
   readonly height: number;
 }
 
-/** Encoders take whole pairs of pixels. */
+/** Rounds to an even size, which encoders need. */
 export function even(length: number): number {
   return Math.max(LEAST, 2 * Math.round(length / 2));
 }
 
 const LEAST = 2;
 
-/** Of a side. */
+/** Maximum pixels of a side. */
 export const MOST_PIXELS = 8192;
-/** Of a picture of a film that is written, a little more than 8K: encoders keep dozens of them in memory. */
+/** Maximum pixels of a written film's picture, slightly more than 8K; encoders keep dozens in memory. */
 const MOST_FILM_PIXELS = 36_000_000;
 
-/** What is wrong with the size of a film, for the end of a sentence; null: nothing. */
+/** What is wrong with a film's size, for the end of a sentence; null if nothing. */
 export function sizeFault({ width, height }: Pixels): string | null {
   const isFine = Math.max(width, height) <= MOST_PIXELS && width * height <= MOST_FILM_PIXELS;
   if (isFine) return null;
   return `${width}x${height} pixels: more than ${MOST_PIXELS} a side or ${MOST_FILM_PIXELS / 1e6} million in all`;
 }
 
-/** Size of a picture: as it was asked for, else that of the first clip. */
+/** Size of the pictures: as requested, otherwise that of the first clip. */
 export function pixelsOf(size: Size | undefined, format: Format | undefined, first: Pixels): Pixels {
   const exact = /^(\d{1,5})x(\d{1,5})$/.exec(size ?? "");
   if (exact !== null) return checked({ width: even(Number(exact[1])), height: even(Number(exact[2])) });
@@ -54,14 +54,14 @@ function checked(pixels: Pixels, least = 16): Pixels {
   );
 }
 
-/** The filter that scales pictures. @throws FilmError where a shape that is all width or height would take any memory */
+/** The filter that scales pictures. @throws FilmError for an extreme shape, which could take any amount of memory */
 export function scaleFilter({ width, height }: Pixels): string {
   if (width * height <= MOST_DRAWN) return `scale=${width}:${height}`;
   const why = "a picture is much too long for the shape that it is to fill";
   throw new FilmError("FILM_INPUT", `${why}: it would be drawn at ${width}x${height}; cut it before`);
 }
 
-/** The ratio as it stands in the name of a file. */
+/** The ratio for a file name. */
 export function formatName(format: Format): string {
   return format.replace(":", "x");
 }

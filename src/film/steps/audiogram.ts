@@ -11,17 +11,17 @@ import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.
 import { type Format, pixelsOf, type Size } from "../graph/size.ts";
 
 export interface AudiogramOptions extends StepFields {
-  /** Behind the wave, cut to the frame. */
+  /** Background of the wave, cropped to the frame. */
   readonly picture: Media<"image">;
   /** Default `1080p`. */
   readonly size?: Size;
   /** Default 1:1. */
   readonly format?: Format;
-  /** `#rrggbb` of the wave. Default white. */
+  /** Colour of the wave, `#rrggbb`. Default white. */
   readonly color?: string;
 }
 
-/** A sound as a film: its wave moves over a picture. */
+/** Turns audio into a film: its wave moves over a picture. */
 export function audiogram(task: Task, name: string, sound: Media<"audio">, options: AudiogramOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { picture: any, size, format, color });

@@ -18,24 +18,26 @@ import { fitFilter } from "../graph/fit.ts";
 import { filmArgs, picturesOf, soundOf } from "../graph/output.ts";
 import { pixelsOf } from "../graph/size.ts";
 
-/** What is said, and where it is heard. */
+/** A spoken line and where it is heard. */
 export interface SpokenLine {
   readonly text: OrValue<string>;
-  /** The sound in which it is said. Default: that of the film, in which the lines follow one another. */
+  /** The audio with the line. Default: the film's own audio, which contains the lines in order. */
   readonly voice?: Media<"audio">;
-  /** Second of the film at which `voice` begins. Default: the end of the voice before, at first 0. */
+  /** Second of the film at which `voice` starts. Default: the end of the previous voice, initially 0. */
   readonly at?: OrValue<number>;
-  /** When each word is said, in seconds of `voice`, where that is known. Default: by the length of words between pauses. */
+  /** Times of the words in seconds of `voice`, if known. Default: estimated from the words' lengths between pauses. */
   readonly words?: OrValue<readonly TimedWord[]>;
 }
 
 export interface CaptionOptions extends StepFields {
-  /** The script: its lines, or one text, of which each sentence is a line. */
+  /** The script: a list of lines, or a text with one line per sentence. */
   readonly lines: OrValue<string> | readonly SpokenLine[];
   readonly style?: LetterStyle;
-  /** Drawn into the pictures; false: a track of the film, which players show on request. Default true. */
+  /** True draws the captions into the pictures; false adds a track that players show on request. Default true. */
   readonly burn?: boolean;
-  /** Letters of a line at most, of which wide ones count more; two lines are shown at once. Default: as many as fit, at most 42. */
+  /**
+   * Maximum letters per line (wide ones count more); two lines are shown at once. Default: as many as fit, at most 42.
+   */
   readonly letters?: number;
 }
 
@@ -43,14 +45,11 @@ const RULES: Rules = { lines: any, style: any, burn: oneOf(true, false), letters
 
 export interface Captioned {
   readonly cues: readonly Cue[];
-  /** Fonts that were drawn with. */
+  /** Fonts used for drawing. */
   readonly fonts: readonly string[];
 }
 
-/**
- * Captions of a known script, timed by the speech itself: a line begins and ends with its voice. The film with them, and the
- * same as SRT and VTT.
- */
+/** Adds captions of a known script, timed by the speech itself. Returns the film, and the captions as SRT and VTT. */
 export function caption(task: Task, name: string, film: Media<"video">, options: CaptionOptions) {
   const { step, own } = splitOptions(options);
   if (own.lines === undefined) throw unfit(`${name}: lines is missing; give the text that is spoken`);
@@ -83,7 +82,6 @@ export function caption(task: Task, name: string, film: Media<"video">, options:
   };
 }
 
-/** What is drawn of the lines, as far as it is known before they are. */
 function knownTexts(lines: readonly SpokenLine[]): readonly string[] {
   return lines.flatMap(({ text, words }) => {
     if (Array.isArray(words)) return (words as readonly TimedWord[]).map((word) => word.text);
@@ -120,7 +118,7 @@ async function captionFile(given: Given, context: TaskContext): Promise<Captione
   return { cues, fonts: burn ? await burned(film, cues, style, context) : await asTrack(film, context) };
 }
 
-/** The words of each line, with when they are said in the film. */
+/** Times the words of each line within the film. */
 async function timeLines(lines: readonly GivenLine[], film: Clip, context: TaskContext) {
   const sentences = lines.flatMap((line) =>
     line.isScript === true ? sentencesOf(line.text).map((text) => ({ text })) : [line],
@@ -138,7 +136,7 @@ async function timeLines(lines: readonly GivenLine[], film: Clip, context: TaskC
     const at = line.at ?? end;
     const voice = line.voice === undefined ? null : { path: line.voice.path, name };
     if (voice !== null) end = at + ((await probe(voice.path, { name, signal: context.signal })).audio?.seconds ?? 0);
-    // A blank line in a word would end its cue, and what follows would be one of its own.
+    // A blank line in a word would end its cue and start another.
     if (line.words !== undefined)
       timed.push(line.words.map((word) => ({ ...moved(word, at), text: word.text.trim().replaceAll(/\s+/g, " ") })));
     else if (voice === null) timed.push(alignWords(line.text, spans[next++]!, speech));
@@ -184,7 +182,7 @@ async function burned(film: Clip, cues: readonly Cue[], style: LetterStyle, cont
   return fontsDrawn(said);
 }
 
-/** Nothing is drawn; the pictures stay as they are coded, where that is fit for all players. */
+/** Adds a subtitle track; copies the pictures if all players support them. */
 async function asTrack(film: Clip, { file, signal }: TaskContext): Promise<readonly string[]> {
   await runFfmpeg({
     inputs: [film, { path: file("captions.srt"), name: "the captions", demuxer: "srt" }],

@@ -31,8 +31,8 @@ import { probe } from "../ffmpeg/probe.ts";
 import { ffmpegWith } from "../ffmpeg/requirement.ts";
 
 /**
- * What `accept` of a job takes: `job("film", model, input, { accept: inspector({ notBlack: true, seconds: [4, 6] }) })`.
- * @throws FilmError for what is no check
+ * For `accept` of a job: `job("film", model, input, { accept: inspector({ notBlack: true, seconds: [4, 6] }) })`.
+ * @throws FilmError for an invalid check
  */
 export function inspector<const C extends Checks | JudgedChecks>(checks: C & Known<C>): Inspector<LookedAt<C>> {
   checkChecks(checks);
@@ -53,8 +53,8 @@ const nameOf = (model: string | { readonly provider: string; readonly modelId: s
   typeof model === "string" ? model : `${model.provider}:${model.modelId}`;
 
 /**
- * A step that looks at a film, a picture or a sound, and stands for it: what uses it begins once it was found right. A flaw
- * fails the step, which says what it is. `choose` is the method of `build`.
+ * Checks a film, picture or sound and stands for it: steps that use it start once it has passed. A flaw fails the step
+ * with a description. `choose` is the method of `build`.
  */
 export function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(
   choose: ChooseMethod,
@@ -62,7 +62,9 @@ export function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(
   media: H,
   checks: C & Known<C>,
 ): Chosen<H>;
-/** With a judge that is a chat model: steps `<name>-frames`, `<name>-verdict` and `<name>-check` before it. */
+/**
+ * The same with a chat model as judge; adds the steps `<name>-frames`, `<name>-verdict` and `<name>-check` before it.
+ */
 export function inspect<H extends Media<LookedAt<C>>, const C extends Checks | JudgedChecks>(
   steps: InspectingSteps,
   name: string,
@@ -84,7 +86,7 @@ export function inspect<H extends Media<MediaKind>>(
   throw new FilmError("FILM_INPUT", `a judge that is a chat model adds steps; ${next}`);
 }
 
-/** Nobody said whether it is right. */
+/** The judge gave no verdict. */
 class NoVerdictError extends Error {
   readonly code = "JUDGE_FAILED";
 }
@@ -92,7 +94,7 @@ class NoVerdictError extends Error {
 type Judged = Media<"image" | "video">;
 
 /**
- * A film or a picture judged by a chat model, as steps: `<name>-frames` looks for flaws and takes frames, `<name>-verdict`
+ * Adds the steps of a judge that is a chat model: `<name>-frames` looks for flaws and takes frames, `<name>-verdict`
  * asks the model unless there are flaws, `<name>-check` fails with the reasons, and `<name>` stands for what passed.
  */
 function addJudged(
@@ -116,7 +118,7 @@ function addJudged(
     when: not(flaws),
     ...(judge.maxCost !== undefined && { maxCost: judge.maxCost }),
   });
-  // Without flaws there is a verdict, with flaws there is none: one of them is enough.
+  // There is either a verdict or flaws, so one of them is enough.
   const check = task(`${name}-check`, { said: [flaws, verdict] }, (given) => decide(given.said as Said), {
     onFailure: quorum(1),
   });
@@ -147,7 +149,7 @@ async function takeFrames(
   if (found.video === null) throw new FilmError("FILM_INPUT", "it has no pictures to judge");
   const flaws = await findFlaws({ path, signal }, checks);
   const frames = await framesOf(found, found.video, signal);
-  // A still picture of a model whose kind only the service knows is one frame, where a film has three.
+  // A model whose kind only the service knows may have made a still picture: one frame instead of three.
   for (const [index, file] of names.entries()) await writeFile(context.file(file), frames[index] ?? frames[0]!);
   return { flaws };
 }

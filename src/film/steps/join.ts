@@ -13,23 +13,23 @@ import { filmArgs, SOUND_ARGS } from "../graph/output.ts";
 import { rateOf } from "../graph/rate.ts";
 import { type Format, pixelsOf, type Size } from "../graph/size.ts";
 
-/** How clips become one film. */
+/** Options for joining clips. */
 export interface JoinOptions extends StepFields {
-  /** Default: that of the first clip; with `format` alone, the shorter side of the first clip. */
+  /** Default: the first clip's size; with only `format`, the first clip's shorter side. */
   readonly size?: Size;
-  /** Default: that of `size`, which is 16:9 where it is only a number of lines. */
+  /** Default: that of `size`, or 16:9 if `size` is only a number of lines. */
   readonly format?: Format;
   /** How clips of another shape fill the frame. Default `blur`. */
   readonly fit?: Fit;
-  /** Frames a second. Default: that of the first clip. */
+  /** Frames per second. Default: the first clip's. */
   readonly fps?: number;
-  /** Seconds for which a clip is blended into the next. Each blend makes the film shorter by so much. Default 0: cuts. */
+  /** Seconds of the blend between clips; each makes the film that much shorter. Default 0: cuts. */
   readonly fade?: number;
-  /** Seconds from black at the beginning. Default 0. */
+  /** Seconds of the fade from black at the start. Default 0. */
   readonly fadeIn?: number;
-  /** Seconds to black at the end. Default 0. */
+  /** Seconds of the fade to black at the end. Default 0. */
   readonly fadeOut?: number;
-  /** How long a clip is whose own sound does not end with its pictures. Default `longest`. */
+  /** Duration of a clip whose own audio and pictures end at different times. Default `longest`. */
   readonly length?: Length;
 }
 
@@ -44,27 +44,26 @@ export const JOINING: Rules = {
   length: LENGTH,
 };
 
-/** What was made. */
 export interface Joined {
   readonly seconds: number;
   readonly width: number;
   readonly height: number;
   readonly fps: number;
-  /** Second at which each clip begins. */
+  /** Second at which each clip starts. */
   readonly starts: readonly number[];
-  /** Name of the encoder that was taken. */
+  /** Name of the encoder. */
   readonly encoder: string;
 }
 
-/** What was made of clips with sound of their own. */
+/** The result for clips with their own audio. */
 export interface JoinedClips extends Joined {
-  /** What was held or cut of clips whose sound does not end with their pictures; null: nothing. */
+  /** What was held or cut of clips whose audio and pictures end at different times; null: nothing. */
   readonly lengthNote: string | null;
 }
 
 /**
- * One film of several clips, in order: of any size, rate, coding and turn, with sound or without. Where one has sound, the
- * others are silent; where none has, neither has the film.
+ * Joins clips in order, of any resolution, frame rate, codec or rotation, with or without audio. If any clip has audio,
+ * the others are silent; if none has, the film has none.
  */
 export function join(task: Task, name: string, clips: MediaList<"video">, options: JoinOptions = {}) {
   const { step, own } = splitOptions(options);
@@ -129,7 +128,7 @@ function soundSeconds({ audio }: Clip): number | null {
   return audio?.seconds ?? null;
 }
 
-/** Writes the film of clips, or of pictures that are given a length. */
+/** Writes a film of clips, or of pictures with a duration. */
 export async function writeJoined(
   clips: readonly Clip[],
   options: JoinOptions & { readonly zoom?: number },
@@ -153,7 +152,9 @@ export async function writeJoined(
   return { seconds: graph.seconds, ...pixels, fps: rate.fps, starts: graph.starts, encoder };
 }
 
-/** Where ffmpeg writes less without an error, nobody would know before the film is seen, seconds. */
+/**
+ * Tolerated shortfall in seconds; ffmpeg may write less without an error, which would only be noticed when watching.
+ */
 const MOST_OFF = 0.1;
 
 async function checkLength(path: string, shall: number, signal: AbortSignal): Promise<void> {

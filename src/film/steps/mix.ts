@@ -12,44 +12,47 @@ import { type Loudness, loudnessFilter, measureLoudness } from "../graph/loudnes
 import { type Layer, mixGraph } from "../graph/mix-graph.ts";
 import { picturesOf, SOUND_ARGS } from "../graph/output.ts";
 
-/** A sound, or one with its place and level. */
+/** Audio, or audio with position and level. */
 export type Sound =
   | Media<"audio">
   | {
       readonly sound: Media<"audio">;
-      /** Second at which it begins. Default 0; of voices in a list, the end of the one before. */
+      /** Second at which it starts. Default 0; for voices in a list, the end of the previous one. */
       readonly at?: number;
-      /** Decibels. Default 0; of music -8. */
+      /** Decibels. Default 0; for music -8. */
       readonly volume?: number;
     };
 
 export interface MixOptions extends StepFields {
-  /** What is said: one sound, or several. */
+  /** The speech: one sound, or several. */
   readonly voice?: Sound | readonly Sound[];
-  /** Repeated to the end, where it fades. */
+  /** Music, repeated to the end of the film, where it fades out. */
   readonly music?: Sound;
   readonly effects?: readonly Sound[];
-  /** Decibels of the film's own sound; null: it is left out. Default 0. */
+  /** Level of the film's own audio in decibels; null removes it. Default 0. */
   readonly own?: number | null;
-  /** Decibels by which music and the film's own sound step back under the voice, about. Default 12; 0: they do not. */
+  /** Approximate attenuation of music and the film's own audio under the voice, in decibels. Default 12; 0: none. */
   readonly duck?: number;
-  /** LUFS of the whole: -14 is what video sites play at, -16 podcasts; null: as it comes. Its true peak stays below -1 dB. Default -14. */
+  /**
+   * Loudness of the result in LUFS: video sites play at -14, podcasts at -16; null leaves it unchanged. The true peak
+   * stays below -1 dB. Default -14.
+   */
   readonly loudness?: number | null;
-  /** How long the film is where its pictures do not end with the last voice or effect. Default `longest`. */
+  /** Duration of the film if its pictures do not end with the last voice or effect. Default `longest`. */
   readonly length?: Length;
 }
 
 export interface Mixed {
   readonly seconds: number;
-  /** Second at which the film begins. */
+  /** Second at which the film starts. */
   readonly starts: readonly [0];
-  /** Second at which each voice begins. */
+  /** Second at which each voice starts. */
   readonly voices: readonly number[];
-  /** LUFS of what was made; null for silence, and where none was asked for. */
+  /** Measured LUFS of the result; null for silence, or if not requested. */
   readonly loudness: number | null;
-  /** dBTP, as `loudness`. */
+  /** dBTP; null as for `loudness`. */
   readonly truePeak: number | null;
-  /** What was held or cut where pictures and sound did not end together; null: nothing. */
+  /** What was held or cut because pictures and audio end at different times; null: nothing. */
   readonly lengthNote: string | null;
 }
 
@@ -76,7 +79,7 @@ const RULES: Rules = {
   length: LENGTH,
 };
 
-/** Voice, music and effects under a film, at one loudness. Its pictures are copied as they are coded. */
+/** Mixes voice, music and effects under a film at one loudness. Copies the pictures without re-encoding. */
 export function mix(task: Task, name: string, film: Media<"video">, options: MixOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, RULES);
@@ -95,7 +98,7 @@ export function mix(task: Task, name: string, film: Media<"video">, options: Mix
   });
 }
 
-/** The plan has the same fields, with references in place of files. */
+/** Reads the same fields as the step, with references in place of files. */
 function foreseenMix(input: unknown, secondsOf: (media: unknown) => number | null): Foreseen {
   const { film, voice, effects, length = "longest" } = input as Given;
   const pictures = secondsOf(film);
@@ -108,7 +111,7 @@ function foreseenMix(input: unknown, secondsOf: (media: unknown) => number | nul
     const before = voices.length === 0 ? 0 : voices.at(-1)!;
     voices.push(before === null ? null : endOf(one, before));
   }
-  // An effect of unknown length is a short one.
+  // An effect of unknown duration is assumed to be short.
   const ends = [...voices, ...effects.map((one) => endOf(one, 0) ?? 0)];
   const known = ends.filter((end) => end !== null);
   if (pictures === null || known.length < ends.length) return { seconds: null };
@@ -160,7 +163,7 @@ async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
   return { seconds, starts: [0], voices, ...loud, lengthNote: note };
 }
 
-/** Every sound of the mix, with the files that they are in; `end`: of the last voice or effect, null where there is none. */
+/** All sounds of the mix with their files; `end`: of the last voice or effect, null if there is none. */
 async function layersOf({ voice, music, effects, own = 0 }: Given, film: Clip, signal: AbortSignal) {
   const inputs: { readonly path: string; readonly name: string; readonly args?: readonly string[] }[] = [film];
   const layers: Layer[] = film.audio === null || own === null ? [] : [{ input: 0, role: "film", at: 0, volume: own }];
@@ -182,7 +185,7 @@ async function layersOf({ voice, music, effects, own = 0 }: Given, film: Clip, s
   return { inputs, layers, voices: spoken.map(({ at }) => at), end: ends.length === 0 ? null : Math.max(...ends) };
 }
 
-/** A limiter takes loudness away again: that much is given back, so often. */
+/** Number of passes that compensate for the loudness that the limiter takes away. */
 const PASSES = 3;
 const CLOSE_ENOUGH = 0.4;
 
@@ -192,7 +195,6 @@ interface Levelling {
   readonly signal: AbortSignal;
 }
 
-/** Writes what was mixed at a loudness, and measures what was written. */
 async function levelled(
   mixed: string,
   loudness: number | null,

@@ -30,45 +30,48 @@ export interface Logo {
   readonly picture: Media<"image">;
   /** Default `top-right`. */
   readonly corner?: Corner;
-  /** Width as a part of the film's. Default: a quarter of the shorter side, or less for one that is high. */
+  /** Width as a fraction of the film's. Default: a quarter of the shorter side, or less for a high logo. */
   readonly width?: number;
   /** From 0 to 1. Default 1. */
   readonly opacity?: number;
 }
 
-/** It stands at the left, above the place of captions. */
+/** A lower third at the left, above the captions. */
 export interface LowerThird {
-  /** On two lines at most; letters get smaller to fit. */
+  /** At most two lines; the text shrinks to fit. */
   readonly title: OrValue<string>;
   readonly subtitle?: OrValue<string>;
-  /** Second of the film at which it comes. Default 0.5. */
+  /** Second of the film at which it appears. Default 0.5. */
   readonly at?: number;
-  /** For which it stands. Default 4. */
+  /** Seconds for which it is shown. Default 4. */
   readonly seconds?: number;
-  /** `size` of the title, default 0.042; `outline` is the colour of the plate, `box: false` leaves it out, `highlight` that of the bar. */
+  /**
+   * Style: `size` of the title, default 0.042; `outline`: colour of the plate, which `box: false` removes; `highlight`:
+   * colour of the bar.
+   */
   readonly style?: Omit<LetterStyle, "position">;
-  /** The `size` of captions that are below it, where they have another one than the default. */
+  /** The `size` of captions below it, if not the default. */
   readonly captionSize?: number;
 }
 
 export interface EndCard {
   readonly picture: Media<"image">;
-  /** How it fills a frame of another shape. Default `blur`, which cuts nothing off. */
+  /** How it fills a frame of another shape. Default `blur`, which cuts nothing. */
   readonly fit?: Fit;
   /** Default 2. */
   readonly seconds?: number;
-  /** Seconds for which the film is blended into it; the film is shorter by so much. Default 0.3. */
+  /** Seconds of the blend from the film, which is that much shorter. Default 0.3. */
   readonly fade?: number;
 }
 
 export interface OverlayOptions extends StepFields {
   readonly logo?: Logo;
   readonly lowerThird?: LowerThird;
-  /** Shown after the film, which gets longer by it. */
+  /** A card shown after the film, which extends it. */
   readonly endCard?: EndCard;
 }
 
-/** A logo and a lower third over a film, and a card after it. */
+/** Adds a logo and a lower third to a film, and a card after it. */
 export function overlay(task: Task, name: string, film: Media<"video">, options: OverlayOptions) {
   const { step, own } = splitOptions(options);
   checkOverlay(name, own);
@@ -144,7 +147,7 @@ async function overlayFile(given: Given, context: TaskContext) {
   return { seconds: graph.seconds, starts: [0], fonts: fontsDrawn(said) };
 }
 
-/** The film with one thing after the other laid over it; `last`: the output of the chain before. */
+/** The film with one overlay after the other; `last`: the current output's name. */
 interface Graph {
   readonly inputs: readonly { readonly path: string; readonly name: string }[];
   readonly chains: readonly string[];
@@ -155,7 +158,7 @@ interface Graph {
 async function graphOf({ logo, lowerThird, endCard }: Given, clip: Clip, context: TaskContext): Promise<Graph> {
   const video = pixelsOf(undefined, undefined, clip.video);
   const rate = rateOf(clip.video.fps);
-  // Ended by trim and not by the file: at a file's own end the filters fps and xfade give one frame more.
+  // Ended by trim rather than by the file, at whose end the filters fps and xfade add a frame.
   const frames = Math.round(clip.seconds * rate.fps);
   const whole = fitFilter(clip.video, video, { fit: "pad", label: "w" });
   const plain = `fps=${rate.text}:start_time=0,tpad=stop_mode=clone:stop=2,trim=end_frame=${frames},${whole},format=yuv420p`;

@@ -9,7 +9,7 @@ import { type Format, formatName, type Pixels, pixelsOf, type Size } from "../gr
 
 export interface ReframeOptions<F extends Format = Format> extends StepFields {
   readonly to: readonly F[];
-  /** Lines of the shorter side. Default: that of the film. */
+  /** Lines of the shorter side. Default: the film's. */
   readonly size?: Extract<Size, `${number}p`>;
   /** Default `crop`. */
   readonly fit?: Fit;
@@ -24,7 +24,10 @@ const RULES: Rules = {
       : 'a list of formats, such as ["9:16", "1:1"]',
 };
 
-/** The film in other shapes: a step for each, named after it (`<name>-9x16`), so that one more makes none of the others again. */
+/**
+ * Converts a film to other aspect ratios. One step for each (`<name>-9x16`), so that adding one does not repeat the
+ * others.
+ */
 export function reframe<F extends Format>(task: Task, name: string, film: Media<"video">, options: ReframeOptions<F>) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, RULES);

@@ -6,21 +6,21 @@ import { openClip } from "../graph/clip.ts";
 import { JOINING, type JoinOptions, writeJoined } from "./join.ts";
 
 export interface SlideshowOptions extends JoinOptions {
-  /** For which each picture is shown, blends included. Default 3. */
+  /** Seconds for which each picture is shown, including blends. Default 3. */
   readonly seconds?: number;
-  /** How much larger a picture gets while it is shown, as a part of its size; 0: it stands. Default 0.08. */
+  /** Enlargement of a picture while shown, as a fraction of its size; 0: none. Default 0.08. */
   readonly zoom?: number;
 }
 
 const [SECONDS, FADE] = [3, 0.5];
 
-/** A silent film of pictures, in order. Default: 16:9 at 1080p, each moving slowly, with blends of half a second. */
+/** Makes a silent film of pictures, in order. Default: 16:9 at 1080p, moving slowly, with blends of half a second. */
 export function slideshow(task: Task, name: string, pictures: MediaList<"image">, options: SlideshowOptions = {}) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { ...JOINING, seconds: someSeconds, zoom: number(0, 4) });
   const list = listOf(pictures);
   const { seconds = SECONDS, fade = FADE } = own;
-  // A handle may stand for several pictures: there are at least so many.
+  // A handle may stand for several pictures, so there are at least this many.
   if (list.length > 2) checkBlend(name, fade * 2, { length: seconds, what: "for both sides of a picture there are" });
   else if (list.length > 1) checkBlend(name, fade, { length: seconds, what: "a picture is shown for" });
   const named = clipNames(list);

@@ -8,7 +8,7 @@ import { type Fit, fitFilter } from "../graph/fit.ts";
 import { type Format, type Pixels, pixelsOf, type Size } from "../graph/size.ts";
 
 export interface ThumbnailOptions extends StepFields {
-  /** Second of the film. Default: the picture that is most like the others of its first ten seconds, so none of a blend or a black. */
+  /** Second of the film. Default: the most typical picture of its first ten seconds, so neither a blend nor black. */
   readonly at?: OrValue<number>;
   readonly size?: Size;
   readonly format?: Format;
@@ -16,7 +16,7 @@ export interface ThumbnailOptions extends StepFields {
   readonly fit?: Fit;
 }
 
-/** A picture of a film, as PNG. */
+/** Extracts a picture of a film as PNG. */
 export function thumbnail(task: Task, name: string, film: Media<"video">, options: ThumbnailOptions = {}) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { at: seconds, size, format, fit });
@@ -42,7 +42,7 @@ interface Given {
 }
 
 const LOOKED_AT = 10;
-/** Frames that are compared at most, and their pixels: the filter keeps all of them in memory. */
+/** Maximum frames compared, and their pixels; the filter keeps all of them in memory. */
 const MOST_FRAMES = 300;
 const MOST_KEPT_PIXELS = MOST_FRAMES * 1920 * 1080;
 
@@ -50,7 +50,7 @@ async function pictureFile(given: Given, { signal, file }: TaskContext): Promise
   const { film, at, size, format, fit = "crop" } = given;
   const clip = await openClip(film.path, "the film", signal);
   const pixels = pixelsOf(size, format, clip.video);
-  // The last frame begins a little before the end.
+  // The last frame starts slightly before the end.
   const start = at === undefined ? 0 : Math.max(0, Math.min(at, clip.seconds - 1.5 / (clip.video.fps || 30)));
   const frames = Math.max(1, Math.floor(Math.min(LOOKED_AT, clip.seconds) * clip.video.fps));
   const looked = Math.min(frames, MOST_FRAMES);

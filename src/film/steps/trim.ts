@@ -10,13 +10,13 @@ import { rateOf } from "../graph/rate.ts";
 import { pixelsOf } from "../graph/size.ts";
 
 export interface TrimOptions extends StepFields {
-  /** Second at which it begins. Default 0. */
+  /** Second at which it starts. Default 0. */
   readonly from?: OrValue<number>;
-  /** Second at which it ends. Default: its end. */
+  /** Second at which it ends. Default: the film's end. */
   readonly to?: OrValue<number>;
 }
 
-/** A part of a film, exact to the frame. */
+/** Cuts a part of a film, exact to the frame. */
 export function trim(task: Task, name: string, film: Media<"video">, options: TrimOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { from: seconds, to: someSeconds });

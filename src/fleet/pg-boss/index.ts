@@ -3,28 +3,28 @@ import type { LocalWork } from "../../internal.ts";
 import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type WakeOptions } from "../worker/index.ts";
 
 export interface PgBossEngineOptions {
-  /** `postgres://…` of the database that holds the queues. It may be that of the journal. */
+  /** `postgres://…` URL of the database for the queues. It may be the journal's. */
   readonly connectionString: string;
-  /** Schema of pg-boss's own tables. Default `pgboss`. */
+  /** Schema of pg-boss's tables. Default `pgboss`. */
   readonly schema?: string | undefined;
-  /** Connections of this process to the database, beside those of the journal. Default 4. */
+  /** Number of database connections of this process, besides the journal's. Default 4. */
   readonly connections?: number | undefined;
   /**
-   * A process that was not heard from for so many seconds is dead, and what it was at goes to another one. Default 10, which is
-   * also the least that pg-boss takes.
+   * Seconds without a sign of life after which a process counts as dead and its work goes to another one. Default 10,
+   * the minimum of pg-boss.
    */
   readonly heartbeatSeconds?: number | undefined;
-  /** Called for failures of handlers and of the queue itself; both are tried again. */
+  /** Called for failures of handlers and of the queue, which are retried. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
-/** What was tried so often for nothing is left to the journal, in which every run that is due can be found. */
+/** After this many failed attempts, the run is left to the journal, where every due run can be found. */
 const RETRIES = 1_000;
 const [SLICES, LOCAL] = ["showrunner-slices", "showrunner-local"] as const;
-/** New jobs are announced by NOTIFY; this is for timers, and for what that connection missed. Each place for a slice polls for itself. */
+/** NOTIFY announces new jobs; polling covers timers and missed notifications. Each slice slot polls separately. */
 const POLL_SECONDS = 2;
 
-/** An engine on PostgreSQL, with the queues of pg-boss: an optional peer dependency. */
+/** Creates an engine on PostgreSQL that uses the queues of pg-boss, an optional peer dependency. */
 export async function createPgBossEngine(options: PgBossEngineOptions): Promise<Engine> {
   const { connectionString, schema = "pgboss", connections = 4, heartbeatSeconds = 10, onError = () => {} } = options;
   const boss = new (await load())({
@@ -39,7 +39,7 @@ export async function createPgBossEngine(options: PgBossEngineOptions): Promise<
   });
   boss.on("error", (error) => onError(error, "pg-boss"));
   await boss.start();
-  // One waiting and one active job of a run: wakes coalesce, and one that comes during a slice waits for its end.
+  // One waiting and one active job per run: wakes coalesce, and a wake during a slice waits for its end.
   const common = {
     policy: "stately",
     heartbeatSeconds,
@@ -48,7 +48,7 @@ export async function createPgBossEngine(options: PgBossEngineOptions): Promise<
     retryBackoff: true,
   } as const;
   const kept = { retryDelay: 1, retryDelayMax: 60, deleteAfterSeconds: 60, retentionSeconds: 365 * 86_400 };
-  // A slice lasts seconds; a local function may last as long as it gives signs of life.
+  // A slice takes seconds; a local function may take as long as it gives signs of life.
   for (const [name, expireInSeconds] of [
     [SLICES, 600],
     [LOCAL, 86_399],
@@ -71,10 +71,10 @@ class PgBossEngine implements Engine {
   async wake(runId: string, { at, priority = 0 }: WakeOptions = {}): Promise<void> {
     const delayMs = (at ?? 0) - Date.now();
     const isNow = delayMs <= 0;
-    // A length of time, not an instant: the database's clock may be another.
+    // A duration, since the database's clock may differ.
     const how = { singletonKey: runId, priority, ...(!isNow && { startAfter: delayMs / 1000 }) };
     const added = await this.#boss.send(SLICES, { runId }, how);
-    // It waits already: for later, perhaps. A timer that comes after another one is not worth a change.
+    // A wake is waiting already, perhaps for later. Only an immediate one is worth moving it forward.
     if (added === null && isNow) {
       await this.#boss.update(SLICES, undefined, {
         singletonKey: runId,

@@ -10,41 +10,50 @@ import { Places } from "./places.ts";
 import { namesOf, servicesOf, type Wake, type Work } from "./services.ts";
 
 export interface RestateEngineOptions {
-  /** Where Restate takes calls, such as `http://restate:8080`. */
+  /** URL of Restate's ingress, such as `http://restate:8080`. */
   readonly ingress: string;
   /**
-   * What the names of its services begin with. Workers of one name share runs; those of another version that cannot read each
-   * other's runs have a name of their own. Default `showrunner`.
+   * Prefix of the names of its services. Workers with the same name share runs; workers of an incompatible version need
+   * another name. Default `showrunner`.
    */
   readonly name?: string | undefined;
-  /** Sent to Restate as bearer token, such as an API key of Restate Cloud. */
+  /** Bearer token for Restate, such as an API key of Restate Cloud. */
   readonly token?: string | undefined;
-  /** Where this process takes work. */
+  /** The endpoint where this process takes work. */
   readonly endpoint?: RestateEndpointOptions | undefined;
-  /** Called for failures of handlers and of the endpoint; both are tried again. */
+  /** Called for failures of handlers and of the endpoint, which are retried. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
 export interface RestateEndpointOptions {
-  /** Default `127.0.0.1`. Who reaches it may call handlers, unless there are identity keys. */
+  /** Default `127.0.0.1`. Anyone who can reach it may call the handlers, unless there are identity keys. */
   readonly host?: string | undefined;
-  /** Default 9080. On Linux several processes of one user may have the same one: the kernel divides Restate's connections. */
+  /**
+   * Default 9080. On Linux, several processes of one user may share a port; the kernel distributes Restate's
+   * connections.
+   */
   readonly port?: number | undefined;
   /**
-   * Where Restate reaches this process or the load balancer before it; registered when it takes work. `null`: registered by
-   * somebody else. Default: host and port.
+   * URL at which Restate reaches this process or its load balancer; registered when it starts taking work. `null`:
+   * someone else registers it. Default: host and port.
    */
   readonly address?: string | null | undefined;
-  /** Restate's admin API. Default: port 9070 of the ingress's host. */
+  /** URL of Restate's admin API. Default: port 9070 of the ingress's host. */
   readonly admin?: string | undefined;
-  /** Public keys (`publickeyv1_…`) of the only Restate that may call this process. Default: whoever reaches it. */
+  /** Public keys (`publickeyv1_…`) of the only Restate that may call this process. Default: anyone who can reach it. */
   readonly identityKeys?: readonly string[] | undefined;
 }
 
-/** Calls that a connection carries beside those that have a place: few, so that Restate soon opens one to another worker. */
+/**
+ * Additional calls per connection beyond the available slots: few, so that Restate soon opens a connection to another
+ * worker.
+ */
 const MORE_STREAMS = 4;
 
-/** An engine on Restate. Taking work needs `@restatedev/restate-sdk`, an optional peer dependency; waking needs nothing. */
+/**
+ * Creates an engine on Restate. Taking work requires `@restatedev/restate-sdk`, an optional peer dependency; waking
+ * does not.
+ */
 export function createRestateEngine(options: RestateEngineOptions): Engine {
   return new RestateEngine(options);
 }
@@ -70,7 +79,7 @@ class RestateEngine implements Engine {
   }
 
   async delegate(work: LocalWork): Promise<void> {
-    // Names of steps may have letters that a header has not.
+    // Step names may contain characters that a header cannot.
     const key = createHash("sha256").update(keyOfWork(work)).digest("hex");
     await this.#send(`${namesOf(this.#name).local}/perform`, work, { "idempotency-key": key });
   }
@@ -126,7 +135,7 @@ class Endpoint {
   readonly #places: Work["places"];
 
   constructor(handler: ReturnType<typeof Restate.createEndpointHandler>, places: Work["places"], streams: number) {
-    // Beyond these, Restate opens a further connection, which a balancer or the kernel may give to another process.
+    // For more, Restate opens another connection, which may reach another process.
     this.#server = createServer({ settings: { maxConcurrentStreams: streams } }, handler);
     this.#places = places;
     this.#server.on("session", (session) => {
@@ -140,7 +149,7 @@ class Endpoint {
     await once(this.#server, "listening");
   }
 
-  /** What came and has no place yet goes elsewhere; what is under way is seen through. */
+  /** Sends waiting calls elsewhere and lets calls in progress finish. */
   async close(drainMs: number): Promise<void> {
     this.#places.slices.close();
     this.#places.local.close();
@@ -159,7 +168,7 @@ class Endpoint {
   }
 }
 
-/** Tells Restate where calls of the services go. An address that it knows keeps the services that it had. */
+/** Registers the services' URL with Restate. A known URL keeps its services. */
 async function register(
   { admin, address, token }: { readonly admin: string; readonly address: string; readonly token: string | undefined },
   service: string,
@@ -195,7 +204,7 @@ function withoutSlash(url: string): string {
   return url.replace(/\/+$/, "");
 }
 
-/** What the SDK has to say of the endpoint itself; what handlers reject with was reported already. */
+/** Reports the SDK's messages about the endpoint; errors of handlers are reported elsewhere. */
 function loggerOf(onError: (error: unknown, what: string) => void): Restate.LoggerTransport {
   return ({ level, source, context }, ...message) => {
     if (context !== undefined || source === "USER" || level !== "error") return;
@@ -211,7 +220,7 @@ async function load(): Promise<typeof Restate> {
   }
 }
 
-/** Restate cannot be asked: it is down, or at another address. */
+/** Restate is down, or at another URL. */
 class RestateUnavailableError extends ShowrunnerError {
   readonly code = "ENGINE_UNAVAILABLE";
   constructor(origin: string, cause: unknown) {
@@ -222,7 +231,7 @@ class RestateUnavailableError extends ShowrunnerError {
   }
 }
 
-/** A request to Restate's ingress or admin API. Rejects with what was asked of whom, and never repeats the token. */
+/** Sends a request to Restate's ingress or admin API. Errors name the request but never the token. */
 export async function post(
   url: string,
   body: unknown,

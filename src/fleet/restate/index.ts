@@ -1,2 +1,1 @@
-// The engine on Restate.
 export { createRestateEngine, type RestateEndpointOptions, type RestateEngineOptions } from "./engine.ts";

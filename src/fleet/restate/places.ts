@@ -1,10 +1,10 @@
 export interface Claim {
   readonly priority: number;
-  /** Epoch milliseconds since when it is due. */
+  /** Since when it is due, in epoch milliseconds. */
   readonly since: number;
 }
 
-/** So many at once in this process; of those that wait, the highest priority goes first, then the one that is due for longest. */
+/** Limits concurrency in this process. Highest priority goes first, then the one due longest. */
 export class Places {
   readonly #waiting: (Claim & { readonly enter: () => void; readonly refuse: () => void })[] = [];
   #free: number;
@@ -14,7 +14,7 @@ export class Places {
     this.#free = free;
   }
 
-  /** Settles with what gives the place back. Rejects once these are closed, and when the signal aborts before. */
+  /** Resolves with a function that releases the slot. Rejects once closed, or if the signal aborts first. */
   take({ priority, since }: Claim, signal: AbortSignal): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const leave = () => {

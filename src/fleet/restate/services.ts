@@ -17,13 +17,13 @@ export interface Wake {
   /** Epoch milliseconds; 0: at once. */
   readonly at: number;
   readonly priority: number;
-  /** When it was sent, epoch milliseconds. Default: at that instant. */
+  /** When it was sent, in epoch milliseconds. Default: at that time. */
   readonly since?: number;
-  /** Slices of this run that failed one after the other. */
+  /** Consecutive failed slices of this run. */
   readonly failures?: number;
 }
 
-/** The slice that a run waits for. A slice of another turn was overtaken by an earlier wake. */
+/** The slice that a run waits for. A slice of another turn was superseded by an earlier wake. */
 interface Pending {
   readonly turn: string;
   readonly at: number;
@@ -33,16 +33,17 @@ interface Pending {
 interface Turn {
   readonly turn: string;
   readonly priority: number;
-  /** Since when it is due, epoch milliseconds: a call that a dead process had goes before those that came later. */
+  /** Since when it is due, in epoch milliseconds: a call lost with its process goes before later ones. */
   readonly since?: number;
 }
 
-/** Shortest and longest delay before a slice that rejected is called again, milliseconds. */
+/** Shortest and longest delay before a rejected slice is repeated, in milliseconds. */
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 
 /**
- * How Restate continues when a process is gone or refuses. It never gives up: who wakes the run finds its turn taken. The delays are short, as
- * each death of a worker is another attempt of the calls that it had, and begun ones have nothing to show until their slice ends.
+ * Restate's retries after a process died or refused. It never gives up, because a later wake would find the turn taken.
+ * Delays are short, since each death of a worker is another attempt of its calls, and a call has no result until its
+ * slice ends.
  */
 const AGAIN = {
   initialInterval: 250,
@@ -51,20 +52,20 @@ const AGAIN = {
   maxAttempts: 1_000_000_000,
   onMaxAttempts: "kill",
 } as const;
-/** Nothing is kept of what is done; Restate gives each call from outside an idempotency key, if it has none. */
+/** Keeps nothing after completion; Restate adds an idempotency key to external calls without one. */
 const COMMON = { journalRetention: 0, idempotencyRetention: 0, retryPolicy: AGAIN } as const;
 
 export function namesOf(name: string) {
   return { wakes: `${name}-wakes`, runs: `${name}-runs`, local: `${name}-local` } as const;
 }
 
-/** Rejects a call so that Restate makes it again; its message goes into Restate's journal, and says nothing. */
+/** Makes Restate repeat a call. Its message goes to Restate's journal, so it contains nothing. */
 class TriedAgain extends Error {}
 
 /**
- * `runs`: a virtual object for each run, so that it has one slice at a time. `wakes`: a second one beside it, free while a slice
- * is under way, which keeps for when the next one is meant. `local`: functions as calls of their own. What each handler tells Restate, and in
- * which order, is read again by a later version of it: another order needs other names.
+ * `runs`: a virtual object per run, so that each has one slice at a time. `wakes`: a second object per run that stays
+ * free during a slice and stores when the next one is due. `local`: functions as separate calls. A later version
+ * replays what each handler reported to Restate, in order, so another order needs other names.
  */
 export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
   const names = namesOf(name);
@@ -81,7 +82,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
         const next: Turn = { turn, priority, since: Math.max(at, since) };
         context.objectSendClient(runsRef, context.key).slice(next, sdk.rpc.sendOpts({ delay }));
       },
-      /** The failures before this turn; null: it is none any more. */
+      /** The number of failures before this turn; null if the turn is obsolete. */
       begin: sdk.handlers.object.exclusive(
         { ingressPrivate: true },
         async (context: Restate.ObjectContext, turn: string): Promise<number | null> => {
@@ -102,7 +103,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
         await placed(work, "slices", { context, priority, since }, async ({ during }) => {
           const failures = await client.begin(turn);
           if (failures === null) return;
-          // Written down, so that one that is done is not done again where only its answer was lost.
+          // Recorded, so that a completed slice is not repeated when only its answer was lost.
           const next = await context.run("slice", () =>
             during((signal) => sliceOf(work, context.key, failures, signal)),
           );
@@ -118,7 +119,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
       ...COMMON,
       inactivityTimeout: 24 * HOUR_MS,
       abortTimeout: MINUTE_MS,
-      // What failed so often is found in the journal, should it still be wanted.
+      // After that many failures, the journal still has the run.
       retryPolicy: { ...AGAIN, maxInterval: LONGEST_RETRY_MS, maxAttempts: 1_000 },
     },
     handlers: {
@@ -142,7 +143,10 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
   return [wakes, runs, local];
 }
 
-/** What came of a slice: when the next one is due. It never rejects, as the run's place in Restate would be taken until it no longer does. */
+/**
+ * Performs a slice and returns when the next one is due. Never rejects, because that would block the run's object in
+ * Restate.
+ */
 async function sliceOf({ handlers, onError }: Work, runId: string, failures: number, signal: AbortSignal) {
   try {
     const at = await handlers.slice(runId, signal);
@@ -154,7 +158,7 @@ async function sliceOf({ handlers, onError }: Work, runId: string, failures: num
   }
 }
 
-/** Performs with one of the places of this process. */
+/** Performs work in one of this process's slots. */
 async function placed(
   { places, end }: Work,
   kind: keyof Work["places"],
@@ -167,7 +171,7 @@ async function placed(
     throw new TriedAgain(error.message);
   });
   let inFlight: Promise<unknown> = Promise.resolve();
-  // Where the connection breaks, what waits for an answer of Restate waits for ever: the end of a handler frees nothing.
+  // After a broken connection, waits for Restate's answers never end, so the slot is freed here.
   over.addEventListener("abort", () => void inFlight.then(leave, leave));
   await perform({
     signal,
@@ -180,8 +184,8 @@ async function placed(
 }
 
 interface Attempt {
-  /** Aborts where this process stops, or Restate gave the call up. */
+  /** Aborts when this process stops, or Restate gave up the call. */
   readonly signal: AbortSignal;
-  /** The place is taken until this has ended, whatever becomes of the call. */
+  /** Holds the slot until the work ends, whatever happens to the call. */
   during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }

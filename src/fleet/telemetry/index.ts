@@ -5,21 +5,21 @@ import { JournalGauges } from "./journal-gauges.ts";
 import { expositionText, type MetricFamily, type Sample } from "./metrics.ts";
 import { loadOpenTelemetry, observeCounters, traceRun } from "./open-telemetry.ts";
 
-/** A journal that is measured: open Showrunner on `journal` in place of the one that was given. */
+/** A measured journal: open Showrunner with `journal` instead of the original one. */
 export interface Measured {
   readonly journal: JournalStore;
-  /** Has the requests of this client counted as well. */
+  /** Also counts this client's requests. */
   watch(show: Pick<Showrunner, "client">): void;
-  /** All metrics in the text format of Prometheus. */
+  /** All metrics in Prometheus's text format. */
   scrape(): Promise<string>;
-  /** Answers `GET /metrics`; false, and nothing done, for any other request. */
+  /** Answers `GET /metrics`; returns false and does nothing for any other request. */
   handle(incoming: Pick<IncomingMessage, "method" | "url">, response: ServerResponse): Promise<boolean>;
 }
 
 export interface MeasureOptions {
   /**
-   * Whether spans also have the names of OpenTelemetry's convention for generative AI (`gen_ai.request.model` …), which may
-   * change. Default: whether OTEL_SEMCONV_STABILITY_OPT_IN holds `gen_ai_latest_experimental`.
+   * Whether spans also have the names of OpenTelemetry's conventions for generative AI (`gen_ai.request.model` …),
+   * which may change. Default: whether OTEL_SEMCONV_STABILITY_OPT_IN contains `gen_ai_latest_experimental`.
    */
   readonly genAi?: boolean | undefined;
 }
@@ -31,8 +31,8 @@ function optsIn(list = ""): boolean {
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /**
- * Counts what goes through a journal. Where `@opentelemetry/api` is installed, its SDK reads the same counters, and gets a
- * trace of each run that ends in this process. A journal that is not measured is not slower for it.
+ * Counts what passes through a journal. If `@opentelemetry/api` is installed, its SDK reads the same counters and gets
+ * a trace of each run that ends in this process. Journals that are not measured have no overhead.
  */
 export async function measureJournal(inner: JournalStore, options: MeasureOptions = {}): Promise<Measured> {
   const { genAi = optsIn(process.env.OTEL_SEMCONV_STABILITY_OPT_IN) } = options;
@@ -50,7 +50,7 @@ export async function measureJournal(inner: JournalStore, options: MeasureOption
       const outcome = await inner.commit(commit);
       counters.committed(commit, outcome);
       const isOver = outcome.committed && commit.events.some(({ type }) => type === "run.finished");
-      // A trace that cannot be recorded is no failure of the run.
+      // Failing to record a trace is not a failure of the run.
       if (api !== null && isOver) void traceRun(api, inner, { runId: commit.lease.runId, genAi }).catch(() => {});
       return outcome;
     },
@@ -79,7 +79,6 @@ export async function measureJournal(inner: JournalStore, options: MeasureOption
   };
 }
 
-/** The store with some methods replaced; the others are its own. */
 function measured(inner: JournalStore, replaced: Partial<JournalStore>): JournalStore {
   return new Proxy(inner, {
     get(target, name) {

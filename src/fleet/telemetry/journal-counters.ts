@@ -6,10 +6,9 @@ type Outcome = Awaited<ReturnType<JournalStore["commit"]>>;
 type Lease = Parameters<JournalStore["renewLease"]>[0];
 type Event = StoredEvent["event"];
 
-/** Losses that are remembered, so that a lease that is noticed as lost twice counts once. */
+/** Remembers this many lost leases, so that each counts once. */
 const REMEMBERED = 1000;
 
-/** What this process has committed, by what it was. */
 export class JournalCounters {
   readonly #events = new Counter("showrunner_events_total", "Events that this process wrote, by type.");
   readonly #runs = new Counter(

@@ -1,14 +1,14 @@
 import { type JournalStore, statusNow } from "../../internal.ts";
 import type { MetricFamily, Sample } from "./metrics.ts";
 
-/** Rows of runs that are counted: the newest. */
+/** Maximum number of runs counted, newest first. */
 const MOST_RUNS = 10_000;
-/** A journal is not asked more often, however many scrape. */
+/** Minimum interval between reads of the journal, however many scrapes there are. */
 const FRESH_MS = 5_000;
 
 type Gauges = readonly (readonly [MetricFamily, readonly Sample[]])[];
 
-/** What the journal holds, whoever wrote it. */
+/** Gauges of the journal's contents, whoever wrote them. */
 export class JournalGauges {
   readonly #store: JournalStore;
   #read: { readonly at: number; readonly gauges: Promise<Gauges> } | null = null;

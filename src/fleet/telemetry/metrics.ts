@@ -1,7 +1,7 @@
 type Labels = Readonly<Record<string, string>>;
 
 export interface MetricFamily {
-  /** As Prometheus names it, with its unit. */
+  /** Prometheus name, including the unit. */
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge";
@@ -17,7 +17,7 @@ export class Counter {
   readonly family: MetricFamily;
   readonly #byLabels = new Map<string, { readonly labels: Labels; value: number }>();
 
-  /** Counters without labels are 0 from the start, so that a first increase is seen as one. */
+  /** `starts`: reports 0 from the start, so that the first increase is visible; for counters without labels. */
   constructor(name: string, help: string, { starts = false } = {}) {
     this.family = { name, help, type: "counter" };
     if (starts) this.add({}, 0);
@@ -35,7 +35,7 @@ export class Counter {
   }
 }
 
-/** Text that Prometheus reads (version 0.0.4). */
+/** Formats metrics for Prometheus (version 0.0.4). */
 export function expositionText(metrics: readonly (readonly [MetricFamily, readonly Sample[]])[]): string {
   return metrics
     .filter(([, samples]) => samples.length > 0)

@@ -15,20 +15,20 @@ type OpenTelemetry = typeof import("@opentelemetry/api");
 
 let loading: Promise<OpenTelemetry | null> | null = null;
 
-/** An optional peer: nothing is recorded where it is not installed. */
+/** Loads the optional peer; null if it is not installed. */
 export function loadOpenTelemetry(): Promise<OpenTelemetry | null> {
   loading ??= import("@opentelemetry/api").catch(() => null);
   return loading;
 }
 
-/** Has the SDK that the program set up, if any, read these counters when it collects. */
+/** Lets the program's SDK, if any, read these counters when it collects. */
 export function observeCounters(api: OpenTelemetry, counters: readonly Counter[]): void {
   const meter = api.metrics.getMeter("showrunner");
   for (const { family, samples } of counters.map((counter) => ({
     family: counter.family,
     samples: () => counter.samples(),
   }))) {
-    // Its exporters add what Prometheus has at the end of a counter's name.
+    // Its exporters add Prometheus's suffix to a counter's name.
     const name = family.name.replace(/^showrunner_/, "showrunner.").replace(/_total$/, "");
     const instrument = meter.createObservableCounter(name, { description: family.help });
     instrument.addCallback((result) => {
@@ -37,7 +37,7 @@ export function observeCounters(api: OpenTelemetry, counters: readonly Counter[]
   }
 }
 
-/** Records the trace of a run that is over, with the times of the journal, whichever processes it went through. */
+/** Records the trace of a finished run with the journal's times, whichever processes drove it. */
 export async function traceRun(
   api: OpenTelemetry,
   store: JournalStore,
@@ -53,13 +53,13 @@ export async function traceRun(
     for (const one of within) record(one, trace.setSpan(parent, span));
     span.end(endedAt);
   };
-  // A trace's id cannot be chosen but by a parent elsewhere.
+  // A trace's id can only be chosen through a remote parent.
   const { traceId, spanId, run } = traced;
   const parent = { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };
   record(run, trace.setSpanContext(ROOT_CONTEXT, parent));
 }
 
-/** A span of a run's trace, with those within it. Instants are epoch milliseconds. */
+/** A span of a run's trace with its children. Instants are epoch milliseconds. */
 interface TracedSpan {
   readonly name: string;
   readonly attributes: Attributes;
@@ -70,21 +70,24 @@ interface TracedSpan {
 }
 
 interface RunTrace {
-  /** Of the run's id and the time of its plan: the same whichever process asks. */
+  /** Derived from the run's id and plan time, so it is the same in every process. */
   readonly traceId: string;
   readonly spanId: string;
   readonly run: TracedSpan;
 }
 
 interface TraceOptions {
-  /** Also the names of OpenTelemetry's convention for generative AI, which is not stable yet. */
+  /** Also use the names of OpenTelemetry's conventions for generative AI, which are not stable yet. */
   readonly genAi: boolean;
 }
 
-/** What the timeline says beside submits and jobs, which attempts tell with their model and cost. */
+/** Phases taken from the timeline; submits and jobs come from the attempts, with model and cost. */
 const PHASES: ReadonlySet<TimelineSpan["phase"]> = new Set(["upload", "download", "task", "approval"]);
 
-/** The trace of a run from its events, as one tree: run, steps that began, and what was done for each. Null before its end. */
+/**
+ * Builds a run's trace from its events as one tree: the run, its started steps, and the work for each. Null before the
+ * run's end.
+ */
 export function runTrace(runId: string, events: readonly StoredEvent[], options: TraceOptions): RunTrace | null {
   const { view, history } = FoldedRun.of(events);
   const [first, last] = [events[0], events.findLast(({ event }) => event.type === "run.finished")];
@@ -111,7 +114,7 @@ export function runTrace(runId: string, events: readonly StoredEvent[], options:
 interface Own {
   readonly runId: string;
   readonly options: TraceOptions;
-  /** Of the run: nothing of it is open after that. */
+  /** End of the run, after which nothing is open. */
   readonly endedAt: number;
 }
 
@@ -145,7 +148,7 @@ interface OfStep {
   readonly options: TraceOptions;
 }
 
-/** A job's submit and its wait for the end, or a chat's request. */
+/** Spans of a job's submit and its wait, or of a chat request. */
 function attemptSpans(attempt: AttemptView, of: OfStep): readonly TracedSpan[] {
   const { kind, n, sentAt, submittedAt, endedAt, costMicros, error, jobId } = attempt;
   if (kind === "try" || sentAt === null) return [];
@@ -190,7 +193,7 @@ function modelNames(model: string | null): Attributes {
   return model === null ? {} : { "showrunner.model": model };
 }
 
-/** `generate_content` is what the convention has for anything but text. */
+/** The conventions use `generate_content` for anything but text. */
 function genAiNames(kind: "job" | "chat", model: string | null): Attributes {
   return {
     "gen_ai.operation.name": kind === "chat" ? "chat" : "generate_content",

@@ -1,31 +1,31 @@
 import type { LocalWork } from "../../internal.ts";
 
 /**
- * What drives runs on several machines: it knows which processes there are, hands them work, keeps timers, repeats what
- * failed, and gives the work of a dead process to another one. What a run does next is none of its business: that is in the
- * journal. Implementations pass one contract suite.
+ * Drives runs on several machines: knows the processes, hands them work, keeps timers, retries failures, and reassigns
+ * the work of dead processes. It does not decide what a run does next; the journal does. All implementations pass one
+ * contract suite.
  */
 export interface Engine {
-  /** What it was given dies with this process; nobody takes it over but a process that starts later. */
+  /** True if its work dies with this process and is only found by a process that starts later. */
   readonly isOfProcess?: true;
   /**
-   * Sees to it that the run gets a slice, at once or at an instant. Wakes of a run coalesce, the earliest counts; one that comes
-   * during a slice leads to another slice. Settles once the wake outlives this process, as far as the engine does.
+   * Schedules a slice of the run, at once or at an instant. Wakes of a run coalesce to the earliest; one during a slice
+   * leads to another slice. Resolves once the wake would survive this process, as far as the engine supports that.
    */
   wake(runId: string, options?: WakeOptions): Promise<void>;
   /**
-   * Sees to it that local work is performed, in whatever process, of what waits the lower `place` first. The same work, while it
-   * is there, is not added twice.
+   * Schedules local work in any process; the lowest `place` goes first. Work that is already scheduled is not added
+   * again.
    */
   delegate(work: LocalWork): Promise<void>;
   /**
-   * Takes work from now on. One slice of a run at a time, over all processes; a handler that rejects is called again
-   * after growing delays, and so is one whose process died, in another process.
+   * Starts taking work. A run has one slice at a time across all processes. A handler that rejects is called again
+   * after growing delays, and one whose process died is called in another process.
    */
   process(handlers: EngineHandlers, options: ProcessOptions): Promise<void>;
   /**
-   * Takes no more work, aborts the signals of what is under way, and settles once that has ended, or after `drainMs`: what is
-   * not through by then is another process's.
+   * Takes no more work and aborts the signals of work in progress. Resolves once that has ended, or after `drainMs`;
+   * unfinished work then goes to another process.
    */
   close(options?: { readonly drainMs?: number | undefined }): Promise<void>;
 }
@@ -33,24 +33,24 @@ export interface Engine {
 export interface WakeOptions {
   /** Epoch milliseconds. Default: at once. */
   readonly at?: number | undefined;
-  /** Among wakes that are due, the higher goes first. Default 0. */
+  /** Among due wakes, higher goes first. Default 0. */
   readonly priority?: number | undefined;
 }
 
 export interface EngineHandlers {
-  /** Drives one slice of a run; answers when to wake it again, epoch milliseconds, or null. */
+  /** Drives one slice of a run; returns when to wake it again, in epoch milliseconds, or null. */
   slice(runId: string, signal: AbortSignal): Promise<number | null>;
   local(work: LocalWork, signal: AbortSignal): Promise<void>;
 }
 
 export interface ProcessOptions {
-  /** Slices of different runs at once, in this process. */
+  /** Maximum concurrent slices in this process. */
   readonly slices: number;
-  /** Local functions at once, in this process. */
+  /** Maximum concurrent local functions in this process. */
   readonly local: number;
 }
 
-/** Names local work: another try, or a rerun, is other work. */
+/** Identifies local work; another attempt or a rerun is different work. */
 export function keyOfWork({ runId, command, of }: LocalWork): string {
   return `${runId} ${command.type}:${command.step} ${of}`;
 }

@@ -1,4 +1,4 @@
-// The engine's port, and the engine of one process.
+// The engine's interface, and the engine of one process.
 export { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type WakeOptions } from "./engine.ts";
 // Webhooks of the service, at any worker.
 export { nodeHandler } from "./node-handler.ts";

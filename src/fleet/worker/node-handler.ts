@@ -1,23 +1,26 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 export interface BodyLimits {
-  /** Of one body: beyond what a webhook may have, so that its receiver is the one to refuse it. */
+  /** Maximum size of a body: above that of a webhook, so that its receiver refuses it. */
   readonly mostBytes: number;
-  /** Of all bodies that are held at once: nobody is known to be genuine before the whole body is there. */
+  /** Maximum total of bodies in memory; no sender is verified before its whole body is there. */
   readonly mostBytesHeld: number;
 }
 
 const MIB = 1024 * 1024;
 export const BODY_LIMITS: BodyLimits = { mostBytes: 16 * MIB, mostBytesHeld: 64 * MIB };
-/** The longest that one body may take, milliseconds. */
+/** Time limit for a body, in milliseconds. */
 const BODY_MS = 10_000;
-/** A sender reads the refusal only while nobody hangs up on what it still sends, milliseconds. */
+/**
+ * Delay before closing the connection of a refused sender, which reads the refusal only while it can still send.
+ * Milliseconds.
+ */
 const HANG_UP_AFTER_MS = 1_000;
 
 /**
- * A handler of the Fetch kind for node's own server. The body is read as the handler asks for it, so that one who refuses by
- * the headers reads none of it. A body has 10 s, and 16 MiB. All bodies together have 64 MiB: beyond that the sender who holds
- * most of them has its oldest one refused with 503, which makes a service deliver again.
+ * Adapts a Fetch-style handler to Node's server. The body is read on demand, so that a handler that refuses by headers
+ * reads none of it. A body may take 10 s and have 16 MiB. All bodies together may have 64 MiB; beyond that, the oldest
+ * one of the sender that holds most gets a 503, after which a service delivers again.
  */
 export function nodeHandler(
   handle: (request: Request) => Promise<Response>,
@@ -71,11 +74,10 @@ async function answerTo(
   return answer;
 }
 
-/** The body of one request, on its way to the handler. */
 class Body {
   readonly sender: string;
   bytes = 0;
-  /** Settles once nothing more of it is read. */
+  /** Resolves with the refusal once the body is no longer read. */
   readonly refused: Promise<Response>;
   readonly #incoming: IncomingMessage;
   readonly #held: Set<Body>;
@@ -121,7 +123,7 @@ class Body {
         incoming.pause();
       },
       pull: () => void incoming.resume(),
-      // Who stops reading has judged by what it has; nothing can be put into the stream any more.
+      // The reader has decided; nothing more can be added to the stream.
       cancel: () => this.#leave(),
     });
   }
@@ -157,7 +159,10 @@ function sumOf(bodies: Iterable<Body>): number {
   return sum;
 }
 
-/** Of bodies on their way, which is at least the one whose piece has just come. A set keeps its order. */
+/**
+ * The oldest unfinished body of the sender that holds most. There is one: the body whose piece just arrived. A set
+ * keeps insertion order.
+ */
 function oldestOfGreediest(held: ReadonlySet<Body>): Body {
   const coming = [...held].filter(({ isWhole }) => !isWhole);
   const bySender = [...Map.groupBy(coming, ({ sender }) => sender).values()];

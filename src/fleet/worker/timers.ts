@@ -2,7 +2,7 @@ import TinyQueue from "tinyqueue";
 import type { LocalWork } from "../../internal.ts";
 import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type WakeOptions } from "./engine.ts";
 
-/** Shortest and longest delay before a handler that rejected is called again, milliseconds. */
+/** Shortest and longest delay before a rejected handler is called again, in milliseconds. */
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 
 interface Item {
@@ -11,11 +11,11 @@ interface Item {
   priority: number;
   failures: number;
   isActive: boolean;
-  /** A wake that came while it was active. */
+  /** A wake that arrived while it was active. */
   again: WakeOptions | null;
-  /** Its place in a queue; others that it has there are passed over. */
+  /** Its current place in a queue; other entries are stale. */
   entry: Entry | null;
-  /** Settles with when it is due again, or null. */
+  /** Resolves with when it is due again, or null. */
   readonly perform: (handlers: EngineHandlers, signal: AbortSignal) => Promise<number | null>;
   readonly kind: keyof ProcessOptions;
 }
@@ -32,13 +32,13 @@ const mostUrgent = (a: Entry, b: Entry) => b.priority - a.priority || a.at - b.a
 export interface TimersOptions {
   readonly now?: (() => number) | undefined;
   readonly setTimer?: ((delayMs: number, fire: () => void) => { cancel(): void }) | undefined;
-  /** Called for each failure of a handler; it is called again. */
+  /** Called for each failure of a handler, which is called again. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
 /**
- * The engine of one process: its timers are this process's, and its work dies with it. What was due then is found in the
- * journal by the worker that comes next.
+ * Creates an engine for one process: its timers and work end with the process. The next worker finds due runs in the
+ * journal.
  */
 export function createTimersEngine(options: TimersOptions = {}): Engine {
   return new TimersEngine(options);
@@ -121,7 +121,7 @@ class TimersEngine implements Engine {
     this.#later.push(item.entry);
   }
 
-  /** Starts what is due, as far as there is room, and sets the timer for what is not. */
+  /** Starts what is due, as far as there is capacity, and sets the timer for the rest. */
   #look(): void {
     if (this.#handlers === null) return;
     const now = this.#options.now();
@@ -167,7 +167,7 @@ class TimersEngine implements Engine {
   }
 }
 
-/** The first entry that counts. */
+/** The first entry that is not stale. */
 function first(queue: TinyQueue<Entry>): Entry | undefined {
   for (;;) {
     const entry = queue.peek();
@@ -177,7 +177,7 @@ function first(queue: TinyQueue<Entry>): Entry | undefined {
 }
 
 function timer(delayMs: number, fire: () => void): { cancel(): void } {
-  // Longer ones would overflow; what is not due then is looked at once more.
+  // Longer timers would overflow; the early one only looks again.
   const handle = setTimeout(fire, Math.min(delayMs, 2 ** 31 - 1));
   return { cancel: () => clearTimeout(handle) };
 }

@@ -5,23 +5,26 @@ import type { Engine } from "./engine.ts";
 export interface WebhookReceiverOptions
   extends Pick<WebhookHandlerOptions, "publicKey" | "brand" | "maxBytes" | "toleranceMs" | "clock" | "logger"> {
   readonly show: Showrunner;
-  /** Gives the run a slice at once. Default: its message in the journal is found by whoever drives it, within seconds. */
+  /**
+   * The engine to wake for an immediate slice. Default: whoever drives the run finds the message in the journal within
+   * seconds.
+   */
   readonly engine?: Pick<Engine, "wake"> | undefined;
-  /** Called for each genuine delivery, and what became of it. */
+  /** Called for each genuine delivery with its outcome. */
   readonly onDelivery?:
     | ((jobId: string, hinted: Awaited<ReturnType<Showrunner["engine"]["hint"]>>) => void)
     | undefined;
-  /** Called for each genuine delivery that is of no job, with a sentence for people. */
+  /** Called for each genuine delivery that is not about a job, with a sentence for people. */
   readonly onNews?: ((message: string) => void) | undefined;
 }
 
-/** The commit that brings a job may be under way when its webhook comes: looked at once more after so long, milliseconds. */
+/** Delay before looking again for a job whose commit may be in progress when its webhook arrives, in milliseconds. */
 const AGAIN_MS = 2_000;
 
 /**
- * Takes webhooks for the jobs of all runs of the journal, at any of its processes: a handler of the Fetch kind that answers
- * as `createWebhookHandler` does. A genuine delivery puts a hint into the inbox of the run that knows the job, once over all
- * processes. It changes nothing else: what became of a job is read from the service.
+ * Creates a Fetch-style handler that receives webhooks for all runs of the journal, at any of its processes; it answers
+ * like `createWebhookHandler`. A genuine delivery adds a hint to the inbox of the run that knows the job, once across
+ * all processes. Nothing else changes: the job's state is read from the service.
  */
 export function createWebhookReceiver(options: WebhookReceiverOptions): (request: Request) => Promise<Response> {
   const { show, engine, onDelivery, onNews, ...checks } = options;
@@ -34,13 +37,13 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): (request
   return createWebhookHandler({
     ...checks,
     client: show.client,
-    // The journal knows which were seen, for all processes.
+    // The journal remembers deliveries for all processes.
     seen: { has: async () => false, add: async () => {} },
     async onAccountEvent(event) {
       const message = newsOf(event);
       onNews?.(message);
       if (show.notifications.target === null) return;
-      // What is not taken is delivered again by the service.
+      // The service delivers again whatever fails.
       const { id, event: name } = event;
       const error = await show.notifications.tell({ id, event: name, message, next: null });
       if (error !== null) throw new Error(error);

@@ -4,61 +4,66 @@ import type { Engine } from "./engine.ts";
 export interface WorkerOptions {
   readonly show: Showrunner;
   readonly engine: Engine;
-  /** The code of runs with local functions. Default: such runs are left to workers that have it. */
+  /** Finds the code of runs with local functions. Default: such runs are left to workers that have it. */
   readonly findPipeline?: SliceOptions["findPipeline"];
-  /** Runs that get a slice at once. Default 16. */
+  /** Maximum concurrent slices. Default 16. */
   readonly slices?: number | undefined;
-  /** Local functions at once. Default 4. */
+  /** Maximum concurrent local functions. Default 4. */
   readonly local?: number | undefined;
-  /** `delegated`: each local function is a job of its own. `inline`: within the slice. Default `delegated`. */
+  /**
+   * `delegated`: each local function is a separate job. `inline`: functions run within the slice. Default `delegated`.
+   */
   readonly localWork?: "delegated" | "inline" | undefined;
-  /** Webhooks tell of the end of jobs (see `createWebhookReceiver`), so that polls only stand behind them. Default false. */
+  /**
+   * True if webhooks report the end of jobs (see `createWebhookReceiver`), so that polls are only a fallback. Default
+   * false.
+   */
   readonly webhooks?: boolean | undefined;
   /** See {@link SliceOptions.waitForFundsMs}. */
   readonly waitForFundsMs?: number | undefined;
-  /** How often the journal is searched for runs whose wake was lost, milliseconds. Default 5 000. */
+  /** Interval between searches of the journal for runs whose wake was lost, in milliseconds. Default 5 000. */
   readonly sweepEveryMs?: number | undefined;
-  /** Called with how each slice ended. */
+  /** Called with the result of each slice. */
   readonly onSlice?: ((runId: string, slice: Awaited<ReturnType<Showrunner["engine"]["slice"]>>) => void) | undefined;
   /** See {@link SliceOptions.onEvents}. */
   readonly onEvents?: SliceOptions["onEvents"];
-  /** Called when the journal could not be searched; it is tried again. */
+  /** Called when the journal could not be searched; the search is repeated. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 export interface Worker {
-  /** Whether it takes work: not while its journal cannot be read, and not once it stops. */
+  /** True while it takes work: its journal is readable, and it is not stopping. */
   isReady(): boolean;
-  /** Whether it has searched the journal, and every run that it took up has come to rest, failed, or is another process's. */
+  /** True once it has searched the journal and every run it took is idle, failed, or driven by another process. */
   isIdle(): boolean;
-  /** Runs whose last slice failed, or that this process cannot drive. They are tried again. */
+  /** Runs whose last slice failed, or that this process cannot drive. They are retried. */
   failed(): readonly string[];
-  /** Takes nothing more, ends slices and local functions gracefully, and settles then, or after `drainMs`. */
+  /** Takes no more work and ends slices and local functions gracefully. Resolves when done, or after `drainMs`. */
   stop(options?: { readonly drainMs?: number | undefined }): Promise<void>;
 }
 
-/** A wake that is so late was lost: its sender died, or knew no engine. */
+/** Age at which a due wake counts as lost, because its sender died or had no engine. */
 const LOST_WAKE_MS = 2_000;
 const MOST_AT_ONCE = 1_000;
-/** Shortest and longest delay before a process of its own tries a run again that it cannot drive, milliseconds. */
+/** Shortest and longest delay before a process retries a run that it cannot drive, in milliseconds. */
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 60_000];
-/** So long ahead lies the wake of a run that only waits for local work. */
+/** How far ahead the wake of a run lies that only waits for local work. */
 const ORPHANED_MS = 15 * 60_000;
 
 /**
- * Drives the runs that an engine hands to this process; with the engine of one process, also those that no engine has: left by a
- * process that drove them by itself.
+ * Drives the runs that an engine hands to this process. With the engine of one process, also runs that no engine has,
+ * left by a process that drove them itself.
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { show, engine, findPipeline, webhooks, slices = 16, local = 4, sweepEveryMs = 5_000 } = options;
   const delegate = options.localWork === "inline" ? undefined : engine.delegate.bind(engine);
-  // Runs that wait for work which a process of such an engine may have taken with it.
+  // Runs waiting for work that may have died with another process of such an engine.
   const orphans = new Set(
     engine.isOfProcess ? await show.engine.dueRuns({ lateMs: -ORPHANED_MS, limit: MOST_AT_ONCE }) : [],
   );
-  /** Runs that were taken up and do not rest. */
+  /** Runs taken by this process that are not idle. */
   const open = new Set<string>();
-  /** How often one after the other. */
+  /** Consecutive failures by run. */
   const failed = new Map<string, number>();
   const fail = (runId: string) => {
     const failures = (failed.get(runId) ?? 0) + 1;
@@ -92,11 +97,11 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         const { status, wakeAt, driven } = slice;
         if (status === "left") {
           const delayMs = fail(runId);
-          // Other processes of an engine may have its code.
+          // Another process of the engine may have its code.
           return engine.isOfProcess ? Date.now() + delayMs : wakeAt;
         }
         failed.delete(runId);
-        // Late work is asked for as long as the worker is here, and keeps none here.
+        // Late work is polled while the worker runs, but does not keep it running.
         const isLate = driven !== null && (driven.pause === "late" || (driven.pause === null && status !== "running"));
         if (wakeAt === null || status === "busy" || isLate) open.delete(runId);
         return wakeAt;
@@ -112,7 +117,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const sweep = async () => {
     const due = await show.engine.dueRuns({ lateMs: LOST_WAKE_MS, limit: MOST_AT_ONCE });
     const left = engine.isOfProcess ? (await show.due()).map(({ runId }) => runId) : [];
-    // What failed is with the engine, which calls it again.
+    // The engine itself retries what failed.
     for (const runId of [...due, ...left]) if (!engine.isOfProcess || !failed.has(runId)) await wake(runId);
     isSearched = true;
   };

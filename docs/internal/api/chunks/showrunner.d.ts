@@ -294,7 +294,7 @@ interface AttemptState extends Awaited {
   namedJobId?: string;
   isAdopted?: true;
   doubt?: {
-readonly since: number; 
+readonly since: number;
     readonly message: string; 
     readonly isAccepted?: true; 
     readonly saidForMs?: number;

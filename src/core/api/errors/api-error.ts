@@ -154,7 +154,6 @@ export type ServiceError = Omit<z.output<typeof wireError>, "code" | "type" | "r
 export const serviceError: Field<ServiceError> = wireError.transform((error) => named(error, null));
 const errorEnvelope = wire({ error: wireError, traceId: text });
 
-/** Reads the error envelope from a body; null if the body has none. */
 export function readEnvelope(
   body: unknown,
   status: number,

@@ -131,7 +131,6 @@ export function call(context: HttpContext, request: ApiRequest, options: CallOpt
   });
 }
 
-/** The answer if it is 2xx; otherwise null. */
 export function successOf(result: Sent): Extract<Sent, { kind: "answer" }> | null {
   return result.kind === "answer" && result.status >= 200 && result.status < 300 ? result : null;
 }

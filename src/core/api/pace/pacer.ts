@@ -315,7 +315,6 @@ function readLimitNews(status: number, headers: IncomingHttpHeaders, serviceNow:
 }
 
 const minuteMs = 60_000;
-/** Longest window assumed for a limit. */
 const longestWindowMs = 15 * minuteMs;
 
 /**

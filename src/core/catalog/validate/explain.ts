@@ -212,7 +212,6 @@ export function shown(value: unknown): string {
 
 const MAX_LISTED = 24;
 
-/** Formats a list of values; shortens a long one. */
 export function listed(values: readonly string[]): string {
   const more = values.length > MAX_LISTED ? ` … (${values.length} in all)` : "";
   return values.slice(0, MAX_LISTED).join(", ") + more;

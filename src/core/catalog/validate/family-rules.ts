@@ -22,7 +22,6 @@ export function familyProblems(
 
 const fieldsOf = new WeakMap<JsonSchema, RuleFields>();
 
-/** The fields of a schema, cached. */
 export function ruleFieldsOf(schema: JsonSchema): RuleFields {
   const fields = fieldsOf.get(schema) ?? new RuleFields(schema);
   fieldsOf.set(schema, fields);
@@ -154,7 +153,6 @@ class RuleFields {
     return this.#once(name, () => this.#named(this.#parts, name));
   }
 
-  /** All subschemas of a field of a list's items. */
   ofItems(list: string, name: string): readonly JsonSchema[] {
     return this.#once(`${list}\n${name}`, () => {
       const items = itemSchemas(this.of(list), 0).flatMap((schema) => applicable(this.#root, schema));

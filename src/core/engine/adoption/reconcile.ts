@@ -69,7 +69,6 @@ function isOfService(step: PlanStep): step is PlanStep & { readonly model: strin
   return "model" in step && !("provider" in step);
 }
 
-/** A job of a run's step. */
 interface OwnJob {
   readonly runId: string;
   readonly step: string;

@@ -132,7 +132,6 @@ interface LookupParts {
   readonly repository: Pick<RunRepository, "knownJobs">;
 }
 
-/** All steps of a run with an unresolved submit. */
 export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Promise<readonly UnresolvedStep[]> {
   const open = Object.values(state.steps).flatMap((step) => {
     const attempt = lastAttempt(step);

@@ -31,7 +31,6 @@ export interface Comparison {
   readonly diff: PlanDiff;
   /** Stale steps in plan order. */
   readonly stale: readonly StaleStep[];
-  /** Prices of the stale steps. */
   readonly prices: readonly StepPrice[];
   /** Total price in micro-dollars. `max` is null if a step is open-ended. */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
@@ -82,7 +81,6 @@ export function compareWithRun(plan: Plan, run: RunState): RunDifference {
   return { diff, stale: [...stale.values()] };
 }
 
-/** The comparison for a plan with problems. */
 export function notCompared(against: string, problems: readonly Problem[]): Comparison {
   const diff: PlanDiff = { unchanged: [], changed: [], added: [], removed: [], renamed: [], stale: [] };
   const summary = `the plan has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}; nothing was compared`;

@@ -29,7 +29,6 @@ export interface RerunScope {
   readonly stale: readonly string[];
   /** All problems. If there are any, the changes cannot be applied. */
   readonly problems: readonly Problem[];
-  /** Prices of the stale steps. */
   readonly prices: readonly StepPrice[];
   /** Total price in micro-dollars. `max` is null if a step is open-ended. */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
@@ -125,7 +124,6 @@ interface Priced extends Pick<Asked, "maxUnquotedMicros"> {
   readonly stale: readonly string[];
 }
 
-/** Prices the stale steps of a plan. */
 async function priced(state: RunState, { plan, stale, ...own }: Priced, planner: Planner) {
   const isOpen = (path: string) => state.steps[path] !== undefined && !hasNoOpenJobs(state.steps[path]);
   const isStale = new Set(stale);

@@ -38,7 +38,6 @@ function checkEditable(state: RunState, path: string): void {
   throw new InvalidOptionError("edit", why, next);
 }
 
-/** The text replacements that these edits make. */
 export function textChanges({ planned }: RunState, edits: StepEdits): readonly TextChange[] {
   return planned.plan.steps.flatMap((step) => {
     const edit = own(edits, step.path);

@@ -17,7 +17,6 @@ export interface Redo {
   readonly edit?: NonNullable<ResumeOptions["edit"]>;
   /** Steps to rerun unchanged, if there are no edits. */
   readonly rerun?: readonly string[];
-  /** The note. */
   readonly note?: string;
 }
 

@@ -27,7 +27,6 @@ export type Replanning =
       readonly ok: true;
       /** Includes the steps of expansions whose value is unchanged. */
       readonly plan: Plan;
-      /** The input it was planned from. */
       readonly input: Json;
       /** What these expansions returned, by path. */
       readonly expanded: { readonly [step: string]: readonly Reference[] };

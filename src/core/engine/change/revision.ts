@@ -158,7 +158,6 @@ export async function revise(
   };
 }
 
-/** True if its plan or input differs from the run's. */
 function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
   return canonicalJson({ plan, input }) !== canonicalJson({ plan: planned.plan, input: planned.input });
 }

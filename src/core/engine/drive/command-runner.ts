@@ -23,7 +23,6 @@ interface Listener {
   fail(error: unknown): void;
   /** Marks a step for a new decision, whatever its command returned. */
   touch(step: string): void;
-  /** Priority of a step's requests. */
   priority(step: string): number;
 }
 

@@ -29,7 +29,6 @@ export interface DriveTools {
   readonly scheduler: Scheduler;
   /** Called on every turn; returns the same object until the plan changes. */
   readonly schedule: (plan: Plan) => Schedule;
-  /** Expected duration of a step's request. */
   readonly expected: (step: PlanStep) => Expected;
   readonly results: ResultRecorder;
   /** Weight of the state at its last snapshot or last count; null if not counted. */

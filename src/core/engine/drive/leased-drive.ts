@@ -30,7 +30,6 @@ export interface HolderParts {
   readonly leaseMs: number;
   readonly durations: ExpectedDurations;
   readonly notifier: { poke(): void } | null;
-  /** What every drive of a run starts with. */
   dependencies(state: RunState, how: Start): DriveDependencies;
 }
 

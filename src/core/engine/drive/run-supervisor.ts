@@ -25,7 +25,6 @@ export interface RunSupervisorParts extends HolderParts {
 export class RunSupervisor {
   readonly #parts: RunSupervisorParts;
   readonly #running = new Map<Promise<unknown>, AbortController>();
-  /** The newest drive of each run. */
   readonly #driven = new Map<string, { readonly handle: RunHandle; readonly turn: DriveTurn; readonly how: Start }>();
 
   constructor(parts: RunSupervisorParts) {

@@ -54,7 +54,6 @@ export function storedEvent(runId: string, afterSeq: number, at: number, event: 
  */
 export class RunWriter {
   readonly lease: Lease;
-  /** The drive's tools; null before it has any. */
   tools: DriveTools | null = null;
   readonly #parts: RunWriterParts;
   readonly #state: RunState;

@@ -202,7 +202,6 @@ async function folderFor(state: RunState, copies: readonly ExpectedFile[]): Prom
   return "";
 }
 
-/** Hash of the existing file; null if there is none. */
 async function hashOf(outDir: string, name: string): Promise<string | null> {
   try {
     await using there = await openNamedFile(join(outDir, name), [outDir]);

@@ -9,7 +9,6 @@ import { readiness } from "../../run/readiness.ts";
 
 export type Found = { readonly code: LocalFunction } | { readonly missing: string };
 
-/** Finds the code of a run's local functions by step path. */
 export interface StepFunctions {
   find(state: RunState, path: string): Found;
 }

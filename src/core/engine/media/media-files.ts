@@ -195,7 +195,6 @@ async function copyHashing(
   }
 }
 
-/** Hash and size of bytes that are not stored. */
 export async function measureBytes(pieces: AsyncIterable<Uint8Array>): Promise<StoredMedia> {
   const digest = createHash("sha256");
   let sizeBytes = 0;

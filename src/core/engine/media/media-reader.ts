@@ -17,7 +17,6 @@ export interface MediaFacts {
 /** What a service states about an output. */
 export type StatedFacts = { readonly [fact in keyof Omit<MediaFacts, "fps">]: MediaFacts[fact] | null };
 
-/** Questions about a file, with their answers. */
 export interface MediaQuestions {
   readonly type: { readonly asks: { readonly path: string }; readonly answer: string | null };
   readonly facts: { readonly asks: { readonly path: string; readonly kind: FileKind }; readonly answer: MediaFacts };

@@ -17,7 +17,6 @@ export interface MediaOptions {
   readonly isReadOnly?: boolean;
 }
 
-/** Opens the configured media store. Throws `InvalidOptionError` and `MediaPackageMissingError`. */
 export async function openMedia(options: MediaOptions): Promise<MediaStore> {
   const location = locationOf(options);
   if (!isBucketUrl(location)) return openMediaStore(location, options);

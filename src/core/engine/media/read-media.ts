@@ -14,7 +14,6 @@ const NONE = { width: null, height: null, durationMs: null, fps: null } as const
 
 type Facts = Answered<"facts">;
 
-/** Loads the libraries that a question needs. */
 export async function load(name: Question["name"]): Promise<void> {
   await import("file-type");
   if (name !== "type") await Promise.all([import("image-size"), import("./read-timed.ts")]);

@@ -118,7 +118,6 @@ export class Spending {
     return { spentMicros, heldMicros, capMicros, floorMicros, caps: counted };
   }
 
-  /** A watch for one drive of one run. */
   watch(state: RunState): SpendingWatch {
     return new SpendingWatch(this.#parts, this.#wallet, state);
   }
@@ -250,7 +249,6 @@ export class SpendingWatch {
   }
 }
 
-/** A validated cap. */
 interface CapRule {
   readonly capMicros: number;
   readonly per: "day" | null;
@@ -258,7 +256,6 @@ interface CapRule {
   readonly tag: { readonly key: string; readonly value: string } | null;
 }
 
-/** Caps with their time zone for days. */
 interface CapRules {
   readonly rules: readonly CapRule[];
   readonly timeZone: string;
@@ -296,7 +293,6 @@ function replaceCaps(named: readonly CapRule[], given: readonly CapRule[]): read
   return [...named.filter((rule) => !replaced.has(scopeOf(rule))), ...given];
 }
 
-/** The caps that apply to a run with these tags. */
 function capsFor({ rules, timeZone }: CapRules, tags: Tags, at: number): readonly SpendingCap[] {
   return rules.flatMap(({ capMicros, per, tag }): readonly SpendingCap[] => {
     const value = tag === null ? undefined : Object.hasOwn(tags, tag.key) ? tags[tag.key] : undefined;

@@ -398,7 +398,6 @@ export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   }
 }
 
-/** Concurrency limits from a number or from limits by name. */
 export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
   const given = typeof concurrency === "number" ? { total: concurrency } : (concurrency ?? {});
   const perModel: Record<string, number> = Object.create(null);

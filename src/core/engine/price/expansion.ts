@@ -35,7 +35,6 @@ export type Expansion =
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** The run that an expansion belongs to. */
 export interface Surroundings {
   readonly plan: Plan;
   /** The overlay on the run's drafts, which also applies to its expansions. */

@@ -25,7 +25,6 @@ export class ExpectedDurations {
     this.#parts = parts;
   }
 
-  /** Loads the durations of these steps' models from the journal. */
   async load(steps: readonly PlanStep[]): Promise<void> {
     const { store, account, now } = this.#parts;
     for (const model of new Set(steps.flatMap((step) => ("model" in step ? [step.model] : [])))) {

@@ -23,7 +23,6 @@ export interface Offered {
   /** The run of a rerun; null for a new run. */
   readonly runId: string | null;
   readonly plan: Plan;
-  /** The priced steps. */
   readonly steps: readonly PlanStep[];
   /** Other state that must be unchanged. */
   readonly state: string | null;

@@ -246,7 +246,6 @@ export function sampleValue(schema: Json, at: readonly (string | number)[] = [])
   );
 }
 
-/** Text of the given length. */
 function textOf(length: number): string {
   return TEXT.repeat(Math.ceil(length / TEXT.length)).slice(0, length);
 }

@@ -71,7 +71,6 @@ export type Planned = Extract<PlanOutcome, { readonly ok: true }> & {
   readonly warnings: readonly PlanWarning[];
 };
 
-/** A plan, or its problems, with warnings. */
 type Outcome = PlanOutcome & { readonly warnings: readonly PlanWarning[] };
 
 export interface PlannerParts {
@@ -124,7 +123,6 @@ export class Planner {
     this.offers = new Offers(parts);
   }
 
-  /** Plans a pipeline as written, or with one of its profiles. */
   async plan(
     pipeline: Pipeline,
     input: unknown,

@@ -28,7 +28,6 @@ export class VoiceBook {
     return first?.id ?? null;
   }
 
-  /** Looks up the voices that a draft's jobs name. */
   async namedIn(draft: Draft): Promise<VoicesByName> {
     const looked = voicesNamedIn(draft).map(async ({ model, name }) => {
       return [voiceKey(model, name), await this.#named(model, name)] as const;

@@ -209,7 +209,6 @@ function originOf({ runId }: RunState, step: StepState, plan: CacheableStep): Re
   };
 }
 
-/** Keys of the earlier results that this run's steps reuse. */
 export function keysReusedBy(state: RunState): Set<string> {
   return new Set(Object.values(state.steps).flatMap(({ reusedFrom }) => (reusedFrom ? [sourceKey(reusedFrom)] : [])));
 }

@@ -105,7 +105,6 @@ function orMissing(error: unknown): LocalServiceMissingError {
   throw error;
 }
 
-/** A client whose every API call fails with `error`. */
 function unusableClient(error: Error): Client {
   const client = createClient({ baseUrl: "http://localhost", apiKey: "local:none" });
   const own = new Set<string | symbol>(["keyId", "brand", "pace", "clockOffsetMs", "expectWebhooks", "notify"]);

@@ -30,13 +30,11 @@ export interface Flagged {
   readonly category: CleanText | null;
 }
 
-/** The step and attempt of an event. */
 export interface OfAttempt {
   readonly step: string;
   readonly attempt: number;
 }
 
-/** How a price was determined. */
 export type PriceBasis = "quoted" | "provisional" | "unquotable";
 
 export interface OutputFacts {
@@ -128,7 +126,6 @@ export interface Chosen {
   readonly index: number;
 }
 
-/** Who decided. */
 export interface DecidedBy {
   readonly name: CleanText;
   /** False: the name was only typed, not verified. */
@@ -154,7 +151,6 @@ export type RunEnd = "succeeded" | "partial" | "failed" | "cancelled";
 
 /** The terms that a person accepted with a quote. */
 export interface AgreedQuote {
-  /** Id of the quote. */
   readonly quote: string;
   /** The most that the run may cost. */
   readonly maximumMicros: number;

@@ -22,7 +22,6 @@ export type LedgerChange =
 
 /** Builds the timeline of a run. */
 export interface TimelineWriter {
-  /** Adds steps of the plan. */
   plan(steps: readonly PlanStep[]): void;
   /** Sets whether the run is active. */
   work(isWorking: boolean): void;
@@ -50,7 +49,6 @@ export interface EventText {
 export interface IncidentText {
   readonly what: string;
   readonly why: string;
-  /** Its cost, if known. */
   readonly costMicros?: number | null;
   /** Set for a failed attempt, whose bill and retry may follow. */
   readonly attempt?: number;

@@ -5,7 +5,6 @@ import { readSettings } from "./settings.ts";
 export interface DatabaseFacts {
   /** The server's version, such as `15.18`. */
   readonly version: string;
-  /** True if a pooler is in front of it. */
   readonly isPooled: boolean;
   /** Shortest round trip of five, in milliseconds. */
   readonly roundTripMs: number;

@@ -77,7 +77,6 @@ interface WireCap {
   readonly cap: number;
 }
 
-/** A change of one ledger entry. */
 interface WireChange extends EntryChange {
   readonly step: string;
   readonly attempt: number;
@@ -152,7 +151,6 @@ function encodeLedger(changes: readonly LedgerChange[]): Pick<WireCommit, "ledge
   return { ledger, charges };
 }
 
-/** Keeps the last entry per key. */
 function lastOf<T>(entries: readonly T[], keyOf: (entry: T) => string): readonly T[] {
   return [...new Map(entries.map((entry) => [keyOf(entry), entry])).values()];
 }

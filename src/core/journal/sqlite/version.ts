@@ -43,7 +43,6 @@ function layoutOf(db: DatabaseSync): readonly string[] {
 
 const layouts = new Map<Migration, readonly string[]>();
 
-/** The layout of a new journal of that version. */
 function layoutAt(version: number, steps: readonly Migration[]): readonly string[] {
   const upTo = steps.slice(0, version);
   const last = upTo.at(-1)!;

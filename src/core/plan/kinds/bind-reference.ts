@@ -8,8 +8,8 @@ import type { Planning } from "./kind.ts";
 type Literal = string | { readonly [key: string]: DraftJson };
 
 /**
- * A literal where media belongs. An owned asset is fine; everything else has a better way, which the problem names.
- * Returns the value itself as its own sample when it is none of this function's business.
+ * Checks a literal in a media field. An owned asset is fine; for anything else the problem names a better way. Other
+ * values are returned unchanged as their own sample.
  */
 export function checkMediaLiteral(value: Literal, location: InputLocation, { report }: Planning): BoundValue {
   const untouched = { input: value as Json, sample: value as Json };
@@ -60,11 +60,11 @@ function foreignUrl(expectedKinds: string): Fault {
 }
 
 const NIL = "00000000-0000-4000-8000-000000000000";
-/** Valid values of each kind, for the schema to look at in place of results that do not exist yet. */
+/** Valid values of each kind, as placeholders when validating against a schema. */
 export const PLACEHOLDER_MEDIA: Json = { source: "asset", asset_id: `asset_${NIL}` };
 export const PLACEHOLDER_VOICE = `voice_${NIL}`;
 
-/** Stands in for so many outputs at most; more would say nothing new about the list around them. */
+/** Maximum number of outputs that a placeholder stands for; more would not affect the check of its list. */
 const MAX_SPREAD = 1000;
 
 export function bindReference(ref: DraftReference["$ref"], location: InputLocation, planning: Planning): BoundValue {
@@ -88,12 +88,11 @@ export function bindReference(ref: DraftReference["$ref"], location: InputLocati
   return { input, sample: Array.from({ length: count }, () => placeholder), spread: true };
 }
 
-/** True where only plain JSON goes. */
 function isPlain({ schema }: InputLocation): boolean {
   return schema?.takes.what === "json" && schema.takes.types.length > 0;
 }
 
-/** A value of a step: checked as far as its schema is known, and open else. */
+/** A step's value, checked as far as its schema is known. */
 function bindAnyValue(
   ref: DraftReference["$ref"],
   source: StepFacts,
@@ -146,7 +145,7 @@ function checkValue(
 
 const MEDIA_FROM = "pass a step that makes media, or let a task write a file";
 
-/** Whether a value of some of these types may stand where some of those are taken; both empty when not known. */
+/** True if a value of some of these types may be used where some of those are accepted; empty means unknown. */
 function fits(types: readonly string[], expectedKinds: readonly string[]): boolean {
   if (types.length === 0 || expectedKinds.length === 0) return true;
   return types.some(
@@ -157,7 +156,6 @@ function fits(types: readonly string[], expectedKinds: readonly string[]): boole
   );
 }
 
-/** Text with values in it, where an input takes text. */
 export function bindText(text: DraftJson, location: InputLocation, planning: Planning): BoundValue {
   location.markChecked(location.field);
   const input = bindFreeInput(text, location.field, planning, { assets: null, reference: () => {} });
@@ -222,13 +220,13 @@ export function bindAsset(asset: DraftAsset["$asset"], location: InputLocation, 
   return { input, sample: PLACEHOLDER_MEDIA };
 }
 
-/** `an image`, `an image or a video`. */
+/** For example `an image`, `an image or a video`. */
 export function phrase(kinds: readonly MediaKind[]): string {
   const words = { image: "an image", video: "a video", audio: "audio" };
   return kinds.length === 0 ? "media" : kinds.map((kind) => words[kind]).join(" or ");
 }
 
-/** A placeholder for a value of a step: any of these is possible. */
+/** A placeholder for a step's value, which may be any of these. */
 export class AnyOf {
   readonly values: readonly Json[];
 
@@ -237,22 +235,21 @@ export class AnyOf {
   }
 }
 
-/** A sample with places that are open. */
+/** A sample in which some places have several possible values. */
 export type Sample = Json | AnyOf | readonly Sample[] | { readonly [key: string]: Sample };
 
-/** One planned value of an input. `spread` marks a placeholder for several items of the enclosing list. */
+/** One planned value of an input. `spread`: a placeholder for several items of the enclosing list. */
 export interface BoundValue {
   readonly input: Json;
   readonly sample: Sample;
   readonly spread?: true;
 }
 
-/** The location of a value in the input. */
 export interface InputLocation {
   readonly field: string;
-  /** Null where the schema says nothing. */
+  /** Null if the schema says nothing about it. */
   readonly schema: SchemaLocation | null;
   markChecked(field: string): void;
-  /** Reports that the value there may be any of this many. */
+  /** Reports that the value may be any of this many. */
   opens(choices: number): void;
 }

@@ -70,7 +70,7 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
   }),
 };
 
-/** Ids of the chat models that the draft asks, each once. */
+/** Ids of the draft's chat models, without repeats. */
 export function chatModelsOf({ steps }: Pick<Draft, "steps">): readonly string[] {
   return [...new Set(steps.flatMap((step) => (step.kind === "chat" ? [step.model] : [])))];
 }

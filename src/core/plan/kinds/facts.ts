@@ -4,18 +4,18 @@ import type { FileKind, Json, Reference, Yield } from "../plan.ts";
 import { applicable, isSchema, itemSchemas, propertySchemas } from "../schema/schema.ts";
 import { didYouMean } from "../suggest.ts";
 
-/** A place within values of a schema: what is known of it, or the name that no such value has. */
+/** A place inside values of a schema: what is known about it, or the key that no such value has. */
 export interface FoundSchema {
-  /** Schema of the place; null where nothing is known of it. */
+  /** Schema of the place; null if unknown. */
   readonly schema: Json | null;
-  /** Allowed JSON types; empty when all are. */
+  /** Allowed JSON types; empty if all are. */
   readonly types: readonly string[];
   readonly missing: { readonly key: string | number; readonly allowed: readonly string[] } | null;
 }
 
 const NOTHING: FoundSchema = { schema: null, types: [], missing: null };
 
-/** Follows keys and positions through a schema. */
+/** Follows keys and indexes through a schema. */
 export function schemaAt(schema: Json | null, at: readonly (string | number)[]): FoundSchema {
   const wrong = at.find(isNoPosition);
   if (wrong !== undefined) return { ...NOTHING, missing: { key: wrong, allowed: [] } };
@@ -28,13 +28,13 @@ export function schemaAt(schema: Json | null, at: readonly (string | number)[]):
       return isClosed(parts, key) ? { ...NOTHING, missing: { key, allowed: names(parts) } } : NOTHING;
     parts = [...new Set(next.flatMap((part) => applicable(root, part)))];
   }
-  // A place of a schema with definitions of its own keeps them: its parts may refer there.
+  // A schema keeps its own definitions, because its parts may refer to them.
   const [first] = parts;
   const definitions = isSchema(root.$defs) ? { $defs: root.$defs } : {};
   return { schema: { ...definitions, ...first } as unknown as Json, types: typesOf(parts), missing: null };
 }
 
-/** True when the parts say what there is, and the key is not among it. */
+/** True if the parts list all keys and this is not one. */
 function isClosed(parts: readonly JsonSchema[], key: string | number): boolean {
   const types = typesOf(parts);
   if (types.length > 0 && !types.includes(typeof key === "number" ? "array" : "object")) return true;
@@ -44,7 +44,7 @@ function isClosed(parts: readonly JsonSchema[], key: string | number): boolean {
   return objects.length > 0 && objects.every(({ additionalProperties }) => additionalProperties === false);
 }
 
-/** Lists are counted from 0, and only from their beginning. */
+/** True for an invalid list index; indexes start at 0. */
 function isNoPosition(key: string | number): boolean {
   return typeof key === "number" && !(Number.isSafeInteger(key) && key >= 0);
 }
@@ -53,7 +53,7 @@ function names(parts: readonly JsonSchema[]): readonly string[] {
   return [...new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])))];
 }
 
-/** JSON types that the parts name; empty when any value is allowed. */
+/** JSON types that the parts allow; empty if any. */
 function typesOf(parts: readonly JsonSchema[]): readonly string[] {
   const named = parts.flatMap(({ type, enum: values, const: constant }) => {
     if (type !== undefined) return [type].flat();
@@ -70,12 +70,11 @@ function typeName(value: unknown): string {
 type DraftRef = DraftReference["$ref"];
 type Report = (code: string, message: string, more?: { readonly allowed?: readonly string[] }) => void;
 
-/** True for a reference to a JSON value. */
 export function isValueRef(ref: DraftRef, source: StepFacts): boolean {
   return ref.output === "value" || source.yields === "value";
 }
 
-/** A reference with all that is known of what it refers to, after checking that this is there. */
+/** Checks that a reference's target exists and adds all that is known about it. */
 export function completeRef(ref: DraftRef, source: StepFacts, report: Report): Reference["$ref"] {
   const { step } = ref;
   if (isValueRef(ref, source)) return completeValueRef(ref, source, report);
@@ -106,12 +105,12 @@ function partName(at: readonly (string | number)[], key: string | number): strin
   return at.slice(0, at.indexOf(key) + 1).join(".");
 }
 
-/** What is known of a value that a reference takes. */
+/** What is known about a referenced value. */
 export function valueAt(ref: DraftRef, source: StepFacts): FoundSchema {
   return schemaAt(source.schema, ref.at ?? []);
 }
 
-/** Which output a reference takes, after checking that it is there. */
+/** Checks that the referenced output exists and returns its index. */
 function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Report): number | "all" {
   if (output === "all") return "all";
   const { outputs } = source;
@@ -129,30 +128,30 @@ function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Rep
   return output;
 }
 
-/** What later steps may know of an earlier one. */
+/** What later steps may know about an earlier one. */
 export interface StepFacts {
-  /** Null when it cannot be known, because the step has a problem or says it later: nothing more is said about its uses. */
+  /** Null if unknown, because the step has a problem or is decided later; its uses are then not checked. */
   readonly yields: Yield | null;
   readonly outputs: number;
   /** How a reference to its media is resolved. */
   readonly as: Reference["$ref"]["as"];
-  /** Size of an uploaded file, bytes. */
+  /** Size of an uploaded file in bytes. */
   readonly sizeBytes: number | null;
-  /** Kinds of its outputs, where one step makes several. */
+  /** Kinds of its outputs, if a step makes several. */
   readonly kinds?: readonly FileKind[];
-  /** Whether its media are copied to this machine, where local functions can read them. */
+  /** True if its media are copied to this machine, where local functions can read them. */
   readonly keeps: boolean;
-  /** Whether it yields a JSON value, beside its files or alone. */
+  /** True if it returns a JSON value, alone or besides files. */
   readonly hasValue: boolean;
-  /** JSON Schema of its value, where that is known. */
+  /** JSON Schema of its value, if known. */
   readonly schema: Json | null;
-  /** It resolves to one of several results: references say so. */
+  /** True if it resolves to one of several results, which references mention. */
   readonly picks?: true;
-  /** What it yields is said only when it is planned itself. */
+  /** True if its result type is only known when it is planned itself. */
   readonly isOpen?: true;
 }
 
-/** Of a step with a problem. */
+/** Facts of a step with a problem. */
 export const UNKNOWN: StepFacts = {
   yields: null,
   outputs: Number.POSITIVE_INFINITY,
@@ -163,21 +162,21 @@ export const UNKNOWN: StepFacts = {
   schema: null,
 };
 
-/** Of a step that makes one medium. */
+/** Facts of a step that makes one medium. */
 export const MEDIA: StepFacts = { ...UNKNOWN, outputs: 1, hasValue: false };
-/** Of a step that yields a value alone. */
+/** Facts of a step that only returns a value. */
 export const VALUE: StepFacts = { ...UNKNOWN, yields: "value", outputs: 1, as: "value" };
 
 type Known = (path: string) => StepFacts | undefined;
 
-/** Of one of several results. */
+/** Facts of a choice among results. */
 export function oneOf(among: readonly Reference[], yields: Yield, known: Known): StepFacts {
   if (yields === "value") return VALUE;
   const keeps = among.every(({ $ref }) => known($ref.step)?.keeps !== false);
   return { ...MEDIA, yields, as: yields === "voice" ? "voice" : "asset", keeps, picks: true };
 }
 
-/** An approval without a choice lets just that pass which it shows. */
+/** Facts of an approval without a choice, which passes on what it shows. */
 export function shown(shows: readonly Reference[], yields: Yield, known: Known): StepFacts {
   const [first] = shows;
   const source = first === undefined ? undefined : known(first.$ref.step);

@@ -4,15 +4,15 @@ import type { Condition, Json, Reference, Yield } from "../plan.ts";
 import { completeRef, isValueRef, type StepFacts } from "./facts.ts";
 import type { Planning } from "./kind.ts";
 
-/** Values allowed in an input that no model's schema describes. */
+/** What is allowed in an input that no model's schema describes. */
 export interface Accepts {
-  /** The problem of a reference there, if any. */
+  /** Reports a problem with a reference there, if any. */
   reference(ref: Reference["$ref"], source: StepFacts, field: string): void;
-  /** Owned assets: the advice where they are not allowed; null where they are. */
+  /** Advice if owned assets are not allowed; null if they are. */
   readonly assets: string | null;
 }
 
-/** Completes the references of an input that no model's schema describes. */
+/** Completes the references in an input that no model's schema describes. */
 export function bindFreeInput(value: DraftJson, field: string, planning: Planning, accepts: Accepts): Json {
   if (typeof value !== "object" || value === null) return value;
   if (isDraftReference(value)) return bindOne(value, field, planning, accepts.reference) as unknown as Json;
@@ -29,7 +29,7 @@ export function bindFreeInput(value: DraftJson, field: string, planning: Plannin
   );
 }
 
-/** One reference, completed and checked. Its step may have been left out after a problem; then nothing is known of it. */
+/** Completes and checks one reference. Nothing is known about a step that was left out after a problem. */
 export function bindOne(
   { $ref }: DraftReference,
   field: string,
@@ -43,7 +43,7 @@ export function bindOne(
   return { $ref: bound };
 }
 
-/** The value that a step needs, for what only values can be. */
+/** Binds a reference that must be to a value. */
 export function bindValue(reference: DraftReference, field: string, planning: Planning, next: string): Reference {
   const source = planning.facts(reference.$ref.step);
   const isMedia = source !== undefined && source.yields !== null && !isValueRef(reference.$ref, source);
@@ -55,14 +55,14 @@ export function bindValue(reference: DraftReference, field: string, planning: Pl
   return { $ref: { step, as: "value", output: 0 } };
 }
 
-/** Media that a local function reads must be on this machine. */
+/** Reports media that a local function could not read because they are not copied to this machine. */
 export function checkReadable(ref: Reference["$ref"], source: StepFacts, field: string, { report }: Planning): void {
   if (source.keeps || ref.as === "value" || ref.as === "voice") return;
   const message = `${ref.step} keeps no copy (keep: false), and a local function reads files on this machine; leave keep out there`;
   report("not-kept", field, message);
 }
 
-/** Paths of all steps that a drafted one uses or waits for, sorted, each once. */
+/** Paths of all steps that a drafted one uses or waits for, sorted, without repeats. */
 export function needsOf(step: DraftStep, ...used: readonly unknown[]): readonly string[] {
   const { when, after } = step;
   const condition = when === null ? [] : "failed" in when ? [when.failed] : [when.ref.$ref.step];
@@ -77,7 +77,6 @@ function addSteps(value: unknown, to: Set<string>): void {
   else for (const inner of Object.values(value)) addSteps(inner, to);
 }
 
-/** The condition of a step, for its plan. */
 export function bindWhen(when: DraftCondition | null, planning: Planning): { readonly when?: Condition } {
   if (when === null) return {};
   if ("failed" in when) return { when };
@@ -96,13 +95,13 @@ export function isAsset(value: object): value is DraftAsset {
 
 interface Among {
   readonly references: readonly Reference[];
-  /** What all of them are; null after a problem. */
+  /** Common kind; null after a problem. */
   readonly yields: Yield | null;
 }
 
 interface What {
   readonly field: string;
-  /** Whether a local function reads them. */
+  /** True if a local function reads them. */
   readonly local: boolean;
 }
 
@@ -110,11 +109,11 @@ interface Member {
   readonly reference: Reference;
   readonly field: string;
   readonly step: string;
-  /** Null when it is not known. */
+  /** Null if unknown. */
   readonly yields: Yield | null;
 }
 
-/** What is shown, or chosen from: all of one kind. */
+/** Binds what is shown or chosen from; all must be of one kind. */
 export function bindAmong(given: readonly DraftReference[], what: What, planning: Planning): Among {
   const members = given.map((reference, index) => {
     const field = given.length === 1 ? what.field : `${what.field}[${index}]`;

@@ -11,7 +11,7 @@ import type { Planning, StepKind } from "./kind.ts";
 const TYPICAL_MS = { image: 10_000, audio: 8_000, video: 90_000 } as const;
 const ONLY_HANDLES = "give upload(…) of a file, or the handle of a step that makes one";
 
-/** Call options of AI SDK's specification v4, by what the model makes; with the kind of media that one takes. */
+/** AI SDK call options (specification v4) by what the model makes, with the kind of media that each takes. */
 const FIELDS: { readonly [K in MediaKind]: { readonly [field: string]: "any" | "image" | "media" } } = {
   image: {
     prompt: "any",
@@ -113,7 +113,7 @@ export const generateKind: StepKind<GenerateDraft, GenerateStep> = {
   }),
 };
 
-/** What is promised of a step, for people. */
+/** Describes a step's guarantee for people. */
 export function promiseText({ promise, repeatable }: Pick<GenerateStep, "promise" | "repeatable">): string {
   const again = repeatable === true && promise !== "keyed" ? ", again if an answer is lost" : "";
   return `${PROMISES[promise]}${again}`;
@@ -137,7 +137,7 @@ function checkFields({ input, yields }: GenerateDraft, { report }: Planning): vo
   }
 }
 
-/** Whether an address or bytes in text stand where media belong; a frame's type is text. */
+/** True if a URL or Base64 text is used for media. A frame's type may be text. */
 function hasText(value: DraftJson): boolean {
   if (typeof value === "string") return true;
   if (typeof value !== "object" || value === null || "$ref" in value || "$asset" in value) return false;
@@ -145,7 +145,7 @@ function hasText(value: DraftJson): boolean {
   return "image" in value && hasText((value as { readonly image: DraftJson }).image);
 }
 
-/** Media where media belong, and nowhere else. */
+/** Reports media outside media fields, and anything else inside them. */
 function checkPlace(
   ref: Reference["$ref"],
   yields: string | null,
@@ -166,7 +166,10 @@ function checkPlace(
   planning.report("media-kind", field, `${field} takes an image, and ${ref.step} makes ${kind}`);
 }
 
-/** One request makes no more than its model says: more would be several, each with a price. */
+/**
+ * Number of outputs. More than the model's maximum is a problem, because it would take several requests with a price
+ * each.
+ */
 function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): number {
   const n = typeof input === "object" && input !== null && "n" in input ? (input.n as DraftJson) : 1;
   if (typeof n !== "number" || !Number.isSafeInteger(n) || n < 1) {
@@ -178,7 +181,7 @@ function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): n
   return n;
 }
 
-/** What the author's function said, as long as the input is the one that it was asked about. */
+/** The author's price, if the input is still the one it was given for. */
 function priceOf({ input, price }: GenerateDraft): number | null {
   if (price === null) return null;
   return fingerprint(input as Json) === fingerprint(price.of as Json) ? price.micros : null;

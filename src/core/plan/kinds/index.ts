@@ -13,7 +13,6 @@ import { uploadKind } from "./upload.ts";
 
 type Of<T, K> = Extract<T, { readonly kind: K }>;
 
-/** Every kind of step. */
 const kinds: { readonly [K in DraftStep["kind"] | PlanStep["kind"]]: StepKind<Of<DraftStep, K>, Of<PlanStep, K>> } = {
   job: jobKind,
   upload: uploadKind,
@@ -25,7 +24,6 @@ const kinds: { readonly [K in DraftStep["kind"] | PlanStep["kind"]]: StepKind<Of
   expand: expandKind,
 };
 
-/** Names of all kinds of steps. */
 export const stepKinds = Object.keys(kinds) as readonly PlanStep["kind"][];
 
 export function kindOf({ kind }: DraftStep | PlanStep): StepKind<DraftStep, PlanStep> {
@@ -36,10 +34,9 @@ export function factsOf(step: PlanStep, known: (path: string) => StepFacts | und
   return kindOf(step).facts(step, known);
 }
 
-/** Inputs may be large, and a run asks at every turn. */
+/** Cached, because inputs may be large and a run asks on every turn. */
 const known = new WeakMap<PlanStep, StepTraits>();
 
-/** What a step is, whatever its kind. */
 export function traitsOf(step: PlanStep): StepTraits {
   const before = known.get(step);
   if (before !== undefined) return before;
@@ -48,7 +45,7 @@ export function traitsOf(step: PlanStep): StepTraits {
   return traits;
 }
 
-/** Whether the step itself costs money. */
+/** True if the step itself costs money. */
 export function isPaid(step: PlanStep): boolean {
   const { by } = traitsOf(step).pricing;
   return by === "quote" || by === "usage";

@@ -83,16 +83,15 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
   }),
 };
 
-/** Under which a voice of this name stands. */
 export const voiceKey = (model: string, name: string) => `${model} ${name}`;
 
-/** The text that stands for a voice and may be its name; null for an id of the service. */
+/** Text in place of a voice that may be its name; null for a service's id. */
 function voiceNameOf(input: DraftJson): string | null {
   const text = (input as { readonly voice_id?: unknown } | null)?.voice_id;
   return typeof text === "string" && text !== "" && !text.startsWith("voice_") ? text : null;
 }
 
-/** What jobs of the draft may give by name, each once. */
+/** Voice names in the draft's jobs, without repeats. */
 export function voicesNamedIn({
   steps,
 }: Pick<Draft, "steps">): readonly { readonly model: string; readonly name: string }[] {
@@ -105,7 +104,6 @@ export function voicesNamedIn({
   return [...new Map(found).values()];
 }
 
-/** The input with the id of a voice that is given by its name. */
 function withVoice(input: DraftJson, { id, inputSchema }: CatalogModel, { voices, report }: Planning): DraftJson {
   const name = voiceNameOf(input);
   if (name === null || schemaLocation(inputSchema).property("voice_id")?.takes.what !== "voice") return input;
@@ -121,11 +119,11 @@ function withVoice(input: DraftJson, { id, inputSchema }: CatalogModel, { voices
 
 interface Seeded {
   readonly input: DraftJson;
-  /** Null where the seed is not counted. */
+  /** Null if the seed is not counted. */
   readonly mostSeed: number | null;
 }
 
-/** The input with the seed of a take, where the model takes one. */
+/** The input with the take's seed, if the model accepts one. */
 function withSeed({ input, seed, isSeedEdited }: JobDraft, model: CatalogModel, { report }: Planning): Seeded {
   const most = mostSeed(model);
   if (seed === null || most === null || typeof input !== "object" || input === null || Array.isArray(input))
@@ -142,7 +140,7 @@ function withSeed({ input, seed, isSeedEdited }: JobDraft, model: CatalogModel, 
   return { input: { ...input, seed: seed % (most + 1) }, mostSeed: most };
 }
 
-/** The plan with these seeds in the inputs of its jobs. */
+/** Sets these seeds in a plan's job inputs. */
 export function withSeeds(plan: Plan, seeds: { readonly [step: string]: number }): Plan {
   if (Object.keys(seeds).length === 0) return plan;
   const steps = plan.steps.map((step) => {
@@ -159,19 +157,16 @@ function checkInput(model: CatalogModel, bound: BoundInput, { catalog, report }:
   }
 }
 
-/** What is wrong with a field whatever its value will be: that it is given, or given beside others. */
+/** Problems that hold for any value of a field: that it is given, or given together with others. */
 const WHATEVER_VALUE = new Set(["unknown-field", "exclusive", "combination-table", BY_DEFAULT]);
 
-/**
- * Problems by the model's schema. For values that are not known yet, only the problems that hold whatever they
- * will be.
- */
+/** Problems by the model's schema. For unknown values, only those that hold for any value. */
 function problemsOf(
   model: CatalogModel,
   { samples, checkedFields }: BoundInput,
   catalog: Catalog,
 ): readonly FieldProblem[] {
-  // A reference is checked where it is bound; its placeholder cannot cause a problem of the author.
+  // References are checked when bound; their placeholders are not the author's mistake.
   const isOurs = ({ code, field }: FieldProblem) =>
     !WHATEVER_VALUE.has(code) &&
     checkedFields.some(
@@ -191,7 +186,7 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
   if (model === null) {
     const ids = catalog.ids();
     const advice = catalog.advice(id);
-    // Words that name no model only say again that there is none.
+    // Advice without a model's name only repeats that there is none.
     const pointer = ids.some((other) => advice?.includes(other)) ? `it says: ${advice}` : null;
     const hint = pointer ?? didYouMean(id, ids) ?? "see them all with: showrunner models list";
     report("unknown-model", "model", `the service has no model ${id}; ${hint}`, { allowed: suggest(id, ids) });
@@ -225,23 +220,22 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
   }
 }
 
-/** A job's input on its way into the plan. */
+/** A job's input while it is planned. */
 export interface BoundInput {
-  /** With complete references, as the plan keeps it. */
+  /** The input with complete references, as stored in the plan. */
   readonly input: Json;
   /**
-   * Without references: valid media and voices stand in for them, for the model's schema to look at. More than one where
-   * values of steps may be this or that.
+   * Inputs with placeholders instead of references, for validation. Several if a step's value may take different forms.
    */
   readonly samples: readonly Json[];
-  /** Fields whose value was judged here, which the schema need not judge again. */
+  /** Fields already checked here, which the schema need not check again. */
   readonly checkedFields: readonly string[];
 }
 
-/** Looks at so many combinations at most. */
+/** Maximum number of combinations checked. */
 const MAX_SAMPLES = 16;
 
-/** Completes the references of a job's input and checks each against the schema of its location. */
+/** Completes the references in a job's input and checks each against the schema at its place. */
 export function bindInput(input: DraftJson, schema: SchemaLocation | null, planning: Planning): BoundInput {
   const checkedFields: string[] = [];
   let rounds = 0;

@@ -6,12 +6,12 @@ import { MEDIA, VALUE } from "./facts.ts";
 import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
 import type { StepKind, StepTraits } from "./kind.ts";
 
-/** What all tasks have in common is there once: a run holds the traits of every step. */
+/** Shared by all tasks, because a run keeps the traits of every step. */
 const shared = {
   brackets: ["(", ")"],
   pricing: { by: "nothing" },
   standsFor: [],
-  // A function is known by its place alone.
+  // A function is identified by its place alone.
   reuse: (pipeline, step) => {
     const { path, version, files } = step as TaskStep;
     return { kind: "task", function: `${pipeline}/${path}`, version, files };
@@ -49,7 +49,7 @@ export const taskKind: StepKind<TaskDraft, TaskStep> = {
     noun: "local task",
     note: files.length === 0 ? "task" : `task: ${files.map(({ name }) => name).join(", ")}`,
     subject: null,
-    // One by one: a literal with a spread in it takes several times as long to make.
+    // Listed individually: a literal with a spread takes several times as long.
     brackets: shared.brackets,
     pricing: shared.pricing,
     standsFor: shared.standsFor,

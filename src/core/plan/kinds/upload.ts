@@ -74,7 +74,7 @@ function sourceOf({ file, bytes }: UploadDraft): string {
   return /^https?:/i.test(file) ? "URL" : "path";
 }
 
-/** Of a URL, what may be shown: a query may hold a secret. */
+/** A URL without its query, which may be secret. */
 export function withoutQuery(file: string): string {
   if (!isUrl(file) || !URL.canParse(file)) return file;
   const { protocol, host, pathname } = new URL(file);

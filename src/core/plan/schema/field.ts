@@ -3,10 +3,10 @@ import type { JsonSchema } from "../catalog-port.ts";
 import type { Json, MediaKind } from "../plan.ts";
 import { applicable, branches, isSchema, itemSchemas, localRef, propertySchemas, suggestedValues } from "./schema.ts";
 
-/** What a model publishes of the media that a field takes, such as `min_duration_ms` and `minItems`: the strictest of each. */
+/** A model's published limits for a media field, such as `min_duration_ms` and `minItems`; the strictest of each. */
 export type MediaBounds = { readonly [annotation: string]: number };
 
-/** What a place in a model's input takes, beyond plain JSON. */
+/** What a place in a model's input accepts beyond plain JSON. */
 export type AcceptedMedia =
   /** A media reference, or a list of them. */
   | {
@@ -18,14 +18,14 @@ export type AcceptedMedia =
   | { readonly what: "voice" }
   | { readonly what: "json"; readonly types: readonly string[] };
 
-/** A place in a model's input: the parts of the schema that apply there, and what it takes. Made once per schema. */
+/** A place in a model's input: the parts of the schema that apply, and what it accepts. Cached per schema. */
 export interface SchemaLocation {
   readonly takes: AcceptedMedia;
   property(name: string): SchemaLocation | null;
   item(index: number): SchemaLocation | null;
-  /** Allowed values, at least one: each of a closed set, one of an open one. */
+  /** Allowed values, at least one: all of a closed set, one of an open set. */
   examples(): readonly Json[];
-  /** The strictest value of a keyword that bounds it from above; null where none does. */
+  /** The strictest value of an upper bound; null if there is none. */
   most(keyword: "maxLength" | "maximum" | "maxItems"): number | null;
 }
 
@@ -44,7 +44,7 @@ interface Seed {
   readonly root: JsonSchema;
   readonly parts: readonly JsonSchema[];
   readonly name: string;
-  /** Media that the list around says its items are. */
+  /** Media type that the enclosing list declares for its items. */
   readonly inherited: AcceptedMedia | null;
 }
 
@@ -113,7 +113,7 @@ function mediaKinds(annotation: unknown): readonly MediaKind[] {
   return (["image", "video", "audio"] as const).filter((kind) => given.includes(kind));
 }
 
-/** True for the union of the two forms of a media reference, whatever it is annotated with. */
+/** True for a union of the two forms of a media reference, however annotated. */
 export function isMediaReference(root: JsonSchema, schema: JsonSchema): boolean {
   const forms = [...branches(schema, "oneOf"), ...branches(schema, "anyOf")].map(
     (form) => localRef(root, form.$ref) ?? form,
@@ -154,7 +154,7 @@ function examplesOf(parts: readonly JsonSchema[]): readonly Json[] {
   return own(byType, type) ?? ["x"];
 }
 
-/** JSON types that the parts name; empty when any value is allowed. */
+/** JSON types that the parts allow; empty if any. */
 function typesOf(parts: readonly JsonSchema[]): readonly string[] {
   const types = parts
     .flatMap(({ type }) => (Array.isArray(type) ? type : [type]))

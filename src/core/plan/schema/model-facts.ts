@@ -3,7 +3,7 @@ import type { DraftJson } from "../draft.ts";
 import type { MediaKind } from "../plan.ts";
 import { applicable, isSchema, propertySchemas } from "./schema.ts";
 
-/** What a job of the model makes; null for a modality that this version does not know. */
+/** What a job of the model makes; null for an unknown modality. */
 export function yieldsOf(model: CatalogModel): MediaKind | "voice" | null {
   switch (model.modality) {
     case "image":
@@ -17,8 +17,8 @@ export function yieldsOf(model: CatalogModel): MediaKind | "voice" | null {
 }
 
 /**
- * A voice clone is listed as audio. Its output schema says so where it is specific: a voice id that is always there, or
- * a URL that never is. Where one output schema serves all models, the input tells: a sample, a name, and no words.
+ * True for voice cloning, which is listed as audio. A specific output schema tells: the voice id is required, or the
+ * URL is never there. If all models share one output schema, the input tells: it has a sample and a name, but no text.
  */
 function makesVoice({ outputSchema, inputSchema, id, name }: CatalogModel): boolean {
   const voiceId = typesOf(outputSchema, "voice_id");
@@ -39,7 +39,7 @@ function typesOf(schema: JsonSchema, name: string): readonly unknown[] {
   });
 }
 
-/** How many outputs an input requests: `num_outputs`, else its default, else 1. */
+/** The number of outputs that an input requests: `num_outputs`, otherwise its default, otherwise 1. */
 export function outputsOf(input: DraftJson, model: CatalogModel): number {
   const requested =
     typeof input === "object" && input !== null && "num_outputs" in input ? input.num_outputs : undefined;
@@ -48,7 +48,7 @@ export function outputsOf(input: DraftJson, model: CatalogModel): number {
   return presets.find(isCount) ?? 1;
 }
 
-/** The most outputs that one job can have; null when the schema does not bound them. */
+/** Maximum number of outputs of a job; null if the schema sets no limit. */
 export function maxOutputsOf(model: CatalogModel): number | null {
   const schemas = countSchemas(model);
   if (schemas.length === 0) return 1;
@@ -59,7 +59,7 @@ export function maxOutputsOf(model: CatalogModel): number | null {
   return bounds.length === 0 ? null : Math.min(...bounds);
 }
 
-/** The highest seed that the model takes; null when it takes none. */
+/** The highest seed that the model accepts; null if it accepts none. */
 export function mostSeed({ inputSchema }: CatalogModel): number | null {
   const schemas = propertySchemas(applicable(inputSchema, inputSchema), "seed");
   if (schemas.length === 0) return null;

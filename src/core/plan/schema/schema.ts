@@ -4,13 +4,12 @@ export function isSchema(value: unknown): value is JsonSchema {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The sub-schemas of a keyword that holds a list of them. */
 export function branches(schema: JsonSchema, keyword: string): readonly JsonSchema[] {
   const list = schema[keyword];
   return Array.isArray(list) ? list.filter(isSchema) : [];
 }
 
-/** Target of a `$ref` within the same document; null when it points elsewhere or nowhere. */
+/** Target of a `$ref` within the document; null if it points elsewhere or nowhere. */
 export function localRef(root: JsonSchema, ref: unknown): JsonSchema | null {
   if (typeof ref !== "string" || !ref.startsWith("#")) return null;
   let at: unknown = root;
@@ -31,8 +30,8 @@ function decode(part: string): string {
 }
 
 /**
- * The values that an open set suggests: an `anyOf` of an enum of texts and any text, with `type: string` beside it or not. Null
- * for any other schema.
+ * The suggested values of an open set: an `anyOf` of an enum and any text, with or without `type: string`. Null for
+ * other schemas.
  */
 export function suggestedValues(schema: JsonSchema): readonly string[] | null {
   const choices = branches(schema, "anyOf");
@@ -45,10 +44,10 @@ export function suggestedValues(schema: JsonSchema): readonly string[] | null {
 
 const COMBINATORS = ["allOf", "anyOf", "oneOf"];
 const CONDITIONALS = ["then", "else"];
-/** A schema may refer to itself; this bounds how many of its parts are read for one value. */
+/** Limits how many parts are read for one value, because a schema may refer to itself. */
 const MAX_PARTS = 200;
 
-/** A schema and every sub-schema that may apply to the same value: branches, conditions, references. */
+/** A schema with all sub-schemas that may apply to the same value: branches, conditions, references. */
 export function applicable(root: JsonSchema, schema: JsonSchema): readonly JsonSchema[] {
   const found = new Set<JsonSchema>();
   const visit = (part: JsonSchema) => {
@@ -66,7 +65,6 @@ export function applicable(root: JsonSchema, schema: JsonSchema): readonly JsonS
   return [...found];
 }
 
-/** Sub-schemas of an object's property, from all parts that speak of it. */
 export function propertySchemas(parts: readonly JsonSchema[], name: string): readonly JsonSchema[] {
   return parts.flatMap((part) => {
     const property =
@@ -76,7 +74,6 @@ export function propertySchemas(parts: readonly JsonSchema[], name: string): rea
   });
 }
 
-/** Sub-schemas of a list's item. */
 export function itemSchemas(parts: readonly JsonSchema[], index: number): readonly JsonSchema[] {
   return parts.flatMap((part) => {
     const positional = branches(part, "prefixItems")[index];

@@ -5,23 +5,23 @@ import { offered } from "../kinds/approve.ts";
 import { runKind } from "../kinds/index.ts";
 import { missingReason } from "../resolve.ts";
 
-/** One of the parts that a person chooses among, with what they need to know of it. */
+/** A part of a comparison, with what a person needs to know to choose it. */
 export interface ComparedPart {
-  /** Its name in the comparison; of other choices the step that made it. */
+  /** Its name in the comparison; for other choices, the step that made it. */
   readonly name: string;
-  /** Models that were asked for it, in the order of the plan. */
+  /** Models used for it, in the order of the plan. */
   readonly models: readonly string[];
-  /** What its steps cost; null before the first bill. */
+  /** Cost of its steps; null before the first bill. */
   readonly costMicros: number | null;
-  /** From its first request to its last answer; null where nothing was asked, as of what was reused. */
+  /** Time from its first request to its last answer; null without requests, as for reused results. */
   readonly tookMs: number | null;
-  /** Positions of its results among those offered, from 0. */
+  /** Its results' positions among those offered, from 0. */
   readonly offered: readonly number[];
-  /** Why it has no result; null where it has one, or may still get it. */
+  /** Why it has no result; null if it has one, or may still get one. */
   readonly missing: string | null;
 }
 
-/** What a choice between models compares, in order; null of every other decision. */
+/** The parts that a choice compares, in order; null for any other decision. */
 export function comparedParts(state: RunState, decision: Decision): readonly ComparedPart[] | null {
   if (!decision.choose) return null;
   const offer = offered(state, decision);
@@ -44,7 +44,7 @@ function partOf(state: RunState, decision: Decision, { path, at }: { readonly pa
   const shows = decision.shows.slice(0, at + 1);
   const before = offered(state, { ...decision, shows: shows.slice(0, -1) }).length;
   const { $ref } = shows[at]!;
-  // Of a value, a pick counts the place among all that could be shown.
+  // For values, a pick counts positions among all that could be shown.
   const shown = offered(state, { ...decision, shows: shows.slice(-1) });
   const isOver = steps.every((step) => isStepFinal(state.steps[step.path]!.status));
   const failed = steps.find((step) => state.steps[step.path]!.status === "failed");

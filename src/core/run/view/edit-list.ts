@@ -7,36 +7,36 @@ import { chosenUpload, type ProducedOutput, referenced, returnedReferences } fro
 
 type Ref = Reference["$ref"];
 
-/** An output, or a file that was given, of which the journal has neither length nor frame rate. */
+/** An output or supplied file. The journal may lack its length and frame rate. */
 export interface EditTake {
   readonly step: string;
   readonly output: Pick<OutputState, "index" | "copy" | "durationMs" | "fps">;
 }
 
-/** A result as an editor cuts it: what was chosen, and what it was chosen among. */
+/** A result as an editor cuts it, with the alternatives it was chosen from. */
 export interface EditClip {
-  /** Path of the step that it stands for. */
+  /** Path of the step. */
   readonly name: string;
   readonly takes: readonly EditTake[];
   /** Index in `takes` of the one that the run used. */
   readonly active: number;
 }
 
-/** What a returned film was put together from, or the result itself where a model made it. */
+/** The parts of a returned film, or the result itself if a model made it. */
 export interface EditList {
-  /** Its name in what the pipeline returns. */
+  /** Its name in the pipeline's return value. */
   readonly name: string;
   /** In the order in which local functions took them. */
   readonly pictures: readonly EditClip[];
-  /** Pictures that functions took beside a film: logos, cards. Where and how long each is shown is not known here. */
+  /** Pictures that functions used besides film: logos, cards. Their position and duration are not known here. */
   readonly stills: readonly EditClip[];
   readonly sounds: readonly EditClip[];
-  /** What came of them; null where that is the one clip itself, or a list of clips. */
+  /** The finished result; null if it is the single clip itself, or a list of clips. */
   readonly finished: EditClip | null;
   readonly captions: readonly EditCaption[];
 }
 
-/** The lists of all returned media that have a copy, films first. */
+/** The edit lists of all returned media that have a copy, films first. */
 export function editLists(state: RunState): readonly EditList[] {
   const { returns } = state.planned.plan;
   const lists = returnedReferences(returns).flatMap(({ name, ref }) => {
@@ -78,7 +78,7 @@ function inARow(state: RunState, files: readonly Ref[]): Parts {
   return { ...NOTHING, clips: files.flatMap((file) => clipOf(state, file) ?? []) };
 }
 
-/** What local functions put a result together from, down to what models made and people gave. */
+/** The parts that local functions combined, traced back to models' outputs and people's files. */
 function partsOf(state: RunState, ref: Ref, seen: Set<string>): Parts {
   const clip = clipOf(state, ref);
   const take = clip?.takes[clip.active];
@@ -92,7 +92,7 @@ function partsOf(state: RunState, ref: Ref, seen: Set<string>): Parts {
   const films = media.filter(({ contentType }) => contentType.startsWith("video/"));
   const isStill = ({ contentType, list }: Taken) =>
     contentType.startsWith("image/") && films.length > 0 && !films.some((film) => list !== null && film.list === list);
-  // A clip that a function takes twice is there twice.
+  // A clip that a function uses twice is listed twice.
   const known = new Map<string, Parts>();
   const parts = media.map((part): Parts & { readonly part: Taken } => {
     const name = JSON.stringify(part.ref);
@@ -122,17 +122,17 @@ function secondsOf(clip: EditClip | null): number | null {
   return durationMs === null ? null : durationMs / 1000;
 }
 
-/** A function of the pipeline's own: what it made has parts. */
+/** True for a function of the pipeline, whose result has parts. */
 function isLocal(step: PlanStep): boolean {
   const { needsCode, pricing, standsFor } = traitsOf(step);
   return needsCode && pricing.by === "nothing" && standsFor.length === 0;
 }
 
-/** One file that a function took. */
+/** A file that a function used. */
 interface Taken {
   readonly ref: Ref;
   readonly contentType: string;
-  /** The list of the input that it stands in. */
+  /** The list in the input that contains it. */
   readonly list: object | null;
 }
 
@@ -149,7 +149,7 @@ function mediaIn(state: RunState, step: PlanStep): readonly Taken[] {
   return "input" in step ? walk(step.input, null) : [];
 }
 
-/** A reference to each file of a reference that may stand for several: of an expansion, of an approval, of all outputs. */
+/** References to each file behind a reference to several: an expansion, an approval, all outputs. */
 function filesOf(state: RunState, ref: Ref): readonly Ref[] {
   const step = state.steps[ref.step];
   if (step === undefined || (ref.as !== "asset" && ref.as !== "upload")) return [];
@@ -164,7 +164,7 @@ function filesOf(state: RunState, ref: Ref): readonly Ref[] {
   return referenced(state, ref).map(({ output }) => ({ ...ref, output: output.index }));
 }
 
-/** Null where none of it has a copy here. Of a list it is the first. */
+/** Null if none of it has a copy. For a list, the first file. */
 function clipOf(state: RunState, ref: Ref): EditClip | null {
   const given = givenAs(state, ref);
   if (given !== null) return givenClip(ref.step, given);
@@ -175,7 +175,7 @@ function clipOf(state: RunState, ref: Ref): EditClip | null {
   return active < 0 ? { name: ref.step, takes: [used], active: 0 } : { name: ref.step, takes, active };
 }
 
-/** The file that a person gave, where that is what a reference stands for. */
+/** The supplied file behind a reference, if it is one. */
 function givenAs(state: RunState, ref: Ref): StoredCopy | null {
   const step = state.steps[ref.step];
   return step === undefined ? null : chosenUpload(state, step);
@@ -186,7 +186,7 @@ function givenClip(step: string, copy: StoredCopy): EditClip | null {
   return isMedia(take) ? { name: step, takes: [take], active: 0 } : null;
 }
 
-/** What a step chose among; of another step, what it made. */
+/** The alternatives of a choice; for another step, its outputs. */
 function takesOf(state: RunState, ref: Ref): readonly ProducedOutput[] {
   const step = stepNamed(state.planned.plan, ref.step);
   const among = step === undefined ? [] : traitsOf(step).standsFor;
@@ -208,23 +208,24 @@ function isMedia({ output }: EditTake): boolean {
   return /^(?:image|video|audio)\//.test(output.copy?.contentType ?? "");
 }
 
-/** A line that is shown, seconds of the film. */
+/** A caption, in seconds of the film. */
 interface EditCaption {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** A film that a function took, with the lines that are shown in it. */
+/** A film that a function used, with its captions. */
 interface Captioned {
   readonly seconds: number | null;
   readonly captions: readonly EditCaption[];
 }
 
 /**
- * Lines of what a function made: its own, and those of the films that it took, where it is known when those begin. `value`: what
- * it gave. `{ starts: [seconds] }` says when each film begins, as `join`, `trim`, `mix` and `overlay` say it; one film that is
- * as long as before begins where it began. Lines of other films are left out: they would stand where nobody says them.
+ * Captions of a function's result: its own, and those of its input films if their start is known. `value`: what the
+ * function returned. `{ starts: [seconds] }` gives each film's start, as `join`, `trim`, `mix` and `overlay` return it;
+ * a single film of unchanged length starts at the same time. Captions of other films are left out, because they would
+ * be shown at the wrong time.
  */
 function captionsOf(
   value: unknown,
@@ -244,7 +245,7 @@ function captionsOf(
   ];
 }
 
-/** Seconds by which the length of a film may differ that was only coded anew. */
+/** Tolerance in seconds for a film that was only re-encoded. */
 const SAME_SECONDS = 0.05;
 
 function startsOf(value: unknown, films: readonly Captioned[], seconds: number | null): readonly number[] | null {
@@ -256,7 +257,7 @@ function startsOf(value: unknown, films: readonly Captioned[], seconds: number |
   return Math.abs(film!.seconds - seconds) <= SAME_SECONDS ? [0] : null;
 }
 
-/** Lines that a function gave as its value: `{ cues: [{ start, end, text }] }`, as `caption` does. */
+/** Captions in a function's value: `{ cues: [{ start, end, text }] }`, as `caption` returns them. */
 function ownCaptions(value: unknown): readonly EditCaption[] {
   const cues = typeof value === "object" && value !== null && "cues" in value ? value.cues : null;
   if (!Array.isArray(cues)) return [];

@@ -18,23 +18,23 @@ import { type ProducedOutput, referenced } from "../resolve.ts";
 import { lost, uncopied } from "../retention.ts";
 import { isForPerson, unresolvedText } from "../waiting.ts";
 
-/** Something that a run at rest lacks. The same list stands in every view of the run. */
+/** Something that a run at rest lacks. All views of the run show the same list. */
 export interface Missing {
   readonly step: string;
-  /** Which output; null for what concerns the step as a whole. */
+  /** Index of the output; null if it concerns the whole step. */
   readonly output: number | null;
   /**
-   * `decision`: a person's. `job`: sent, and not collected. `file`: an output that is only at the service. `expired`: one
-   * that was only there. `result`: the step failed. `bill`: what it cost.
+   * `decision`: a person must decide. `job`: sent but not collected. `file`: an output that is only at the service.
+   * `expired`: an output that has expired there. `result`: the step failed. `bill`: the cost is missing.
    */
   readonly what: "decision" | "job" | "file" | "expired" | "result" | "bill";
-  /** Until when it can be had, ISO-8601; null: nothing ends. */
+  /** Until when it is available, ISO-8601; null: indefinitely. */
   readonly until: string | null;
-  /** All of it, as a sentence. */
+  /** Everything in one sentence. */
   readonly text: string;
 }
 
-/** What a run lacks, in the order of its plan; nothing while a process drives it. */
+/** What a run lacks, in plan order; empty while a process drives it. */
 export function missing(state: RunState, { isInterrupted = false } = {}): readonly Missing[] {
   const isAtWork = state.status === "planned" || state.status === "running";
   if (isAtWork && !isInterrupted) return [];
@@ -81,7 +81,7 @@ function jobs(state: RunState): readonly Missing[] {
 }
 
 function files(state: RunState): readonly Missing[] {
-  // After its end nothing is needed any more, but all that was to be kept.
+  // After the end, only what was to be kept is still needed.
   const wanted = isRunFinal(state.status)
     ? uncopied(state).map(({ step, output }) => {
         const { index, expiresAt = null, uncopied: failure = null } = output;
@@ -103,7 +103,7 @@ function files(state: RunState): readonly Missing[] {
   return [...here, ...gone];
 }
 
-/** Of jobs that are over: what others will cost is not known yet either. */
+/** Missing bills of finished jobs; others cannot have one yet. */
 function bills({ steps }: RunState): readonly Missing[] {
   return Object.values(steps).flatMap((step) => {
     const { path, attempts } = step;
@@ -132,19 +132,19 @@ type Ref = Reference["$ref"];
 interface Expiring {
   readonly step: string;
   readonly index: number;
-  /** Null for one that the service gives a URL of only. */
+  /** Null if the service only provides a URL. */
   readonly assetId: string | null;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
   /** Unfinished steps that use it. */
   readonly neededBy: readonly string[];
-  /** True: a local copy exists, which is uploaded again at no cost when the asset has expired. */
+  /** True if a local copy exists, which is uploaded again for free once the asset expires. */
   readonly copied: boolean;
-  /** Why fetching it failed the last time; null where it did not. */
+  /** Why the last download failed; null if none did. */
   readonly uncopied: string | null;
 }
 
-/** The stored outputs that a run still needs, the most urgent first; a finished run needs none. */
+/** Outputs at the service that a run still needs, most urgent first; none for a finished run. */
 export function expiring(state: RunState): readonly Expiring[] {
   if (isRunFinal(state.status)) return [];
   const users = usersOf(state);
@@ -169,7 +169,7 @@ function outputsAtService(
 
 const atService: ReadonlySet<OutputPhase> = new Set(["available", "downloaded", "lapsed"]);
 
-/** Unfinished steps, by the outputs that they use. */
+/** Unfinished steps by the outputs that they use. */
 function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
   const users = new Map<string, string[]>();
   for (const plan of state.planned.plan.steps) {
@@ -185,7 +185,7 @@ function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
   return users;
 }
 
-/** The outputs of a reference; while a choice is open, all its candidates. */
+/** The outputs of a reference; all candidates while a choice is open. */
 function outputsFor(state: RunState, ref: Ref): readonly ProducedOutput[] {
   if (ref.as !== "asset") return [];
   const plan = stepNamed(state.planned.plan, ref.step);
@@ -198,17 +198,17 @@ const MOST_VISITED = 100;
 const MOST_REFUSED = 6;
 const MOST_SHOWN = 6;
 
-/** What a check did not accept. */
+/** A rejection by a check. */
 export interface Refused {
-  /** The check. */
+  /** Path of the check. */
   readonly step: string;
-  /** Several are divided by `; `. */
+  /** Reasons, separated by `; `. */
   readonly reason: string;
-  /** Outputs that it looked at: frames, or the whole; the file of an upload counts as its output 0. */
+  /** The outputs it inspected: frames, or the whole; an upload's file counts as output 0. */
   readonly shows: readonly Chosen[];
 }
 
-/** What this step, a check, refused; none where it did not. */
+/** What this step rejected, if it is a check. */
 export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
   const step = state.steps[plan.path];
   const error = step?.status === "failed" ? step.failures.at(-1)?.error : undefined;
@@ -217,7 +217,7 @@ export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
   return [{ step: plan.path, reason: error.message, shows: shows.slice(0, MOST_SHOWN) }];
 }
 
-/** What checks refused: the step itself, and on the way to what it passes on. */
+/** What checks rejected: this step, and those before what it passes on. */
 export function refusedBefore(state: RunState, path: string): readonly Refused[] {
   const standsForOthers = (step: PlanStep) => traitsOf(step).standsFor.length > 0;
   const found: Refused[] = [];
@@ -234,7 +234,7 @@ export function refusedBefore(state: RunState, path: string): readonly Refused[]
   return found;
 }
 
-/** What a check looks at: frames that a step beside a value made, or the medium itself. */
+/** What a check inspects: frames from a step beside a value, or the medium itself. */
 function lookedAt(state: RunState, ref: Reference["$ref"]): readonly Chosen[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];

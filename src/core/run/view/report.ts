@@ -13,117 +13,117 @@ import { type AttemptView, outputStatus, placedFile, type StepView, stepView } f
 export interface RunReport {
   readonly id: string;
   readonly pipeline: string;
-  /** What people call it; null: its id. */
+  /** Null: the run has no title and goes by its id. */
   readonly title: string | null;
   readonly tags: { readonly [key: string]: string };
-  /** Status in the journal, or `interrupted`: it was running, and no process drives it any more. */
+  /** Status in the journal, or `interrupted` if it was running but no process drives it any more. */
   readonly status: RunStatus | "interrupted";
-  /** Why it is paused or interrupted, or how it failed; null otherwise. */
+  /** Why it is paused, interrupted or failed; null otherwise. */
   readonly message: string | null;
   readonly pause: {
     readonly reason: string;
     readonly funding_url: string | null;
     readonly required: string | null;
     readonly balance: string | null;
-    /** From when on it may continue without a person. */
+    /** When it may continue without a person. */
     readonly resume_at: string | null;
   } | null;
   readonly budget: string | null;
-  /** The tag, `key=value`, of the runs that the budget is for together; null: of this run alone. */
+  /** The tag (`key=value`) of the runs that share the budget; null if it is this run's alone. */
   readonly budget_tag: string | null;
   readonly quote: string | null;
-  /** Cost and what is reserved, with the latest prices of steps that have not run. */
+  /** Cost and reserved money, plus the latest prices of steps that have not run. */
   readonly projected: string;
   readonly cost: string;
-  /** Reserved for jobs whose bill is not known yet. */
+  /** Reserved for jobs without a bill. */
   readonly held: string;
   /**
-   * What nobody has confirmed: reserved for chat requests that were never answered, and what `cost` counts for answers of chats and
-   * providers whose charge is unknown.
+   * Unconfirmed money: reserved for unanswered chat requests, and counted in `cost` for answers of chats and providers
+   * that reported no charge.
    */
   readonly unconfirmed: string;
-  /** The command that continues it, to be pasted into a shell; null when nothing is left to do or a process drives it. */
+  /** The command that continues it, to paste into a shell; null if nothing is left to do or a process drives it. */
   readonly next: NextCommand | null;
-  /** Spent above the budget, because charges came out above quotes; null where it was not passed. */
+  /** Amount above the budget, because charges exceeded quotes; null if it was not exceeded. */
   readonly over_budget: string | null;
-  /** Models that charged this run more than they quoted, or than was allowed where they quote nothing. */
+  /** Models that charged this run more than they quoted, or than allowed if they quote nothing. */
   readonly overcharges: readonly OverchargeReport[];
   readonly out_dir: string;
   readonly created_at: string;
   readonly finished_at: string | null;
-  /** Its active time up to now, milliseconds, without pauses and time in which no process drove it. */
+  /** Active time so far in milliseconds, without pauses and times when no process drove it. */
   readonly took_ms: number;
   /**
-   * Outputs at the service that the run still needs, the most urgent first. One without a local copy is lost when
-   * it expires; one with a copy is uploaded again at no cost.
+   * Outputs at the service that the run still needs, most urgent first. One without a local copy is lost when it
+   * expires; one with a copy is uploaded again for free.
    */
   readonly expiring: readonly ExpiringReport[];
-  /** What it lacks, in the order of its plan; empty while a process drives it. `next` continues with it. */
+  /** What it lacks, in plan order; empty while a process drives it. `next` continues it. */
   readonly missing: readonly Missing[];
-  /** What its checks did not accept, with what they looked at. */
+  /** What its checks rejected, with the outputs inspected. */
   readonly refused: readonly Refused[];
   readonly steps: readonly StepReport[];
 }
 
 export interface OverchargeReport {
   readonly model: string;
-  /** Jobs and chats that were charged too much. */
+  /** Number of overcharged jobs and chats. */
   readonly times: number;
   readonly excess: string;
-  /** The greatest charge in proportion to its quote; null where nothing was quoted. */
+  /** The charge with the highest ratio to its quote; null if nothing was quoted. */
   readonly worst: { readonly quoted: string; readonly charged: string } | null;
 }
 
 export interface ExpiringReport {
   readonly step: string;
   readonly index: number;
-  /** Null for one that the service gives a URL of only. */
+  /** Null if the service only provides a URL. */
   readonly asset_id: string | null;
   readonly expires_at: string;
   /** Unfinished steps that use it. */
   readonly needed_by: readonly string[];
   readonly copied: boolean;
-  /** Why fetching it failed the last time; null where it did not. */
+  /** Why the last download failed; null if none did. */
   readonly uncopied: string | null;
 }
 
 export interface StepReport {
-  /** Set on a step that the plan no longer has: what it made and cost stays listed. */
+  /** True for a step that is no longer in the plan. Its results and costs stay listed. */
   readonly removed?: true;
   readonly path: string;
   readonly kind: string;
   readonly model: string | null;
-  /** Of a request to a provider: what is promised of it. */
+  /** For a provider's request: its guarantee. */
   readonly promise?: ProviderPromise;
-  /** Of its journal; `awaiting-approval` where it waits for a person. */
+  /** Status in the journal, or `awaiting-approval` while it waits for a person. */
   readonly status: StepStatus | "awaiting-approval";
   readonly reason: string | null;
-  /** Its request takes long and is still asked for; null: it does not, as far as is known, or none is under way. */
+  /** Set if its request takes long and is still polled; null if it does not, or none is in progress. */
   readonly late: {
     /** When it was accepted. */
     readonly since: string;
-    /** What it is expected to take; null where it was not said that it takes long. */
+    /** Expected duration; null if it was not reported as slow. */
     readonly expected_ms: number | null;
-    /** Whether that is what its model took before, rather than what is typical. */
+    /** True if based on the model's past requests, not on a typical value. */
     readonly learned: boolean;
-    /** Its `within`, where that is over; else null. */
+    /** Its `within` if exceeded; otherwise null. */
     readonly within_ms: number | null;
     readonly job_id: string | null;
   } | null;
   readonly started_at: string | null;
   readonly finished_at: string | null;
   readonly quote: string | null;
-  /** Fields of its input that somebody edited for this run, or that a note changed. */
+  /** Fields of its input that were edited for this run, or changed by a note. */
   readonly edited: readonly string[];
-  /** Jobs, or requests to a chat model, or failed tries of a task. */
+  /** Jobs, chat requests, or failed attempts of a task. */
   readonly attempts: readonly AttemptReport[];
   readonly outputs: readonly OutputReport[];
-  /** What a chat or a task yielded, or was approved in place of it; null also where there is none. */
+  /** The value that a chat or task returned, or that was approved instead; null if there is none. */
   readonly value: Json;
-  /** The output that an approval or a pick resolves to. */
+  /** The output that an approval or pick stands for. */
   readonly chosen: { readonly step: string; readonly index: number } | null;
   readonly approval: StepState["approval"];
-  /** The step of an earlier run whose results were reused. */
+  /** The earlier run's step whose results were reused. */
   readonly reused_from: { readonly run: string; readonly step: string } | null;
 }
 
@@ -132,15 +132,14 @@ export interface AttemptReport {
   readonly job_id: string | null;
   readonly status: AttemptView["phase"];
   readonly cost: string | null;
-  /** `cost` is what was held: its provider does not say what it charged. */
+  /** True if `cost` is the hold, because the provider reports no charge. */
   readonly unconfirmed?: true;
-  /** Why it failed, in words. */
   readonly error: string | null;
-  /** Of a local function: where in its code, as `file:line:column`. */
+  /** For a local function: where in its code, as `file:line:column`. */
   readonly site?: string;
-  /** What moderation objected to; each null where that was not said. */
+  /** What moderation objected to; null where not stated. */
   readonly flagged?: { readonly of: string | null; readonly field: string | null; readonly category: string | null };
-  /** Its outputs, where a rerun of the step has superseded them. */
+  /** Its outputs, if a rerun of the step superseded them. */
   readonly former_outputs?: readonly {
     readonly index: number;
     readonly asset_id: string | null;
@@ -154,9 +153,9 @@ export interface OutputReport {
   readonly status: string;
   readonly asset_id: string | null;
   readonly voice_id: string | null;
-  /** Named file relative to out_dir, for returned outputs. */
+  /** Named file of a returned output, relative to out_dir. */
   readonly file: string | null;
-  /** Says how the file was made; relative to out_dir. */
+  /** Tells how the file was made; relative to out_dir. */
   readonly manifest: string | null;
   readonly sha256: string | null;
   readonly content_type: string | null;
@@ -164,11 +163,11 @@ export interface OutputReport {
   readonly height: number | null;
   readonly duration_ms: number | null;
   readonly fps: number | null;
-  /** Until when the service keeps it; null where nothing of it ends there. */
+  /** Until when the service keeps it; null if it does not expire. */
   readonly expires_at: string | null;
 }
 
-/** The report of a run, from its state and from whether the process that drove it still lives. */
+/** The report of a run. `isInterrupted`: the process that drove it is gone. */
 export function runReport(state: RunState, { isInterrupted = false } = {}): RunReport {
   const { planned } = state;
   const { pause, message, ...summary } = runSummary(state, { isInterrupted });
@@ -218,7 +217,7 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
   };
 }
 
-/** What `cost` counts for requests whose charge nobody has confirmed, micro-dollars. */
+/** The part of `cost` without a confirmed charge, in micro-dollars. */
 function unconfirmedCost({ steps }: RunState): number {
   const requests = Object.values(steps).flatMap(({ attempts, chats }) => [...attempts, ...chats]);
   return requests.reduce((sum, { isUnconfirmed, costMicros }) => sum + (isUnconfirmed ? (costMicros ?? 0) : 0), 0);
@@ -326,5 +325,5 @@ function instant(at: number | null): string | null {
   return text;
 }
 
-/** Steps that began or ended with one commit have one instant. */
+/** Cached: steps that started or ended with one commit have the same instant. */
 const instants = new Map<number, string>();

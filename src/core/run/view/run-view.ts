@@ -9,20 +9,20 @@ import { type StepView, stepView } from "./step-view.ts";
 import { Timeline, type TimelineSpan } from "./timeline.ts";
 
 /**
- * The one picture of a run that command line, dashboard and report show. An event that comes changes what it touches and
- * nothing else; views of steps are made when they are asked for and stay the same objects until their step changes.
+ * The view of a run that command line, dashboard and report share. An event updates only what it concerns. Step views
+ * are built on demand and stay the same objects until their step changes.
  */
 export class RunView {
-  /** Never change it: {@link RunView.add} does. */
+  /** Do not change it; use {@link RunView.add}. */
   readonly state: RunState;
   readonly #steps = new Map<string, StepView>();
 
-  /** The state belongs to the view from now on. */
+  /** Takes ownership of the state. */
   constructor(state: RunState) {
     this.state = state;
   }
 
-  /** From events of a run, from the first on; null when there is none. */
+  /** A view from all events of a run; null without events. */
   static of(events: Iterable<StoredEvent>): RunView | null {
     const state = fold(events);
     return state === null ? null : new RunView(state);
@@ -35,7 +35,7 @@ export class RunView {
     else for (const path of touched) this.#steps.delete(path);
   }
 
-  /** Of the plan as it is now; undefined for a path that it does not have. */
+  /** A step of the current plan; undefined if it has no such path. */
   step(path: string): StepView | undefined {
     const known = this.#steps.get(path);
     if (known !== undefined) return known;
@@ -43,12 +43,12 @@ export class RunView {
     return plan === undefined ? undefined : this.#view(plan);
   }
 
-  /** Of the plan as it is now, in its order. */
+  /** The steps of the current plan, in order. */
   get steps(): readonly StepView[] {
     return this.state.planned.plan.steps.map((plan) => this.#steps.get(plan.path) ?? this.#view(plan));
   }
 
-  /** Steps that the plan no longer has: what they made and cost stays listed. */
+  /** Steps no longer in the plan, whose results and costs stay listed. */
   get removed(): readonly StepView[] {
     return this.state.removedSteps.map((plan) => stepView(plan, this.state.steps[plan.path]!));
   }
@@ -60,7 +60,7 @@ export class RunView {
   }
 }
 
-/** Steps that look different after these events. */
+/** Steps that may look different after these events. */
 export function touchedSteps(events: readonly RunEvent[]): ReadonlySet<string> | "all" {
   const touched = new Set<string>();
   for (const event of events) {
@@ -71,28 +71,28 @@ export function touchedSteps(events: readonly RunEvent[]): ReadonlySet<string> |
   return touched;
 }
 
-/** A run without its steps, as everybody shows it. Money is micro-dollars, instants are epoch milliseconds. */
+/** A run without its steps. Money is in micro-dollars, instants in epoch milliseconds. */
 export interface RunSummary {
   readonly id: string;
   readonly pipeline: string;
-  /** What people call it; null: its id. */
+  /** Null: the run has no title and goes by its id. */
   readonly title: string | null;
   readonly tags: { readonly [key: string]: string };
-  /** Status in the journal, or `interrupted`: it was running, and no process drives it any more. */
+  /** Status in the journal, or `interrupted` if it was running but no process drives it any more. */
   readonly status: RunStatus | "interrupted";
-  /** Why it is interrupted, or how it failed; null otherwise. */
+  /** Why it is interrupted or failed; null otherwise. */
   readonly message: string | null;
   readonly pause: PauseState | null;
-  /** The command that continues it; null when nothing is left to do or a process drives it. */
+  /** The command that continues it; null if nothing is left to do or a process drives it. */
   readonly next: NextCommand | null;
   readonly budgetMicros: number | null;
-  /** The tag, `key=value`, of the runs that the budget is for together; null: of this run alone. */
+  /** The tag (`key=value`) of the runs that share the budget; null if it is this run's alone. */
   readonly budgetTag: string | null;
   readonly quoteMicros: number | null;
   readonly spentMicros: number;
-  /** Reserved for jobs whose bill is not known yet. */
+  /** Reserved for jobs without a bill. */
   readonly heldMicros: number;
-  /** Reserved for chat requests that were never answered. */
+  /** Reserved for unanswered chat requests. */
   readonly unconfirmedMicros: number;
   readonly createdAt: number;
   readonly finishedAt: number | null;
@@ -123,14 +123,13 @@ export function runSummary(state: RunState, { isInterrupted = false } = {}): Run
   };
 }
 
-/** An incident: what happened, and what was done about it. */
+/** An incident: what happened, and how it was handled. */
 export interface Incident {
   readonly at: number;
-  /** Null when it concerns the whole run. */
+  /** Null if it concerns the whole run. */
   readonly step: string | null;
   readonly what: string;
   readonly why: string;
-  /** What it cost, where that is known. */
   readonly costMicros: number | null;
 }
 
@@ -139,13 +138,13 @@ interface RecordedIncident extends IncidentText {
   readonly step: string | null;
 }
 
-/** What a run's state does not keep of its past, from its first event on. */
+/** The past of a run, which its state does not keep, from its first event on. */
 export class RunHistory {
   readonly #timeline = new Timeline();
   readonly #recorded: RecordedIncident[] = [];
   #lastAt = 0;
 
-  /** `state` holds the event already. */
+  /** `state` includes the event. */
   add(stored: StoredEvent, state: RunState): void {
     const { at, event } = stored;
     this.#lastAt = Math.max(this.#lastAt, at);
@@ -158,12 +157,12 @@ export class RunHistory {
     return this.#timeline.spans();
   }
 
-  /** Of the latest event, epoch milliseconds. */
+  /** Time of the latest event, in epoch milliseconds. */
   get lastAt(): number {
     return this.#lastAt;
   }
 
-  /** Retries, waits, refusals, pauses and crashes in order of time, with what is known by now of attempts that failed. */
+  /** Retries, waits, refusals, pauses and crashes in order, with the current information about failed attempts. */
   incidents(state: RunState): readonly Incident[] {
     return this.#recorded.map(({ at, step, what, why, costMicros = null, attempt }) => {
       if (step === null || attempt === undefined) return { at, step, what, why, costMicros };
@@ -174,7 +173,7 @@ export class RunHistory {
   }
 }
 
-/** A run as it is, and its past, from all its events. */
+/** A run's state and past, from all its events. */
 export class FoldedRun {
   readonly history = new RunHistory();
   #view: RunView | null = null;

@@ -3,37 +3,39 @@ import { fold } from "../../journal/fold.ts";
 import { changeLedger, emptyEntry, entryChange, type LedgerEntry, ledgerChanges } from "../../journal/record.ts";
 import type { OutputState, RunState } from "../../journal/state.ts";
 
-/** From the first instant to before the last, epoch milliseconds. */
+/** From the first instant, inclusive, to the last, exclusive; epoch milliseconds. */
 export interface Period {
   readonly from: number;
   readonly to: number;
 }
 
-/** Results of one kind. */
 export interface MadeOfKind {
   readonly kind: "image" | "video" | "audio" | "voice" | "text" | "file";
   readonly count: number;
-  /** Of all together; 0 where they have no length. */
+  /** Total duration; 0 for kinds without one. */
   readonly durationMs: number;
 }
 
-/** Money that is no charge (yet). */
+/** Money that is not, or not yet, a charge. */
 export interface OpenAmount {
   readonly step: string;
   readonly attempt: number;
   readonly amountMicros: number;
-  /** `bill`: the job's cost is not known yet. `submit`: whether there is a job is not known. `impossible`: its bill cannot be. `answer`: a request without an answer may have been charged. */
+  /**
+   * `bill`: the job's cost is missing. `submit`: it is unknown whether there is a job. `impossible`: its bill is
+   * implausible. `answer`: an unanswered request may have been charged.
+   */
   readonly why: "bill" | "submit" | "impossible" | "answer";
 }
 
-/** What a run was charged within a period, by the instants at which the journal learned it. */
+/** A run's charges within a period, by when the journal learned of them. */
 export interface RunCharges {
-  /** A bill that was corrected in a later period is a difference there, which may be negative. */
+  /** A bill corrected in a later period counts there as a difference, which may be negative. */
   readonly costMicros: number;
   readonly made: readonly MadeOfKind[];
-  /** Reserved within the period, and not billed up to now. */
+  /** Reserved within the period and still not billed. */
   readonly unbilled: readonly OpenAmount[];
-  /** As {@link unbilled}, where the service's word is missing or cannot be. */
+  /** Like {@link unbilled}, if the service's information is missing or implausible. */
   readonly disputed: readonly OpenAmount[];
 }
 
@@ -47,8 +49,8 @@ interface Entry {
 }
 
 /**
- * The ledger of a run by time: charges and abandoned requests of all periods add up to what it has settled, unbilled amounts
- * to what it holds.
+ * A run's ledger for a period. The charges and abandoned requests of all periods add up to the run's settled amount,
+ * the unbilled ones to its holds.
  */
 export function runCharges(events: readonly StoredEvent[], { from, to }: Period): RunCharges {
   const state = fold(events);
@@ -124,14 +126,14 @@ function kindOf({ voiceId, contentType }: OutputState): MadeOfKind["kind"] {
   return kind === "image" || kind === "video" || kind === "audio" || kind === "text" ? kind : "file";
 }
 
-// Amounts as they are invoiced: exact until they are shown, rounded once.
+// Invoice amounts: exact until displayed, then rounded once.
 
-/** 100 %, in the units of a markup: a ten-thousandth of a per cent. */
+/** 100 % in units of a ten-thousandth of a percent. */
 const WHOLE = 1_000_000n;
 const MICROS_PER_CENT = 10_000n;
 const CENT = WHOLE * MICROS_PER_CENT;
 
-/** `20%` or `12.5` as ten-thousandths of a per cent; null for what is none, or above 1000 %. */
+/** Parses `20%` or `12.5` to ten-thousandths of a percent; null if invalid or above 1000 %. */
 export function parseMarkup(text: string): bigint | null {
   const match = /^(\d{1,4})(?:\.(\d{1,4}))?\s?%?$/.exec(text.trim());
   if (match === null) return null;
@@ -140,8 +142,8 @@ export function parseMarkup(text: string): bigint | null {
 }
 
 /**
- * Cents of each cost with the markup. The total is the exact sum, rounded once, half a cent up; each line is rounded down, and the
- * cents that lack of the total go to the lines that lost most, so that the lines add up to it.
+ * Cents per cost with the markup. The total is the exact sum, rounded once, half a cent up. Lines are rounded down, and
+ * the missing cents go to those that lost most, so that they add up to the total.
  */
 export function invoiced(
   costsMicros: readonly number[],
@@ -157,7 +159,7 @@ export function invoiced(
   return { lines, total };
 }
 
-/** Cents as a decimal string of dollars. */
+/** Formats cents as decimal dollars. */
 export function formatCents(cents: bigint): string {
   const amount = cents < 0n ? -cents : cents;
   return `${cents < 0n ? "-" : ""}${amount / 100n}.${String(amount % 100n).padStart(2, "0")}`;

@@ -23,7 +23,6 @@ import { isOverdue, requestInFlight } from "../open-jobs.ts";
 import { uncopiedOf } from "../retention.ts";
 import { isForPerson } from "../waiting.ts";
 
-/** What a step is doing. */
 export type StepPhase =
   | Exclude<StepStatus, "running">
   | StepActivity
@@ -32,7 +31,7 @@ export type StepPhase =
   | "rendering"
   | "downloading";
 
-/** One submit of a job, one request to a chat model, or one failed try of a task. */
+/** A submit of a job, a request to a chat model, or a failed attempt of a task. */
 export interface AttemptView {
   readonly kind: "job" | "chat" | "try";
   /** Counts from 1 within its kind. */
@@ -40,58 +39,56 @@ export interface AttemptView {
   readonly phase: JobPhase | ChatState["phase"];
   readonly model: string | null;
   readonly jobId: string | null;
-  /** What was sent, with uploads by hash; null for chats and tries. */
+  /** What was sent, with uploads by hash; null for chats and tasks. */
   readonly input: Json | null;
   readonly quote: { readonly costMicros: number | null; readonly basis: PriceBasis } | null;
   readonly holdMicros: number;
   readonly costMicros: number | null;
-  /** `unconfirmed`: whether it was charged, or of a provider what, is unknown. */
+  /** `unconfirmed`: it is unknown whether, or how much, it was charged. */
   readonly money: MoneyPhase | "unconfirmed";
   readonly error: JournalError | null;
   readonly sentAt: number | null;
-  /** When the service acknowledged the job. */
   readonly submittedAt: number | null;
   readonly endedAt: number | null;
-  /** Superseded by a rerun of the step. */
+  /** True if a rerun of the step superseded it. */
   readonly isSuperseded: boolean;
   readonly outputs: readonly OutputState[];
 }
 
-/** A step as everybody shows it. Money is micro-dollars, instants are epoch milliseconds. */
+/** A step for display. Money is in micro-dollars, instants in epoch milliseconds. */
 export interface StepView {
   readonly plan: PlanStep;
   readonly path: string;
   readonly kind: PlanStep["kind"];
   readonly model: string | null;
-  /** `running` until the files that it is to leave here are here, although steps that use them continue. */
+  /** `running` until its files are copied, although steps that use them continue. */
   readonly status: StepStatus;
   readonly phase: StepPhase;
   readonly reason: string | null;
-  /** Its request takes long; null: it does not, as far as is known, or none is under way. */
+  /** Set if its request takes long; null if it does not, or none is in progress. */
   readonly late: Late | null;
-  /** Of its newest attempt, or of its last failed try. */
+  /** Error of its newest attempt, or of its last failed task attempt. */
   readonly error: JournalError | null;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
-  /** The attempt that counts; null before the first. A job that is only priced is one, although it was never sent. */
+  /** The current attempt; null before the first. One that was only priced counts, although it was never sent. */
   readonly current: AttemptView | null;
-  /** Those that were sent or refused, jobs before chats, then failed tries. */
+  /** Attempts that were sent or refused: jobs, then chats, then failed tasks. */
   readonly attempts: readonly AttemptView[];
-  /** Quote of the attempt that counts; null without a price. */
+  /** Quote of the current attempt; null without a price. */
   readonly quote: AttemptView["quote"];
-  /** Sum of what its attempts cost; null before the first bill. */
+  /** Total cost of its attempts; null before the first bill. */
   readonly costMicros: number | null;
-  /** Reserved for attempts whose bill is not known yet. */
+  /** Reserved for attempts without a bill. */
   readonly heldMicros: number;
   readonly outputs: readonly OutputState[];
-  /** What a chat or a task yielded; null also where there is none. */
+  /** The value that a chat or task returned; null if there is none. */
   readonly value: Json;
   readonly chosen: Chosen | null;
   readonly approval: StepState["approval"];
   readonly reusedFrom: ReusedFrom | null;
 }
 
-/** A step before anything ran. */
 export function plannedStep(plan: PlanStep): StepView {
   return stepView(plan, newStep(plan.path));
 }
@@ -225,7 +222,7 @@ const jobPhases = {
   inQueue: "queued",
   inProgress: "rendering",
   completed: "downloading",
-  // Another attempt follows, or the end of the step.
+  // Another attempt follows, or the step ends.
   failed: "pricing",
   refused: "pricing",
   lost: "pricing",
@@ -240,20 +237,20 @@ function phaseOf({ kind }: PlanStep, status: StepStatus, current: AttemptView | 
   return jobPhases[current.phase as JobPhase];
 }
 
-/** The status of an output as far as it is known; what was never at the service cannot expire there. */
+/** The status of an output as far as known. One that was never at the service cannot expire there. */
 export function outputStatus({ plan }: Pick<StepView, "plan">, { phase, status }: OutputState): OutputState["status"] {
   return traitsOf(plan).submits !== null && (phase === "expired" || phase === "archived") ? "EXPIRED" : status;
 }
 
 interface PlacedIndex {
   readonly byOutput: Map<string, RunState["files"][number]>;
-  /** So many files of the list are in it. */
+  /** Number of files indexed. */
   read: number;
 }
 
 const placedIndexes = new WeakMap<RunState["files"], PlacedIndex>();
 
-/** The named file of an output, the first one where it has several; undefined where it has none. */
+/** The first named file of an output; undefined if it has none. */
 export function placedFile({ files }: RunState, step: string, index: number): RunState["files"][number] | undefined {
   const known = placedIndexes.get(files) ?? { byOutput: new Map(), read: 0 };
   placedIndexes.set(files, known);

@@ -5,12 +5,12 @@ import type { PlanStep } from "../../plan/plan.ts";
 import { runKind } from "../kinds/index.ts";
 
 /**
- * What a step was doing: `queue` is from the intent to submit until rendering starts, `render` until the job's end,
- * `download` until the last copy is on disk. The others are one span an attempt.
+ * What a step was doing. `queue`: from the intent to submit until rendering starts. `render`: until the job's end.
+ * `download`: until the last copy is on disk. The others are one span per attempt.
  */
 export type TimelinePhase = "upload" | "queue" | "render" | "download" | "task" | "chat" | "approval";
 
-/** A stretch of a run's time. Instants are epoch milliseconds. */
+/** A span of a run's time. Instants are epoch milliseconds. */
 export interface TimelineSpan {
   readonly step: string;
   /** Counts from 1. */
@@ -30,12 +30,12 @@ interface Span {
 }
 
 /**
- * When a run's steps did what, from its events alone, ordered by start. Phases of one attempt never overlap. A run that
- * is idle has no open span: what it waited for ends with its last event, until a later one says more.
+ * When each step did what, derived from the events, ordered by start. Phases of one attempt never overlap. An idle run
+ * has no open span: its waits end with its last event until a later event tells more.
  */
 export class Timeline implements TimelineWriter {
   readonly #spans: Span[] = [];
-  /** The open span of a step; a step does one thing at a time. */
+  /** Open span by step; a step does one thing at a time. */
   readonly #open = new Map<string, Span>();
   readonly #kinds = new Map<string, PlanStep["kind"]>();
   readonly #starts = new Map<string, number>();
@@ -45,7 +45,7 @@ export class Timeline implements TimelineWriter {
   /** Outputs still to be copied, by step. */
   readonly #toCopy = new Map<string, number>();
   #running = false;
-  /** Clocks of two machines may differ: time here never goes back. */
+  /** Never goes back, although clocks of two machines may differ. */
   #now = Number.NEGATIVE_INFINITY;
 
   add({ at, event }: StoredEvent): void {
@@ -124,11 +124,11 @@ export class Timeline implements TimelineWriter {
     return to === null && !this.#running ? this.#now : to;
   }
 
-  /** No event says when it started rendering: all time between acknowledgement and end counts as rendering. */
+  /** No event tells when rendering started, so all time between acknowledgement and end counts as rendering. */
   #splitUnseenRender(step: string): void {
     const open = this.#open.get(step);
     const since = this.#acknowledged.get(step);
-    // An acknowledgement from before the queue began is that of an earlier submit.
+    // An acknowledgement from before the queue began belongs to an earlier submit.
     if (open?.phase !== "queue" || since === undefined || since < open.from) return;
     this.close(step, since);
     this.begin(step, open.attempt, "render", since);
