@@ -1,11 +1,10 @@
 import { createHash, type Hash, randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
-import { crc32 } from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
 import type { FolderLock } from "../core/kit/folder-lock.ts";
-import { greyMp4, HEARD_MP4 } from "../core/kit/placeholder-media.ts";
+import { greyMp4, greyPng, HEARD_MP4, plainWav, pngChunk } from "../core/kit/placeholder-media.ts";
 import { authenticator, rateLimiter } from "./access/authenticate.ts";
 import { accessEndpoints } from "./access/endpoints.ts";
 import { createCatalog } from "./catalog/catalog.ts";
@@ -265,15 +264,7 @@ async function openService(options: NormalOptions): Promise<Opened> {
 }
 
 const SIDE_PX = 64;
-const SOUND_RATE = 8_000;
-
-/** A grey square. */
-const PNG =
-  "iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAAAAACPAi4CAAAAKUlEQVR4nO3MQREAAAwCIKMb3RD77SAA6VEEAoFAIBAIBAKBQCAQfA8G320AeUC9G5AAAAAASUVORK5CYII=";
-
-/** The header of a WAV of one second, 16-bit mono PCM. */
-const WAV_HEADER = "UklGRqQ+AABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YYA+AAA=";
-const TONE = Int16Array.from({ length: SOUND_RATE }, (_, i) => 8_000 * Math.sin((2 * Math.PI * 200 * i) / SOUND_RATE));
+const LOUDNESS = 8_000;
 
 const NOTHING = {
   contentType: null,
@@ -290,10 +281,9 @@ function media(contentType: string, bytes: Uint8Array, facts: Partial<RenderResu
 }
 
 const size = { width: SIDE_PX, height: SIDE_PX };
-export const PICTURE = media("image/png", Buffer.from(PNG, "base64"), size);
+export const PICTURE = media("image/png", greyPng(SIDE_PX), size);
 export const FILM = media("video/mp4", greyMp4(1000, size, 5), { ...size, durationMs: 1000, fps: 5 });
-const WAV = Buffer.concat([Buffer.from(WAV_HEADER, "base64"), new Uint8Array(TONE.buffer)]);
-export const SOUND = media("audio/wav", WAV, { durationMs: 1000 });
+export const SOUND = media("audio/wav", plainWav(1000, LOUDNESS), { durationMs: 1000 });
 /** The same with a tone, AAC. */
 export const HEARD_FILM = media("video/mp4", Buffer.from(HEARD_MP4, "base64"), { ...size, durationMs: 1000, fps: 5 });
 
@@ -368,15 +358,9 @@ function withMark(bytes: Uint8Array, contentType: string | null, mark: string): 
   switch (contentType) {
     case "image/png": {
       // A chunk `tEXt` before the last one, `IEND`.
-      const chunk = Buffer.concat([Buffer.from("tEXtComment\0"), text]);
+      const chunk = pngChunk("tEXt", Buffer.concat([Buffer.from("Comment\0"), text]));
       const end = bytes.length - 12;
-      return Buffer.concat([
-        bytes.subarray(0, end),
-        uint32(chunk.length - 4),
-        chunk,
-        uint32(crc32(chunk)),
-        bytes.subarray(end),
-      ]);
+      return Buffer.concat([bytes.subarray(0, end), chunk, bytes.subarray(end)]);
     }
     case "video/mp4":
       return Buffer.concat([bytes, uint32(text.length + 8), Buffer.from("free"), text]);

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { credentialsIn, KnownSecrets } from "../../core/kit/known-secrets.ts";
-import { mapTexts, OUTPUT_URL, RECORDED_HEADERS, recordable, withoutSendersOwn } from "./recorded-values.ts";
+import { isRecord } from "../json.ts";
+import { mapTexts, OUTPUT_URL, parsed, RECORDED_HEADERS, recordable, withoutSendersOwn } from "./recorded-values.ts";
 
 /** Handles of uploads that are distinguished. */
 const MOST_HANDLES = 100_000;
@@ -91,15 +92,3 @@ function withoutOutputUrls(answer: Json): Json {
 }
 
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
-
-export function isRecord(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { z } from "zod";
 import { redactText, withoutSecrets } from "../../core/kit/clean-text.ts";
 
 /** The version of the format; another one is refused. */
@@ -28,6 +29,61 @@ export const RECORDED_QUERY: ReadonlySet<string> = new Set([
 ]);
 /** Headers of answers that mean something to a client. */
 export const RECORDED_HEADERS = ["content-type", "location", "retry-after", "x-idempotent-replayed"] as const;
+
+const text = (most: number, pattern: RegExp) => z.string().max(most).regex(pattern);
+const MOST_ASSET_BYTES = 4 * 1024 ** 3;
+
+/** The first line of a recording. */
+export const recordingHead = z.object({
+  recording: z.literal(RECORDING_VERSION),
+  /** The recorded service's v3 address. */
+  service: z.string().max(2_000),
+  started_at: z.iso.datetime({ offset: true }),
+});
+
+const frame = z.object({
+  event: text(100, /^[^\r\n]*$/).optional(),
+  id: text(200, /^[^\r\n\0]*$/).optional(),
+  retry: z
+    .string()
+    .regex(/^\d{1,7}$/)
+    .optional(),
+  data: z.unknown().optional(),
+});
+
+/** One answer, as a line of the file. */
+export const recordedAnswer = z.object({
+  /** Milliseconds since the recording was begun. */
+  at_ms: z.number().int().min(0).max(1e13),
+  /** Such as `POST /models/image-1`. */
+  request: text(8_192, /^(?:GET|HEAD|POST|PUT|PATCH|DELETE) \/[\x21-\x7e]*$/),
+  body: z.unknown().optional(),
+  /** Of an upload: SHA-256 of the address that it was given, by which a later recorder knows what is there. */
+  handle: z.string().optional(),
+  status: z.number().int().min(200).max(599),
+  headers: z.partialRecord(z.enum(RECORDED_HEADERS), text(500, /^[\x20-\x7e]*$/)).catch({}),
+  /** JSON. */
+  answer: z.unknown().optional(),
+  /** What is no JSON. */
+  text: z.string().max(100_000).optional(),
+  /** Frames of a stream. */
+  events: z.array(frame).max(100_000).optional(),
+  /** The stream broke off. */
+  cut: z.literal(true).optional(),
+});
+
+/** An output's bytes, kept by hash. */
+export const recordedAsset = z.object({
+  asset: z.string().min(1).max(300),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  size_bytes: z.number().int().min(0).max(MOST_ASSET_BYTES),
+  content_type: text(127, /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/).nullable(),
+});
+
+export type RecordedFrame = Readonly<z.output<typeof frame>>;
+export type RecordedAnswer = Readonly<z.output<typeof recordedAnswer>>;
+export type RecordedAsset = Readonly<z.output<typeof recordedAsset>>;
+
 /** Fields of a submit that are its sender's own business: two submits may differ in them and request the same. */
 export const SENDERS_OWN: ReadonlySet<string> = new Set(["idempotency_key", "webhook"]);
 
@@ -81,4 +137,13 @@ export function requestLine(method: string, path: string, query: URLSearchParams
   const counted = [...query].filter(([name]) => RECORDED_QUERY.has(name)).sort(([a], [b]) => (a < b ? -1 : 1));
   const parameters = new URLSearchParams(counted).toString();
   return `${method} ${path}${parameters === "" ? "" : `?${parameters}`}`;
+}
+
+/** The value of a JSON text; undefined for what is none. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

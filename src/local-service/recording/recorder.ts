@@ -4,15 +4,24 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { finished, pipeline } from "node:stream/promises";
+import { Busboy } from "@fastify/busboy";
 import { createClient } from "../../core/api/client.ts";
 import { parseBaseUrl } from "../../core/api/options.ts";
 import { cleanContentType, cleanId } from "../../core/kit/clean-text.ts";
 import { createForwarder, type Forwarder } from "../../core/network/index.ts";
-import { Cleaner, isRecord } from "./cleaner.ts";
-import { RECORDED_MEDIA, RECORDED_PARTS, requestLine, uploadMark } from "./recorded-values.ts";
+import { isRecord } from "../json.ts";
+import { Cleaner } from "./cleaner.ts";
+import {
+  parsed,
+  RECORDED_MEDIA,
+  RECORDED_PARTS,
+  type RecordedFrame,
+  requestLine,
+  uploadMark,
+} from "./recorded-values.ts";
 import { RecordingError } from "./recording-error.ts";
-import { parsed, type RecordedLine, RecordingFile } from "./recording-file.ts";
+import { type RecordedLine, RecordingFile } from "./recording-file.ts";
 
 export interface RecorderOptions {
   /** Where the recording is; created when missing, else continued. */
@@ -144,7 +153,7 @@ class Recording {
   async #pass(incoming: IncomingMessage, outgoing: ServerResponse, target: URL, path: string): Promise<Seen | null> {
     const { method = "GET", headers } = incoming;
     const isUpload = /^multipart\//i.test(headers["content-type"] ?? "");
-    const upload = isUpload ? new UploadHash(headers["content-type"]!) : null;
+    const upload = isUpload ? new UploadHash(headers) : null;
     const sent = new Gathered();
     const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
     const see = (chunk: Buffer) => (upload === null ? sent.add(chunk) : upload.add(chunk));
@@ -177,7 +186,7 @@ class Recording {
       method,
       path,
       body,
-      sha256: upload?.digest() ?? null,
+      sha256: (await upload?.digest()) ?? null,
       status,
       headers: answer.headers,
       answer: said,
@@ -282,64 +291,45 @@ function openMediaKeeper(
   };
 }
 
-const HEADER_END = Buffer.from("\r\n\r\n");
-/** Headers of one part. */
-const MOST_HEADER_BYTES = 16_384;
-
 /** Reads a multipart body as it passes, for the hash of its part `file`; nothing of the part is kept. */
 class UploadHash {
-  readonly #boundary: Buffer | null;
-  readonly #hash = createHash("sha256");
-  #held = Buffer.from("\r\n");
-  #state: "boundary" | "headers" | "file" | "other" | "over" = "boundary";
-  #isWhole = false;
+  readonly #parser: InstanceType<typeof Busboy> | null;
+  readonly #over: Promise<unknown>;
+  #digest: string | null = null;
 
-  constructor(contentType: string) {
-    const [, quoted, plain] = /boundary=(?:"([^"]{1,200})"|([^\s;,"]{1,200}))/i.exec(contentType) ?? [];
-    const name = quoted ?? plain;
-    this.#boundary = name === undefined ? null : Buffer.from(`\r\n--${name}`, "latin1");
-    if (this.#boundary === null) this.#state = "over";
+  constructor(headers: IncomingHttpHeaders) {
+    this.#parser = parserOf(headers);
+    this.#over = this.#parser === null ? Promise.resolve() : finished(this.#parser).catch(() => undefined);
+    this.#parser?.on("file", (name: string, part: Readable) => {
+      if (name !== "file" || this.#digest !== null) return void part.resume();
+      const hash = createHash("sha256");
+      part.on("data", (chunk: Buffer) => hash.update(chunk));
+      part.once("end", () => {
+        this.#digest ??= hash.digest("hex");
+      });
+      // Cut short: it has no digest.
+      part.once("error", () => undefined);
+    });
   }
 
   add(chunk: Uint8Array): void {
-    if (this.#state === "over") return;
-    this.#held = Buffer.concat([this.#held, chunk]);
-    while (this.#step());
+    this.#parser?.write(chunk);
   }
 
   /** Lowercase hex; null when no whole part `file` passed. */
-  digest(): string | null {
-    return this.#isWhole ? this.#hash.digest("hex") : null;
+  async digest(): Promise<string | null> {
+    this.#parser?.end();
+    await this.#over;
+    return this.#digest;
   }
+}
 
-  /** One step through what is held; false when more bytes are needed. */
-  #step(): boolean {
-    if (this.#state === "over") return false;
-    return this.#state === "headers" ? this.#readHeaders() : this.#readToBoundary(this.#boundary!);
-  }
-
-  #readHeaders(): boolean {
-    const end = this.#held.indexOf(HEADER_END);
-    if (end < 0) {
-      if (this.#held.length > MOST_HEADER_BYTES) this.#state = "over";
-      return false;
-    }
-    const headers = this.#held.subarray(0, end).toString("latin1");
-    this.#state = /;\s*name="?file"?\s*(?:;|\r\n|$)/i.test(headers) ? "file" : "other";
-    this.#held = this.#held.subarray(end + HEADER_END.length);
-    return true;
-  }
-
-  #readToBoundary(boundary: Buffer): boolean {
-    const at = this.#held.indexOf(boundary);
-    // What may be the beginning of a boundary stays until more has come.
-    const until = at < 0 ? Math.max(0, this.#held.length - boundary.length + 1) : at;
-    if (this.#state === "file") this.#hash.update(this.#held.subarray(0, until));
-    this.#held = this.#held.subarray(at < 0 ? until : at + boundary.length);
-    if (at < 0) return false;
-    this.#isWhole = this.#state === "file";
-    this.#state = this.#isWhole ? "over" : "headers";
-    return !this.#isWhole;
+/** Null for what has no boundary. */
+function parserOf(headers: IncomingHttpHeaders) {
+  try {
+    return new Busboy({ headers: { ...headers, "content-type": headers["content-type"]! } });
+  } catch {
+    return null;
   }
 }
 
@@ -368,7 +358,7 @@ function isRecorded(path: string): boolean {
 }
 
 /** The line that keeps an exchange; null for an answer that broke off and says nothing. */
-export function lineOf(seen: Seen, cleaner: Cleaner): Omit<RecordedLine, "at_ms"> | null {
+export function lineOf(seen: Seen, cleaner: Cleaner): RecordedLine | null {
   const { method, path, status, sha256 } = seen;
   const { pathname, searchParams } = new URL(path, "http://base");
   const request = cleaner.text(requestLine(method, pathname, searchParams));
@@ -395,7 +385,7 @@ function answerOf(
 }
 
 /** Whole frames of a stream of server-sent events; comments are left out. */
-function framesOf(text: string, cleaner: Cleaner): readonly unknown[] {
+function framesOf(text: string, cleaner: Cleaner): RecordedFrame[] {
   const frames = text.replaceAll(/\r\n?/g, "\n").split("\n\n").slice(0, -1);
   return frames.flatMap((frame) => {
     const fields = new Map<string, string>();
@@ -424,14 +414,9 @@ function learnUpload({ status, answer }: Seen, cleaner: Cleaner, mark: string): 
 
 /** Outputs of an answer that have bytes: where these are, and the asset that they are. */
 function outputsOf({ status, answer }: Seen): readonly { readonly asset: string; readonly url: string }[] {
-  if (status !== 200 || !answer.includes('"outputs"')) return [];
-  try {
-    const { outputs } = JSON.parse(answer) as { readonly outputs?: unknown };
-    return (Array.isArray(outputs) ? outputs : []).flatMap((output: unknown) => {
-      const isThere = isRecord(output) && typeof output.asset_id === "string" && typeof output.url === "string";
-      return isThere ? [{ asset: output.asset_id as string, url: output.url as string }] : [];
-    });
-  } catch {
-    return [];
-  }
+  const said = status === 200 ? parsed(answer) : null;
+  return (isRecord(said) && Array.isArray(said.outputs) ? said.outputs : []).flatMap((output: unknown) => {
+    const isThere = isRecord(output) && typeof output.asset_id === "string" && typeof output.url === "string";
+    return isThere ? [{ asset: output.asset_id as string, url: output.url as string }] : [];
+  });
 }

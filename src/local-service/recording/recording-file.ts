@@ -3,37 +3,17 @@ import { type FileHandle, lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { open } from "../../core/kit/file-handle.ts";
 import { type FolderLock, holderOf, lockFolder } from "../../core/kit/folder-lock.ts";
-import { RECORDING_FILE, RECORDING_VERSION } from "./recorded-values.ts";
+import {
+  parsed,
+  RECORDING_FILE,
+  RECORDING_VERSION,
+  type RecordedAnswer,
+  type RecordedAsset,
+} from "./recorded-values.ts";
 import { RecordingError } from "./recording-error.ts";
 
-/** One answer, as a line of the file. */
-export interface RecordedLine {
-  /** Milliseconds since the recording was begun. */
-  readonly at_ms: number;
-  /** Such as `POST /models/image-1`. */
-  readonly request: string;
-  readonly body?: unknown;
-  /** Of an upload: SHA-256 of the address that it was given, by which a later recorder knows what is there. */
-  readonly handle?: string;
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** JSON. */
-  readonly answer?: unknown;
-  /** What is no JSON. */
-  readonly text?: string;
-  /** Frames of a stream. */
-  readonly events?: readonly unknown[];
-  /** The stream broke off. */
-  readonly cut?: true;
-}
-
-/** An output's bytes, kept by hash. */
-export interface RecordedAsset {
-  readonly asset: string;
-  readonly sha256: string;
-  readonly size_bytes: number;
-  readonly content_type: string | null;
-}
+/** An answer without its time, which the file gives it. */
+export type RecordedLine = Omit<RecordedAnswer, "at_ms">;
 
 /** What changes from one poll to the next and means nothing. */
 const VOLATILE = new Set(["progress", "estimated_completion_at", "logs", "logs_next_cursor", "trace_id"]);
@@ -104,12 +84,8 @@ export class RecordingFile {
       await recording.#append({ recording: RECORDING_VERSION, service, started_at: new Date(now).toISOString() });
       return recording;
     }
-    const head = parsed(first) as {
-      readonly recording?: unknown;
-      readonly service?: unknown;
-      readonly started_at?: string;
-    };
-    if (head?.recording !== RECORDING_VERSION)
+    const head = (parsed(first) ?? {}) as { recording?: unknown; service?: unknown; started_at?: string };
+    if (head.recording !== RECORDING_VERSION)
       throw new RecordingError(`${path} is no recording of version ${RECORDING_VERSION}.`);
     if (head.service !== service) {
       throw new RecordingError(
@@ -122,7 +98,7 @@ export class RecordingFile {
   }
 
   /** Writes an answer, unless it says what the one before said; answers whether it did. @throws the system's error */
-  async add(line: Omit<RecordedLine, "at_ms">, now: number): Promise<boolean> {
+  async add(line: RecordedLine, now: number): Promise<boolean> {
     if (this.#isKnown(line)) return false;
     this.#remember(line);
     await this.#append({ at_ms: Math.max(0, now - this.#startedAt), ...line });
@@ -153,13 +129,13 @@ export class RecordingFile {
     }
   }
 
-  #isKnown(line: Omit<RecordedLine, "at_ms">): boolean {
+  #isKnown(line: RecordedLine): boolean {
     const job = submittedJob(line);
     return job === null ? this.#last.get(requestKey(line)) === answerKey(line) : this.#jobs.has(job);
   }
 
   #remember(line: unknown): void {
-    const { asset, request } = line as Partial<RecordedAsset & RecordedLine>;
+    const { asset, request } = (line ?? {}) as Partial<RecordedAsset & RecordedLine>;
     if (typeof asset === "string") this.#assets.add(asset);
     if (typeof request !== "string") return;
     const recorded = line as RecordedLine;
@@ -209,24 +185,15 @@ function inUse(folder: string): RecordingError {
 }
 
 /** The job that an acknowledged submit made; null for anything else. */
-function submittedJob({ request, status, answer }: Omit<RecordedLine, "at_ms">): string | null {
+function submittedJob({ request, status, answer }: RecordedLine): string | null {
   if (status !== 202 || !/^POST \/models\/[^/]+$/.test(request)) return null;
   const job = (answer as { readonly job_id?: unknown } | null)?.job_id;
   return typeof job === "string" ? job : null;
 }
 
-const requestKey = ({ request, body }: Omit<RecordedLine, "at_ms">) => `${request}\n${JSON.stringify(body ?? null)}`;
+const requestKey = ({ request, body }: RecordedLine) => `${request}\n${JSON.stringify(body ?? null)}`;
 
-function answerKey({ status, handle, answer, text, events, cut }: Omit<RecordedLine, "at_ms">): string {
+function answerKey({ status, handle, answer, text, events, cut }: RecordedLine): string {
   const said = JSON.stringify(answer ?? null, (name, value: unknown) => (VOLATILE.has(name) ? undefined : value));
   return JSON.stringify([status, handle, said, text, events, cut]);
-}
-
-/** The value of a JSON text; null for what is none. */
-export function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
 }

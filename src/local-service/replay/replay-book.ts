@@ -1,6 +1,12 @@
 import { isRecord } from "../json.ts";
-import { mapTexts, recordable, SENDERS_OWN, withoutSendersOwn } from "../recording/recorded-values.ts";
-import type { RecordedAnswer, Recording } from "./recording.ts";
+import {
+  mapTexts,
+  type RecordedAnswer,
+  recordable,
+  SENDERS_OWN,
+  withoutSendersOwn,
+} from "../recording/recorded-values.ts";
+import type { Recording } from "./recording.ts";
 import { idsIn, type RecordedJob, ReplayedJob, recordedId } from "./replayed-job.ts";
 
 /** Recorded answers to one request, in order. */
@@ -70,7 +76,7 @@ export class ReplayBook {
     const recorded = this.#jobs.get(id);
     const [first] = recorded?.answers ?? [];
     if (recorded === undefined || first === undefined) return null;
-    const job = new ReplayedJob(recorded, 1, now, { startedAt: this.#recording.startedAt, atMs: first.atMs });
+    const job = new ReplayedJob(recorded, 1, now, { startedAt: this.#recording.startedAt, atMs: first.at_ms });
     this.#replayed.set(id, job);
     return job;
   }
@@ -96,7 +102,7 @@ export class ReplayBook {
     const count = (this.#counts.get(jobId) ?? 0) + 1;
     this.#counts.set(jobId, count);
     const { startedAt } = this.#recording;
-    const job = new ReplayedJob(recorded, count, now, { startedAt, atMs: answer.atMs });
+    const job = new ReplayedJob(recorded, count, now, { startedAt, atMs: answer.at_ms });
     this.#replayed.set(job.jobId, job);
     return job;
   }

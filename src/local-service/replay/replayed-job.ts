@@ -1,6 +1,5 @@
 import { isRecord } from "../json.ts";
-import { mapTexts } from "../recording/recorded-values.ts";
-import type { RecordedAnswer } from "./recording.ts";
+import { mapTexts, type RecordedAnswer } from "../recording/recorded-values.ts";
 
 /** When a recorded answer is due: by the order of requests, or as late after the submit as it was recorded. */
 export type ReplaySpeed = "fast" | "real";
@@ -43,8 +42,8 @@ export class ReplayedJob {
   }
 
   /** When an answer is due at real speed, epoch milliseconds on the service's clock. */
-  dueAt({ atMs }: RecordedAnswer): number {
-    return this.submittedAt + atMs - this.#ackAtMs;
+  dueAt({ at_ms }: RecordedAnswer): number {
+    return this.submittedAt + at_ms - this.#ackAtMs;
   }
 
   /** The stream that is open at real speed: the first that is not over, else the last. Null: none is recorded. */

@@ -4,10 +4,10 @@ import { mkdir, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Served } from "../media/download.ts";
-import { RECORDED_MEDIA } from "../recording/recorded-values.ts";
+import { RECORDED_MEDIA, type RecordedAsset } from "../recording/recorded-values.ts";
 import type { Placeholder } from "../render/placeholder.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { openPlainFile, type RecordedAsset, type Recording } from "./recording.ts";
+import { openPlainFile, type Recording } from "./recording.ts";
 import { recordedId } from "./replayed-job.ts";
 
 /** The outputs of a replay: bytes that were kept, else placeholders of the same kind, size and length. */
@@ -63,16 +63,16 @@ export function createReplayedMedia(
         ? prepared(id, async (to) => writeFile(to, await writePlaceholder(placeholder), { mode: 0o600 }))
         : prepared(asset.sha256, (to) => copyChecked(join(recording.folder, RECORDED_MEDIA, asset.sha256), to, asset)));
       const { size, mtimeMs } = await stat(path);
-      const contentType = (asset?.contentType ?? placeholder.contentType) || "application/octet-stream";
+      const contentType = (asset?.content_type ?? placeholder.contentType) || "application/octet-stream";
       return { path, contentType, sizeBytes: size, etag: `"${id}"`, modifiedAt: mtimeMs, cutAfter: () => null };
     },
   };
 }
 
 /** Copies kept bytes into the data folder; they must be those whose hash names them. */
-async function copyChecked(from: string, to: string, { sha256, sizeBytes }: RecordedAsset): Promise<void> {
+async function copyChecked(from: string, to: string, { sha256, size_bytes }: RecordedAsset): Promise<void> {
   const fd = openPlainFile(from);
-  if (fstatSync(fd).size !== sizeBytes) {
+  if (fstatSync(fd).size !== size_bytes) {
     closeSync(fd);
     throw new Error(`${from} has not the size that was recorded`);
   }

@@ -4,9 +4,17 @@ import { type Answer, type Call, type Endpoint, noContent } from "../http/call.t
 import type { Interceptor } from "../http/kernel.ts";
 import { refuse } from "../http/refusal.ts";
 import { isRecord } from "../json.ts";
-import { mapTexts, OUTPUT_URL, RECORDED_PARTS, requestLine, uploadMark } from "../recording/recorded-values.ts";
+import {
+  mapTexts,
+  OUTPUT_URL,
+  RECORDED_PARTS,
+  type RecordedAnswer,
+  type RecordedFrame,
+  requestLine,
+  uploadMark,
+} from "../recording/recorded-values.ts";
 import type { ServiceContext } from "../service-context.ts";
-import type { RecordedAnswer, RecordedFrame, Recording } from "./recording.ts";
+import type { Recording } from "./recording.ts";
 import { ReplayBook } from "./replay-book.ts";
 import type { ReplayedJob, ReplaySpeed } from "./replayed-job.ts";
 import type { ReplayedMedia } from "./replayed-media.ts";
@@ -128,7 +136,7 @@ export class Replayer {
     const { status, events, text } = recorded;
     const personal = (value: unknown) => this.#withUrls(job === null ? value : job.personal(value));
     const dueAt = job !== null && this.#options.speed === "real" ? job.dueAt(recorded) : 0;
-    if (events !== null) return sendRecordedStream(recorded, personal, call, { ...this.#service, dueAt });
+    if (events !== undefined) return sendRecordedStream(recorded, personal, call, { ...this.#service, dueAt });
     if (status === 204 || status === 205 || status === 304 || call.method === "HEAD") return { ...noContent, status };
     const headers = this.#headersOf(recorded, personal);
     if (recorded.answer === undefined) return { is: "text", status, body: text ?? "", headers };
@@ -216,14 +224,14 @@ const HEADERS = { "Content-Type": "text/event-stream", "Cache-Control": "no-stor
 
 /** Sends the frames of a stream as they were once they are due, and breaks it off where the service did. */
 function sendRecordedStream(
-  { status, events, isCut }: RecordedAnswer,
+  { status, events, cut }: RecordedAnswer,
   personal: (value: unknown) => unknown,
   { outgoing, standardHeaders }: Call,
   { clock, streams, dueAt }: Pick<ServiceContext, "clock" | "streams"> & { readonly dueAt: number },
 ): Answer {
   const text = (events ?? []).map((frame) => frameText(frame, personal)).join("");
   outgoing.writeHead(status, { ...standardHeaders, ...HEADERS });
-  const send = () => void (isCut ? outgoing.write(text, () => outgoing.destroy()) : outgoing.end(text));
+  const send = () => void (cut ? outgoing.write(text, () => outgoing.destroy()) : outgoing.end(text));
   if (dueAt <= clock.now()) send();
   else {
     outgoing.flushHeaders();
@@ -261,7 +269,7 @@ function statusAnswer(recorded: RecordedAnswer): RecordedAnswer | null {
   const shown = recorded.status === 200 ? (frames.at(-1)?.data ?? recorded.answer) : null;
   if (!isRecord(shown) || typeof shown.status !== "string" || typeof shown.job_id !== "string") return null;
   const { job_id, status, progress = null, estimated_completion_at = null } = shown;
-  return { ...recorded, events: null, headers: {}, answer: { job_id, status, progress, estimated_completion_at } };
+  return { ...recorded, events: undefined, headers: {}, answer: { job_id, status, progress, estimated_completion_at } };
 }
 
 /** The stream of a job that was polled: a frame for each status, and the end. Null where no status is recorded. */
@@ -271,5 +279,5 @@ function streamAnswer(answers: readonly RecordedAnswer[]): RecordedAnswer | null
   if (last === undefined) return null;
   const frames = shown.map(({ answer }, index) => ({ event: "status", id: `${index}.1`, data: answer }));
   const end = { event: "done", data: "[STREAM_DONE]" };
-  return { ...last, answer: undefined, events: [...frames, end], isCut: false };
+  return { ...last, answer: undefined, events: [...frames, end], cut: undefined };
 }
