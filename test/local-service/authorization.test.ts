@@ -23,7 +23,7 @@ const RULES: readonly (readonly [RegExp, Scope | "key" | "public"])[] = [
     "models:read",
   ],
   [/^POST \/files$/, "files:write"],
-  [/^GET \/(balance|usage|transactions)$/, "usage:read"],
+  [/^GET \/(balance|usage(\/llm)?|transactions)$/, "usage:read"],
   [/^\w+ \/webhooks\/(default|deliveries)/, "webhooks:manage"],
   [/^\w+ \/log-drains/, "log_drains:manage"],
   [/^\w+ \/keys/, "keys:manage"],

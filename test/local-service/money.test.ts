@@ -33,8 +33,83 @@ test("transactions are what moved the wallet, newest first, and add up to the ba
   await client.close();
 });
 
+test("requests to language models are listed with what they were charged, by time, model and key, and a cursor is good for these alone", async () => {
+  const service = await start();
+  const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
+  const chat = (content: string, more: object = {}) =>
+    ask(service, "POST", "/chat/completions", {
+      body: { model: "chat-1", messages: [{ role: "user", content }], ...more },
+    });
+  const whole = await chat("one");
+  service.faults([{ kind: "fail_job" }]);
+  await chat("two");
+  service.faults([]);
+  await chat("three", { stream: true });
+  const { data } = (await get(service, "/usage/llm")).body;
+  expect(data).toHaveLength(3);
+  expect(data.map(({ status, streamed }: Body) => [status, streamed])).toEqual([
+    ["ok", true],
+    ["upstream_error", false],
+    ["ok", false],
+  ]);
+  const { usage, id } = whole.body;
+  expect(data[2]).toEqual({
+    id: whole.headers.get("x-request-id"),
+    model: "chat-1",
+    status: "ok",
+    streamed: false,
+    prompt_tokens: usage.prompt_tokens,
+    completion_tokens: usage.completion_tokens,
+    reasoning_tokens: 0,
+    usage_estimated: false,
+    cost: (await get(service, `/jobs/${id}`)).body.cost,
+    currency: "USD",
+    ttft_ms: expect.any(Number),
+    duration_ms: expect.any(Number),
+    key_id: service.apiKey.split(":")[0],
+    completion_id: id,
+    created_at: expect.any(String),
+    settled_at: expect.any(String),
+  });
+  expect(data[1]).toMatchObject({ cost: 0 });
+  const ids = async (query: object) => {
+    const found: (string | null)[] = [];
+    for await (const { completionId } of client.llmRequests({ limit: 1, ...query })) found.push(completionId);
+    return found;
+  };
+  const all = data.map(({ completion_id }: Body) => completion_id);
+  expect(await ids({})).toEqual(all);
+  expect(await ids({ model: "CHAT-1", keyId: service.apiKey.split(":")[0], end: "2100-01-01" })).toEqual(all);
+  for (const none of [{ keyId: "key_unknown" }, { model: "chat-2" }, { start: "2100-01-01" }, { end: "2000-01-01" }])
+    expect(await ids(none)).toEqual([]);
+  const { next_cursor } = (await get(service, "/usage/llm?limit=1&model=chat-1")).body;
+  expect((await get(service, `/usage/llm?model=chat-1&cursor=${next_cursor}`)).status).toBe(200);
+  for (const other of ["", "&model=chat-2", "&model=chat-1&end=2100-01-01"]) {
+    const { status, body } = await get(service, `/usage/llm?cursor=${next_cursor}${other}`);
+    expect([status, body.error.param]).toEqual([400, "cursor"]);
+  }
+  const { body } = await get(service, "/usage/llm?start=2026-02-02&end=2026-02-01");
+  expect(body.error).toMatchObject({ code: "INVALID_ARGUMENT", param: "start" });
+  await client.close();
+});
+
+test("a request to a language model that is being answered is listed as pending, with neither tokens nor cost", async () => {
+  const service = await start({ speed: 1 });
+  service.clock.manual();
+  const answered = ask(service, "POST", "/chat/completions", {
+    body: { model: "chat-1", messages: [{ role: "user", content: "x" }] },
+  });
+  const listed = async () => (await get(service, "/usage/llm")).body.data;
+  await expect.poll(listed).toHaveLength(1);
+  expect((await listed())[0]).toMatchObject({ status: "pending", prompt_tokens: null, cost: null, settled_at: null });
+  await service.clock.advance(60_000);
+  expect((await answered).status).toBe(200);
+  expect((await listed())[0]).toMatchObject({ status: "ok", settled_at: expect.any(String) });
+});
+
 test("as of 3.9 there are no transactions, and usage counts no requests", async () => {
   const service = await start({ asOf: "3.9" });
+  expect((await get(service, "/usage/llm")).status).toBe(404);
   expect((await get(service, "/transactions")).status).toBe(404);
   expect((await get(service, "/usage")).body).not.toHaveProperty("total_requests");
 });

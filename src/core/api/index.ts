@@ -11,6 +11,8 @@ export type {
   EphemeralToken,
   Grant,
   KeysApi,
+  LlmRequest,
+  LlmRequestQuery,
   NewKey,
   Scope,
   TokensApi,

@@ -1,11 +1,12 @@
 import type { Principal } from "../access/principal.ts";
+import type { Call } from "../http/call.ts";
 import { type ErrorBody, refuse, refuseForNow } from "../http/refusal.ts";
 import { jobId as newJobId } from "../ids.ts";
 import { acceptedEvents, startedEvents } from "../lifecycle/job.ts";
 import { balanceOf, shortfall } from "../money.ts";
 import { jobFinisher } from "../runner/finish.ts";
 import type { ServiceContext } from "../service-context.ts";
-import type { JobRow, NewJobRow } from "../store/rows.ts";
+import type { ChatRow, JobRow, NewJobRow } from "../store/rows.ts";
 import { answerTo, argumentsOf, reasoningOn, toolCalled } from "./engine/answer.ts";
 import { priceMicros } from "./models.ts";
 import type { ChatRequest } from "./request.ts";
@@ -92,6 +93,9 @@ export interface ChatJob {
   finish(): Promise<void>;
 }
 
+type Sent = Pick<ChatRow, "requestId" | "streamed">;
+const NO_TOKENS = { promptTokens: null, completionTokens: null, reasoningTokens: null, firstTokenMs: null };
+
 /** Creates a job for an answer. It is listed like any other; it has no outputs, no delivery and no idempotency key. */
 export function chatJobs(service: ServiceContext) {
   const { store, clock, faults, options } = service;
@@ -125,7 +129,7 @@ export function chatJobs(service: ServiceContext) {
     };
   }
 
-  function insert(row: NewJobRow): JobRow {
+  function insert(row: NewJobRow, sent: Sent): JobRow {
     const { workspaceId } = row;
     const inFlight = store.jobs.chatsInFlight(workspaceId, row.keyId);
     const isOver = inFlight.ofKey >= MOST_AT_ONCE || inFlight.ofWorkspace >= MOST_AT_ONCE;
@@ -139,17 +143,20 @@ export function chatJobs(service: ServiceContext) {
     store.workspaces.charge(workspaceId, row.chargedMicros);
     const seq = store.jobs.insert(row);
     store.jobs.start(seq, row.createdAt);
+    store.chats.put({ ...sent, ...NO_TOKENS, jobSeq: seq });
     service.record(store.jobs.bySeq(seq)!, [...acceptedEvents, ...startedEvents]);
     return store.jobs.bySeq(seq)!;
   }
 
   /** Replaces what was held by what the answer cost. */
-  function settle(row: JobRow, { model }: ChatRequest, { tokens, promptTokens, reasoningTokens }: Composed): void {
+  function settle(row: JobRow, { model }: ChatRequest, composed: Composed, sent: Sent): void {
+    const { tokens, promptTokens, reasoningTokens } = composed;
     const chargedMicros = priceMicros(model, promptTokens, tokens.length);
     store.workspaces.charge(row.workspaceId, chargedMicros - row.chargedMicros);
     store.jobs.settle(row.seq, chargedMicros);
     const firstTokenMs = Math.min(scaled(FIRST_TOKEN_MS), clock.now() - row.createdAt);
-    store.chats.insert({
+    store.chats.put({
+      ...sent,
       jobSeq: row.seq,
       promptTokens,
       completionTokens: tokens.length,
@@ -159,8 +166,9 @@ export function chatJobs(service: ServiceContext) {
   }
 
   /** Holds the highest price and starts the work, in one transaction. @throws Refusal 402, 429 */
-  return async (request: ChatRequest, composed: Composed, principal: Principal): Promise<ChatJob> => {
-    const row = await store.write(() => insert(newRow(request, composed, principal)));
+  return async (request: ChatRequest, composed: Composed, { principal, standardHeaders }: Call): Promise<ChatJob> => {
+    const sent = { requestId: standardHeaders["X-Request-Id"]!, streamed: request.stream ? 1 : 0 };
+    const row = await store.write(() => insert(newRow(request, composed, principal), sent));
     const forced = faults.endOf(row);
     return {
       row,
@@ -168,7 +176,7 @@ export function chatJobs(service: ServiceContext) {
       failure: forced.job,
       finish: () =>
         store.write(() => {
-          settle(row, request, composed);
+          settle(row, request, composed, sent);
           finisher.finish(row.seq, [], forced);
         }),
     };

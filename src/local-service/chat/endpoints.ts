@@ -196,7 +196,7 @@ export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
     );
     moderate(request, options.moderationTriggers);
     const composed = compose(request, await look(request));
-    const job = await start(request, composed, call.principal);
+    const job = await start(request, composed, call);
     const head = { id: job.row.jobId, created: Math.floor(job.row.createdAt / 1000), model: model.id };
     const form = dialect.form(head, composed, request, body);
     if (request.stream) {

@@ -75,8 +75,8 @@ export interface PageRequest {
 }
 
 /** Reads `limit` and `cursor`. @throws Refusal 400 */
-export function pageRequest(call: Call): PageRequest {
-  return { limit: readLimit(call), after: readCursor(call, "cursor") };
+export function pageRequest(call: Call, filters: readonly string[] = []): PageRequest {
+  return { limit: readLimit(call), after: readCursor(call, "cursor", filters) };
 }
 
 /** Reads `limit`. @throws Refusal 400 */
@@ -97,24 +97,27 @@ export function readChoice<T extends string>(call: Call, name: string, allowed: 
   throw invalid([problem(name, `is none of ${allowed.join(", ")}`, "enum", allowed)]);
 }
 
-/** What a cursor is good for: the list at this path. */
-function listOf({ incoming }: Pick<Call, "incoming">): string {
-  const [path = ""] = (incoming.url ?? "").split("?", 1);
-  return hash("sha256", path).slice(0, 8);
+type ListCall = Pick<Call, "incoming" | "query">;
+
+/** What a cursor is good for: the list at this path, by these parameters of its query. */
+function listOf(call: ListCall, filters: readonly string[]): string {
+  const [path = ""] = (call.incoming.url ?? "").split("?", 1);
+  const values = filters.map((name) => call.query(name));
+  return hash("sha256", [path, ...(filters.length > 0 ? [JSON.stringify(values)] : [])].join("?")).slice(0, 8);
 }
 
 /** Encodes a position in the list that is called as an opaque cursor. */
-export function cursorOf(call: Pick<Call, "incoming">, position: number): string {
-  return Buffer.from(`c2:${listOf(call)}:${position}`).toString("base64url");
+export function cursorOf(call: ListCall, position: number, filters: readonly string[] = []): string {
+  return Buffer.from(`c2:${listOf(call, filters)}:${position}`).toString("base64url");
 }
 
 /** The position of a cursor in the query. @throws Refusal 400 for one that no page of this very list returned */
-export function readCursor(call: Call, field: "cursor" | "logs_after"): number | null {
+export function readCursor(call: Call, field: "cursor" | "logs_after", filters: readonly string[] = []): number | null {
   const text = call.query(field);
   if (text === null) return null;
   const [, list, position] =
     /^c2:([\da-f]{8}):(\d{1,15})$/.exec(Buffer.from(text, "base64url").toString("latin1")) ?? [];
-  if (list === listOf(call)) return Number(position);
+  if (list === listOf(call, filters)) return Number(position);
   throw invalid([problem(field, "is not a cursor that this list returned", "format")]);
 }
 
@@ -125,21 +128,27 @@ export function pageOf<Row>(
   limit: number,
   position: (row: Row) => number,
   view: (row: Row) => unknown,
+  filters: readonly string[] = [],
 ) {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   return {
     data: shown.map(view),
-    next_cursor: rows.length > limit && last !== undefined ? cursorOf(call, position(last)) : null,
+    next_cursor: rows.length > limit && last !== undefined ? cursorOf(call, position(last), filters) : null,
   };
 }
 
-/** Answers with a page of rows, newest first; `read` gives those before a position. @throws Refusal 400 */
+/**
+ * Answers with a page of rows, newest first; `read` gives those before a position. A cursor is good for the same `filters`,
+ * parameters of the query, only. @throws Refusal 400
+ */
 export function newestFirst<Row extends { readonly seq: number }>(
   call: Call,
   read: (before: number, count: number) => readonly Row[],
   view: (row: Row) => unknown,
+  filters: readonly string[] = [],
 ): Answer {
-  const { limit, after } = pageRequest(call);
-  return ok(pageOf(call, read(after ?? Number.MAX_SAFE_INTEGER, limit + 1), limit, (row) => row.seq, view));
+  const { limit, after } = pageRequest(call, filters);
+  const rows = read(after ?? Number.MAX_SAFE_INTEGER, limit + 1);
+  return ok(pageOf(call, rows, limit, (row) => row.seq, view, filters));
 }

@@ -71,7 +71,7 @@ export function jobViews({ store, now, sign, asOf, urlLifeMs }: ViewPorts) {
     if (!isMeasured) return {};
     const took = job.completedAt !== null && job.startedAt !== null ? job.completedAt - job.startedAt : null;
     const chat = job.kind === "chat" ? store.chats.ofJob(job.seq) : undefined;
-    if (!chat) return { metrics: { processing_time_ms: took } };
+    if (!chat || chat.promptTokens === null) return { metrics: { processing_time_ms: took } };
     return {
       usage: {
         prompt_tokens: chat.promptTokens,

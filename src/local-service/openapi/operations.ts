@@ -134,6 +134,12 @@ export const API_SPECS: Specs = {
     query: { start: date, end: date, group_by: groups },
     errors: ["INVALID_ARGUMENT"],
   }),
+  "GET /usage/llm": row(
+    "billing",
+    "list_llm_requests",
+    list("LlmRequest", "A page of requests, newest first; a cursor is good for the same filters only."),
+    { query: { ...PAGE_QUERY, start: date, end: date, model: text, key_id: text } },
+  ),
   "GET /transactions": row(
     "billing",
     "list_transactions",

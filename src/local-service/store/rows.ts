@@ -100,13 +100,17 @@ export interface EventRow {
   readonly data: string;
 }
 
-/** Tokens of a finished answer; those of its reasoning count among the completion's. */
+/** A request to a language model. Its tokens, those of its reasoning among the completion's, are null until it has ended. */
 export interface ChatRow {
   readonly jobSeq: number;
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-  readonly reasoningTokens: number;
-  readonly firstTokenMs: number;
+  /** `X-Request-Id` of the answer. */
+  readonly requestId: string;
+  /** 1 or 0. */
+  readonly streamed: number;
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
+  readonly reasoningTokens: number | null;
+  readonly firstTokenMs: number | null;
 }
 
 export interface WorkspaceRow {
@@ -258,8 +262,8 @@ CREATE TABLE IF NOT EXISTS jobEvents (
 ) WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS chats (
-  jobSeq INTEGER PRIMARY KEY, promptTokens INTEGER NOT NULL, completionTokens INTEGER NOT NULL,
-  reasoningTokens INTEGER NOT NULL, firstTokenMs INTEGER NOT NULL
+  jobSeq INTEGER PRIMARY KEY, requestId TEXT NOT NULL, streamed INTEGER NOT NULL, promptTokens INTEGER,
+  completionTokens INTEGER, reasoningTokens INTEGER, firstTokenMs INTEGER
 );
 
 CREATE TABLE IF NOT EXISTS idempotency (

@@ -104,10 +104,25 @@ export function jobTable(db: Statements) {
   };
 }
 
-/** What the answers of language models consisted of. */
+/** Which requests to language models are listed; null for any. */
+export interface ChatFilter {
+  readonly start: number | null;
+  readonly end: number | null;
+  readonly model: string | null;
+  readonly keyId: string | null;
+}
+
+const CHATS = `SELECT * FROM jobs JOIN chats ON jobSeq = seq WHERE workspaceId = ?1 AND (?2 IS NULL OR createdAt >= ?2)
+  AND (?3 IS NULL OR createdAt < ?3) AND (?4 IS NULL OR model = ?4) AND (?5 IS NULL OR keyId = ?5)
+  AND seq < ?6 ORDER BY seq DESC LIMIT ?7`;
+
+/** Requests to language models, and what their answers consisted of. */
 export function chatTable(db: Statements) {
   return {
-    insert: (row: ChatRow) => db.insert("chats", row),
+    put: (row: ChatRow) => db.insert("chats", row, "INSERT OR REPLACE"),
+    /** Newest first, before the cursor `before`. */
+    page: (workspaceId: string, { start, end, model, keyId }: ChatFilter, before: number, limit: number) =>
+      db.all<JobRow & ChatRow>(CHATS, workspaceId, start, end, model, keyId, before, limit),
     ofJob: (jobSeq: number) => db.get<ChatRow>("SELECT * FROM chats WHERE jobSeq = ?", jobSeq),
   };
 }

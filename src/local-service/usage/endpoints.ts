@@ -1,10 +1,10 @@
 import { DAY_MS } from "../../core/kit/duration.ts";
 import { type Answer, type Call, type Endpoint, endpoint, newestFirst, ok, readChoice } from "../http/call.ts";
 import { invalid, problem } from "../http/refusal.ts";
-import { instant } from "../jobs/views.ts";
+import { instant, instantOrNull } from "../jobs/views.ts";
 import { balanceOf, usd } from "../money.ts";
 import type { ServiceContext } from "../service-context.ts";
-import type { TransactionRow } from "../store/rows.ts";
+import type { ChatRow, JobRow, TransactionRow } from "../store/rows.ts";
 
 const DEFAULT_WINDOW_MS = 7 * DAY_MS;
 const MAX_WINDOW_MS = 90 * DAY_MS;
@@ -27,8 +27,35 @@ function readWindow(call: Call, now: number): { start: number; end: number } {
   return { start, end };
 }
 
+const OUTCOMES = { IN_QUEUE: "pending", IN_PROGRESS: "pending", COMPLETED: "ok", FAILED: "upstream_error" } as const;
+
+/** A request to a language model; its cost is what was charged at its end. */
+function llmRequest(row: JobRow & ChatRow, now: number) {
+  const hasCost = row.completedAt !== null && row.costShownAt <= now;
+  return {
+    id: row.requestId,
+    model: row.model,
+    status: OUTCOMES[row.status],
+    streamed: row.streamed === 1,
+    prompt_tokens: row.promptTokens,
+    completion_tokens: row.completionTokens,
+    reasoning_tokens: row.reasoningTokens,
+    usage_estimated: false,
+    cost: hasCost ? usd(row.chargedMicros - row.refundedMicros) : null,
+    currency: hasCost ? "USD" : null,
+    ttft_ms: row.firstTokenMs,
+    duration_ms: row.completedAt === null ? null : row.completedAt - row.createdAt,
+    key_id: row.keyId,
+    completion_id: row.jobId,
+    created_at: instant(row.createdAt),
+    settled_at: instantOrNull(row.completedAt),
+  };
+}
+
+const LLM_FILTERS = ["start", "end", "model", "key_id"];
+
 /** Balance and spending of the workspace. */
-export function usageEndpoints({ store, clock, options }: ServiceContext): readonly Endpoint[] {
+export function usageEndpoints({ store, clock, options, catalog }: ServiceContext): readonly Endpoint[] {
   const isToday = options.asOf !== "3.9";
 
   function balance(call: Call): Answer {
@@ -65,11 +92,25 @@ export function usageEndpoints({ store, clock, options }: ServiceContext): reado
     });
   }
 
+  function llmRequests(call: Call): Answer {
+    const [start, end] = [readInstant(call, "start"), readInstant(call, "end")];
+    if (start !== null && end !== null && start >= end)
+      throw invalid([problem("start", "must be before end", "maximum")]);
+    const named = call.query("model");
+    const model = named === null ? null : (catalog.chat(named)?.id ?? named);
+    const filter = { start, end, model, keyId: call.query("key_id") };
+    const read = (before: number, count: number) => store.chats.page(call.principal.workspaceId, filter, before, count);
+    return newestFirst(call, read, (row) => llmRequest(row, clock.now()), LLM_FILTERS);
+  }
+
   return [
     endpoint("GET", "/balance", "usage:read", "The wallet", balance),
     endpoint("GET", "/usage", "usage:read", "Jobs and spending by day or model", usage),
     ...(isToday
-      ? [endpoint("GET", "/transactions", "usage:read", "What moved the wallet, newest first", transactions)]
+      ? [
+          endpoint("GET", "/usage/llm", "usage:read", "Requests to language models, newest first", llmRequests),
+          endpoint("GET", "/transactions", "usage:read", "What moved the wallet, newest first", transactions),
+        ]
       : []),
   ];
 }

@@ -169,6 +169,8 @@ async function account(service: LocalService): Promise<void> {
     "/usage?group_by=day",
     "/usage?group_by=model",
     "/usage?group_by=moon",
+    "/usage/llm?limit=1",
+    "/usage/llm?start=then",
     "/transactions?limit=1",
     "/transactions?limit=0",
     "/keys?limit=1",

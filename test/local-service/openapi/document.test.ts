@@ -10,6 +10,7 @@ const ENDPOINTS = `
 GET /models                                   GET /models/{model}                  GET /models/{model}/openapi.json
 POST /models/{model}/estimate                 GET /models/{model}/jobs             GET /models/{model}/voices
 GET /models/{model}/voices/search            GET /transactions
+GET /usage/llm
 POST /models/{model}                          GET /jobs                            GET /jobs/{job_id}
 DELETE /jobs/{job_id}                         GET /jobs/{job_id}/status            GET /jobs/{job_id}/logs
 GET /jobs/{job_id}/stream                     POST /files                          GET /balance
@@ -60,7 +61,7 @@ test("nothing served goes undescribed, and no operation has another one's id", a
 
 /** Ids of operations, written down apart from the code: generated clients are called by them. */
 const OPERATIONS = `
-list_models get_model get_model_openapi estimate_job list_model_jobs list_transactions list_model_voices search_model_voices submit_job
+list_models get_model get_model_openapi estimate_job list_model_jobs list_transactions list_llm_requests list_model_voices search_model_voices submit_job
 list_jobs get_job delete_job get_job_status list_job_logs stream_job upload_file get_balance get_usage
 create_key list_keys rotate_key revoke_key create_token create_chat_completion create_response
 get_webhook_public_key get_webhook_default set_webhook_default delete_webhook_default test_webhook_default

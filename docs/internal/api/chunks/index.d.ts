@@ -574,6 +574,31 @@ declare const transaction: Wire<{
   createdAt: Field<string | null>;
 }>;
 type Transaction = z.output<typeof transaction>;
+declare const llmRequest: Wire<{
+id: z.ZodString;
+  model: z.ZodString;
+  status: Field<"client_abort" | "ok" | "pending" | "settlement_failed" | "timeout" | "upstream_error" | (string & {})>;
+  streamed: Field<boolean>;
+  promptTokens: Field<number | null>; 
+  completionTokens: Field<number | null>;
+  reasoningTokens: Field<number | null>; 
+  usageEstimated: Field<boolean>;
+  costMicros: Field<number | null>;
+  currency: Field<string | null>; 
+  ttftMs: Field<number | null>;
+  durationMs: Field<number | null>;
+  keyId: Field<string | null>; 
+  completionId: Field<string | null>;
+  createdAt: Field<string | null>;
+  settledAt: Field<string | null>;
+}>;
+type LlmRequest = z.output<typeof llmRequest>;
+interface LlmRequestQuery extends PageQuery {
+  readonly start?: string | undefined;
+  readonly end?: string | undefined;
+  readonly model?: string | undefined;
+  readonly keyId?: string | undefined;
+}
 interface UsageQuery {
   readonly start?: string | undefined;
   readonly end?: string | undefined;
@@ -637,6 +662,7 @@ interface TokensApi {
 interface AccountApi {
   balance(options?: CallOptions): Promise<Balance>;
   usage(query?: UsageQuery, options?: CallOptions): Promise<Usage>;
+  llmRequests(query?: LlmRequestQuery, options?: CallOptions): Listing<LlmRequest>;
   transactions(query?: PageQuery, options?: CallOptions): Listing<Transaction>;
   readonly keys: KeysApi;
   readonly tokens: TokensApi;
@@ -1364,6 +1390,8 @@ export {
   JobSummary,
   KeysApi,
   Listing,
+  LlmRequest,
+  LlmRequestQuery,
   LogDrain,
   LogEvent,
   Logger,

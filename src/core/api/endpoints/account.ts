@@ -46,6 +46,42 @@ const transaction = wire({
 /** One change of the wallet's balance. */
 export type Transaction = z.output<typeof transaction>;
 
+const llmRequest = wire({
+  /** `X-Request-Id` of the answer. */
+  id: z.string(),
+  model: z.string(),
+  status: anyOf<"pending" | "ok" | "upstream_error" | "client_abort" | "timeout" | "settlement_failed">(),
+  streamed: withDefault(z.boolean(), false),
+  promptTokens: number,
+  /** Those of the reasoning included. */
+  completionTokens: number,
+  reasoningTokens: number,
+  /** Whether the tokens are counted by the service, as the model did not say them. */
+  usageEstimated: withDefault(z.boolean(), false),
+  costMicros: optionalMicros,
+  currency: text,
+  /** Until the first token, in milliseconds. */
+  ttftMs: number,
+  durationMs: number,
+  keyId: text,
+  /** The `id` of the completion, which is its job's. */
+  completionId: text,
+  createdAt: text,
+  settledAt: text,
+});
+/** A request to a language model, as it was counted and charged. What is not known, or not yet, is null. */
+export type LlmRequest = z.output<typeof llmRequest>;
+
+/** A cursor is good for the same filters only. */
+export interface LlmRequestQuery extends PageQuery {
+  /** ISO-8601; what was requested then or later. Default: any time. */
+  readonly start?: string | undefined;
+  /** ISO-8601; what was requested before. Default: any time. */
+  readonly end?: string | undefined;
+  readonly model?: string | undefined;
+  readonly keyId?: string | undefined;
+}
+
 export interface UsageQuery {
   /** ISO-8601. The service's default is seven days before the end. */
   readonly start?: string | undefined;
@@ -147,6 +183,8 @@ export interface AccountApi {
   balance(options?: CallOptions): Promise<Balance>;
   /** Usage per period. Some deployments do not offer it and answer 404. */
   usage(query?: UsageQuery, options?: CallOptions): Promise<Usage>;
+  /** Requests to language models, newest first. Some deployments do not offer this and answer 404. */
+  llmRequests(query?: LlmRequestQuery, options?: CallOptions): Listing<LlmRequest>;
   /** Changes of the balance, newest first. Some deployments do not offer it and answer 404. */
   transactions(query?: PageQuery, options?: CallOptions): Listing<Transaction>;
   readonly keys: KeysApi;
@@ -154,6 +192,7 @@ export interface AccountApi {
 }
 
 const keyPage = pageOf(apiKey);
+const llmRequestPage = pageOf(llmRequest);
 const transactionPage = pageOf(transaction);
 
 export function accountApi(api: Endpoints): AccountApi {
@@ -161,6 +200,8 @@ export function accountApi(api: Endpoints): AccountApi {
     balance: (options) => api.get(balance, "/balance", options),
     usage: ({ start, end, groupBy } = {}, options) =>
       api.get(usage, "/usage", options, { start, end, group_by: groupBy }),
+    llmRequests: ({ start, end, model, keyId, ...page } = {}, options) =>
+      api.list(llmRequestPage, "/usage/llm", page, options, { start, end, model, key_id: keyId }),
     transactions: (query, options) => api.list(transactionPage, "/transactions", query, options),
     keys: {
       create: ({ name, scopes, kind, workspaceId, expiresAt } = {}, options) =>
