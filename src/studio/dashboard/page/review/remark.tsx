@@ -1,6 +1,8 @@
 import { useState } from "preact/hooks";
 import type { CommentView } from "../../views/document.ts";
 import { post, runPath } from "../state/api.ts";
+import { Wrong } from "../ui/bits.tsx";
+import { About } from "../ui/comments.tsx";
 
 interface Props {
   readonly runId: string;
@@ -42,30 +44,11 @@ export function RemarkForm({ runId, step, takes, timeOf, onSaid }: Props) {
           onInput={(event) => setText(event.currentTarget.value)}
         />
       </label>
-      {takes > 1 && (
-        <label>
-          <span class="unseen">The comment is about</span>
-          <select
-            value={about ?? ""}
-            onChange={({ currentTarget: { value } }) => setAbout(value === "" ? null : Number(value))}
-          >
-            <option value="">About all</option>
-            {Array.from({ length: takes }, (_, index) => (
-              <option key={index} value={index}>
-                About take {index + 1}
-              </option>
-            ))}
-          </select>
-        </label>
-      )}
+      <About takes={takes} about={about} onChange={setAbout} />
       <button type="submit" class="button" disabled={text.trim() === ""}>
         Comment
       </button>
-      {error !== null && (
-        <p class="note bad" role="alert">
-          {error}
-        </p>
-      )}
+      <Wrong text={error} />
     </form>
   );
 }

@@ -5,12 +5,12 @@ import { ShownValue } from "../run/shown-value.tsx";
 import { get, runPath } from "../state/api.ts";
 import { useCanAct } from "../state/live.ts";
 import { runHref } from "../state/router.ts";
-import { Link } from "../ui/bits.tsx";
+import { Link, Wrong } from "../ui/bits.tsx";
 import { Comments } from "../ui/comments.tsx";
 import { MadeBy, NotMade } from "../ui/compared.tsx";
 import { earlierLabel, useEarlier } from "../ui/earlier.ts";
 import { useKeys, useLoaded } from "../ui/hooks.ts";
-import { Lightbox } from "../ui/lightbox.tsx";
+import { useLightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
 import { Data } from "../ui/panel.tsx";
 import { Refused } from "../ui/refused.tsx";
@@ -46,7 +46,8 @@ export function Stage({ runId, title, step, onDecided, onMove }: Props) {
     },
   };
   const stage = useRef<HTMLOListElement>(null);
-  const [enlarged, enlarge] = useState<number | null>(null);
+  const labelOf = (media: MediaView) => (isChoice ? `Take ${shows.indexOf(media) + 1}` : media.step);
+  const [enlarge, lightbox] = useLightbox(shows, labelOf);
   const [isDifferent, showDifferent] = useState(false);
   const earlier = useEarlier(runId, step);
   const [isCompared, compare] = useState(true);
@@ -79,7 +80,6 @@ export function Stage({ runId, title, step, onDecided, onMove }: Props) {
   });
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
-  const labelOf = (media: MediaView) => (isChoice ? `Take ${shows.indexOf(media) + 1}` : media.step);
   const said = [...comments, ...added.filter((one) => !comments.some((known) => isSame(known, one)))];
   return (
     <section class="desk-stage" aria-label="The decision">
@@ -172,14 +172,10 @@ export function Stage({ runId, title, step, onDecided, onMove }: Props) {
             </label>
             <DecisionButtons runId={runId} step={step} deciding={deciding} goOn onRedone={onDecided} />
           </div>
-          {own.error !== null && (
-            <p class="note bad" role="alert">
-              {own.error}
-            </p>
-          )}
+          <Wrong text={own.error} />
         </footer>
       )}
-      {enlarged !== null && <Lightbox media={shows} start={enlarged} labelOf={labelOf} onClose={() => enlarge(null)} />}
+      {lightbox}
     </section>
   );
 }

@@ -8,7 +8,7 @@ import { Comments } from "../ui/comments.tsx";
 import { MadeBy, NotMade } from "../ui/compared.tsx";
 import { usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
-import { Lightbox } from "../ui/lightbox.tsx";
+import { useLightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
 import { DecisionButtons, useDecision } from "./decision.tsx";
 import { ShownValue } from "./shown-value.tsx";
@@ -30,7 +30,9 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
   const deciding = useDecision(runId, step);
   const { chosen, choose } = deciding;
   const [resumes, setResumes] = useState(true);
-  const [enlarged, enlarge] = useState<number | null>(null);
+  const [enlarge, lightbox] = useLightbox(shows, (media) =>
+    isChoice ? `Take ${shows.indexOf(media) + 1}` : media.step,
+  );
   return (
     <section class="decide" aria-label="Decision">
       {message !== null && <p class="question">{message}</p>}
@@ -95,14 +97,7 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
           </p>
         </>
       )}
-      {enlarged !== null && (
-        <Lightbox
-          media={shows}
-          start={enlarged}
-          labelOf={(media) => (isChoice ? `Take ${shows.indexOf(media) + 1}` : media.step)}
-          onClose={() => enlarge(null)}
-        />
-      )}
+      {lightbox}
     </section>
   );
 }

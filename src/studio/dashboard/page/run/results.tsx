@@ -5,7 +5,7 @@ import type { RunModel } from "../state/run-store.ts";
 import { Empty } from "../ui/bits.tsx";
 import { count } from "../ui/format.ts";
 import { useSteps } from "../ui/hooks.ts";
-import { Lightbox } from "../ui/lightbox.tsx";
+import { useLightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
 
 const PAGE = 24;
@@ -68,7 +68,7 @@ interface GalleryProps {
 
 export function Gallery({ title, results, more, onOpen }: GalleryProps) {
   const [limit, setLimit] = useState(PAGE);
-  const [enlarged, enlarge] = useState<number | null>(null);
+  const [enlarge, lightbox] = useLightbox(results, ({ name, step }) => name ?? step);
   if (results.length === 0) return null;
   return (
     <section aria-label={title}>
@@ -105,14 +105,7 @@ export function Gallery({ title, results, more, onOpen }: GalleryProps) {
           {more === null ? `Show more of ${count(results.length, "result")}` : "Show more"}
         </button>
       )}
-      {enlarged !== null && (
-        <Lightbox
-          media={results}
-          start={enlarged}
-          labelOf={({ name, step }) => name ?? step}
-          onClose={() => enlarge(null)}
-        />
-      )}
+      {lightbox}
     </section>
   );
 }

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { formatDuration } from "../../../../core/kit/duration.ts";
 import { lateText } from "../../../../core/kit/late-text.ts";
-import type { DecisionView, RunHead, StepDetail, StepView } from "../../views/document.ts";
+import type { DecisionView, MediaView, RunHead, StepDetail, StepView } from "../../views/document.ts";
 import { measured } from "../graph/node.tsx";
 import { get, runPath } from "../state/api.ts";
 import { inlined } from "../state/inlined.ts";
@@ -10,7 +10,7 @@ import type { RunModel } from "../state/run-store.ts";
 import { Fact, Pill, phaseTone, phaseWord } from "../ui/bits.tsx";
 import { usd } from "../ui/format.ts";
 import { useLoaded, useNow } from "../ui/hooks.ts";
-import { Lightbox } from "../ui/lightbox.tsx";
+import { useLightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
 import { Panel } from "../ui/panel.tsx";
 import { Refused } from "../ui/refused.tsx";
@@ -31,7 +31,8 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
   const canAct = useCanAct();
   const commands = useCommands();
   const [isRerunOpen, setRerunOpen] = useState(false);
-  const [enlarged, enlarge] = useState<number | null>(null);
+  const labelOf = ({ index }: MediaView) => `${step.path}, output ${index === "upload" ? 1 : index + 1}`;
+  const [enlarge, lightbox] = useLightbox(step.media, labelOf);
   const progress = model.progress.get(step.path);
   const now = useNow(step.late !== null);
   const site = step.attempts.at(-1)?.error?.site ?? null;
@@ -101,14 +102,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
       )}
       {detail.state === "ready" && <StepDetails step={step} detail={detail.value} model={model} onOpen={onOpen} />}
       {detail.state === "failed" && <p class="note bad">{detail.error.message}</p>}
-      {enlarged !== null && (
-        <Lightbox
-          media={step.media}
-          start={enlarged}
-          labelOf={({ index }) => `${step.path}, output ${index === "upload" ? 1 : index + 1}`}
-          onClose={() => enlarge(null)}
-        />
-      )}
+      {lightbox}
     </Panel>
   );
 }

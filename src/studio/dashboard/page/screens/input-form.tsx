@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import type { Control, FieldView } from "../../views/document.ts";
 import { Icon } from "../ui/bits.tsx";
 import {
@@ -118,30 +119,23 @@ function hintOf(control: Control, required: boolean): string {
 }
 
 /** The control for one value. A cleared one that is optional is left out. */
-export function Entry({ control, ...rest }: EntryProps) {
-  switch (control.type) {
-    case "text":
-      return <TextEntry control={control} {...rest} />;
-    case "number":
-      return <NumberEntry control={control} {...rest} />;
-    case "switch":
-      return <SwitchEntry control={control} {...rest} />;
-    case "choice":
-      return <ChoiceEntry control={control} {...rest} />;
-    case "file":
-      return <FileEntry control={control} {...rest} />;
-    case "list":
-      return <ListEntry control={control} {...rest} />;
-    case "group":
-      return (
-        <Fields fields={control.fields} values={isValues(rest.value) ? rest.value : {}} onChange={rest.onChange} />
-      );
-    case "json":
-      return <JsonEntry control={control} {...rest} />;
-    default:
-      return control satisfies never;
-  }
+export function Entry(props: EntryProps) {
+  const Own = entries[props.control.type] as (props: EntryProps) => ComponentChildren;
+  return <Own {...props} />;
 }
+
+const entries: { readonly [T in Control["type"]]: (props: Of<T>) => ComponentChildren } = {
+  text: TextEntry,
+  number: NumberEntry,
+  switch: SwitchEntry,
+  choice: ChoiceEntry,
+  file: FileEntry,
+  list: ListEntry,
+  group: ({ control, value, onChange }) => (
+    <Fields fields={control.fields} values={isValues(value) ? value : {}} onChange={onChange} />
+  ),
+  json: JsonEntry,
+};
 
 function ListEntry({ control, label, value, onChange }: Of<"list">) {
   const items = Array.isArray(value) ? (value as readonly unknown[]) : [];

@@ -5,7 +5,7 @@ import { get, post } from "../state/api.ts";
 import { listVersion, useCanAct, useCommands } from "../state/live.ts";
 import { go, runHref, runsHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
-import { Empty, Link, Pill, Problem, runTone, StepBar } from "../ui/bits.tsx";
+import { Empty, Link, Pill, Problem, runTone, StepBar, Wrong } from "../ui/bits.tsx";
 import { ago, count, dateTime, usd } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Thumb } from "../ui/media.tsx";
@@ -307,11 +307,7 @@ function Active() {
   const active = loaded.state === "ready" ? loaded.value.filter(({ status }) => status === "active") : [];
   return (
     <>
-      {error !== null && (
-        <p class="note bad" role="alert">
-          {error}
-        </p>
-      )}
+      <Wrong text={error} />
       {active.length > 0 && (
         <ul class="attempts" aria-label="Links that are valid">
           {active.map(({ id, tags, runId, step, expiresAt }) => (

@@ -1,7 +1,9 @@
 import { useState } from "preact/hooks";
 import type { SharedDecision, SharedTake } from "../../views/document.ts";
 import { blankMedia } from "../../views/media-view.ts";
-import { Comments } from "../ui/comments.tsx";
+import { timeAt } from "../review/players.ts";
+import { Wrong } from "../ui/bits.tsx";
+import { About, Comments } from "../ui/comments.tsx";
 import { dateTime } from "../ui/format.ts";
 import { Player } from "../ui/media.tsx";
 import { Data } from "../ui/panel.tsx";
@@ -77,13 +79,13 @@ function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps)
   const [isSure, setSure] = useState(false);
   const [isSending, setSending] = useState(false);
   const [said, say] = useState<string | null>(null);
-  const send = async (approved: boolean) => {
+  const send = async (path: "decide" | "comment", fields: object) => {
     if (name === "") return say("Enter your name first, at the top of the page.");
     setSending(true);
     say(null);
-    const verdict = { ref, approved, note, name, ...(choose && approved && { pick: chosen }) };
     try {
-      onDecided(await ask<SharedDecision>("decide", verdict));
+      onDecided(await ask<SharedDecision>(path, { ref, name, ...fields }));
+      if (path === "comment") setNote("");
     } catch (error) {
       say((error as Error).message);
       onRefused();
@@ -91,21 +93,9 @@ function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps)
       setSending(false);
     }
   };
-  const comment = async () => {
-    if (name === "") return say("Enter your name first, at the top of the page.");
-    setSending(true);
-    say(null);
-    try {
-      const remark = { ref, text: note, name, ...(about !== null && { take: about, timeMs: timeOf(ref, about) }) };
-      onDecided(await ask<SharedDecision>("comment", remark));
-      setNote("");
-    } catch (error) {
-      say((error as Error).message);
-      onRefused();
-    } finally {
-      setSending(false);
-    }
-  };
+  const decide = (approved: boolean) => send("decide", { approved, note, ...(choose && approved && { pick: chosen }) });
+  const comment = () =>
+    send("comment", { text: note, ...(about !== null && { take: about, timeMs: timeAt(shownAt(ref, about)) }) });
   const needsTake = choose && chosen === null;
   return (
     <>
@@ -114,39 +104,18 @@ function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps)
         <textarea rows={2} maxLength={2000} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
       </label>
       <div class="actions remark">
-        {takes.length > 1 && (
-          <label>
-            <span class="unseen">The comment is about</span>
-            <select
-              value={about ?? ""}
-              onChange={(event) =>
-                setAbout(event.currentTarget.value === "" ? null : Number(event.currentTarget.value))
-              }
-            >
-              <option value="">About all</option>
-              {takes.map((_, index) => (
-                <option key={index} value={index}>
-                  About take {index + 1}
-                </option>
-              ))}
-            </select>
-          </label>
-        )}
+        <About takes={takes.length} about={about} onChange={setAbout} />
         <button type="button" class="button" disabled={isSending || note.trim() === ""} onClick={comment}>
           Comment only
         </button>
       </div>
-      {said !== null && (
-        <p role="alert" class="note bad">
-          {said}
-        </p>
-      )}
+      <Wrong text={said} />
       {isSure ? (
         <div class="actions">
           <button type="button" class="button" disabled={isSending} onClick={() => setSure(false)}>
             Keep it
           </button>
-          <button type="button" class="button danger" disabled={isSending} onClick={() => send(false)}>
+          <button type="button" class="button danger" disabled={isSending} onClick={() => decide(false)}>
             Reject for good
           </button>
         </div>
@@ -155,7 +124,7 @@ function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps)
           <button type="button" class="button danger" disabled={isSending} onClick={() => setSure(true)}>
             Reject…
           </button>
-          <button type="button" class="button primary" disabled={isSending || needsTake} onClick={() => send(true)}>
+          <button type="button" class="button primary" disabled={isSending || needsTake} onClick={() => decide(true)}>
             {!choose ? "Approve" : needsTake ? "Pick a take" : `Approve take ${chosen! + 1}`}
           </button>
         </div>
@@ -164,11 +133,8 @@ function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps)
   );
 }
 
-/** Where the player of a take stands; null where there is none, or it was not begun. */
-function timeOf(ref: string, take: number): number | null {
-  const shown = document.getElementById(ref)?.closest("article")?.querySelectorAll(".shown > li")[take];
-  const player = shown?.querySelector<HTMLMediaElement>("video, audio");
-  return player == null || player.currentTime === 0 ? null : Math.round(player.currentTime * 1000);
+function shownAt(ref: string, take: number): Element | undefined {
+  return document.getElementById(ref)?.closest("article")?.querySelectorAll(".shown > li")[take];
 }
 
 function Shown({ take, label }: { readonly take: SharedTake; readonly label: string }) {

@@ -46,6 +46,16 @@ export function Problem({ title, children }: { readonly title: string; readonly 
   );
 }
 
+/** What was refused, in the server's words; nothing where nothing was. */
+export function Wrong({ text }: { readonly text: string | null }) {
+  if (text === null) return null;
+  return (
+    <p class="note bad" role="alert">
+      {text}
+    </p>
+  );
+}
+
 export function Mark() {
   return (
     <svg class="mark" viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">

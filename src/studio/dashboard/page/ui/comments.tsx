@@ -1,6 +1,34 @@
 import { formatDuration } from "../../../../core/kit/duration.ts";
 import type { CommentView } from "../../views/document.ts";
 
+interface AboutProps {
+  readonly takes: number;
+  /** Position of the take; null: all of them. */
+  readonly about: number | null;
+  readonly onChange: (about: number | null) => void;
+}
+
+/** What a comment is about, where there is a choice. */
+export function About({ takes, about, onChange }: AboutProps) {
+  if (takes < 2) return null;
+  return (
+    <label>
+      <span class="unseen">The comment is about</span>
+      <select
+        value={about ?? ""}
+        onChange={({ currentTarget: { value } }) => onChange(value === "" ? null : Number(value))}
+      >
+        <option value="">About all</option>
+        {Array.from({ length: takes }, (_, index) => (
+          <option key={index} value={index}>
+            About take {index + 1}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
 /** What was said of what waits for a decision, oldest first. */
 export function Comments({ comments }: { readonly comments: readonly CommentView[] }) {
   if (comments.length === 0) return null;

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Icon } from "./bits.tsx";
+import { Icon, Wrong } from "./bits.tsx";
 
 /** Fields within fields up to here; deeper ones as JSON. */
 const DEEPEST = 4;
@@ -128,11 +128,7 @@ export function Dialog({ title, action, danger = false, ready = true, onAction, 
       <form onSubmit={perform}>
         <h2 id="dialog-title">{title}</h2>
         {children}
-        {error !== null && (
-          <p class="note bad" role="alert">
-            {error}
-          </p>
-        )}
+        <Wrong text={error} />
         <div class="actions">
           <button type="button" class="button" onClick={onClose}>
             Cancel
