@@ -2,10 +2,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { withLauncher } from "../../core/kit/launcher.ts";
 import { isRunId } from "../../internal.ts";
-import { matchPath, notFound, Refusal, refusalFor, stderrReport } from "../served/index.ts";
+import { matchPath, notFound, Refusal, refusalFor, sendResponse, stderrReport } from "../served/index.ts";
 import { refusalOf, securityHeaders, sendJson, sendLockedPage, sendRefusal } from "./http/answer.ts";
 import { jsonOf, type Route } from "./http/route.ts";
-import { sendFile } from "./http/send-file.ts";
 import {
   allowedHosts,
   checkedTokens,
@@ -160,7 +159,10 @@ async function answer(request: Request): Promise<void> {
   const { route, params } = routeOf(request.routes, method, url);
   if (route.method === "POST" && visitor.role === "viewer") throw readOnly();
   const json = () => jsonOf(incoming);
-  sendResult(response, await route.handle({ incoming, response, params, query: url.searchParams, visitor, json }));
+  await sendResult(
+    response,
+    await route.handle({ incoming, response, params, query: url.searchParams, visitor, json }),
+  );
 }
 
 function routeOf<R extends Pick<Route, "method" | "path">>(routes: readonly R[], method: string, { pathname }: URL) {
@@ -174,8 +176,9 @@ function routeOf<R extends Pick<Route, "method" | "path">>(routes: readonly R[],
   throw notFound("This address");
 }
 
-function sendResult(response: ServerResponse, body: unknown): void {
-  if (body !== undefined) sendJson(response, 200, body);
+async function sendResult(response: ServerResponse, body: unknown): Promise<void> {
+  if (body instanceof Response) await sendResponse(response, body);
+  else if (body !== undefined) sendJson(response, 200, body);
 }
 
 function isByLink(url: URL | null): boolean {
@@ -206,7 +209,7 @@ async function fail({ incoming, response }: Request, folder: string, refusal: Re
   const isPerson = incoming.headers.accept?.includes("text/html") === true && !response.headersSent;
   if (isPerson && refusal.status === 401) sendLockedPage(response, { isWrong: incoming.method === "POST" });
   else if (isPerson && refusal.status === 404)
-    await sendFile(incoming, response, { ...pageFile(folder, "index.html")!, status: 404 });
+    await sendResponse(response, await pageFile(incoming, folder, "index.html", 404));
   else sendRefusal(response, refusal);
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { isRunFinal, type RunRow, type RunState } from "../../internal.ts";
 import { Shares, STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START } from "../served/index.ts";
 import { budgetTag } from "./callers.ts";
@@ -120,16 +121,11 @@ function seenBefore(request: Request, { lastSeq }: RunRow): number {
 
 /** True when nothing came for a while. */
 async function beatOr(moved: Promise<void>, signal: AbortSignal): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let onAbort = () => {};
-  const beat = new Promise<boolean>((done) => {
-    timer = setTimeout(done, STREAM_BEAT_MS, true);
-    onAbort = () => done(false);
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  const beat = sleep(STREAM_BEAT_MS, true, { signal: either }).catch(() => false);
   const isBeat = await Promise.race([moved.then(() => false), beat]);
-  clearTimeout(timer);
-  signal.removeEventListener("abort", onAbort);
+  over.abort();
   return isBeat;
 }
 

@@ -5,11 +5,9 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import { allowedHosts, PortInUseError } from "../dashboard/index.ts";
-import { bodyOfMessage, isSame, Refusal, readJson } from "../served/index.ts";
+import { bodyOfMessage, headOf, isSame, Refusal, readJson, sendResponse } from "../served/index.ts";
 import { createServer } from "./server.ts";
 import type { AgentSession } from "./session.ts";
 
@@ -102,16 +100,6 @@ async function answer(session: AgentSession, incoming: IncomingMessage, response
   response.on("close", () => void server.close());
   // The transport's own type lacks the undefined that its interface allows.
   await server.connect(transport as Parameters<typeof server.connect>[0]);
-  const { status, headers, body } = await transport.handleRequest(webRequest(incoming), { parsedBody });
-  response.writeHead(status, Object.fromEntries(headers));
-  if (body === null) response.end();
-  else await pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), response).catch(() => {});
-}
-
-function webRequest(incoming: IncomingMessage): Request {
-  const method = incoming.method ?? "GET";
-  const headers = Object.entries(incoming.headers).flatMap(([name, value]): [string, string][] =>
-    value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
-  );
-  return new Request(`http://${incoming.headers.host}${incoming.url}`, { method, headers });
+  const request = new Request(`http://${incoming.headers.host}${incoming.url}`, headOf(incoming));
+  await sendResponse(response, await transport.handleRequest(request, { parsedBody }));
 }

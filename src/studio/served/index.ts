@@ -1,5 +1,5 @@
 // What servers of this machine share: the dashboard, the handler for any server, and the server for agents.
-export { type ByteRange, parseRange } from "./byte-range.ts";
+export { type ByteRange, bytesResponse, mediaResponse, parseRange } from "./bytes.ts";
 export { STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START, streamFrame } from "./event-stream.ts";
 export { optionalPosition, optionalText, textField, textList } from "./fields.ts";
 export {
@@ -20,6 +20,7 @@ export {
 export { keepFile } from "./keep-file.ts";
 export { matchPath } from "./match-path.ts";
 export { kindOfType, mediaHeaders } from "./media-type.ts";
+export { headOf, sendResponse } from "./node-http.ts";
 export {
   type BodyBounds,
   bodyOfMessage,

@@ -21,7 +21,7 @@ export interface Route {
   readonly method: "GET" | "POST";
   /** Segments with `:name` for those that vary, e.g. `/api/runs/:run`. */
   readonly path: string;
-  /** What it returns is sent as JSON; undefined: it answered by itself. */
+  /** What it returns is sent as JSON, a response as it is; undefined: it answered by itself. */
   handle(call: Call): Promise<unknown>;
 }
 

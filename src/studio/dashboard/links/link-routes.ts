@@ -2,11 +2,18 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import { InvalidOptionError, type ReviewLinkRow } from "../../../internal.ts";
-import { notFound, optionalPosition, optionalText, Refusal, textField } from "../../served/index.ts";
+import {
+  headOf,
+  mediaResponse,
+  notFound,
+  optionalPosition,
+  optionalText,
+  Refusal,
+  textField,
+} from "../../served/index.ts";
 import { type Call, jsonOf, type Route } from "../http/route.ts";
-import { sendFile } from "../http/send-file.ts";
 import type { DashboardContext } from "../options.ts";
-import { pageFile, sendCopy } from "../routes/file-routes.ts";
+import { pageFile } from "../routes/file-routes.ts";
 import { goOnWhereParked } from "../routes/resume-routes.ts";
 import { linkOfFile, linkOfToken, SHARED, statusOf } from "./review-link.ts";
 import { type Shared, type SharedDecision, SharedDecisions } from "./shared-decisions.ts";
@@ -142,23 +149,20 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     return (await found(link, ref)).view;
   };
 
-  const file = async ({ incoming, response, params }: SharedCall): Promise<void> => {
+  const file = async ({ incoming, params }: SharedCall) => {
     const now = Date.now();
     const { id = "", ref = "", ends = "", mark = "" } = params;
     const link = await admitted(incoming, now, () => linkOfFile(journal, { id, ref, ends, mark }));
     if (Number(ends) <= now) throw new Refusal(410, "FILE_ENDED", "This address is over. Reload the page.");
     const shown = await decisions.file(link, ref, now);
     if (shown === null) throw notFound("This file");
-    await sendCopy({ incoming, response }, media, shown.copy, "private, no-store");
+    return mediaResponse(headOf(incoming), media, shown.copy, { "Cache-Control": "private, no-store" });
   };
 
   const page =
     (inFolder: string) =>
-    async ({ incoming, response, params }: SharedCall) => {
-      const answer = pageFile(inFolder, params.name ?? "shared.html");
-      if (answer === null) throw notFound("This file");
-      await sendFile(incoming, response, answer);
-    };
+    ({ incoming, params }: SharedCall) =>
+      pageFile(incoming, inFolder, params.name ?? "shared.html");
 
   const own = join(folder, "shared");
   return [

@@ -1,22 +1,29 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
 import { extname, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import { fileExtension, outputsOf, placedFile, type RunView } from "../../../internal.ts";
-import { type ByteRange, badRequest, keepFile, mediaHeaders, notFound, Refusal } from "../../served/index.ts";
+import {
+  type ByteRange,
+  badRequest,
+  bytesResponse,
+  headOf,
+  keepFile,
+  mediaResponse,
+  notFound,
+  Refusal,
+} from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
-import { type FileAnswer, sendBytes, sendFile } from "../http/send-file.ts";
 import type { DashboardContext } from "../options.ts";
 
 /** Addresses of the page's screens; the page itself decides what it shows there. */
 const SCREENS = ["/", "/review", "/plan", "/costs", "/runs/:run", "/runs/:run/:tab"];
 
 export function pageRoutes(folder: string): readonly Route[] {
-  const send = async ({ incoming, response }: Call, inFolder: string, name: string): Promise<void> => {
-    const file = pageFile(inFolder, name);
-    if (file === null) throw notFound("This file");
-    await sendFile(incoming, response, file);
-  };
+  const send = ({ incoming }: Call, inFolder: string, name: string) => pageFile(incoming, inFolder, name);
   return [
     ...SCREENS.map((path): Route => ({ method: "GET", path, handle: (call) => send(call, folder, "index.html") })),
     // Browsers ask for it before they have read the page, which names another one.
@@ -27,7 +34,7 @@ export function pageRoutes(folder: string): readonly Route[] {
 
 /** Bytes of outputs and uploads, by what the journal knows: no part of the address ever becomes part of a path. */
 export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[] {
-  const send = async ({ params, query, incoming, response }: Call): Promise<void> => {
+  const send = async ({ params, query, incoming }: Call) => {
     const {
       view: { state },
     } = await cache.get(params.run!);
@@ -38,30 +45,9 @@ export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[
     const copy =
       params.index === "upload" ? step?.upload : outputs?.find(({ index }) => String(index) === params.index)?.copy;
     if (copy == null) throw notFound("This output");
-    await sendCopy({ incoming, response }, media, copy, "private, max-age=3600");
+    return mediaResponse(headOf(incoming), media, copy, { "Cache-Control": "private, max-age=3600" });
   };
   return [{ method: "GET", path: "/media/:run/:step/:index", handle: send }];
-}
-
-/** Bytes of the media store, or the way to them where the store makes addresses itself. @throws Refusal 404 */
-export async function sendCopy(
-  { incoming, response }: Pick<Call, "incoming" | "response">,
-  media: DashboardContext["media"],
-  { sha256, contentType: declared }: { readonly sha256: string; readonly contentType: string },
-  cacheControl: string,
-): Promise<void> {
-  const { contentType, disposition } = mediaHeaders(declared);
-  const link = await media.link(sha256, { contentType, disposition });
-  if (link !== null) return void response.writeHead(302, { Location: link, "Cache-Control": "no-store" }).end();
-  const sizeBytes = await media.sizeOf(sha256);
-  if (sizeBytes === null) throw notFound("This file");
-  const headers = {
-    "Content-Disposition": disposition,
-    "Content-Security-Policy": "default-src 'none'; sandbox",
-    "Cache-Control": cacheControl,
-  };
-  const bytes = { sizeBytes, read: (range: ByteRange) => media.read(sha256, range) };
-  await sendBytes(incoming, response, bytes, { contentType, headers });
 }
 
 /** The page's own files; no others are served. */
@@ -81,15 +67,26 @@ export async function pageFolder(): Promise<string> {
   return builtPage();
 }
 
-/** A file of the page by the last part of its address, or null. Names hold no folders. */
-export function pageFile(folder: string, name: string): FileAnswer | null {
+/** A file of the page by the last part of its address. Names hold no folders. @throws Refusal 404 */
+export async function pageFile(
+  incoming: IncomingMessage,
+  folder: string,
+  name: string,
+  status?: number,
+): Promise<Response> {
   const contentType = TYPES[extname(name)];
-  if (contentType === undefined || !/^[A-Za-z0-9_-]+\.[a-z0-9]+$/.test(name)) return null;
+  const isName = contentType !== undefined && /^[A-Za-z0-9_-]+\.[a-z0-9]+$/.test(name);
+  const path = join(folder, name);
+  const found = isName ? await stat(path).catch(() => null) : null;
+  if (contentType === undefined || found?.isFile() !== true) throw notFound("This file");
   // The names of script, style and fonts hold a hash of what is in them.
-  const headers: Readonly<Record<string, string>> = name.endsWith(".html")
-    ? {}
-    : { "Cache-Control": "private, max-age=31536000, immutable" };
-  return { path: join(folder, name), contentType, headers };
+  const isLasting = !name.endsWith(".html");
+  const headers = {
+    "Content-Type": contentType,
+    ...(isLasting && { "Cache-Control": "private, max-age=31536000, immutable" }),
+  };
+  const bytes = { sizeBytes: found.size, read: async (range: ByteRange) => createReadStream(path, range) };
+  return bytesResponse(headOf(incoming), bytes, { status, headers });
 }
 
 interface Entry {

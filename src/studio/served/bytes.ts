@@ -1,0 +1,89 @@
+import { Readable } from "node:stream";
+import type { MediaStore } from "../../internal.ts";
+import { mediaHeaders } from "./media-type.ts";
+import { notFound } from "./refusal.ts";
+
+/** Bytes from `start` to `end`, both included. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * What a `Range` header asks of a file of this size: one range; `whole` when it asks for none (or for several, which a
+ * server may ignore); `beyond` when nothing of it exists.
+ */
+export function parseRange(header: string | null | undefined, sizeBytes: number): ByteRange | "whole" | "beyond" {
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? "");
+  if (match === null) return "whole";
+  const [, first = "", last = ""] = match;
+  if (first === "" && last === "") return "whole";
+  if (first === "") {
+    const length = Math.min(Number(last), sizeBytes);
+    return length === 0 ? "beyond" : { start: sizeBytes - length, end: sizeBytes - 1 };
+  }
+  const start = Number(first);
+  if (start >= sizeBytes) return "beyond";
+  const end = last === "" ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1);
+  return end < start ? "whole" : { start, end };
+}
+
+type Asked = Pick<Request, "method" | "headers">;
+
+/** Bytes from wherever they come. */
+interface Bytes {
+  readonly sizeBytes: number;
+  read(range: ByteRange): Promise<AsyncIterable<Uint8Array>>;
+}
+
+interface Answer {
+  /** Default 200, or 206 for a part. */
+  readonly status?: number | undefined;
+  /** An `ETag` among them is compared with what the sender has. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Bytes, or the range of them that is asked for. */
+export async function bytesResponse(
+  { method, headers: asked }: Asked,
+  { sizeBytes: size, read }: Bytes,
+  { status = 200, headers }: Answer,
+): Promise<Response> {
+  const isKnown = (name: string) => headers.ETag !== undefined && asked.get(name)?.includes(headers.ETag) === true;
+  if (isKnown("If-None-Match")) return new Response(null, { status: 304, headers });
+  const isOther = asked.has("If-Range") && !isKnown("If-Range");
+  const range = isOther ? "whole" : parseRange(asked.get("Range"), size);
+  if (range === "beyond") return new Response(null, { status: 416, headers: { "Content-Range": `bytes */${size}` } });
+  const { start, end } = range === "whole" ? { start: 0, end: size - 1 } : range;
+  const all: Record<string, string> = {
+    ...headers,
+    "Accept-Ranges": "bytes",
+    "Content-Length": String(end - start + 1),
+    ...(range !== "whole" && { "Content-Range": `bytes ${start}-${end}/${size}` }),
+  };
+  const isWithout = method === "HEAD" || size === 0;
+  const body = isWithout ? null : (Readable.toWeb(Readable.from(await read({ start, end }))) as ReadableStream);
+  return new Response(body, { status: range === "whole" ? status : 206, headers: all });
+}
+
+/** Bytes of the media store, or the way to them where the store makes addresses itself. @throws Refusal 404 */
+export async function mediaResponse(
+  asked: Asked,
+  media: Pick<MediaStore, "sizeOf" | "read" | "link">,
+  { sha256, contentType: declared }: { readonly sha256: string; readonly contentType: string },
+  headers: Answer["headers"],
+): Promise<Response> {
+  const { contentType, disposition } = mediaHeaders(declared);
+  const link = await media.link(sha256, { contentType, disposition });
+  if (link !== null)
+    return new Response(null, { status: 302, headers: { Location: link, "Cache-Control": "no-store" } });
+  const sizeBytes = await media.sizeOf(sha256);
+  if (sizeBytes === null) throw notFound("This file");
+  const shown = {
+    "Content-Type": contentType,
+    "Content-Disposition": disposition,
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    ...headers,
+  };
+  return bytesResponse(asked, { sizeBytes, read: (range) => media.read(sha256, range) }, { headers: shown });
+}
