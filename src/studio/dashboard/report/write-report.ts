@@ -292,14 +292,7 @@ function details(
 /** Where copies come from, by content hash. What a journal says of folders and file names is never read. */
 type Store = Pick<MediaStore, "sizeOf" | "hold">;
 
-interface PlacedMedia {
-  /** What takes the place of each address of the dashboard. */
-  readonly places: ReadonlyMap<string, Pick<MediaView, "url" | "error">>;
-  /** Data that stands in the page, by the name that `places` gives it. */
-  readonly inline: Readonly<Record<string, string>>;
-  /** How many returned files are embedded in the page, stored beside it, or missing. */
-  readonly counts: { readonly inline: number; readonly beside: number; readonly missing: number };
-}
+type PlacedMedia = Awaited<ReturnType<typeof placeMedia>>;
 
 interface Shown extends MediaView {
   readonly url: string;
@@ -319,8 +312,10 @@ const MOST_OTHERS = 1000;
 async function placeMedia(
   media: readonly MediaView[],
   { pagePath, inlineBytes, outDir, store }: { pagePath: string; inlineBytes: number; outDir: string; store: Store },
-): Promise<PlacedMedia> {
+) {
+  /** What takes the place of each address of the dashboard. */
   const places = new Map<string, Pick<MediaView, "url" | "error">>();
+  /** Data that stands in the page, by the name that `places` gives it. */
   const inline: Record<string, string> = {};
   const counts = { inline: 0, beside: 0, missing: 0 };
   let bytesLeft = inlineBytes;

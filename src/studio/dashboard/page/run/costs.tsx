@@ -2,7 +2,7 @@ import { formatDuration } from "../../../../core/kit/duration.ts";
 import type { AttemptView, RunCosts } from "../../views/document.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { Empty, Fact, Meter } from "../ui/bits.tsx";
+import { Empty, Fact, Meter, Table } from "../ui/bits.tsx";
 import { usd } from "../ui/format.ts";
 import { useLoaded, useSteps, useThrottled } from "../ui/hooks.ts";
 import { VirtualList } from "../ui/virtual.tsx";
@@ -51,42 +51,29 @@ export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly
             <SpentChart spent={spent} from={head.startedAt ?? head.createdAt} budget={head.budgetMicros} />
           )}
           <h2>By model</h2>
-          <div class="scroll">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Model</th>
-                  <th scope="col" class="number">
-                    Attempts
-                  </th>
-                  <th scope="col" class="number">
-                    Quoted
-                  </th>
-                  <th scope="col" class="number">
-                    Held
-                  </th>
-                  <th scope="col" class="number">
-                    Cost
-                  </th>
-                  <td />
-                </tr>
-              </thead>
-              <tbody>
-                {models.map(({ name, count, quoted, held, cost }) => (
-                  <tr key={name}>
-                    <th scope="row">{name}</th>
-                    <td class="number">{count}</td>
-                    <td class="number">{usd(quoted)}</td>
-                    <td class="number">{held === 0 ? "–" : usd(held)}</td>
-                    <td class="number">{usd(cost)}</td>
-                    <td class="share">
-                      <Meter label={`${usd(cost)} and ${usd(held)} held`} value={cost} soft={held} most={most} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            columns={[
+              "Model",
+              { number: "Attempts" },
+              { number: "Quoted" },
+              { number: "Held" },
+              { number: "Cost" },
+              null,
+            ]}
+          >
+            {models.map(({ name, count, quoted, held, cost }) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td class="number">{count}</td>
+                <td class="number">{usd(quoted)}</td>
+                <td class="number">{held === 0 ? "–" : usd(held)}</td>
+                <td class="number">{usd(cost)}</td>
+                <td class="share">
+                  <Meter label={`${usd(cost)} and ${usd(held)} held`} value={cost} soft={held} most={most} />
+                </td>
+              </tr>
+            ))}
+          </Table>
           <h2>Ledger</h2>
           <div class="ledger">
             <div class="ledger-row head" aria-hidden="true">

@@ -4,7 +4,7 @@ import type { AllCosts } from "../../views/document.ts";
 import { get } from "../state/api.ts";
 import { listVersion } from "../state/live.ts";
 import { useStore } from "../state/store.ts";
-import { Empty, Fact, Meter, Problem } from "../ui/bits.tsx";
+import { Empty, Fact, Meter, Problem, Table } from "../ui/bits.tsx";
 import { count, usd } from "../ui/format.ts";
 import { useLoaded, useThrottled } from "../ui/hooks.ts";
 
@@ -91,31 +91,20 @@ function Shares({ title, shares }: { readonly title: string; readonly shares: Al
   const [first] = sorted;
   if (first === undefined) return null;
   return (
-    <div class="scroll">
-      <table>
-        <caption>{title}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col" class="number">
-              Charged
-            </th>
-            <td />
-          </tr>
-        </thead>
-        <tbody>
-          {sorted.slice(0, MOST_SHARES).map(({ name, costMicros }) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td class="number">{usd(costMicros)}</td>
-              <td class="share">
-                <Meter label={usd(costMicros)} value={costMicros} most={Math.max(1, first.costMicros)} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {sorted.length > MOST_SHARES && <p class="quiet">and {sorted.length - MOST_SHARES} more</p>}
-    </div>
+    <Table
+      caption={title}
+      columns={["Name", { number: "Charged" }, null]}
+      rest={sorted.length > MOST_SHARES ? `and ${sorted.length - MOST_SHARES} more` : null}
+    >
+      {sorted.slice(0, MOST_SHARES).map(({ name, costMicros }) => (
+        <tr key={name}>
+          <th scope="row">{name}</th>
+          <td class="number">{usd(costMicros)}</td>
+          <td class="share">
+            <Meter label={usd(costMicros)} value={costMicros} most={Math.max(1, first.costMicros)} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

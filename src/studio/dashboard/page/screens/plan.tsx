@@ -5,7 +5,7 @@ import { GraphTab } from "../graph/graph-tab.tsx";
 import { get, post } from "../state/api.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
 import { go, runHref } from "../state/router.ts";
-import { Empty, Fact, Problem } from "../ui/bits.tsx";
+import { Empty, Fact, Problem, Table } from "../ui/bits.tsx";
 import { count, sumText, usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
@@ -194,35 +194,23 @@ interface PricesProps {
 function Prices({ steps, count: total, chosen }: PricesProps) {
   useEffect(() => document.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" }), [chosen]);
   return (
-    <div class="scroll">
-      <table>
-        <caption>Prices by step</caption>
-        <thead>
-          <tr>
-            <th scope="col">Step</th>
-            <th scope="col">Model</th>
-            <th scope="col">Basis</th>
-            <th scope="col" class="number">
-              Price
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {steps.slice(0, MOST_ROWS).map(({ path, model, kind, quote, reason, ask }) => (
-            <tr key={path} class={path === chosen ? "chosen" : ""}>
-              <th scope="row">
-                {path}
-                {path === chosen && ask !== null && <small class="asked">{ask}</small>}
-              </th>
-              <td>{model ?? kind}</td>
-              <td>{reason ?? quote?.basis}</td>
-              <td class="number">{usd(quote?.costMicros ?? null)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {total > MOST_ROWS && <p class="quiet">and {total - MOST_ROWS} more steps</p>}
-    </div>
+    <Table
+      caption="Prices by step"
+      columns={["Step", "Model", "Basis", { number: "Price" }]}
+      rest={total > MOST_ROWS ? `and ${total - MOST_ROWS} more steps` : null}
+    >
+      {steps.slice(0, MOST_ROWS).map(({ path, model, kind, quote, reason, ask }) => (
+        <tr key={path} class={path === chosen ? "chosen" : ""}>
+          <th scope="row">
+            {path}
+            {path === chosen && ask !== null && <small class="asked">{ask}</small>}
+          </th>
+          <td>{model ?? kind}</td>
+          <td>{reason ?? quote?.basis}</td>
+          <td class="number">{usd(quote?.costMicros ?? null)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

@@ -91,6 +91,40 @@ export function StepBar({ counts }: { readonly counts: StepCounts }) {
   );
 }
 
+interface TableProps {
+  readonly caption?: string;
+  /** Names; of numbers in an object, null over a picture of one. */
+  readonly columns: readonly (string | { readonly number: string } | null)[];
+  /** What is said below, such as how many rows are left out. */
+  readonly rest?: string | null;
+  readonly children: ComponentChildren;
+}
+
+/** Rows in a box that scrolls where they are wide. */
+export function Table({ caption, columns, rest = null, children }: TableProps) {
+  const head = (column: TableProps["columns"][number], at: number) => {
+    if (column === null) return <td key={at} />;
+    const [name, kind] = typeof column === "string" ? [column, undefined] : [column.number, "number"];
+    return (
+      <th key={at} scope="col" class={kind}>
+        {name}
+      </th>
+    );
+  };
+  return (
+    <div class="scroll">
+      <table>
+        {caption !== undefined && <caption>{caption}</caption>}
+        <thead>
+          <tr>{columns.map(head)}</tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+      {rest !== null && <p class="quiet">{rest}</p>}
+    </div>
+  );
+}
+
 /** Something of a whole, such as money of a budget. `soft` is what is reserved. */
 export function Meter({
   label,

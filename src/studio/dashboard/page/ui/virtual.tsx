@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useSize } from "./hooks.ts";
 
 interface Props<T> {
   readonly items: readonly T[];
@@ -25,17 +26,9 @@ export function VirtualList<T>({
   onEnd = null,
   children,
 }: Props<T>) {
-  const box = useRef<HTMLElement>(null);
+  const [box, { height }] = useSize<HTMLElement>();
   const atEnd = useRef(true);
   const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(600);
-  useEffect(() => {
-    const element = box.current;
-    if (element === null) return;
-    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
   useEffect(() => {
     const element = box.current;
     if (sticksToEnd && atEnd.current && element !== null) element.scrollTop = element.scrollHeight;
