@@ -1,11 +1,11 @@
 import { join, resolve } from "node:path";
-import type { ServiceName } from "../core/kit/deployments.ts";
 import { folderOfJournal, isPostgresUrl } from "../core/kit/journal-location.ts";
 import type { OpenOptions, Showrunner } from "../internal.ts";
 import { CliError } from "./cli-error.ts";
 import { checkAmount, parseRateLimit, turnsOf } from "./input/flag-values.ts";
 import type { Io } from "./io.ts";
 import type { CommandOutput } from "./output.ts";
+import type { ServiceFlags } from "./program/flags.ts";
 import { visible } from "./text/escape.ts";
 
 /** What every command gets. */
@@ -14,33 +14,6 @@ export interface Context {
   readonly output: CommandOutput;
   /** What was typed, without the program's name. */
   readonly args: readonly string[];
-}
-
-/** Flags of every command that reads a journal or calls a service. */
-export interface ServiceFlags {
-  readonly local?: boolean | undefined;
-  readonly service?: ServiceName | undefined;
-  readonly baseUrl?: string | undefined;
-  readonly journal?: string | undefined;
-  /** Where media are kept: a folder or a bucket. */
-  readonly media?: string | undefined;
-  /** One document on stdout in place of text. */
-  readonly json?: boolean | undefined;
-  /** The key's limit, requests/seconds; of commands that send or foretell many requests. */
-  readonly rateLimit?: string | undefined;
-  readonly turns?: string | undefined;
-  /** Of commands that may spend: see `withSpending`. */
-  readonly spendingCap?: string | undefined;
-  readonly walletFloor?: string | undefined;
-  readonly cap?: readonly string[] | undefined;
-  readonly capTimeZone?: string | undefined;
-  /** Of commands that drive runs: who is notified. */
-  readonly notify?: string | undefined;
-  /** Of commands that make plans: see `withFamilies`. */
-  readonly families?: string | undefined;
-  /** Of commands that read files and addresses which inputs name: see `withPlanning`. */
-  readonly inside?: readonly string[] | undefined;
-  readonly files?: string | undefined;
 }
 
 /** The file of model families that flags and environment name, absolute. */

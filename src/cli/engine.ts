@@ -5,18 +5,15 @@ import type { RestateEngineOptions } from "../fleet/restate/index.ts";
 import type { Engine } from "../fleet/worker/index.ts";
 import type { SliceOptions } from "../internal.ts";
 import { CliError } from "./cli-error.ts";
-import { type Context, journalOf, type ServiceFlags } from "./context.ts";
+import { type Context, journalOf } from "./context.ts";
 import { loadPipeline } from "./load/pipeline-file.ts";
-import type { ENGINES } from "./program/flags.ts";
+import type { Flags } from "./program/flags.ts";
 import { visible, visibleError } from "./text/escape.ts";
 
-export interface EngineFlags extends ServiceFlags {
-  readonly engine?: (typeof ENGINES)[number] | undefined;
-  /** Where the engine is: a database, or Restate. */
-  readonly engineUrl?: string | undefined;
-}
-
-export async function openEngine({ io, output }: Context, flags: EngineFlags): Promise<Engine> {
+export async function openEngine(
+  { io, output }: Context,
+  flags: Pick<Flags["run"], "engine" | "engineUrl" | "journal">,
+): Promise<Engine> {
   const onError = (error: unknown, what: string) =>
     output.say(`${visible(what)}: ${visibleError(error)} (tried again)`);
   const engineUrl = flags.engineUrl ?? io.env.SHOWRUNNER_ENGINE_URL;

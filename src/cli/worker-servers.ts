@@ -3,14 +3,9 @@ import { type Measured, measureJournal } from "../fleet/telemetry/index.ts";
 import { createWebhookReceiver, type Engine, nodeHandler } from "../fleet/worker/index.ts";
 import { openJournal, type Showrunner } from "../internal.ts";
 import { CliError } from "./cli-error.ts";
-import { type Context, journalOf, mediaOptionsOf, type ServiceFlags } from "./context.ts";
+import { type Context, journalOf, mediaOptionsOf } from "./context.ts";
+import type { Flags } from "./program/flags.ts";
 import { visible } from "./text/escape.ts";
-
-export interface ServerFlags extends ServiceFlags {
-  readonly healthPort?: string | undefined;
-  readonly webhooks?: string | undefined;
-  readonly host?: string | undefined;
-}
 
 /** A worker answers this machine alone, unless set otherwise. */
 const THIS_MACHINE = "127.0.0.1";
@@ -19,7 +14,7 @@ const OWN_HOSTS = /^(127\.0\.0\.1|localhost)(:\d+)?$/i;
 const MOST_MS = 30_000;
 
 /** The journal to open Showrunner on, and how it is measured: by nobody, where nobody could ask. */
-export async function openMeasured({ io }: Context, flags: ServerFlags) {
+export async function openMeasured({ io }: Context, flags: Flags["worker"]) {
   if (flags.healthPort === undefined) return null;
   const store = await openJournal(journalOf(io, flags));
   const measured = await measureJournal(store);
@@ -37,7 +32,7 @@ interface Served {
 /** Answers for health, measurements and webhooks, where flags name ports for them. Ends with what it answers with. */
 export async function serveWorker(
   { output }: Context,
-  flags: ServerFlags,
+  flags: Flags["worker"],
   { show, engine, measured, isReady }: Served,
 ): Promise<() => Promise<void>> {
   measured?.watch(show);

@@ -6,7 +6,7 @@ import { type Held, sayLimitWaits } from "../../src/cli/live/say-limit.ts";
 import { remainingOf, renderTree } from "../../src/cli/live/tree.ts";
 import { watchRun } from "../../src/cli/live/watch.ts";
 import { type CommandOutput, createOutput } from "../../src/cli/output.ts";
-import { whileWorking } from "../../src/cli/service/calls.ts";
+import { whileWorking } from "../../src/cli/live/redraw.ts";
 import type { RunEvent } from "../../src/core/journal/events.ts";
 import { ownText } from "../../src/core/kit/clean-text.ts";
 import type { PlanStep } from "../../src/core/plan/plan.ts";

@@ -1,9 +1,10 @@
 import { dollars } from "../../core/kit/money.ts";
 import type { AdoptionCandidate, Showrunner, UnresolvedStep } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { type Context, withShowrunner } from "../context.ts";
 import { isAgreed, isYes } from "../input/confirm.ts";
 import type { CommandOutput } from "../output.ts";
+import type { Flags } from "../program/flags.ts";
 import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { shorten, table } from "../text/table.ts";
@@ -64,8 +65,6 @@ export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly s
   ];
 }
 
-export interface AdoptFlags extends ServiceFlags {}
-
 /**
  * `showrunner adopt`: says which job an unresolved step created. Without a job, lists the candidates; without a
  * step, asks for each of the run's.
@@ -75,7 +74,7 @@ export async function adopt(
   runId: string,
   step: string | undefined,
   jobId: string | undefined,
-  flags: AdoptFlags,
+  flags: Flags["adopt"],
 ): Promise<ExitCode> {
   return withShowrunner(flags, async (show) => {
     if (step !== undefined && jobId !== undefined) return decide(show, context, { runId, step, jobId }, flags);
@@ -92,7 +91,7 @@ interface Open {
   readonly open: readonly UnresolvedStep[];
 }
 
-function nothing({ output }: Context, runId: string, flags: AdoptFlags): ExitCode {
+function nothing({ output }: Context, runId: string, flags: Flags["adopt"]): ExitCode {
   if (flags.json) output.printJson([]);
   output.say(`No step of run ${visible(runId)} is unresolved.`);
   output.next(`showrunner show ${visible(runId)}`);
@@ -103,7 +102,7 @@ async function listOne(
   show: Showrunner,
   { io, output }: Context,
   { runId, step }: { readonly runId: string; readonly step: string },
-  flags: AdoptFlags,
+  flags: Flags["adopt"],
 ): Promise<ExitCode> {
   const one = (await show.unresolved(runId)).find((open) => open.step === step);
   // Not unresolved: the engine says what it is instead.
@@ -133,7 +132,7 @@ async function listOne(
   return ExitCode.unfinished;
 }
 
-function listAll({ io, output }: Context, { runId, open }: Open, flags: AdoptFlags): ExitCode {
+function listAll({ io, output }: Context, { runId, open }: Open, flags: Flags["adopt"]): ExitCode {
   if (flags.json) output.printJson(wireForm(open));
   for (const one of open) {
     output.say(questionLine(one, output));
@@ -192,7 +191,7 @@ async function decide(
   show: Showrunner,
   { output }: Context,
   { runId, step, jobId }: { readonly runId: string; readonly step: string; readonly jobId: string },
-  flags: AdoptFlags,
+  flags: Flags["adopt"],
 ): Promise<ExitCode> {
   const adopted = jobId === "none" ? null : jobId;
   await show.adopt(runId, step, adopted);

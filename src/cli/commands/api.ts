@@ -5,21 +5,13 @@ import { parseJson } from "../../core/kit/json-text.ts";
 import { dollars } from "../../core/kit/money.ts";
 import type { Showrunner } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { type Context, withShowrunner } from "../context.ts";
 import { confirm } from "../input/confirm.ts";
 import { parsedJson, readJson } from "../input/read-input.ts";
 import type { Io } from "../io.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible, visibleError, withoutControl } from "../text/escape.ts";
 import { repeatedCommand } from "../text/next-line.ts";
-
-interface ApiFlags extends ServiceFlags {
-  /** JSON, `@file`, or `-` for stdin. */
-  readonly data?: string;
-  readonly query?: readonly string[];
-  readonly header?: readonly string[];
-  readonly idempotencyKey?: string;
-  readonly yes?: boolean;
-}
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 type Method = (typeof METHODS)[number];
@@ -29,7 +21,7 @@ export async function api(
   context: Context,
   first: string,
   second: string | undefined,
-  flags: ApiFlags,
+  flags: Flags["api"],
 ): Promise<ExitCode> {
   const { io, output } = context;
   const { method, path } = targetOf(first, second, flags);
@@ -61,7 +53,7 @@ export async function api(
   return withShowrunner(flags, call, { keyOptional: method === "GET" });
 }
 
-function targetOf(first: string, second: string | undefined, { data }: ApiFlags): { method: Method; path: string } {
+function targetOf(first: string, second: string | undefined, { data }: Flags["api"]): { method: Method; path: string } {
   const named = METHODS.find((one) => one === first.toUpperCase());
   if (second === undefined) {
     if (named !== undefined)
@@ -129,7 +121,7 @@ async function confirmPrice(
   show: Showrunner,
   model: string | null,
   body: unknown,
-  flags: ApiFlags,
+  flags: Flags["api"],
   context: Context,
 ): Promise<void> {
   if (show.service.kind === "local" || flags.yes === true) return;
@@ -181,7 +173,7 @@ function uncertain(cause: unknown, submit: Submit | null, context: Context): Cli
 }
 
 /** JSON is set out on a terminal; elsewhere every byte is as it came. */
-async function printAnswer({ headers, body }: RawAnswer, { json }: ApiFlags, context: Context): Promise<void> {
+async function printAnswer({ headers, body }: RawAnswer, { json }: Flags["api"], context: Context): Promise<void> {
   const { io, output } = context;
   const type = String(headers["content-type"] ?? "").toLowerCase();
   if (io.stdout.isTTY !== true) {

@@ -1,6 +1,7 @@
 import { dollars, formatUsd } from "../../core/kit/money.ts";
 import { ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
+import { type Context, sayWhere, withShowrunner } from "../context.ts";
+import type { ServiceFlags } from "../program/flags.ts";
 import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 

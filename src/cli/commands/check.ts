@@ -2,21 +2,17 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isPostgresUrl } from "../../core/kit/journal-location.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
+import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
 import { isFolder, pipelinesIn } from "../load/pipelines-in.ts";
+import type { Flags } from "../program/flags.ts";
 import { type Checked, checkRuns } from "../report/check-runs.ts";
 import { checkTable, totalOf } from "../report/check-table.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-export interface CheckFlags extends ServiceFlags {
-  /** A journal, or a copy of one; nothing is written to it. */
-  readonly against: string;
-}
-
 /** `showrunner check`: what the code of now would make again, or differently, of runs that are under way. */
-export async function check(context: Context, named: readonly string[], flags: CheckFlags): Promise<ExitCode> {
+export async function check(context: Context, named: readonly string[], flags: Flags["check"]): Promise<ExitCode> {
   const { io, output } = context;
   const pipelines = await loadAll(named, context);
   const journal = await openToRead(flags.against, context);

@@ -10,9 +10,10 @@ import { fetchForOperator } from "../../core/network/index.ts";
 import type { Showrunner } from "../../internal.ts";
 import type { OfferedPipeline } from "../../studio/dashboard/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, journalFolderOf, journalOf, mediaOptionsOf, type ServiceFlags, sayWhere } from "../context.ts";
+import { type Context, journalFolderOf, journalOf, mediaOptionsOf, sayWhere } from "../context.ts";
 import { isOwnFile } from "../input/stored-run.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 
 const LEAST_LENGTH = 32;
@@ -65,14 +66,6 @@ async function makeToken(path: string): Promise<string> {
   return token;
 }
 
-export interface DashboardFlags extends ServiceFlags {
-  readonly port?: string;
-  readonly host: string;
-  readonly allowHost?: readonly string[];
-  readonly viewers?: boolean;
-  readonly publicUrl?: string;
-}
-
 /** Used when it is free and no other port was requested. */
 const DEFAULT_PORT = 8788;
 
@@ -99,7 +92,11 @@ export async function dashboardOrigin(
 }
 
 /** `showrunner dashboard`: serves the dashboard until Ctrl-C, and prints the address that opens it. */
-export async function dashboard(context: Context, files: readonly string[], flags: DashboardFlags): Promise<ExitCode> {
+export async function dashboard(
+  context: Context,
+  files: readonly string[],
+  flags: Flags["dashboard"],
+): Promise<ExitCode> {
   const { io, output } = context;
   const port = portOf(flags.port);
   const folder = journalFolderOf(io, flags);
@@ -212,7 +209,7 @@ function codeFrom(named: readonly OfferedPipeline[], { io, output }: Context): N
 }
 
 /** @throws CliError `USAGE` for a name that is none */
-function placeOf({ host, allowHost = [] }: DashboardFlags) {
+function placeOf({ host, allowHost = [] }: Flags["dashboard"]) {
   const wrong = allowHost.find((name) => !/^([\w.-]+|\[?[\da-f:.]+\]?)$/i.test(name));
   if (wrong === undefined) return { host, allowHosts: allowHost };
   throw new CliError("USAGE", `--allow-host ${visible(wrong)} is no host name or address`, {

@@ -13,8 +13,9 @@ import {
   type WaitingDecision,
 } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, withJournal, withShowrunner } from "../context.ts";
+import { type Context, withJournal, withShowrunner } from "../context.ts";
 import { readTextOrFile } from "../input/read-input.ts";
+import type { Flags } from "../program/flags.ts";
 import {
   type OfferedTake,
   offeredTakes,
@@ -29,19 +30,12 @@ import { type Column, table } from "../text/table.ts";
 import { continueRun } from "./resume.ts";
 import { decisionText } from "./show.ts";
 
-export interface DecideFlags extends ServiceFlags {
-  readonly pick?: string;
-  readonly note?: string;
-  readonly value?: string;
-  readonly resume?: boolean;
-}
-
 /** `showrunner approve`: approves a waiting step; without a step, lists those that wait and what they show. */
 export async function approve(
   context: Context,
   runId: string | undefined,
   named: string | undefined,
-  flags: DecideFlags,
+  flags: Flags["approve"],
 ): Promise<ExitCode> {
   if (runId === undefined) return listAll(context, flags);
   return withShowrunner(flags, async (show) => {
@@ -68,7 +62,7 @@ function asked(takes: number | null): string {
 }
 
 /** What waits in all runs, the longest wait first. */
-async function listAll(context: Context, flags: DecideFlags): Promise<ExitCode> {
+async function listAll(context: Context, flags: Flags["approve"]): Promise<ExitCode> {
   const { output, io } = context;
   if ([flags.pick, flags.value, flags.note, flags.resume].some((flag) => flag !== undefined)) {
     throw new CliError("USAGE", "a decision needs the run that it is about", { next: "showrunner approve" });
@@ -88,7 +82,11 @@ async function listAll(context: Context, flags: DecideFlags): Promise<ExitCode> 
 }
 
 /** The step that a decision without one means: the only one that waits. Null where nothing was decided. */
-async function onlyStep(show: Showrunner, runId: string, { pick, value, note }: DecideFlags): Promise<string | null> {
+async function onlyStep(
+  show: Showrunner,
+  runId: string,
+  { pick, value, note }: Flags["approve"],
+): Promise<string | null> {
   if ([pick, value, note].every((flag) => flag === undefined)) return null;
   const { steps } = await show.show(runId);
   const waiting = steps.filter(({ status }) => status === "awaiting-approval");
@@ -99,7 +97,12 @@ async function onlyStep(show: Showrunner, runId: string, { pick, value, note }: 
 }
 
 /** `showrunner reject`: the step fails, and what uses it is skipped. */
-export async function reject(context: Context, runId: string, step: string, flags: DecideFlags): Promise<ExitCode> {
+export async function reject(
+  context: Context,
+  runId: string,
+  step: string,
+  flags: Flags["approve"],
+): Promise<ExitCode> {
   return withShowrunner(flags, async (show) => {
     await requested(runId, () => show.reject(runId, step, { note: flags.note }));
     return decided(show, context, { runId, step, approved: false, pick: null }, flags);
@@ -125,7 +128,12 @@ interface Decision {
   readonly pick: number | null;
 }
 
-async function decided(show: Showrunner, context: Context, decision: Decision, flags: DecideFlags): Promise<ExitCode> {
+async function decided(
+  show: Showrunner,
+  context: Context,
+  decision: Decision,
+  flags: Flags["approve"],
+): Promise<ExitCode> {
   const { output } = context;
   const { runId, step, approved, pick } = decision;
   const { status } = await show.show(runId);
@@ -165,13 +173,13 @@ async function waitingIn(
   show: Showrunner,
   context: Context,
   runId: string,
-  flags: DecideFlags,
+  flags: Flags["approve"],
 ): Promise<readonly Waiting[]> {
   const report = await show.show(runId);
   return waitingSteps(await loadRun(show.journal, runId), report, await reviewFiles(context, flags));
 }
 
-async function list(show: Showrunner, context: Context, runId: string, flags: DecideFlags): Promise<ExitCode> {
+async function list(show: Showrunner, context: Context, runId: string, flags: Flags["approve"]): Promise<ExitCode> {
   const { io, output } = context;
   const waiting = await waitingIn(show, context, runId, flags);
   if (flags.json) output.printJson(waiting);
@@ -257,7 +265,7 @@ async function picked(
   show: Showrunner,
   context: Context,
   { runId, step }: { readonly runId: string; readonly step: string },
-  flags: DecideFlags,
+  flags: Flags["approve"],
 ): Promise<number | null> {
   const waiting = (await waitingIn(show, context, runId, flags)).find((one) => one.step === step);
   const next = `showrunner approve ${visible(runId)}   (lists what waits, with the number before each)`;

@@ -5,7 +5,7 @@ import type { JournalStore } from "../../internal.ts";
 import type { Background } from "../background.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf } from "../context.ts";
-import type { RunFlags } from "../input/quote-options.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 
 export interface Detached {
@@ -24,7 +24,7 @@ const POLL_EVERY_MS = 100;
 const LAST_LINES = 15;
 
 /** Starts the run in a process of its own, waits until its journal has it, and says how to follow it. */
-export async function detach(context: Context, detached: Detached, flags: RunFlags): Promise<ExitCode> {
+export async function detach(context: Context, detached: Detached, flags: Flags["run"]): Promise<ExitCode> {
   const { io, output } = context;
   const { runId } = detached;
   if (io.background === null)

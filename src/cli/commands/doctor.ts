@@ -2,12 +2,13 @@ import process from "node:process";
 import { chooseService, isKeyOfV2, keyCommand, keyIdOf, missingKey } from "../../core/kit/deployments.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { type Context, withShowrunner } from "../context.ts";
 import { networkFindings } from "../doctor/network.ts";
 import { type Finding, failed, fine, journalFindings, mediaFindings, NO_SKEW_MS, unknown } from "../doctor/storage.ts";
-import { type WebhookFlags, type WebhookTarget, webhookFindings, webhookTarget } from "../doctor/webhook.ts";
+import { type WebhookTarget, webhookFindings, webhookTarget } from "../doctor/webhook.ts";
 import { explainError } from "../explain-error.ts";
 import { duration } from "../input/flag-values.ts";
+import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 
 /** Webhooks older than this are refused by those who check their age. */
@@ -46,12 +47,10 @@ function clock(offsetMs: number): Finding {
   return failed("clock", ahead, visible("set this machine's clock (NTP): webhooks and presigned URLs depend on it"));
 }
 
-export interface DoctorFlags extends ServiceFlags, WebhookFlags {}
-
 const marks = { ok: "ok  ", fail: "FAIL", unknown: "?   " } as const;
 
 /** `showrunner doctor`: one line a check; exit 1 when one of them fails. What cannot be checked from here is reported as unknown. */
-export async function doctor(context: Context, flags: DoctorFlags): Promise<ExitCode> {
+export async function doctor(context: Context, flags: Flags["doctor"]): Promise<ExitCode> {
   const { output } = context;
   const target = webhookTarget(flags);
   const journal = await journalFindings(context.io, flags);

@@ -1,14 +1,11 @@
 import { eventText, type StoredEvent } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, withJournal } from "../context.ts";
+import { type Context, withJournal } from "../context.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 
-export interface EventFlags extends ServiceFlags {
-  readonly follow?: boolean;
-}
-
 /** `showrunner events`: the journaled events of a run; with `--follow`, also new ones, until the run ends or pauses. */
-export async function events(context: Context, runId: string, flags: EventFlags): Promise<ExitCode> {
+export async function events(context: Context, runId: string, flags: Flags["events"]): Promise<ExitCode> {
   const { io, output } = context;
   return withJournal(flags, async (show) => {
     const stored = show.events(runId, { follow: flags.follow === true, signal: io.interrupt });

@@ -3,19 +3,15 @@ import { pathToFileURL } from "node:url";
 import { temporaryTag, writeDurably } from "../../core/kit/durable-file.ts";
 import type { EditList, EditTake, MediaStore, RunState } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, journalOf, mediaOptionsOf, type ServiceFlags } from "../context.ts";
+import { type Context, journalOf, mediaOptionsOf } from "../context.ts";
 import { writtenFile } from "../input/written-file.ts";
+import type { Flags } from "../program/flags.ts";
 import { otioTimeline, type TakeFacts } from "../report/otio.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-export interface ExportFlags extends ServiceFlags {
-  readonly otio?: string;
-  readonly of?: string;
-}
-
 /** `showrunner export`: a run's clips, takes, sounds and captions as a timeline for editing programs, its media beside it. */
-export async function exportRun(context: Context, runId: string, flags: ExportFlags): Promise<ExitCode> {
+export async function exportRun(context: Context, runId: string, flags: Flags["export"]): Promise<ExitCode> {
   const { io, output } = context;
   if (flags.otio === undefined)
     throw new CliError("USAGE", "export needs a file to write", {

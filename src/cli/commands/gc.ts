@@ -1,19 +1,15 @@
 import { formatBytes } from "../../core/kit/byte-size.ts";
 import { ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, withJournal } from "../context.ts";
+import { type Context, withJournal } from "../context.ts";
 import { duration, readDuration } from "../input/flag-values.ts";
+import type { Flags } from "../program/flags.ts";
 import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { repeatedCommand } from "../text/next-line.ts";
 import { counted } from "../text/table.ts";
 
-export interface GcFlags extends ServiceFlags {
-  readonly olderThan?: string;
-  readonly dryRun?: boolean;
-}
-
 /** `showrunner gc`: frees the disk space of old runs; unfinished runs and those with money held stay. */
-export async function gc(context: Context, flags: GcFlags): Promise<ExitCode> {
+export async function gc(context: Context, flags: Flags["gc"]): Promise<ExitCode> {
   const { output } = context;
   const olderThanMs = readDuration("--older-than", flags.olderThan ?? "30d", "30d or 12h");
   return withJournal(flags, async (show) => {

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
+import type { Flags } from "../program/flags.ts";
 import { askService, type Begun, exists, isThere } from "../project/begun.ts";
 import { castFrom } from "../project/cast.ts";
 import { manifestFor } from "../project/manifest.ts";
@@ -61,7 +62,7 @@ export function readRecipe(path: string): Buffer {
 }
 
 /** The recipes that there are, to copy one of. */
-export function printRecipes({ output }: Context, { json }: { readonly json?: boolean }): ExitCode {
+export function printRecipes({ output }: Context, { json }: Flags["init"]): ExitCode {
   const recipes = listRecipes();
   if (json) output.printJson(recipes);
   else {

@@ -2,6 +2,7 @@ import { join, resolve } from "node:path";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
+import type { Flags } from "../program/flags.ts";
 import {
   askService,
   type Begun,
@@ -16,17 +17,11 @@ import { manifestFor, type Project } from "../project/manifest.ts";
 import { chooseStarter, LOCAL_STARTER, starterSource } from "../project/starter.ts";
 import { visible } from "../text/escape.ts";
 
-export interface InitFlags {
-  readonly json?: boolean;
-  /** True: lists them. */
-  readonly recipe?: string | true;
-}
-
 /**
  * `showrunner init`: a project to begin with, or what one that exists lacks: a pipeline or a recipe for the models of the service that
  * is there, the packages that it needs, settings of TypeScript, and what git should not keep. Overwrites nothing.
  */
-export async function init(context: Context, given?: string, flags: InitFlags = {}): Promise<ExitCode> {
+export async function init(context: Context, given?: string, flags: Flags["init"] = {}): Promise<ExitCode> {
   const { recipe } = flags;
   if (recipe === true) return (await import("./init-recipe.ts")).printRecipes(context, flags);
   if (recipe === undefined) return writeBegun(context, await beginStarter(context, given), flags);
@@ -68,7 +63,7 @@ async function beginStarter(context: Context, given?: string): Promise<Begun> {
 async function writeBegun(
   { io, output }: Context,
   { file, files, project, said, isHosted }: Begun,
-  flags: InitFlags,
+  flags: Flags["init"],
 ): Promise<ExitCode> {
   const at = (path: string) => resolve(io.cwd, path);
   const kept: string[] = [];

@@ -7,26 +7,17 @@ import type { Showrunner } from "../../internal.ts";
 import type { AgentPipeline, AgentSession } from "../../studio/mcp/index.ts";
 import { committedMicros } from "../../studio/served/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, journalFolderOf, journalOf, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
+import { type Context, journalFolderOf, journalOf, sayWhere, withShowrunner } from "../context.ts";
 import { checkAmount } from "../input/flag-values.ts";
 import { isFolder, pipelinesIn } from "../load/pipelines-in.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { storedToken } from "./dashboard.ts";
-
-export interface McpFlags extends ServiceFlags {
-  readonly budget?: string;
-  readonly runBudget?: string;
-  readonly maxUnquoted?: string;
-  readonly allowApprove?: boolean;
-  readonly ask?: boolean;
-  readonly http?: boolean;
-  readonly port?: string;
-}
 
 const DEFAULT_PORT = 8789;
 
 /** `showrunner mcp`: offers the pipelines of a folder to an agent, within what the person who starts it allows. */
-export async function mcp(context: Context, folder: string, flags: McpFlags): Promise<ExitCode> {
+export async function mcp(context: Context, folder: string, flags: Flags["mcp"]): Promise<ExitCode> {
   const { io, output } = context;
   for (const [flag, value] of [
     ["--budget", flags.budget],
@@ -92,7 +83,7 @@ export async function mcp(context: Context, folder: string, flags: McpFlags): Pr
 }
 
 /** What runs of agents have cost and hold, which a budget of this server leaves out. */
-async function spentBefore(tag: string, { budget, ...flags }: McpFlags): Promise<number> {
+async function spentBefore(tag: string, { budget, ...flags }: Flags["mcp"]): Promise<number> {
   if (budget === undefined) return 0;
   return withShowrunner(flags, (show) => committedMicros(show, tag));
 }
@@ -103,7 +94,7 @@ function micros(text: string | undefined): number | null {
 
 function sayLimits(
   { output }: Context,
-  { budget, runBudget, allowApprove }: McpFlags,
+  { budget, runBudget, allowApprove }: Flags["mcp"],
   pipelines: readonly AgentPipeline[],
 ): void {
   const each = runBudget === undefined ? "" : `, ${runBudget} a run`;
@@ -127,7 +118,7 @@ async function codeOf(pipelines: readonly AgentPipeline[]): Promise<Code> {
 
 interface Hosting {
   readonly context: Context;
-  readonly flags: McpFlags;
+  readonly flags: Flags["mcp"];
   readonly codeBefore: Code;
 }
 
@@ -173,7 +164,7 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
 }
 
 /** The flags that a further process needs to drive a run as this one does. */
-function carried(flags: McpFlags): readonly string[] {
+function carried(flags: Flags["mcp"]): readonly string[] {
   const {
     local,
     service,
@@ -227,7 +218,7 @@ async function existingFolder(folder: string, cwd: string): Promise<string> {
   });
 }
 
-function portOf({ port, http }: McpFlags): number {
+function portOf({ port, http }: Flags["mcp"]): number {
   if (port === undefined) return DEFAULT_PORT;
   if (http && /^\d{1,5}$/.test(port) && Number(port) <= 65_535) return Number(port);
   const message = http ? "--port is no port number" : "--port is for --http alone";

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import { chooseService, type ServiceName } from "../../core/kit/deployments.ts";
+import { chooseService } from "../../core/kit/deployments.ts";
 import type { Catalog, Pipeline } from "../../internal.ts";
 import type { Migration, MigrationDecisions, MigrationReport } from "../../migrate/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
@@ -10,25 +10,12 @@ import { throttle } from "../live/redraw.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { askOpen, keepDecisions, readDecisions } from "../migrate/decisions.ts";
 import { hostedTarget, localTarget, type VerificationTarget } from "../migrate/verification-target.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-export interface MigrateFlags {
-  readonly out: string;
-  readonly map?: readonly string[];
-  readonly decisions?: string;
-  readonly catalog?: string;
-  readonly families?: string | undefined;
-  readonly verify?: boolean;
-  readonly force?: boolean;
-  readonly local?: boolean;
-  readonly service?: ServiceName;
-  readonly baseUrl?: string;
-  readonly json?: boolean;
-}
-
 /** `showrunner migrate`: writes pipeline, models and report; spends nothing. */
-export async function migrate(context: Context, file: string, flags: MigrateFlags): Promise<ExitCode> {
+export async function migrate(context: Context, file: string, flags: Flags["migrate"]): Promise<ExitCode> {
   const { io, output } = context;
   const before = await readDecisions(context, flags.decisions);
   const decided = { ...before, map: { ...before.map, ...readMap(flags.map ?? []) } };
@@ -74,7 +61,7 @@ function readMap(entries: readonly string[]): { readonly [v2: string]: string } 
 }
 
 /** Where models and prices come from. */
-function openTarget(flags: MigrateFlags, { io }: Context, catalog: Catalog | null): Promise<VerificationTarget> {
+function openTarget(flags: Flags["migrate"], { io }: Context, catalog: Catalog | null): Promise<VerificationTarget> {
   const isHosted = chooseService(flags, io.env) !== null;
   return isHosted ? hostedTarget(flags) : localTarget(catalog, flags.families);
 }
@@ -160,7 +147,7 @@ function refuseUnknown(map: { readonly [v2: string]: string }, catalog: Catalog)
 }
 
 /** What someone has worked on is not written over. */
-async function refuseEdited(migration: Migration, folder: string, flags: MigrateFlags): Promise<void> {
+async function refuseEdited(migration: Migration, folder: string, flags: Flags["migrate"]): Promise<void> {
   const path = join(folder, "pipeline.ts");
   const existing = await readFile(path, "utf8").catch(() => null);
   if (existing === null || existing === migration.source || flags.force) return;

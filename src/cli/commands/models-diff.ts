@@ -1,19 +1,14 @@
 import { resolve } from "node:path";
 import type { Catalog, CatalogChange, Problem, Showrunner } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
-import { type InputFlags, inputSchema, readInput } from "../input/read-input.ts";
+import { type Context, withShowrunner } from "../context.ts";
+import { inputSchema, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
+import type { Flags } from "../program/flags.ts";
 import { problemList } from "../report/warning-lines.ts";
 import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
-
-export interface ModelsDiffFlags extends ServiceFlags, InputFlags {
-  readonly snapshot?: string;
-  readonly with?: string;
-  readonly i?: readonly string[];
-}
 
 /** What the service's catalog of now makes of a pipeline. */
 interface Checked {
@@ -26,7 +21,7 @@ interface Checked {
 export async function modelsDiff(
   context: Context,
   files: readonly string[],
-  flags: ModelsDiffFlags,
+  flags: Flags["models diff"],
 ): Promise<ExitCode> {
   const { io, output } = context;
   const { diffCatalogs, pullCatalog } = await import("../../internal.ts");
@@ -63,7 +58,7 @@ async function snapshot(file: string, cwd: string): Promise<Catalog> {
   }
 }
 
-async function check(show: Showrunner, file: string, { io }: Context, flags: ModelsDiffFlags): Promise<Checked> {
+async function check(show: Showrunner, file: string, { io }: Context, flags: Flags["models diff"]): Promise<Checked> {
   const { pipeline } = await loadPipeline(file, io.cwd);
   const created = await show.plan(
     pipeline,

@@ -1,18 +1,13 @@
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalOf } from "../context.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
-
-export interface NotifyFlags {
-  readonly notify?: string;
-  readonly journal?: string;
-  readonly json?: boolean;
-}
 
 const HOW = "--notify https://… or --notify 'command:notify-send Showrunner', or SHOWRUNNER_NOTIFY_URL";
 
 /** `showrunner notify test`: sends one that says it is a test. */
-export async function testNotify(context: Context, flags: NotifyFlags): Promise<ExitCode> {
+export async function testNotify(context: Context, flags: Flags["notify test"]): Promise<ExitCode> {
   const { output } = context;
   const notifications = await opened(context, flags);
   const { target } = notifications;
@@ -25,7 +20,7 @@ export async function testNotify(context: Context, flags: NotifyFlags): Promise<
 }
 
 /** `showrunner notify key`: the public key that its webhooks are verified with; makes the pair at first use. */
-export async function notifyKey(context: Context, flags: NotifyFlags): Promise<ExitCode> {
+export async function notifyKey(context: Context, flags: Flags["notify test"]): Promise<ExitCode> {
   const publicKey = await (await opened(context, flags)).publicKey();
   if (flags.json) context.output.printJson({ algorithm: "ed25519", public_key: publicKey });
   else context.output.print(publicKey);
@@ -33,7 +28,7 @@ export async function notifyKey(context: Context, flags: NotifyFlags): Promise<E
 }
 
 /** `showrunner notify list`: undelivered notifications, and why. */
-export async function listNotices(context: Context, flags: NotifyFlags): Promise<ExitCode> {
+export async function listNotices(context: Context, flags: Flags["notify test"]): Promise<ExitCode> {
   const { output, io } = context;
   const { openJournal } = await import("../../internal.ts");
   const store = await openJournal(journalOf(io, flags));
@@ -71,7 +66,7 @@ const columns: readonly Column<Listed>[] = [
   { title: "last error", value: ({ error }) => visible(error ?? ""), flexible: true },
 ];
 
-async function opened({ io }: Context, flags: NotifyFlags) {
+async function opened({ io }: Context, flags: Flags["notify test"]) {
   const { openNotifications } = await import("../../internal.ts");
   return openNotifications({ notify: flags.notify, journal: journalOf(io, flags), env: io.env });
 }

@@ -1,17 +1,14 @@
 import { type RunReport, type StepReport, traitsOf } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, withJournal } from "../context.ts";
+import { type Context, withJournal } from "../context.ts";
 import { planOf } from "../input/stored-run.ts";
+import type { Flags } from "../program/flags.ts";
 import { filesOf, type OfferedTake, offeredTakes, type ReviewFiles, reviewFiles } from "../report/offered-takes.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-export interface OpenFlags extends ServiceFlags {
-  readonly print?: boolean;
-}
-
 /** `showrunner open`: the files of a step, or of what an approval shows, in the programs that show them. */
-export async function open(context: Context, runId: string, path: string, flags: OpenFlags): Promise<ExitCode> {
+export async function open(context: Context, runId: string, path: string, flags: Flags["open"]): Promise<ExitCode> {
   const { io, output } = context;
   return withJournal(flags, async (show) => {
     const report = await show.show(runId);

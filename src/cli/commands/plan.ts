@@ -2,12 +2,13 @@ import { writeDurably } from "../../core/kit/durable-file.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { type DiagramOptions, type Plan, type Problem, type Quote, type Showrunner, traitsOf } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
+import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { checkAmount } from "../input/flag-values.ts";
-import { type QuoteFlags, quoteOptions, type RunFlags, withProfileService } from "../input/quote-options.ts";
+import { quoteOptions, withProfileService } from "../input/quote-options.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
 import { writtenFile } from "../input/written-file.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
+import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { compareWith, comparisonLines, type PlanComparison } from "../report/comparison.ts";
 import { forecastLines, offerLines, priceTable } from "../report/price-table.ts";
 import { problemList } from "../report/warning-lines.ts";
@@ -33,16 +34,8 @@ function amount({ basis, costMicros, maxCostMicros }: Quote["prices"][number]): 
   return maxCostMicros === null ? "no price yet" : `at most ${dollars(maxCostMicros, Math.ceil)}`;
 }
 
-export interface PlanFlags extends QuoteFlags, Pick<RunFlags, "id" | "each" | "idColumn"> {
-  /** A run, or another pipeline file, to compare with. */
-  readonly against?: string;
-  readonly mermaid?: boolean;
-  /** File to draw the plan into. */
-  readonly svg?: string;
-}
-
 /** `showrunner plan`: checks, prices and foretells; sends nothing that costs. */
-export async function plan(context: Context, spec: string, given: PlanFlags): Promise<ExitCode> {
+export async function plan(context: Context, spec: string, given: Flags["plan"]): Promise<ExitCode> {
   const { io } = context;
   checkAmount("--max-unquoted", given.maxUnquoted);
   if (given.json && given.mermaid) {
@@ -80,7 +73,7 @@ async function sayPlan(
   drawn: Plan,
   against: PlanComparison | null,
   context: Context,
-  flags: PlanFlags,
+  flags: Flags["plan"],
 ): Promise<void> {
   const { io, output } = context;
   const drawing = diagramOptions(quote);

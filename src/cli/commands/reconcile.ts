@@ -1,9 +1,10 @@
 import type { ReconcileReport } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { type Context, withShowrunner } from "../context.ts";
 import { throttle } from "../live/redraw.ts";
-import type { Columns } from "../service/call.ts";
-import { columns, listText, wireForm } from "../service/present.ts";
+import type { ServiceFlags } from "../program/flags.ts";
+
+import { type Columns, columns, listText, wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 
 interface Finding extends Columns {

@@ -5,18 +5,12 @@ import { startRecorder } from "../../local-service/recording/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { wholeNumber } from "../input/flag-values.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-export interface RecordFlags {
-  readonly service?: string;
-  readonly baseUrl?: string;
-  readonly port: string;
-  readonly keepMedia?: boolean;
-}
-
 /** `showrunner record`: a recorder before a hosted service, until Ctrl-C. */
-export async function record({ io, output }: Context, folder: string, flags: RecordFlags): Promise<ExitCode> {
+export async function record({ io, output }: Context, folder: string, flags: Flags["record"]): Promise<ExitCode> {
   const { interrupt } = io;
   const recorder = await startRecorder({
     folder: resolve(io.cwd, folder),
@@ -35,7 +29,7 @@ export async function record({ io, output }: Context, folder: string, flags: Rec
 }
 
 /** The hosted service that flags or environment name; a recording has nothing to do with the local one of a folder. */
-function namedService(flags: Pick<RecordFlags, "service" | "baseUrl">, env: Context["io"]["env"]): HostedService {
+function namedService(flags: Pick<Flags["record"], "service" | "baseUrl">, env: Context["io"]["env"]): HostedService {
   const chosen = chooseService(flags, env);
   if (chosen === null) {
     throw new CliError("USAGE", "no service is named to record", { next: "name one with --base-url or --service" });

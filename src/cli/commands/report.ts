@@ -1,20 +1,15 @@
 import { join } from "node:path";
 import { ownVersion } from "../../core/kit/own-version.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, mediaOptionsOf, type ServiceFlags, withJournal } from "../context.ts";
+import { type Context, mediaOptionsOf, withJournal } from "../context.ts";
 import { isOwnFile } from "../input/stored-run.ts";
 import { writtenFile } from "../input/written-file.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-export interface ReportFlags extends ServiceFlags {
-  readonly out?: string;
-  readonly for?: "client";
-  readonly prices?: boolean;
-}
-
 /** `showrunner report`: one HTML file that says what happened, with the media in it. */
-export async function report(context: Context, runId: string, flags: ReportFlags): Promise<ExitCode> {
+export async function report(context: Context, runId: string, flags: Flags["report"]): Promise<ExitCode> {
   const { io, output } = context;
   const isForClient = flags.for === "client";
   if (flags.prices && !isForClient) {

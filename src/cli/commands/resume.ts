@@ -9,13 +9,14 @@ import {
   type Showrunner,
 } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, sayWhere, withJournal, withShowrunner } from "../context.ts";
+import { type Context, sayWhere, withJournal, withShowrunner } from "../context.ts";
 import { confirm, isAgreed } from "../input/confirm.ts";
 import { readEdits } from "../input/edits.ts";
 import { checkAmount, giveUpAfter, readDuration, waitForCap } from "../input/flag-values.ts";
-import { type InputFlags, inputSchema, readInput } from "../input/read-input.ts";
+import { inputSchema, readInput } from "../input/read-input.ts";
 import { checkOwn, codeOf, sourceOf } from "../input/stored-run.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
+import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { diffLines } from "../report/comparison.ts";
 import { rerunTable, totalText } from "../report/price-table.ts";
 import { visible } from "../text/escape.ts";
@@ -23,30 +24,8 @@ import { repeatedCommand } from "../text/next-line.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 
-export interface ResumeFlags extends ServiceFlags, InputFlags {
-  readonly budget?: string;
-  readonly agree?: string;
-  readonly quote?: string;
-  readonly maxUnquoted?: string;
-  readonly waitForFunds?: string;
-  readonly giveUpAfter?: string;
-  readonly waitForCap?: string;
-  readonly file?: string;
-  readonly acceptChanges?: boolean;
-  readonly edit?: readonly string[];
-  readonly everywhere?: boolean;
-  readonly note?: string;
-  readonly redo?: string;
-  readonly rerun?: readonly string[];
-  readonly rerunFailed?: boolean;
-  readonly sameSeed?: boolean;
-  readonly requestId?: string;
-  readonly accountMoved?: boolean;
-  readonly yes?: boolean;
-}
-
 /** `showrunner resume`: continues from the end of the journal; paid jobs are collected, and repeated only on request. */
-export async function resume(context: Context, runId: string, flags: ResumeFlags): Promise<ExitCode> {
+export async function resume(context: Context, runId: string, flags: Flags["resume"]): Promise<ExitCode> {
   const { waitForFunds, rerunFailed, accountMoved, requestId, budget, agree, quote, maxUnquoted } = flags;
   checkAmount("--budget", budget);
   checkAmount("--agree", agree);
@@ -93,7 +72,7 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
 }
 
 /** A note is for something that is made otherwise, and what a note asks for is not mixed with other changes. */
-function checkNote(runId: string, { note, redo, edit, rerun, rerunFailed, input, i }: ResumeFlags): void {
+function checkNote(runId: string, { note, redo, edit, rerun, rerunFailed, input, i }: Flags["resume"]): void {
   const command = `showrunner resume ${visible(runId)}`;
   if (redo !== undefined && note === undefined)
     throw new CliError("USAGE", "--redo needs a note that says what should be different", {
@@ -113,7 +92,7 @@ function checkNote(runId: string, { note, redo, edit, rerun, rerunFailed, input,
 async function redoFor(
   show: Showrunner,
   runId: string,
-  { redo, note }: ResumeFlags,
+  { redo, note }: Flags["resume"],
   { context, loaded }: { readonly context: Context; readonly loaded: LoadedPipeline | null },
 ): Promise<Pick<ResumeOptions, "edit" | "rerun">> {
   if (redo === undefined) return {};
@@ -129,7 +108,7 @@ async function redoFor(
 }
 
 /** What changes is priced and agreed to in the run's own account: it moves there first. */
-function checkMovesAlone(runId: string, flags: ResumeFlags): void {
+function checkMovesAlone(runId: string, flags: Flags["resume"]): void {
   const { accountMoved, file, acceptChanges, rerun, rerunFailed, input, i, edit, redo } = flags;
   if (!accountMoved) return;
   if (![file, acceptChanges, rerun, rerunFailed, input, i, edit, redo].some((flag) => flag !== undefined)) return;
@@ -139,7 +118,7 @@ function checkMovesAlone(runId: string, flags: ResumeFlags): void {
 
 /** Fields of the input that are to be corrected. */
 async function correction(
-  flags: ResumeFlags,
+  flags: Flags["resume"],
   { io }: Context,
   { pipeline }: LoadedPipeline,
 ): Promise<ResumeOptions["input"]> {
@@ -206,7 +185,7 @@ interface ResumeRequest {
   readonly input: ResumeOptions["input"];
   readonly edit: ResumeOptions["edit"];
   readonly rerun: ResumeOptions["rerun"];
-  readonly flags: ResumeFlags;
+  readonly flags: Flags["resume"];
 }
 
 type Agreed =

@@ -2,27 +2,19 @@ import { shellWord } from "../../core/kit/shell-word.ts";
 import type { JournalStore, ReviewScope } from "../../internal.ts";
 import type { ReviewLinkView } from "../../studio/dashboard/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, journalFolderOf, journalOf, type ServiceFlags } from "../context.ts";
+import { type Context, journalFolderOf, journalOf } from "../context.ts";
 import { readDuration, tagsOf } from "../input/flag-values.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
 import { dashboardOrigin } from "./dashboard.ts";
-
-export interface ReviewLinkFlags extends ServiceFlags {
-  readonly tag?: readonly string[];
-  readonly expires?: string;
-  readonly maxUses?: string;
-  readonly publicUrl?: string;
-  readonly list?: boolean;
-  readonly revoke?: string;
-}
 
 /** `showrunner review-link`: makes a link on which somebody without access decides; lists those there are, or ends one. */
 export async function reviewLink(
   context: Context,
   runId: string | undefined,
   step: string | undefined,
-  flags: ReviewLinkFlags,
+  flags: Flags["review-link"],
 ): Promise<ExitCode> {
   const { openJournal } = await import("../../internal.ts");
   const journal = await openJournal(journalOf(context.io, flags));
@@ -41,7 +33,7 @@ async function create(
   { io, output }: Context,
   journal: JournalStore,
   scope: ReviewScope,
-  flags: ReviewLinkFlags,
+  flags: Flags["review-link"],
 ): Promise<ExitCode> {
   const { createReviewLink, originOf, reviewLinkUrl, reviewLinkView } = await import("../../studio/dashboard/index.ts");
   const named = flags.publicUrl ?? io.env.SHOWRUNNER_PUBLIC_URL;
@@ -84,7 +76,7 @@ const columns: readonly Column<ReviewLinkView>[] = [
   { title: "used", value: ({ uses, maxUses }) => `${uses} of ${maxUses}`, align: "right" },
 ];
 
-async function list({ io, output }: Context, journal: JournalStore, flags: ReviewLinkFlags): Promise<ExitCode> {
+async function list({ io, output }: Context, journal: JournalStore, flags: Flags["review-link"]): Promise<ExitCode> {
   const { reviewLinkView } = await import("../../studio/dashboard/index.ts");
   const now = Date.now();
   const links = (await journal.reviewLinks()).map((link) => reviewLinkView(link, now));
@@ -101,7 +93,7 @@ async function revoke(
   { output }: Context,
   journal: JournalStore,
   id: string,
-  flags: ReviewLinkFlags,
+  flags: Flags["review-link"],
 ): Promise<ExitCode> {
   const { reviewLinkView } = await import("../../studio/dashboard/index.ts");
   const now = Date.now();

@@ -14,11 +14,12 @@ import {
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
-import { agreedPrice, type QuoteFlags, quoteOptions, type RunFlags, runOptions } from "../input/quote-options.ts";
+import { agreedPrice, quoteOptions, runOptions } from "../input/quote-options.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
 import { type FileRow, type RowMistake, readRows, withKnownIds } from "../input/rows-file.ts";
 import { sayLimitWaits } from "../live/say-limit.ts";
 import type { LoadedPipeline } from "../load/pipeline-file.ts";
+import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { runInstead } from "../text/next-line.ts";
 import { type Column, counted, table } from "../text/table.ts";
@@ -34,7 +35,7 @@ interface PricedRows {
 async function withRows<T>(
   context: Context,
   loaded: LoadedPipeline,
-  flags: EachFlags,
+  flags: Flags["plan"] | Flags["run"],
   work: (show: Showrunner, priced: PricedRows) => Promise<T>,
 ): Promise<T | ExitCode> {
   const { io } = context;
@@ -70,10 +71,12 @@ async function withRows<T>(
   });
 }
 
-type EachFlags = QuoteFlags & Pick<RunFlags, "id" | "each" | "idColumn">;
-
 /** `showrunner plan --each`: what each row costs, and all of them; starts nothing. */
-export async function planRows(context: Context, loaded: LoadedPipeline, flags: EachFlags): Promise<ExitCode> {
+export async function planRows(
+  context: Context,
+  loaded: LoadedPipeline,
+  flags: Flags["plan"] | Flags["run"],
+): Promise<ExitCode> {
   const { io, output } = context;
   return withRows(context, loaded, flags, async (_, { quote, rows }) => {
     const priced = quote.rows.map((row, at): PricedRow => ({ ...row, line: rows[at]!.line }));
@@ -122,7 +125,7 @@ function rowsDocument(quote: PricedRows["quote"], priced: readonly PricedRow[]):
 }
 
 /** `showrunner run --each`: one run a row; all rows are checked and priced before the first is started. */
-export async function runRows(context: Context, loaded: LoadedPipeline, flags: RunFlags): Promise<ExitCode> {
+export async function runRows(context: Context, loaded: LoadedPipeline, flags: Flags["run"]): Promise<ExitCode> {
   const atOnce = readCount(flags.atOnce);
   const { id: _, outDir, onExisting: __, budget: ___, ...options } = runOptions(flags, loaded);
   const outcome = await withRows(
@@ -166,7 +169,7 @@ function readCount(text: string | undefined): number | undefined {
 
 interface Drive extends PricedRows {
   readonly loaded: LoadedPipeline;
-  readonly flags: RunFlags;
+  readonly flags: Flags["run"];
   readonly options: Parameters<typeof runEach>[3];
 }
 
@@ -226,7 +229,7 @@ function quoteText(quote: PricedRows["quote"]): string {
 const MOST_REPLACED = 10;
 
 /** Runs that no row is about any more: what each holds, and what continues it. */
-function sayReplaced(replaced: readonly RunReport[], { output }: Context, { json }: Pick<RunFlags, "json">): void {
+function sayReplaced(replaced: readonly RunReport[], { output }: Context, { json }: Pick<ServiceFlags, "json">): void {
   for (const [at, { id, steps, cost, held, next }] of replaced.entries()) {
     const message = "its row was changed or removed; nothing continues it but this command";
     const command = next?.command ?? `showrunner resume ${id}`;
@@ -314,7 +317,7 @@ function sayMistakes(
   mistakes: readonly RowMistake[],
   file: string,
   { output }: Context,
-  flags: Pick<RunFlags, "json">,
+  flags: Pick<ServiceFlags, "json">,
 ): ExitCode {
   const sorted = [...mistakes].sort((a, b) => a.line - b.line);
   if (flags.json) output.printJson({ ok: false, file, mistakes: sorted });

@@ -6,9 +6,10 @@ import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
 import { isAgreed } from "../input/confirm.ts";
 import { checkRunFlags } from "../input/engine-flags.ts";
-import { agreedPrice, quoteOptions, type RunFlags, runOptions, withProfileService } from "../input/quote-options.ts";
+import { agreedPrice, quoteOptions, runOptions, withProfileService } from "../input/quote-options.ts";
 import { checkFileName, inputSchema, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
+import type { Flags } from "../program/flags.ts";
 import { priceTable } from "../report/price-table.ts";
 import { visible, visibleError } from "../text/escape.ts";
 import { detach } from "./detach.ts";
@@ -16,7 +17,7 @@ import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 
 /** `showrunner run`: prices the plan, makes sure that somebody agreed to the price, runs it and shows how it goes. */
-export async function run(context: Context, spec: string, given: RunFlags): Promise<ExitCode> {
+export async function run(context: Context, spec: string, given: Flags["run"]): Promise<ExitCode> {
   const { io, output } = context;
   checkRunFlags(given);
   const loaded = await loadPipeline(spec, io.cwd);
@@ -75,7 +76,11 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
 }
 
 /** The run is written down; the workers of an engine do the rest. */
-async function startElsewhere(context: Context, flags: RunFlags, { id }: { readonly id: string }): Promise<ExitCode> {
+async function startElsewhere(
+  context: Context,
+  flags: Flags["run"],
+  { id }: { readonly id: string },
+): Promise<ExitCode> {
   const { output } = context;
   const engine = await openEngine(context, flags);
   await engine.wake(id).catch((error: unknown) => {
@@ -99,7 +104,11 @@ interface Agreed {
 }
 
 /** Whether to start a run that the wallet cannot pay for: agreed to by flag, or on a terminal. */
-async function startsAnyway({ balanceMicros, totalMicros }: Quote, flags: RunFlags, { io }: Context): Promise<boolean> {
+async function startsAnyway(
+  { balanceMicros, totalMicros }: Quote,
+  flags: Flags["run"],
+  { io }: Context,
+): Promise<boolean> {
   if (flags.startAnyway === true) return true;
   if (balanceMicros === null || balanceMicros >= totalMicros.min) return false;
   const has = `The wallet holds ${dollars(balanceMicros, Math.floor)} and the plan costs at least ${dollars(totalMicros.min, Math.ceil)}`;

@@ -3,8 +3,9 @@ import { dollars } from "../../core/kit/money.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import { BATCH_TAG, listedTags, type RunRow, type Showrunner, tagText, tagTexts } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, withJournal } from "../context.ts";
+import { type Context, withJournal } from "../context.ts";
 import { tagsOf } from "../input/flag-values.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, counted, table } from "../text/table.ts";
 
@@ -33,17 +34,12 @@ const columns = (now: number): readonly Column<Listed>[] => [
   { title: "last event", value: ({ row }) => formatAgo(row.updatedAt, now), optional: true },
 ];
 
-export interface RunsFlags extends ServiceFlags {
-  readonly tag?: readonly string[];
-  readonly search?: string;
-}
-
 function tagWords({ tags }: RunRow): string {
   return visible(listedTags(tagTexts(tags)).join(" "));
 }
 
 /** `showrunner runs`: every run of the journal, newest first. */
-export async function runs(context: Context, flags: RunsFlags): Promise<ExitCode> {
+export async function runs(context: Context, flags: Flags["runs"]): Promise<ExitCode> {
   const { io, output } = context;
   return withJournal(flags, async (show) => {
     const tags = tagsOf(flags.tag);

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { resolve } from "node:path";
-import type { AsOf, LocalServiceOptions, UnquotableCost } from "showrunner-local";
+import type { LocalServiceOptions } from "showrunner-local";
 import { parseDuration } from "../../core/kit/duration.ts";
 import { loadLocalService } from "../../core/kit/load-local-service.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
@@ -8,6 +8,7 @@ import { type Context, familiesFileOf } from "../context.ts";
 import { checkAmount, parseDollars, parseRateLimit, wholeNumber } from "../input/flag-values.ts";
 import { readNamed } from "../input/read-named.ts";
 import type { Io } from "../io.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 
 export interface SecretSources {
@@ -40,36 +41,8 @@ async function fromFile(path: string, flag: string): Promise<string> {
   }
 }
 
-export interface ServeFlags {
-  readonly port: string;
-  readonly host: string;
-  readonly data: string;
-  readonly balance: string;
-  readonly key?: string;
-  readonly keyFile?: string;
-  readonly rateLimit?: string;
-  readonly maxRunning?: string;
-  readonly speed?: string;
-  readonly retention?: string;
-  readonly urlLife?: string;
-  readonly brand?: string;
-  readonly catalog?: string;
-  readonly families?: string;
-  readonly openCatalog?: boolean;
-  readonly unquotableCost?: UnquotableCost;
-  readonly deliverToLoopback?: boolean;
-  readonly strict?: boolean;
-  readonly asOf?: AsOf;
-  readonly faults?: string;
-  readonly stub?: boolean;
-  readonly replay?: string;
-  readonly replaySpeed?: "fast" | "real";
-  readonly orLocal?: boolean;
-  readonly json?: boolean;
-}
-
 /** `showrunner serve`: the local service until Ctrl-C; prints what a client needs to reach it. */
-export async function serve(context: Context, flags: ServeFlags): Promise<ExitCode> {
+export async function serve(context: Context, flags: Flags["serve"]): Promise<ExitCode> {
   const { io, output } = context;
   const sources = { shown: flags.key, file: flags.keyFile, variable: "SHOWRUNNER_SERVE_KEY", fileFlag: "--key-file" };
   const key = await readSecret(io, sources, (text) => output.say(text));
@@ -93,7 +66,7 @@ export async function serve(context: Context, flags: ServeFlags): Promise<ExitCo
   return ExitCode.done;
 }
 
-function serviceOptions(flags: ServeFlags, cwd: string, key: string | undefined): LocalServiceOptions {
+function serviceOptions(flags: Flags["serve"], cwd: string, key: string | undefined): LocalServiceOptions {
   checkAmount("--balance", flags.balance);
   return {
     port: wholeNumber("--port", flags.port, 65_535, 8787),

@@ -1,8 +1,9 @@
 import { dollars } from "../../core/kit/money.ts";
 import { decidedText, lateText, type RunReport, type Showrunner } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, withJournal } from "../context.ts";
+import { type Context, withJournal } from "../context.ts";
 import { duration } from "../input/flag-values.ts";
+import type { ServiceFlags } from "../program/flags.ts";
 import { missingLines, overchargeLines } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";

@@ -3,15 +3,8 @@ import { basename, extname, join, resolve } from "node:path";
 import type { Claim, DigitalSourceType } from "../../core/marks/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible, visibleError } from "../text/escape.ts";
-
-export interface SignFlags {
-  readonly cert?: string;
-  readonly key?: string;
-  readonly out?: string;
-  readonly sourceType?: DigitalSourceType;
-  readonly json?: boolean;
-}
 
 const USAGE = "showrunner sign FILE --cert CHAIN.pem --key KEY.pem";
 
@@ -24,7 +17,7 @@ interface Signed {
 }
 
 /** `showrunner sign`: copies of files, signed with content credentials that say how they were made. */
-export async function sign({ io, output }: Context, files: readonly string[], flags: SignFlags): Promise<ExitCode> {
+export async function sign({ io, output }: Context, files: readonly string[], flags: Flags["sign"]): Promise<ExitCode> {
   const { signFile, CredentialsError } = await import("../../core/marks/index.ts");
   const pair = { certificate: await pem(io.cwd, "--cert", flags.cert), key: await pem(io.cwd, "--key", flags.key) };
   const targets = await targetsOf(io.cwd, files, flags.out);

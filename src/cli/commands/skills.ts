@@ -4,6 +4,7 @@ import { writeDurably } from "../../core/kit/durable-file.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
+import type { Flags } from "../program/flags.ts";
 import { refuseLinks, writeNew } from "../project/begun.ts";
 import { visible } from "../text/escape.ts";
 
@@ -13,15 +14,8 @@ const SKILL = "showrunner/SKILL.md";
 /** Where most coding agents look for the skills of a project. */
 const FOLDER = ".claude/skills";
 
-export interface InstallSkillsFlags {
-  /** The folder of skills. Default: that of most agents. */
-  readonly dir?: string;
-  readonly force?: boolean;
-  readonly json?: boolean;
-}
-
 /** `showrunner skills install`: the skill by which a coding agent works with pipelines. Overwrites one that differs only with `--force`. */
-export async function installSkills({ io, output }: Context, flags: InstallSkillsFlags): Promise<ExitCode> {
+export async function installSkills({ io, output }: Context, flags: Flags["skills install"]): Promise<ExitCode> {
   const { dir = FOLDER, force = false, json } = flags;
   const file = resolve(io.cwd, dir, SKILL);
   const skill = await readFile(new URL(`../skills/${SKILL}`, import.meta.url), "utf8");
@@ -44,7 +38,7 @@ export async function installSkills({ io, output }: Context, flags: InstallSkill
   return ExitCode.done;
 }
 
-function differs(path: string, { dir }: InstallSkillsFlags): CliError {
+function differs(path: string, { dir }: Flags["skills install"]): CliError {
   const where = dir === undefined ? "" : ` --dir ${shellWord(visible(dir))}`;
   return new CliError("USAGE", `${visible(path)} is there, differs from this version's skill, and is not overwritten`, {
     next: `showrunner skills install${where} --force   (overwrites it, and what was changed in it)`,

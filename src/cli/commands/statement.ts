@@ -1,21 +1,14 @@
 import { dollars } from "../../core/kit/money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, journalOf, type ServiceFlags } from "../context.ts";
+import { type Context, journalOf } from "../context.ts";
 import { tagsOf } from "../input/flag-values.ts";
+import type { Flags } from "../program/flags.ts";
 import type { Statement, StatementLine } from "../report/statement.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
 
-export interface StatementFlags extends ServiceFlags {
-  readonly tag?: readonly string[];
-  readonly month?: string;
-  readonly markup?: string;
-  readonly csv?: boolean;
-  readonly html?: boolean;
-}
-
 /** `showrunner statement`: what the runs of a client made and cost within a month, from the journal alone. */
-export async function statement(context: Context, flags: StatementFlags): Promise<ExitCode> {
+export async function statement(context: Context, flags: Flags["statement"]): Promise<ExitCode> {
   const { io, output } = context;
   const { openJournal, parseMarkup } = await import("../../internal.ts");
   const forms = [flags.csv, flags.html, flags.json].filter(Boolean);

@@ -5,20 +5,12 @@ import { startWorker, type WorkerOptions } from "../../fleet/worker/index.ts";
 import { liveText, type Showrunner } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
-import { type EngineFlags, openEngine, pipelinesIn } from "../engine.ts";
+import { openEngine, pipelinesIn } from "../engine.ts";
 import { checkWorkerFlags } from "../input/engine-flags.ts";
 import { readDuration } from "../input/flag-values.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible, visibleError } from "../text/escape.ts";
-import { countOf, openMeasured, type ServerFlags, serveWorker } from "../worker-servers.ts";
-
-export interface WorkerFlags extends EngineFlags, ServerFlags {
-  readonly once?: boolean;
-  readonly waitForFunds?: string;
-  readonly pipelines?: string | undefined;
-  readonly slices?: string | undefined;
-  readonly localWork?: "delegated" | "inline" | undefined;
-  readonly drain?: string | undefined;
-}
+import { countOf, openMeasured, serveWorker } from "../worker-servers.ts";
 
 /** Requests are answered within a slice, or by a later one: none of them waits for minutes while it holds a run. */
 const SHORT_RETRIES = { retry: { maxAttempts: 2, maxElapsedMs: 15_000 } } as const;
@@ -28,7 +20,7 @@ const SEARCHED_EVERY_MS = 1_000;
 const LOOK_EVERY_MS = 100;
 
 /** `showrunner worker`: drives the runs of a journal in slices, beside any number of other workers. */
-export async function worker(context: Context, flags: WorkerFlags): Promise<ExitCode> {
+export async function worker(context: Context, flags: Flags["worker"]): Promise<ExitCode> {
   checkWorkerFlags(flags);
   const { io, output } = context;
   const drainMs = readDuration("--drain", flags.drain ?? "30s", "30s or 2m");
@@ -92,7 +84,7 @@ function sayEvents({ output }: Context): WorkerOptions["onEvents"] {
 }
 
 /** A line for each run that comes to rest, and for each that this process cannot drive. */
-function sayEnd({ output }: Context, { json }: WorkerFlags): WorkerOptions["onSlice"] {
+function sayEnd({ output }: Context, { json }: Flags["worker"]): WorkerOptions["onSlice"] {
   /** What was said of runs that cannot be driven here. */
   const left = new Map<string, string | null>();
   return (id, { status, message, driven }) => {

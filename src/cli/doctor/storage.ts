@@ -3,10 +3,11 @@ import { formatBytes } from "../../core/kit/byte-size.ts";
 import { isPostgresUrl, shownJournal } from "../../core/kit/journal-location.ts";
 import type { NoticeRow, RunRow } from "../../internal.ts";
 import { CliError } from "../cli-error.ts";
-import { journalFolderOf, journalOf, mediaOptionsOf, type ServiceFlags } from "../context.ts";
+import { journalFolderOf, journalOf, mediaOptionsOf } from "../context.ts";
 import { explainError } from "../explain-error.ts";
 import { duration } from "../input/flag-values.ts";
 import type { Io } from "../io.ts";
+import type { ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 

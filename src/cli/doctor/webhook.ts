@@ -7,17 +7,11 @@ import { fetchForOperator, unreached } from "../../core/network/index.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { explainError } from "../explain-error.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { type Finding, failed, fine, unknown } from "./storage.ts";
 
 const TIMEOUT_MS = 10_000;
-
-export interface WebhookFlags {
-  /** The address at which the service would reach this machine. */
-  readonly webhookUrl?: string;
-  /** Where that address leads on this machine. */
-  readonly webhookPort?: string;
-}
 
 export interface WebhookTarget {
   readonly url: URL;
@@ -25,7 +19,7 @@ export interface WebhookTarget {
 }
 
 /** What the flags name, or null; refuses what is no address or port. */
-export function webhookTarget({ webhookUrl, webhookPort }: WebhookFlags): WebhookTarget | null {
+export function webhookTarget({ webhookUrl, webhookPort }: Flags["doctor"]): WebhookTarget | null {
   if (webhookUrl === undefined) return null;
   return { url: new URL(checkedUrl(webhookUrl)), port: checkedPort(webhookPort) };
 }

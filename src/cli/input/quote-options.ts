@@ -1,49 +1,15 @@
 import { wholeCents } from "../../core/kit/money.ts";
 import type { Pipeline, Quote, RunOptions, Showrunner } from "../../internal.ts";
 import { CliError } from "../cli-error.ts";
-import type { Context, ServiceFlags } from "../context.ts";
-import type { EngineFlags } from "../engine.ts";
+import type { Context } from "../context.ts";
+import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { repeatedCommand } from "../text/next-line.ts";
 import { isAgreed } from "./confirm.ts";
 import { checkAmount, giveUpAfter, tagsOf, waitForCap } from "./flag-values.ts";
-import type { InputFlags } from "./read-input.ts";
-
-/** Flags that change what a plan is and costs. */
-export interface QuoteFlags extends ServiceFlags, InputFlags {
-  readonly maxUnquoted?: string;
-  readonly profile?: string;
-  readonly reuse?: boolean;
-  readonly concurrency?: string;
-  readonly budget?: string;
-}
-
-export interface RunFlags extends QuoteFlags {
-  readonly id?: string;
-  /** Id of a quote that was agreed to. */
-  readonly quote?: string;
-  /** What to do when a run of this id exists. */
-  readonly onExisting?: "resume" | "fail";
-  readonly startAnyway?: boolean;
-  readonly out?: string;
-  readonly marks?: boolean;
-  readonly giveUpAfter?: string;
-  readonly waitForCap?: string;
-  readonly tag?: readonly string[];
-  /** Continues in a process of its own. */
-  readonly detach?: boolean;
-  /** Continues in the workers of an engine. */
-  readonly engine?: EngineFlags["engine"];
-  readonly engineUrl?: EngineFlags["engineUrl"];
-  /** A file with one row a run. */
-  readonly each?: string;
-  readonly atOnce?: string;
-  /** The column that calls the runs. */
-  readonly idColumn?: string;
-}
 
 /** A profile that is for the local service takes it by itself, unless an address was named. */
-export function withProfileService<F extends ServiceFlags & { readonly profile?: string }>(
+export function withProfileService<F extends ServiceFlags & { readonly profile?: string | undefined }>(
   flags: F,
   { profiles }: Pipeline,
 ): F {
@@ -72,6 +38,8 @@ function atLeastOne(count: string, whole: string): number {
   });
 }
 
+type QuoteFlags = Pick<Flags["run"], "maxUnquoted" | "profile" | "budget" | "reuse" | "concurrency">;
+
 /** What pricing takes from the flags. */
 export function quoteOptions({ maxUnquoted, profile, budget, reuse, concurrency }: QuoteFlags) {
   return {
@@ -85,7 +53,7 @@ export function quoteOptions({ maxUnquoted, profile, budget, reuse, concurrency 
 
 /** What the flags say of a run. */
 export function runOptions(
-  flags: RunFlags,
+  flags: Flags["run"],
   loaded: { readonly file: string; readonly exportName: string },
 ): RunOptions {
   checkAmount("--budget", flags.budget);

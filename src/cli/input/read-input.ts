@@ -3,10 +3,11 @@ import { parseJson } from "../../core/kit/json-text.ts";
 import type { Json, Pipeline } from "../../internal.ts";
 import { CliError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
+import type { Flags, TableFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 import { columnsOf, fieldAt, type Schema, takesText, typeOf } from "./rows-file.ts";
-import { parseTable, readTextFile, type TableFlags } from "./table-file.ts";
+import { parseTable, readTextFile } from "./table-file.ts";
 
 /** Refuses a run id that could not be the name of its log, before anything is opened. */
 export function checkFileName(id: string): void {
@@ -16,15 +17,8 @@ export function checkFileName(id: string): void {
   });
 }
 
-export interface InputFlags extends TableFlags {
-  /** JSON, or `@file`. */
-  readonly input?: string | undefined;
-  /**
-   * Repeated: `key=text`, `key:=json`, or `key=@rows.csv` and `key=@value.json`, which read a file; dots reach into objects.
-   * Applied over `--input`, in order.
-   */
-  readonly i?: readonly string[] | undefined;
-}
+/** Flags of an input: `-i` is applied over `--input`, in order. */
+export type InputFlags = Partial<Pick<Flags["run"], "input" | "i" | keyof TableFlags>>;
 
 /** What an input has to be, as far as JSON Schema can say it; an empty schema where it cannot say anything. */
 export async function inputSchema({ input }: Pipeline): Promise<Schema> {

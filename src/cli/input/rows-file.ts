@@ -4,9 +4,10 @@ import { parseJson } from "../../core/kit/json-text.ts";
 import { type BulkRow, canonicalJson, type RunRow, suggest } from "../../internal.ts";
 import { CliError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
+import type { TableFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
-import { parseTable, readTextFile, type TableFlags } from "./table-file.ts";
+import { parseTable, readTextFile } from "./table-file.ts";
 
 /** A cell of a table is text; a field of a JSON row is a value. */
 export type Cell = { readonly column: string } & (

@@ -1,16 +1,9 @@
 import { CliError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
+import type { TableFlags } from "../program/flags.ts";
 import { visible, visibleError } from "../text/escape.ts";
 import { confirm } from "./confirm.ts";
 import { readNamed } from "./read-named.ts";
-
-/** How a table is written, where that is not to be found out. */
-export interface TableFlags {
-  /** As the Encoding Standard names it: `utf-8`, `utf-16le`, `windows-1252`. */
-  readonly encoding?: string | undefined;
-  /** One character, or `tab`. */
-  readonly delimiter?: string | undefined;
-}
 
 /** A row of a table, and the line that it begins on. */
 export interface TableRecord {

@@ -1,4 +1,7 @@
+import type { Context } from "../context.ts";
+import { duration } from "../input/flag-values.ts";
 import type { Io } from "../io.ts";
+import { shorten } from "../text/table.ts";
 
 /** Some lines at the end of a terminal that are written over as they change. No line may be wider than the terminal. */
 export interface Redraw {
@@ -29,4 +32,33 @@ export function throttle(): (say: () => void) => void {
     lastAt = Date.now();
     say();
   };
+}
+
+/** Milliseconds between two pictures on a terminal, and between two lines elsewhere. */
+const frameMs = 250;
+const firstLineMs = 1_000;
+const lineMs = 10_000;
+
+/**
+ * Waits for long work and says that it continues: a line that is redrawn on a terminal, now and then a line elsewhere.
+ * `detail` is called each time for the text beside the time.
+ */
+export async function whileWorking<T>({ io, output }: Context, work: Promise<T>, detail: () => string): Promise<T> {
+  const canRedraw = io.stderr.isTTY === true && io.env.TERM !== "dumb" && !io.env.CI;
+  const began = performance.now();
+  const line = () => `${detail()}  ${duration(performance.now() - began)}`;
+  if (!canRedraw) {
+    const first = setTimeout(() => output.say(line()), firstLineMs);
+    const timer = setInterval(() => output.say(line()), lineMs);
+    return work.finally(() => {
+      clearTimeout(first);
+      clearInterval(timer);
+    });
+  }
+  const lines = redrawOn(io.stderr);
+  const timer = setInterval(() => lines.show(shorten(line(), (io.stderr.columns ?? 80) - 1)), frameMs);
+  return work.finally(() => {
+    clearInterval(timer);
+    lines.clear();
+  });
 }

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ServiceName } from "../../core/kit/deployments.ts";
 import { loadLocalService } from "../../core/kit/load-local-service.ts";
 import type { Catalog, Showrunner } from "../../internal.ts";
+import type { ServiceFlags } from "../program/flags.ts";
 
 /** A service to ask or to prove on, with a folder for what it takes; nothing of it outlives the command. */
 export interface VerificationTarget {
@@ -16,15 +16,12 @@ export interface VerificationTarget {
   close(): Promise<void>;
 }
 
-interface HostedFlags {
-  readonly service?: ServiceName | undefined;
-  readonly baseUrl?: string | undefined;
-  /** File of model families, absolute. */
-  readonly families?: string | undefined;
-}
-
-/** The hosted service that flags or environment name. */
-export async function hostedTarget({ service, baseUrl, families }: HostedFlags): Promise<VerificationTarget> {
+/** The hosted service that flags or environment name; `families` is absolute. */
+export async function hostedTarget({
+  service,
+  baseUrl,
+  families,
+}: Pick<ServiceFlags, "service" | "baseUrl" | "families">): Promise<VerificationTarget> {
   const { createMemoryJournal, openShowrunner } = await import("../../internal.ts");
   const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
   const show = await openShowrunner({

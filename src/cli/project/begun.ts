@@ -5,7 +5,7 @@ import { writeDurably } from "../../core/kit/durable-file.ts";
 import type { Catalog, Showrunner } from "../../internal.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
-import { whileWorking } from "../service/calls.ts";
+import { whileWorking } from "../live/redraw.ts";
 import { visible, visibleError } from "../text/escape.ts";
 import type { Project } from "./manifest.ts";
 

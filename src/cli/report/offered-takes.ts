@@ -10,7 +10,8 @@ import {
   type StepReport,
   traitsOf,
 } from "../../internal.ts";
-import { type Context, journalFolderOf, mediaOptionsOf, type ServiceFlags } from "../context.ts";
+import { type Context, journalFolderOf, mediaOptionsOf } from "../context.ts";
+import type { ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 
 /** A result of a step that a person reviews. */

@@ -1,11 +1,11 @@
+import type { Client } from "../../core/api/index.ts";
 import { redactUrls } from "../../core/kit/clean-text.ts";
 import { formatUsd } from "../../core/kit/money.ts";
-import type { Showrunner } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
-import { visible } from "../text/escape.ts";
+import type { ServiceFlags } from "../program/flags.ts";
+import { visible, visibleLines } from "../text/escape.ts";
 import { shorten, table } from "../text/table.ts";
-import type { CallFlags, Columns, Perform, WireName } from "./call.ts";
 
 /**
  * A value of the client in the form that programs get: snake_case names as in the API, amounts as decimal strings
@@ -79,46 +79,59 @@ function cell(value: unknown): string {
   return shorten(visible(typeof value === "object" ? JSON.stringify(value) : String(value)), longest);
 }
 
-/**
- * Performs one call of the API and shows its answer; `given` are its arguments and flags. `keyOptional`: it is tried without a key
- * where none is set, as some services show their catalog to everybody.
- */
-export async function performCall(
-  perform: Perform,
-  context: Context,
-  given: readonly unknown[],
-  { keyOptional }: { readonly keyOptional: boolean },
+/** A list as a table of the fields that fit one. */
+export function printList<Row extends object>(
+  { io, output }: Context,
+  { json }: Pick<ServiceFlags, "json">,
+  items: readonly Row[],
+  fields: readonly WireName<keyof Row & string>[],
+): void {
+  if (json) output.printJson(wireForm(items));
+  else if (items.length > 0) output.print(listText({ items, fields }, io.stdout.columns));
+  else output.say("none");
+}
+
+/** One thing; `text` is shown in full below it. */
+export function printOne(
+  { output }: Context,
+  { json }: Pick<ServiceFlags, "json">,
+  value: object,
+  text: string | null = null,
+): void {
+  if (json) return output.printJson(wireForm(value));
+  output.print(oneText(value));
+  if (text !== null) output.print(`\n${visibleLines(text)}`);
+}
+
+/** Calls the service. `keyOptional`: it is tried without a key where none is set. */
+export async function withClient(
+  flags: ServiceFlags,
+  options: { readonly keyOptional?: boolean },
+  call: (client: Client) => Promise<void>,
 ): Promise<ExitCode> {
-  const { io, output } = context;
-  const args = given.slice(0, -1).map(String);
-  const flags = given.at(-1) as CallFlags;
-  const call = async (show: Showrunner) => {
-    const answer = await perform({ client: show.client, args, flags, context });
-    switch (answer.type) {
-      case "list":
-        if (flags.json) output.printJson(wireForm(answer.items));
-        else if (answer.items.length > 0) output.print(listText(answer, io.stdout.columns));
-        else output.say("none");
-        return ExitCode.done;
-      case "one":
-        if (flags.json) output.printJson(wireForm(answer.value));
-        else {
-          const { value, text } = answer;
-          output.print(oneText(value));
-          if (text !== undefined) output.print(`\n${text.split("\n").map(visible).join("\n")}`);
-        }
-        return ExitCode.done;
-      case "lines":
-        for await (const { text, value } of answer.lines)
-          output.print(flags.json ? JSON.stringify(wireForm(value)) : text);
-        return ExitCode.done;
-      case "done":
-        if (flags.json) output.printJson({ ok: true });
-        output.say(visible(answer.said));
-        return ExitCode.done;
-      default:
-        return answer satisfies never;
-    }
-  };
-  return withShowrunner(flags, call, { keyOptional });
+  await withShowrunner(flags, ({ client }) => call(client), options);
+  return ExitCode.done;
+}
+
+/** At most so many items of a listing: a flag's number, or 20. */
+export async function some<T>(items: AsyncIterable<T>, limit: string | undefined): Promise<readonly T[]> {
+  const most = /^[1-9]\d*$/.test(limit ?? "") ? Number(limit) : 20;
+  const found: T[] = [];
+  for await (const item of items) {
+    found.push(item);
+    if (found.length >= most) break;
+  }
+  return found;
+}
+
+type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`
+  : "";
+
+type WireName<Key extends string> = Snake<Key extends `${infer Name}Micros` ? Name : Key>;
+
+/** Rows, and those of their fields (names as in the wire form) that fit a table. */
+export interface Columns {
+  readonly items: readonly object[];
+  readonly fields: readonly string[];
 }
