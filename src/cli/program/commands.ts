@@ -32,14 +32,14 @@ export function addCommands(program: Command, act: Act): void {
   };
   program.commandsGroup("Pipelines:");
   addRunning(add);
-  addInspecting(add);
+  addMore(add);
   program.commandsGroup("This machine:");
   addServing(add, group);
   program.commandsGroup("The service:");
   addCalls(add, group);
 }
 
-/** Commands that price and run pipelines. */
+/** Runs from their price to their result. */
 function addRunning(add: Add): void {
   add("run", "<file[#export]>", "price a pipeline, run it, show how it goes", async () => {
     return (await import("../commands/run.ts")).run;
@@ -50,12 +50,10 @@ function addRunning(add: Add): void {
   add("resume", "<run-id>", "resume a run that was killed, stopped or paused", async () => {
     return (await import("../commands/resume.ts")).resume;
   });
-  add(
-    "adopt",
-    "<run-id> [step] [job-id]",
-    "say which job an unanswered submit created, or which file a provider made, or none; without a job, list the candidates; without a step, ask for each",
-    async () => (await import("../commands/adopt.ts")).adopt,
-  );
+  add("runs", "", "list the runs of the journal", async () => (await import("../commands/runs.ts")).runs);
+  add("show", "<run-id>", "show one run: steps, jobs, costs, files", async () => {
+    return (await import("../commands/show.ts")).show;
+  });
   add(
     "approve",
     "[run-id] [step]",
@@ -68,28 +66,8 @@ function addRunning(add: Add): void {
     "reject a step that waits for a person: it fails, and what uses it is skipped",
     async () => (await import("../commands/decide.ts")).reject,
   );
-  add(
-    "review-link",
-    "[run-id] [step]",
-    "make a link on which a client decides what waits in some runs, and sees nothing else",
-    async () => (await import("../commands/review-link.ts")).reviewLink,
-  );
   add("stop", "<run-id>", "let a run submit nothing more, wherever it runs", async () => {
     return (await import("../commands/resume.ts")).stop;
-  });
-}
-
-/** Commands that read what ran. */
-function addInspecting(add: Add): void {
-  add(
-    "check",
-    "<files...>",
-    "say what these pipelines would make again, or otherwise, of runs that are under way; spends nothing",
-    async () => (await import("../commands/check.ts")).check,
-  );
-  add("runs", "", "list the runs of the journal", async () => (await import("../commands/runs.ts")).runs);
-  add("show", "<run-id>", "show one run: steps, jobs, costs, files", async () => {
-    return (await import("../commands/show.ts")).show;
   });
   add(
     "open",
@@ -100,6 +78,23 @@ function addInspecting(add: Add): void {
   add("report", "<run-id>", "write what happened into one HTML file, with the media in it", async () => {
     return (await import("../commands/report.ts")).report;
   });
+  add("events", "<run-id>", "print what happened to a run", async () => (await import("../commands/events.ts")).events);
+  add("balance", "", "show what is in the wallet, and what the runs of the journal spent and reserved", async () => {
+    return (await import("../commands/balance.ts")).balance;
+  });
+  add("doctor", "", "check Node, settings, journal, media, disk space, service, clock and webhooks", async () => {
+    return (await import("../commands/doctor.ts")).doctor;
+  });
+}
+
+/** What runs need now and then. */
+function addMore(add: Add): void {
+  add(
+    "review-link",
+    "[run-id] [step]",
+    "make a link on which a client decides what waits in some runs, and sees nothing else",
+    async () => (await import("../commands/review-link.ts")).reviewLink,
+  );
   add(
     "export",
     "<run-id>",
@@ -109,7 +104,18 @@ function addInspecting(add: Add): void {
   add("statement", "", "list what the runs of a client made and cost within a month", async () => {
     return (await import("../commands/statement.ts")).statement;
   });
-  add("events", "<run-id>", "print what happened to a run", async () => (await import("../commands/events.ts")).events);
+  add(
+    "check",
+    "<files...>",
+    "say what these pipelines would make again, or otherwise, of runs that are under way; spends nothing",
+    async () => (await import("../commands/check.ts")).check,
+  );
+  add(
+    "adopt",
+    "<run-id> [step] [job-id]",
+    "say which job an unanswered submit created, or which file a provider made, or none; without a job, list the candidates; without a step, ask for each",
+    async () => (await import("../commands/adopt.ts")).adopt,
+  );
   add(
     "reconcile",
     "[run-id]",
@@ -134,12 +140,6 @@ function addInspecting(add: Add): void {
     "remove old finished runs, the media that no run names any more, and what killed processes left",
     async () => (await import("../commands/gc.ts")).gc,
   );
-  add("balance", "", "show what is in the wallet, and what the runs of the journal spent and reserved", async () => {
-    return (await import("../commands/balance.ts")).balance;
-  });
-  add("doctor", "", "check Node, settings, journal, media, disk space, service, clock and webhooks", async () => {
-    return (await import("../commands/doctor.ts")).doctor;
-  });
   add(
     "migrate",
     "<v2-file>",
@@ -156,6 +156,15 @@ function addServing(add: Add, group: (name: string, description: string) => void
     "watch and control runs in a browser; pipelines named here can be planned and started there",
     async () => (await import("../commands/dashboard.ts")).dashboard,
   );
+  add(
+    "init",
+    "[file]",
+    "write a pipeline for the models of the service that is there, and what the folder needs to run it: package.json, tsconfig.json; overwrites nothing",
+    async () => (await import("../commands/init.ts")).init,
+  );
+  add("serve", "", "run the local service: the whole API on this machine, with play money", async () => {
+    return (await import("../commands/serve.ts")).serve;
+  });
   add("worker", "", "run all resumable runs of the journal, as decisions come in", async () => {
     return (await import("../commands/worker.ts")).worker;
   });
@@ -172,20 +181,11 @@ function addServing(add: Add, group: (name: string, description: string) => void
     return (await notify()).notifyKey;
   });
   add("notify list", "", "list undelivered notifications, and why", async () => (await notify()).listNotices);
-  add("serve", "", "run the local service: the whole API on this machine, with play money", async () => {
-    return (await import("../commands/serve.ts")).serve;
-  });
   add(
     "record",
     "<folder>",
     "record what a hosted service answers, for tests that replay it. Left out: credentials in headers of requests, cookies, fields named like a secret, keys and tokens of known forms, and queries of addresses. Look at a recording before you publish it.",
     async () => (await import("../commands/record.ts")).record,
-  );
-  add(
-    "init",
-    "[file]",
-    "write a pipeline for the models of the service that is there, and what the folder needs to run it: package.json, tsconfig.json; overwrites nothing",
-    async () => (await import("../commands/init.ts")).init,
   );
   group("skills", "teach coding agents to work with pipelines");
   add(
