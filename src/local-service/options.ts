@@ -132,6 +132,7 @@ export interface NormalOptions
 export const FIRST_WORKSPACE = "workspace_local";
 export const FIRST_OWNER = "owner_local";
 
+const UNQUOTABLE_COSTS: readonly UnquotableCost[] = ["null", "zero", "omit", "refuse"];
 const KEY_ID = /^[A-Za-z0-9_.-]{1,100}$/;
 const BRAND = /^[A-Za-z][A-Za-z0-9]{0,30}$/;
 
@@ -177,21 +178,16 @@ function families(given: FamiliesOption | undefined): Families {
   }
 }
 
-function asOf(given: AsOf): AsOf {
-  if (given === "3.9" || given === "today") return given;
-  throw wrong(`asOf is ${JSON.stringify(given)}; give "3.9" or "today".`);
-}
-
-function unquotableCost(given: UnquotableCost): UnquotableCost {
-  if (["null", "zero", "omit", "refuse"].includes(given)) return given;
-  throw wrong(`unquotableCost is ${JSON.stringify(given)}; give "null", "zero", "omit" or "refuse".`);
+function choice<T extends string>(name: string, given: T, words: readonly T[]): T {
+  if (words.includes(given)) return given;
+  const [last, ...others] = words.map((word) => JSON.stringify(word)).reverse();
+  throw wrong(`${name} is ${JSON.stringify(given)}; give ${others.reverse().join(", ")} or ${last}.`);
 }
 
 function replayOf(option: ReplayOption | undefined): NormalOptions["replay"] {
   if (option === undefined) return null;
   const { folder, speed = "fast", orLocal = false } = option;
-  if (speed !== "fast" && speed !== "real")
-    throw wrong(`replay.speed is ${JSON.stringify(speed)}; give "fast" or "real".`);
+  choice("replay.speed", speed, ["fast", "real"]);
   return { recording: readRecording(folder), speed, orLocal };
 }
 
@@ -221,10 +217,10 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
     urlLifeMs: checked("urlLifeMs", options.urlLifeMs ?? HOUR_MS, 0, Number.MAX_SAFE_INTEGER),
     catalog: options.catalog ?? null,
     strict,
-    asOf: asOf(options.asOf ?? "today"),
+    asOf: choice("asOf", options.asOf ?? "today", ["3.9", "today"]),
     families: families(options.families),
     openCatalog: options.openCatalog ?? strict,
-    unquotableCost: unquotableCost(options.unquotableCost ?? (strict ? "refuse" : "null")),
+    unquotableCost: choice("unquotableCost", options.unquotableCost ?? (strict ? "refuse" : "null"), UNQUOTABLE_COSTS),
     brand: options.brand ?? "Studio",
     renderer: options.renderer ?? "real",
     maxUploadBytes: checked("maxUploadBytes", options.maxUploadBytes ?? 2 ** 30, 1, 2 ** 40),

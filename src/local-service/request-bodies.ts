@@ -76,29 +76,20 @@ const headers = z.record(z.string().max(128), z.string()).superRefine((record, c
   }
 });
 
-const fields = {
-  name: z.string().min(1).max(100),
-  url: httpUrl,
-  format: z.enum(["ndjson", "otlp"]),
-  secret: z.string().min(64).max(4096),
-  headers,
-  enabled: z.boolean(),
-  batch_size: z.int().min(1).max(5000),
+const drainName = z.string().min(1).max(100);
+const settings = {
+  format: z.enum(["ndjson", "otlp"]).nullish(),
+  secret: z.string().min(64).max(4096).nullish(),
+  headers: headers.nullish(),
+  enabled: z.boolean().nullish(),
+  batch_size: z.int().min(1).max(5000).nullish(),
 };
 
 export const SECRET_REQUIRED = "is required for the format ndjson";
 
 /** `POST /log-drains` */
 export const newDrainBody = z
-  .object({
-    name: fields.name,
-    url: fields.url,
-    format: fields.format.nullish(),
-    secret: fields.secret.nullish(),
-    headers: fields.headers.nullish(),
-    enabled: fields.enabled.nullish(),
-    batch_size: fields.batch_size.nullish(),
-  })
+  .object({ name: drainName, url: httpUrl, ...settings })
   .refine(({ format, secret }) => format === "otlp" || (secret !== null && secret !== undefined), {
     path: ["secret"],
     error: SECRET_REQUIRED,
@@ -108,15 +99,7 @@ export const newDrainBody = z
   });
 
 /** `PATCH /log-drains/{drain_id}`: absent fields stay unchanged. */
-export const drainChanges = z.object({
-  name: fields.name.nullish(),
-  url: fields.url.nullish(),
-  format: fields.format.nullish(),
-  secret: fields.secret.nullish(),
-  headers: fields.headers.nullish(),
-  enabled: fields.enabled.nullish(),
-  batch_size: fields.batch_size.nullish(),
-});
+export const drainChanges = z.object({ name: drainName.nullish(), url: httpUrl.nullish(), ...settings });
 
 export type NewDrainBody = z.output<typeof newDrainBody>;
 export type DrainChanges = z.output<typeof drainChanges>;

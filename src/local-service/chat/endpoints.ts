@@ -1,10 +1,8 @@
-import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../clock/clock.ts";
-import type { StreamFault } from "../faults/engine.ts";
 import { type Answer, type Call, type Endpoint, endpoint, ok } from "../http/call.ts";
 import { asChatError, type ErrorBody, notFound, Refusal, refuseForNow } from "../http/refusal.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { openSink } from "../stream/open-streams.ts";
 import { moderateTexts } from "../validate/problems.ts";
 import { type ChatJob, type Composed, chatJobs, compose } from "./chat-job.ts";
 import { type AnswerForm, type AnswerHead, completionForm } from "./form.ts";
@@ -16,53 +14,6 @@ import { type ResponsesBody, readResponsesBody, responsesField, responsesForm, t
 export function until(clock: Clock, dueMs: number): Promise<void> {
   if (dueMs <= clock.now()) return Promise.resolve();
   return new Promise((resolve) => void clock.at(dueMs, resolve));
-}
-
-const HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store" };
-
-/** Where a stream's frames are written. After the reader disconnects, writes are no-ops. */
-export interface Sink {
-  /** Resolves when the buffer has capacity again. */
-  send(frame: string): Promise<void>;
-  /** Writes at once, bypassing injected delays and cuts. */
-  comment(text: string): void;
-  end(last?: string): void;
-}
-
-/** Opens the answer as an event stream; faults may delay it or cut it after some frames. */
-export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault | null): Sink {
-  let isOpen = true;
-  let framesLeft = fault?.cutAfter ?? Number.POSITIVE_INFINITY;
-  outgoing.writeHead(200, { ...standardHeaders, ...HEADERS });
-  outgoing.on("close", () => {
-    isOpen = false;
-  });
-  outgoing.on("error", () => undefined);
-
-  function end(last = ""): void {
-    if (isOpen) outgoing.end(last);
-    isOpen = false;
-  }
-
-  function cut(): void {
-    if (fault?.clean) end();
-    else outgoing.destroy();
-  }
-
-  return {
-    async send(frame) {
-      if (!isOpen || frame === "") return;
-      if (framesLeft <= 0) return cut();
-      framesLeft -= 1;
-      if (fault && fault.delayMs > 0) await sleep(fault.delayMs);
-      if (!isOpen || outgoing.write(frame)) return;
-      await Promise.race([once(outgoing, "drain"), once(outgoing, "close")]).catch(() => undefined);
-    },
-    comment(text) {
-      if (isOpen) outgoing.write(text);
-    },
-    end,
-  };
 }
 
 /**

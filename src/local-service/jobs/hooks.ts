@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import type { EventRow, JobRow, NewEvent } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 
@@ -14,26 +15,19 @@ export function eventRecorder(store: Store, hooks: HookBus, hub: EventHub, now: 
 export type EventRecorder = ReturnType<typeof eventRecorder>;
 
 /** Notifies live streams of changes to a job; they read the change from the store. */
-export interface EventHub {
-  wake(jobSeq: number): void;
-  /** Returns the function that unsubscribes. */
-  subscribe(jobSeq: number, listener: () => void): () => void;
-}
-
-export function createEventHub(): EventHub {
-  const listeners = new Map<number, Set<() => void>>();
+export function createEventHub() {
+  const wakes = new EventEmitter().setMaxListeners(0);
   return {
-    wake: (jobSeq) => listeners.get(jobSeq)?.forEach((listener) => void listener()),
-    subscribe(jobSeq, listener) {
-      const ofJob = listeners.get(jobSeq) ?? new Set();
-      listeners.set(jobSeq, ofJob.add(listener));
-      return () => {
-        ofJob.delete(listener);
-        if (ofJob.size === 0 && listeners.get(jobSeq) === ofJob) listeners.delete(jobSeq);
-      };
+    wake: (jobSeq: number) => void wakes.emit(String(jobSeq)),
+    /** Returns the function that unsubscribes. */
+    subscribe(jobSeq: number, listener: () => void): () => void {
+      wakes.on(String(jobSeq), listener);
+      return () => void wakes.off(String(jobSeq), listener);
     },
   };
 }
+
+export type EventHub = ReturnType<typeof createEventHub>;
 
 /**
  * Notifies other parts of the service (webhooks, log drains) of jobs. Each call runs inside the transaction that makes

@@ -1,4 +1,8 @@
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { HOUR_MS } from "../../core/kit/duration.ts";
+import type { StreamFault } from "../faults/engine.ts";
+import type { Call } from "../http/call.ts";
 
 /** Marks the end of a stream; must never appear inside another frame. */
 const DONE = "[STREAM_DONE]";
@@ -32,6 +36,59 @@ export interface ResumePoint {
 export function parseResumePoint(header: string | null): ResumePoint {
   const match = /^(\d{1,15})(?:\.([012]))?$/.exec(header?.trim() ?? "");
   return match ? { eventId: Number(match[1]), sawEnd: match[2] === "2" } : { eventId: 0, sawEnd: false };
+}
+
+/** Where a stream's frames are written. After the reader disconnects, writes are no-ops. */
+interface Sink {
+  /** False once it has ended, or its reader has left. */
+  readonly isOpen: boolean;
+  /** Resolves when the buffer has capacity again. */
+  send(frame: string): Promise<void>;
+  /** Writes at once, bypassing injected delays and cuts. */
+  comment(text: string): void;
+  end(last?: string): void;
+}
+
+const HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store" };
+
+/** Opens the answer as an event stream; faults may delay it or cut it after some frames. */
+export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault | null, headers = {}): Sink {
+  let isOpen = true;
+  let framesLeft = fault?.cutAfter ?? Number.POSITIVE_INFINITY;
+  outgoing.writeHead(200, { ...standardHeaders, ...HEADERS, ...headers });
+  outgoing.on("close", () => {
+    isOpen = false;
+  });
+  outgoing.on("error", () => undefined);
+
+  function end(last = ""): void {
+    if (isOpen) outgoing.end(last);
+    isOpen = false;
+  }
+
+  function cut(): void {
+    if (fault?.clean) end();
+    else outgoing.destroy();
+    isOpen = false;
+  }
+
+  return {
+    get isOpen() {
+      return isOpen;
+    },
+    async send(frame) {
+      if (!isOpen || frame === "") return;
+      if (framesLeft <= 0) return cut();
+      framesLeft -= 1;
+      if (fault && fault.delayMs > 0) await sleep(fault.delayMs);
+      if (!isOpen || outgoing.write(frame)) return;
+      await Promise.race([once(outgoing, "drain"), once(outgoing, "close")]).catch(() => undefined);
+    },
+    comment(text) {
+      if (isOpen && !outgoing.writableNeedDrain) outgoing.write(text);
+    },
+    end,
+  };
 }
 
 const KEEP_ALIVE_MS = 15_000;

@@ -148,20 +148,10 @@ export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
       "audio!": sound(),
     },
   ),
-  model(
-    "elevenlabs-multilingual-sts-v2",
-    "audio",
-    "Says a recording in another voice, in any language.",
-    { usd: 0.004, per: "second" },
-    CHANGED_VOICE,
-  ),
-  model(
-    "elevenlabs-english-sts-v2",
-    "audio",
-    "Says an English recording in another voice.",
-    { usd: 0.004, per: "second" },
-    CHANGED_VOICE,
-  ),
+  ...[
+    ["elevenlabs-multilingual-sts-v2", "Says a recording in another voice, in any language."],
+    ["elevenlabs-english-sts-v2", "Says an English recording in another voice."],
+  ].map(([id, description]) => model(id!, "audio", description!, { usd: 0.004, per: "second" }, CHANGED_VOICE)),
   model(
     "elevenlabs-voice-clone",
     "audio",
@@ -172,20 +162,10 @@ export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
       "name!": { type: "string", minLength: 1 },
     },
   ),
-  model(
-    "eyeline-id-restyle",
-    "video",
-    "Restyles a film like a picture of its first frame.",
-    PER_SECOND,
-    LIKE_THE_PICTURE,
-  ),
-  model(
-    "eyeline-id-relight",
-    "video",
-    "Lights a film like a picture of its first frame.",
-    PER_SECOND,
-    LIKE_THE_PICTURE,
-  ),
+  ...[
+    ["eyeline-id-restyle", "Restyles a film like a picture of its first frame."],
+    ["eyeline-id-relight", "Lights a film like a picture of its first frame."],
+  ].map(([id, description]) => model(id!, "video", description!, PER_SECOND, LIKE_THE_PICTURE)),
   model(
     "topaz-video-upscaler",
     "video",
@@ -193,19 +173,11 @@ export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
     ENLARGED,
     larger(600_000, { fps_engine: oneOf(["standard", "high"]), tuning: oneOf(["standard", "auto"], "standard") }),
   ),
-  model(
-    "topaz-video-upscaler-starlight-fast",
-    "video",
-    "Enlarges films quickly, and invents detail.",
-    ENLARGED,
-    larger(300_000, { reduce_sharpening: flag(false) }),
-  ),
-  model(
-    "topaz-video-upscaler-starlight-hq",
-    "video",
-    "Enlarges films, and invents detail.",
-    ENLARGED,
-    larger(300_000, { reduce_sharpening: flag(false) }),
+  ...[
+    ["topaz-video-upscaler-starlight-fast", "Enlarges films quickly, and invents detail."],
+    ["topaz-video-upscaler-starlight-hq", "Enlarges films, and invents detail."],
+  ].map(([id, description]) =>
+    model(id!, "video", description!, ENLARGED, larger(300_000, { reduce_sharpening: flag(false) })),
   ),
   model(
     "topaz-video-upscaler-starlight-precise",
