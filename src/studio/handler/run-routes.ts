@@ -1,7 +1,6 @@
 import {
   RunView as Folded,
   foresee,
-  type Json,
   loadRun,
   parseUsd,
   type ResumeOptions,
@@ -10,7 +9,7 @@ import {
   statusNow,
 } from "../../internal.ts";
 import type { RunView } from "../browser/index.ts";
-import { badRequest, optionalPosition, optionalText, Refusal, reported, textField } from "../served/index.ts";
+import { badRequest, decide, Refusal, reported, textField, verdictIn } from "../served/index.ts";
 import { budgetTag, ENDPOINT, ENDPOINT_NAME, leftMicros, ownRun } from "./callers.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { Call, Context, Endpoint } from "./options.ts";
@@ -34,7 +33,7 @@ export function runRoutes(streams: EventStreams): readonly Route[] {
     { method: "GET", path: "/runs", handle: list },
     { method: "GET", path: "/runs/:run", handle: async (call) => viewOf(call.context, await ownRun(call)) },
     { method: "GET", path: "/runs/:run/events", handle: async (call) => streams.open(call, await ownRun(call)) },
-    { method: "POST", path: "/runs/:run/decisions", handle: decide },
+    { method: "POST", path: "/runs/:run/decisions", handle: decideOn },
     { method: "POST", path: "/runs/:run/stop", handle: stop },
   ];
 }
@@ -67,22 +66,19 @@ function wholeNumber(query: URLSearchParams, name: string): number | undefined {
 }
 
 /** Records the decision; continues the run where no process drives it. */
-async function decide(call: Call): Promise<RunView> {
+async function decideOn(call: Call): Promise<RunView> {
   const { context, caller } = call;
   const row = await ownRun(call);
   if (caller.mayDecide === false)
     throw new Refusal(403, "READ_ONLY", "Decisions are not yours to make; ask somebody who may.");
   const body = await jsonBody(call);
   const step = textField(body, "step");
-  const { approve, value } = body;
+  const { approve } = body;
   if (typeof approve !== "boolean") throw badRequest("approve must be true or false.", "approve");
   // What is approved in place of what was made is an input like any other.
-  refusePaths(value, "value");
-  const note = optionalText(body, "note", 2000);
+  refusePaths(body.value, "value");
   const by = caller.name === undefined ? undefined : { name: caller.name, verified: true };
-  const pick = optionalPosition(body, "pick");
-  if (approve) await context.show.approve(row.runId, step, { pick, note, by, value: value as Json | undefined });
-  else await context.show.reject(row.runId, step, { note, by });
+  await decide(context.show, row.runId, step, { ...verdictIn(body, approve), by });
   await continueRun(context, row.runId, await budgetNow(call, row));
   return viewOf(context, row);
 }

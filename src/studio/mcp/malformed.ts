@@ -1,6 +1,7 @@
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ErrorCode, type JSONRPCErrorResponse, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
+import { isRecord } from "../served/index.ts";
 
 /** A server that answers what is no message of the protocol: the SDK drops it, and its sender would wait. */
 export class AnsweringServer extends Server {
@@ -18,7 +19,7 @@ export class AnsweringServer extends Server {
 function malformed(given: unknown): JSONRPCErrorResponse | null {
   if (JSONRPCMessageSchema.safeParse(given).success) return null;
   const id = idOf(given);
-  if (id === undefined && isObject(given) && typeof given["method"] === "string") return null;
+  if (id === undefined && isRecord(given) && typeof given["method"] === "string") return null;
   return errorOf(ErrorCode.InvalidRequest, "This is no JSON-RPC message of this protocol.", id);
 }
 
@@ -38,11 +39,7 @@ function errorOf(code: ErrorCode, message: string, id: string | number | undefin
 
 /** Of a request: an answer to our own question is none, and its id is ours. */
 function idOf(given: unknown): string | number | undefined {
-  if (!isObject(given) || "result" in given || "error" in given) return undefined;
+  if (!isRecord(given) || "result" in given || "error" in given) return undefined;
   const { id } = given;
   return typeof id === "string" || Number.isSafeInteger(id) ? (id as string | number) : undefined;
-}
-
-function isObject(given: unknown): given is Readonly<Record<string, unknown>> {
-  return typeof given === "object" && given !== null && !Array.isArray(given);
 }

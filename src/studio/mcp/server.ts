@@ -16,6 +16,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { ownVersion } from "../../core/kit/own-version.ts";
+import { decoded } from "../served/index.ts";
 import { AnsweringServer } from "./malformed.ts";
 import { personAt } from "./person.ts";
 import type { AgentSession } from "./session.ts";
@@ -203,20 +204,12 @@ async function readResource(session: AgentSession, uri: string): Promise<ReadRes
 
 function partsOf(uri: string): { readonly run: string; readonly step: string | null; readonly index: number } {
   const [, run, step, index] = /^showrunner:\/\/runs\/([^/?#]+)(?:\/media\/([^/?#]+)\/(\d{1,4}))?$/.exec(uri) ?? [];
-  const decoded = [run, step].map((part) => (part === undefined ? null : decode(part)));
-  if (decoded[0] == null || (step !== undefined && decoded[1] == null)) {
+  const [runId, path] = [run, step].map((part) => (part === undefined ? null : decoded(part)));
+  if (runId == null || (step !== undefined && path == null)) {
     throw new ToolError(
       `${JSON.stringify(uri)} is no resource of this server`,
       "use an address that `show_media` or the list of resources gave",
     );
   }
-  return { run: decoded[0], step: decoded[1] ?? null, index: Number(index ?? 0) };
-}
-
-function decode(part: string): string | null {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return null;
-  }
+  return { run: runId, step: path ?? null, index: Number(index ?? 0) };
 }

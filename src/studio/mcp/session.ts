@@ -15,7 +15,7 @@ import {
   type RunState,
   type WaitingDecision,
 } from "../../internal.ts";
-import { leftOfBudget } from "../served/index.ts";
+import { decide, leftOfBudget } from "../served/index.ts";
 import type { AgentPipeline, Decision, McpOptions } from "./options.ts";
 import { ToolError } from "./tool-error.ts";
 
@@ -125,9 +125,8 @@ export class AgentSession {
       const isOpen = (await this.waiting(runId)).some((one) => one.step === step && one.since === since);
       if (!isOpen)
         throw new ToolError(`${JSON.stringify(step)} has been decided meanwhile`, "`run_status` has its state");
-      const { show } = this.options;
-      if (decision === "reject") await show.reject(runId, step, { note });
-      else await show.approve(runId, step, { note, value, ...(pick !== undefined && { pick: pick - 1 }) });
+      const verdict = { approved: decision === "approve", note, value, pick: pick === undefined ? pick : pick - 1 };
+      await decide(this.options.show, runId, step, verdict);
       await this.#resume(runId);
     });
   }

@@ -1,5 +1,6 @@
 // What servers of this machine share: the dashboard, the handler for any server, and the server for agents.
 export { type ByteRange, bytesResponse, mediaResponse, parseRange } from "./bytes.ts";
+export { decide, verdictIn } from "./decide.ts";
 export { STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START, streamFrame } from "./event-stream.ts";
 export { optionalPosition, optionalText, textField, textList } from "./fields.ts";
 export {
@@ -17,8 +18,9 @@ export {
   Unplannable,
   unplannable,
 } from "./for-callers.ts";
+export { inTurn } from "./in-turn.ts";
 export { keepFile } from "./keep-file.ts";
-export { matchPath } from "./match-path.ts";
+export { decoded, matchPath } from "./match-path.ts";
 export { kindOfType, mediaHeaders } from "./media-type.ts";
 export { headOf, sendResponse } from "./node-http.ts";
 export {
@@ -29,7 +31,7 @@ export {
   readBytes,
   tooLarge,
 } from "./read-bytes.ts";
-export { isOfType, jsonObject, readJson } from "./read-json.ts";
+export { isOfType, isRecord, jsonObject, readJson } from "./read-json.ts";
 export { BusyRefusal, badRequest, notFound, Refusal } from "./refusal.ts";
 export { isSame } from "./same-secret.ts";
 export { committedMicros, leftOfBudget } from "./shared-budget.ts";

@@ -13,7 +13,8 @@ export function matchPath(pattern: string, path: string): Readonly<Record<string
   return params;
 }
 
-function decoded(segment: string): string | null {
+/** Null for what is no text that was encoded. */
+export function decoded(segment: string): string | null {
   try {
     return decodeURIComponent(segment);
   } catch {

@@ -16,8 +16,12 @@ export function jsonObject(text: string, what: string): JsonObject {
   } catch {
     throw badRequest(`${what} is no JSON.`);
   }
-  if (typeof body !== "object" || body === null || Array.isArray(body)) throw badRequest(`${what} is no JSON object.`);
-  return body as JsonObject;
+  if (!isRecord(body)) throw badRequest(`${what} is no JSON object.`);
+  return body;
+}
+
+export function isRecord(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export function isOfType({ contentType }: Pick<SentBody, "contentType">, type: string): boolean {

@@ -3,13 +3,16 @@ import { isIP } from "node:net";
 import { join } from "node:path";
 import { InvalidOptionError, type ReviewLinkRow } from "../../../internal.ts";
 import {
+  decide,
   headOf,
+  inTurn,
   mediaResponse,
   notFound,
   optionalPosition,
   optionalText,
   Refusal,
   textField,
+  verdictIn,
 } from "../../served/index.ts";
 import { type Call, jsonOf, type Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
@@ -88,26 +91,25 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     return one;
   };
 
-  const decide = async ({ incoming }: SharedCall): Promise<SharedDecision> => {
+  const decideOn = async ({ incoming }: SharedCall): Promise<SharedDecision> => {
     const link = await byToken(incoming, Date.now());
     const body = await jsonOf(incoming, MOST_BYTES);
     const ref = textField(body, "ref");
     const { approved } = body;
     if (typeof approved !== "boolean") throw new Refusal(400, "BAD_REQUEST", "approved must be true or false.");
-    const note = optionalText(body, "note", 2000);
-    const pick = optionalPosition(body, "pick");
+    const { value: _, ...verdict } = verdictIn(body, approved);
     const by = { name: nameOf(body), verified: false, link: link.id };
     const { runId } = await found(link, ref);
+    // Of two verdicts at once, the second hears of the first.
     return inTurn(turns, runId, async () => {
       const { step, view } = await found(link, ref);
       if (view.status !== "waiting") throw decidedAlready(view);
-      if (approved && view.choose && view.takes[pick ?? -1] === undefined) {
+      if (approved && view.choose && view.takes[verdict.pick ?? -1] === undefined) {
         throw new Refusal(400, "PICK", "Choose one of those that are shown.");
       }
       await use(link);
       try {
-        if (approved) await context.show.approve(runId, step, { ...(view.choose && { pick }), note, by });
-        else await context.show.reject(runId, step, { note, by });
+        await decide(context.show, runId, step, { ...verdict, pick: view.choose ? verdict.pick : undefined, by });
       } catch (error) {
         if (!(error instanceof InvalidOptionError)) throw error;
         // Somebody else was quicker, or what it was about is no longer there.
@@ -170,7 +172,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     { method: "GET", path: `${SHARED}/assets/:name`, handle: page(join(own, "assets")) },
     { method: "GET", path: `${SHARED}/file/:id/:ref/:ends/:mark`, handle: file },
     { method: "GET", path: `${SHARED}/api/decisions`, handle: list },
-    { method: "POST", path: `${SHARED}/api/decide`, handle: decide },
+    { method: "POST", path: `${SHARED}/api/decide`, handle: decideOn },
     { method: "POST", path: `${SHARED}/api/comment`, handle: comment },
   ];
 }
@@ -206,18 +208,6 @@ function addressOf({ headers, socket }: IncomingMessage, isPublic: boolean): str
         .trim()
     : "";
   return (forwarded || socket.remoteAddress || "").slice(0, 64);
-}
-
-/** One after the other for each run: of two verdicts at once, the second hears of the first. */
-async function inTurn<T>(turns: Map<string, Promise<unknown>>, runId: string, work: () => Promise<T>): Promise<T> {
-  const before = turns.get(runId) ?? Promise.resolve();
-  const own = before.then(work, work);
-  turns.set(runId, own);
-  try {
-    return await own;
-  } finally {
-    if (turns.get(runId) === own) turns.delete(runId);
-  }
 }
 
 const WINDOW_MS = 600_000;

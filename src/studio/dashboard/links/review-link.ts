@@ -7,6 +7,7 @@ import {
   loadRun,
   type ReviewLinkRow,
   type ReviewScope,
+  tagTexts,
 } from "../../../internal.ts";
 import { isSame } from "../../served/index.ts";
 
@@ -136,7 +137,6 @@ export type ReviewLinkView = ReturnType<typeof reviewLinkView>;
 
 export function reviewLinkView(link: ReviewLinkRow, now: number) {
   const { id, createdAt, expiresAt, uses, maxUses } = link;
-  const { tags = {}, runId = null, step = null } = link.scope;
-  const texts = Object.entries(tags).map(([key, value]) => `${key}=${value}`);
-  return { id, tags: texts, runId, step, createdAt, expiresAt, status: statusOf(link, now), uses, maxUses };
+  const { tags, runId = null, step = null } = link.scope;
+  return { id, tags: tagTexts(tags), runId, step, createdAt, expiresAt, status: statusOf(link, now), uses, maxUses };
 }

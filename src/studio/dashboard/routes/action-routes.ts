@@ -1,13 +1,12 @@
 import {
   type AdoptionCandidate,
   changeableValue,
-  type Json,
   openSteps,
   plannedStep,
   type Quote,
   traitsOf,
 } from "../../../internal.ts";
-import { badRequest, notFound, optionalPosition, optionalText, textField } from "../../served/index.ts";
+import { badRequest, decide, notFound, optionalText, textField, verdictIn } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext, OfferedPipeline } from "../options.ts";
 import { inputForm, shownValueOf } from "../views/input-form.ts";
@@ -26,14 +25,9 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
   };
 
   /** Records the decision; resumes the run where that was requested and no process drives it. */
-  const decide = async ({ params, json }: Call, approved: boolean) => {
+  const decideOn = async ({ params, json }: Call, approved: boolean) => {
     const body = await json();
-    const step = textField(body, "step");
-    const note = optionalText(body, "note", 2000);
-    // Absent: as it is shown. Null is a value.
-    const value = body.value as Json | undefined;
-    if (approved) await context.show.approve(params.run!, step, { pick: optionalPosition(body, "pick"), note, value });
-    else await context.show.reject(params.run!, step, { note });
+    await decide(context.show, params.run!, textField(body, "step"), verdictIn(body, approved));
     if (body.goOn === true) await goOnWhereParked(context, params.run!);
     return {};
   };
@@ -99,8 +93,8 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
 
   return [
     { method: "POST", path: "/api/runs/:run/stop", handle: stop },
-    { method: "POST", path: "/api/runs/:run/approve", handle: (call) => decide(call, true) },
-    { method: "POST", path: "/api/runs/:run/reject", handle: (call) => decide(call, false) },
+    { method: "POST", path: "/api/runs/:run/approve", handle: (call) => decideOn(call, true) },
+    { method: "POST", path: "/api/runs/:run/reject", handle: (call) => decideOn(call, false) },
     { method: "GET", path: "/api/runs/:run/shown-value", handle: shownValue },
     { method: "GET", path: "/api/runs/:run/candidates", handle: candidates },
     { method: "POST", path: "/api/runs/:run/adopt", handle: adopt },

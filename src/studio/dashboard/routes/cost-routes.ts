@@ -1,10 +1,9 @@
 import { DAY_MS } from "../../../core/kit/duration.ts";
-import { type JournalStore, listedTags, type RunRow } from "../../../internal.ts";
+import { type JournalStore, listedTags, type RunRow, tagTexts } from "../../../internal.ts";
 import { badRequest } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { runCosts } from "../views/run-costs.ts";
-import { tagList } from "../views/run-head.ts";
 
 /** Runs whose pipelines are summed for a period; the newest ones. */
 const MOST_RUNS = 1000;
@@ -56,7 +55,7 @@ export function costRoutes(context: Pick<DashboardContext, "journal" | "cache" |
     // A run that was not touched since then has been charged nothing since then.
     const touched = rows.filter(({ updatedAt }) => updatedAt >= from);
     const since = await Promise.all(Array.from({ length: days + 1 }, (_, at) => chargedSince(from + at * DAY_MS)));
-    const tags = [...new Set(touched.flatMap((row) => listedTags(tagList(row.tags))))].slice(0, MOST_TAGS);
+    const tags = [...new Set(touched.flatMap((row) => listedTags(tagTexts(row.tags))))].slice(0, MOST_TAGS);
     return {
       from,
       days: since.slice(1).map((later, at) => since[at]! - later),

@@ -9,7 +9,7 @@ import {
   statusNow,
   traitsOf,
 } from "../../../internal.ts";
-import { badRequest, notFound, optionalText, textField, textList } from "../../served/index.ts";
+import { badRequest, isRecord, notFound, optionalText, textField, textList } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { stepForm } from "../views/input-form.ts";
@@ -89,9 +89,9 @@ async function remadeOf(
 function editOf({ edit }: Readonly<Record<string, unknown>>): ResumeOptions["edit"] {
   if (edit === undefined || edit === null) return undefined;
   const wrong = () => badRequest("edit must be an object of steps, each an object of fields.");
-  if (!isObject(edit)) throw wrong();
+  if (!isRecord(edit)) throw wrong();
   const steps = Object.entries(edit).map(([step, fields]) => {
-    if (!isObject(fields) || Object.keys(fields).length > MOST_EDITED) throw wrong();
+    if (!isRecord(fields) || Object.keys(fields).length > MOST_EDITED) throw wrong();
     const values = Object.entries(fields).map(([name, value]) => [name, value === null ? undefined : value]);
     return [step, Object.fromEntries(values) as { readonly [field: string]: Json | undefined }] as const;
   });
@@ -104,15 +104,11 @@ function everywhereOf({ everywhere }: Readonly<Record<string, unknown>>): boolea
   throw badRequest("everywhere must be true or false.");
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The plain fields of a step's input, and those that the model's schema offers beside them. */
 async function stepInputView(context: DashboardContext, state: RunState, path: string) {
   const plan = state.planned.plan.steps.find((step) => step.path === path);
   if (plan === undefined) throw notFound("This step");
-  if (!("model" in plan) || !isObject(plan.input)) return { fields: null, why: null, text: "{}" };
+  if (!("model" in plan) || !isRecord(plan.input)) return { fields: null, why: null, text: "{}" };
   if ((await codeOf(context, state)) === null) return { fields: null, why: NEEDS_CODE, text: "{}" };
   const plain = Object.entries(plan.input).filter(([, value]) => isPlain(value));
   // Without the model's schema the values themselves say what they are.

@@ -8,7 +8,7 @@ import {
   type StoredEvent,
   touchedSteps,
 } from "../../../internal.ts";
-import { notFound } from "../../served/index.ts";
+import { inTurn, notFound } from "../../served/index.ts";
 import { MOST_WHOLE, RunGroups } from "../views/run-groups.ts";
 
 /** A run's view as of its newest event; of a large one, its steps by group beside it. */
@@ -57,7 +57,7 @@ export class RunCache {
   readonly #views = new Map<string, KnownView>();
   readonly #histories = new Map<string, { readonly createdAt: number; seq: number; readonly run: FoldedRun }>();
   /** Two requests for one run wait for each other: both would add the same events to one state. */
-  readonly #loading = new Map<string, Promise<KnownView>>();
+  readonly #loading = new Map<string, Promise<unknown>>();
 
   constructor(journal: JournalStore) {
     this.#journal = journal;
@@ -70,19 +70,8 @@ export class RunCache {
     return { row, ...(await this.upTo(row)) };
   }
 
-  async upTo(row: RunRow): Promise<KnownView> {
-    const { runId } = row;
-    const before = this.#loading.get(runId) ?? Promise.resolve();
-    const loading = before.then(
-      () => this.#load(row),
-      () => this.#load(row),
-    );
-    this.#loading.set(runId, loading);
-    try {
-      return await loading;
-    } finally {
-      if (this.#loading.get(runId) === loading) this.#loading.delete(runId);
-    }
+  upTo(row: RunRow): Promise<KnownView> {
+    return inTurn(this.#loading, row.runId, () => this.#load(row));
   }
 
   async #load({ runId, lastSeq, createdAt }: RunRow): Promise<KnownView> {

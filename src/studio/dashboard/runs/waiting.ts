@@ -6,8 +6,8 @@ import {
   type OpenDecision,
   openDecisions,
   type RunRow,
+  tagTexts,
 } from "../../../internal.ts";
-import { tagList } from "../views/run-head.ts";
 import { cut } from "../views/truncate.ts";
 import { RunMemo } from "./run-cache.ts";
 
@@ -44,7 +44,7 @@ export class WaitingDecisions {
       for (const { step, message, ...one } of open) {
         if (said?.has(step)) continue;
         const asks = message === null ? null : cut(message, 300);
-        found.push({ run: runId, title, pipeline, tags: tagList(tags), step, message: asks, ...one });
+        found.push({ run: runId, title, pipeline, tags: tagTexts(tags), step, message: asks, ...one });
       }
     }
     const items = found

@@ -1,4 +1,4 @@
-import { listedTags, missing, type RunRow, type RunState, runSummary } from "../../../internal.ts";
+import { listedTags, missing, type RunRow, type RunState, runSummary, tagTexts } from "../../../internal.ts";
 import type { StepCounts } from "./groups.ts";
 import type { MediaView } from "./media-view.ts";
 import { countSteps } from "./run-groups.ts";
@@ -22,7 +22,7 @@ export function summaryView(
   return {
     ...same,
     /** `key=value` each. */
-    tags: listedTags(tagList(tags)),
+    tags: listedTags(tagTexts(tags)),
     updatedAt: row.updatedAt,
     pause:
       pause === null ? null : { ...pause, message: cut(pause.message, 500), fundingUrl: safeUrl(pause.fundingUrl) },
@@ -47,7 +47,7 @@ export function unreadable(
     id: runId,
     pipeline,
     title,
-    tags: listedTags(tagList(tags)),
+    tags: listedTags(tagTexts(tags)),
     status: status as RunSummary["status"],
     createdAt,
     updatedAt,
@@ -66,11 +66,6 @@ export function unreadable(
   };
 }
 
-/** As people write them: `team=video`. */
-export function tagList(tags: RunRow["tags"] = {}): readonly string[] {
-  return Object.entries(tags).map(([key, value]) => `${key}=${value}`);
-}
-
 export interface HeadFacts {
   readonly row: Pick<RunRow, "updatedAt" | "status">;
   /** Why this dashboard stopped driving the run; null when nothing went wrong. */
@@ -87,7 +82,7 @@ export function runHead(state: RunState, { row, driveError, drivenHere, counts }
   const summary = summaryView(state, row, counts);
   return {
     ...summary,
-    tags: tagList(planned.tags),
+    tags: tagTexts(planned.tags),
     /** What it lacks, as every view of the run names it. */
     missing: missing(state, { isInterrupted: summary.status === "interrupted" }).slice(0, MOST_MISSING),
     seq: state.seq,

@@ -1,0 +1,15 @@
+/** Works one after the other for each run. */
+export async function inTurn<T>(
+  turns: Map<string, Promise<unknown>>,
+  runId: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const before = turns.get(runId) ?? Promise.resolve();
+  const own = before.then(work, work);
+  turns.set(runId, own);
+  try {
+    return await own;
+  } finally {
+    if (turns.get(runId) === own) turns.delete(runId);
+  }
+}
