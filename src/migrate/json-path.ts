@@ -15,16 +15,6 @@ export function pathText(path: JsonPath): string {
 /** Maximum nesting of a body; v2's own nest at most five levels. */
 export const MAX_DEPTH = 40;
 
-/** True for values nested deeper than any v2 body. Iterative, so that no input overflows the stack. */
-export function isTooDeep(value: unknown): boolean {
-  let level: readonly unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) return true;
-    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
-  }
-  return false;
-}
-
 export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

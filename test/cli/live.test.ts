@@ -1,10 +1,9 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { LiveRun } from "../../src/cli/live/live-run.ts";
 import { whileWorking } from "../../src/cli/live/redraw.ts";
 import { type Held, sayLimitWaits } from "../../src/cli/live/say-limit.ts";
-import { remainingOf, renderTree } from "../../src/cli/live/tree.ts";
+import { LiveRun, remainingOf, renderTree } from "../../src/cli/live/tree.ts";
 import { watchRun } from "../../src/cli/live/watch.ts";
 import { type CommandOutput, createOutput } from "../../src/cli/output.ts";
 import type { RunEvent } from "../../src/core/journal/events.ts";

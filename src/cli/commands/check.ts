@@ -1,15 +1,16 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isPostgresUrl } from "../../core/kit/journal-location.ts";
+import { dollars } from "../../core/kit/money.ts";
+import type { Drift, Problem, RunState, Showrunner } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
 import { isFolder, pipelinesIn } from "../load/pipelines-in.ts";
 import type { Flags } from "../program/flags.ts";
-import { type Checked, checkRuns } from "../report/check-runs.ts";
-import { checkTable, totalOf } from "../report/check-table.ts";
+import { problemList } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
-import { counted } from "../text/table.ts";
+import { type Column, counted, shorten, table } from "../text/table.ts";
 
 /** `showrunner check`: what the code of now would make again, or differently, of runs that are under way. */
 export async function check(context: Context, named: readonly string[], flags: Flags["check"]): Promise<ExitCode> {
@@ -87,4 +88,114 @@ async function openToRead(against: string, { io }: Context) {
   }
   const { openSqliteJournal } = await import("../../internal.ts");
   return openSqliteJournal(path, { readOnly: true });
+}
+
+/** A step of a run that the code of now would make again, or differently, or not at all. */
+interface CheckedStep {
+  readonly path: string;
+  /** `changed`: asks for something else. `new`: was not planned. `uses`: takes in one of those. `gone`: is no longer planned. */
+  readonly cause: "changed" | "new" | "uses" | "gone";
+  /** Fields of the request that differ. */
+  readonly fields: Drift["changed"][number]["fields"];
+  /** Micro-dollars of making it; null where the service cannot say, or nothing is made. */
+  readonly costMicros: number | null;
+}
+
+/** A run that is under way, held against the code of now. */
+interface CheckedRun {
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly status: string;
+  /** Nothing would be made again, or differently. */
+  readonly isSame: boolean;
+  readonly steps: readonly CheckedStep[];
+  /** Why the code cannot continue it at all. */
+  readonly problems: readonly Problem[];
+  /** Of the steps, micro-dollars; `max` is null when one is open-ended. */
+  readonly totalMicros: Drift["totalMicros"];
+}
+
+interface Checked {
+  readonly runs: readonly CheckedRun[];
+  /** Runs under way of pipelines that were not given. */
+  readonly others: number;
+}
+
+/** Compares every run under way with the pipeline of its name. Sends nothing that costs, and writes nothing down. */
+async function checkRuns(show: Showrunner, pipelines: readonly LoadedPipeline[]): Promise<Checked> {
+  const byName = new Map(pipelines.map(({ pipeline }) => [pipeline.name, pipeline]));
+  const { isRunFinal } = await import("../../internal.ts");
+  // A run that nobody drives now is `interrupted`, which is no status of a journal.
+  const open = (await show.runs()).filter(({ status }) => !isRunFinal(status as RunState["status"]));
+  const runs: CheckedRun[] = [];
+  for (const { runId, pipeline: name, status } of open) {
+    const pipeline = byName.get(name);
+    if (pipeline === undefined) continue;
+    const drift = await show.drift(runId, pipeline, { anyAccount: true });
+    const { problems, totalMicros } = drift;
+    const steps = stepsOf(drift);
+    const isSame = steps.length === 0 && problems.length === 0;
+    runs.push({ runId, pipeline: name, status, isSame, steps, problems, totalMicros });
+  }
+  return { runs, others: open.length - runs.length };
+}
+
+function stepsOf({ changed, added, removed, stale, prices }: Drift): readonly CheckedStep[] {
+  const fields = new Map(changed.map((one) => [one.path, one.fields]));
+  const isNew = new Set(added);
+  const costs = new Map(prices.map(({ step, costMicros }) => [step, costMicros]));
+  const again = stale.map((path): CheckedStep => {
+    const cause = fields.has(path) ? "changed" : isNew.has(path) ? "new" : "uses";
+    return { path, cause, fields: fields.get(path) ?? [], costMicros: costs.get(path) ?? null };
+  });
+  return [...again, ...removed.map((path): CheckedStep => ({ path, cause: "gone", fields: [], costMicros: null }))];
+}
+
+const MOST_RUNS = 50;
+const MOST_STEPS = 20;
+const MOST_FIELDS = 2;
+/** Characters of a value. */
+const LONGEST = 40;
+
+const columns: readonly Column<CheckedStep>[] = [
+  { title: "", value: ({ cause }) => `  ${cause}` },
+  { title: "step", value: ({ path }) => visible(path), flexible: true },
+  { title: "price", value: price, align: "right" },
+  {
+    title: "",
+    value: ({ fields }) => visible(fields.slice(0, MOST_FIELDS).map(changeText).join("; ")),
+    flexible: true,
+  },
+];
+
+function changeText({ field, before, after }: CheckedStep["fields"][number]): string {
+  const text = (value: unknown) => (value === undefined ? "nothing" : shorten(JSON.stringify(value), LONGEST));
+  return `${field}: ${text(before)} → ${text(after)}`;
+}
+
+function price({ cause, costMicros }: CheckedStep): string {
+  if (costMicros !== null) return dollars(costMicros);
+  return cause === "gone" ? "" : "–";
+}
+
+/** The runs that would not continue as they were begun, each with its steps. */
+function checkTable({ runs }: Checked, width?: number): string {
+  const differ = runs.filter(({ isSame }) => !isSame);
+  const parts = differ.slice(0, MOST_RUNS).map((run) => runLines(run, width));
+  if (differ.length > MOST_RUNS) parts.push(`… and ${counted(differ.length - MOST_RUNS, "more run", "more runs")}`);
+  return parts.join("\n\n");
+}
+
+function runLines({ runId, pipeline, status, steps, problems }: CheckedRun, width?: number): string {
+  const head = `${visible(runId)} (${visible(pipeline)}, ${visible(status)})`;
+  const more = steps.length > MOST_STEPS ? [`  … and ${steps.length - MOST_STEPS} more steps`] : [];
+  const rows = steps.length === 0 ? [] : [table(steps.slice(0, MOST_STEPS), columns, width), ...more];
+  return [head, ...(problems.length === 0 ? [] : [problemList(problems)]), ...rows].join("\n");
+}
+
+/** What making it again costs, over the runs. */
+function totalOf(runs: readonly CheckedRun[]): string {
+  const min = runs.reduce((sum, { totalMicros }) => sum + totalMicros.min, 0);
+  const isOpen = runs.some(({ totalMicros, problems }) => totalMicros.max === null || problems.length > 0);
+  return `${isOpen ? "at least " : ""}${dollars(min)} for what is made again or newly`;
 }

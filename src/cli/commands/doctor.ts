@@ -1,15 +1,18 @@
+import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { chooseService, isKeyOfV2, keyCommand, keyIdOf, missingKey } from "../../core/kit/deployments.ts";
 import { dollars } from "../../core/kit/money.ts";
+import { namedProxy, noProxy, shownProxy } from "../../core/kit/proxy-route.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
-import { networkFindings } from "../doctor/network.ts";
 import { type Finding, failed, fine, journalFindings, mediaFindings, NO_SKEW_MS, unknown } from "../doctor/storage.ts";
 import { type WebhookTarget, webhookFindings, webhookTarget } from "../doctor/webhook.ts";
 import { explainError } from "../explain-error.ts";
 import { duration } from "../input/flag-values.ts";
+import type { Io } from "../io.ts";
 import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
+import { counted } from "../text/table.ts";
 
 /** Webhooks older than this are refused by those who check their age. */
 const MUCH_SKEW_MS = 60_000;
@@ -96,4 +99,37 @@ function credential({ io }: Context, flags: ServiceFlags): Finding {
   if (isKeyOfV2(apiKey)) return failed("credential", `${keyFrom} holds a key of the previous API (v2), sk_…`);
   const keyId = keyIdOf(apiKey);
   return fine("credential", `${keyId === null ? "a token" : `key ${keyId}`}, from ${keyFrom}`);
+}
+
+/** What the environment says of the network: proxies, exceptions from them, further certificate authorities. */
+async function networkFindings({ env }: Io): Promise<readonly Finding[]> {
+  return [proxies(env), ...(await authorities(env))];
+}
+
+function proxies(env: Io["env"]): Finding {
+  try {
+    const [https, http] = [namedProxy("https:", env), namedProxy("http:", env)];
+    if (https === null && http === null) return fine("proxy", "none: neither HTTPS_PROXY nor HTTP_PROXY is set");
+    const exceptions = noProxy(env);
+    const parts = [
+      `https ${https === null ? "straight" : `by ${shownProxy(https)}`}`,
+      `http ${http === null ? "straight" : `by ${shownProxy(http)}`}`,
+      exceptions === null
+        ? "this machine straight"
+        : `this machine and ${exceptions.value} straight (${exceptions.variable})`,
+    ];
+    return fine("proxy", visible(parts.join(", ")));
+  } catch (error) {
+    return failed("proxy", visible((error as Error).message));
+  }
+}
+
+async function authorities({ NODE_EXTRA_CA_CERTS: file }: Io["env"]): Promise<readonly Finding[]> {
+  if (!file) return [];
+  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => error);
+  const cure = "set NODE_EXTRA_CA_CERTS to a file of certificates in PEM; Node continues without it";
+  if (text instanceof Error) return [failed("authority", `${visible(file)} cannot be read (${text.code})`, cure)];
+  const count = text.split("-----BEGIN CERTIFICATE-----").length - 1;
+  const shown = `${counted(count, "certificate")} in ${visible(file)} (NODE_EXTRA_CA_CERTS)`;
+  return [count > 0 ? fine("authority", shown) : failed("authority", shown, cure)];
 }

@@ -163,39 +163,18 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
   }
 }
 
-/** The flags that a further process needs to drive a run as this one does. */
+/** Flags that a further process needs to drive a run as this one does. */
+const CARRIED = [
+  ...(["local", "service", "baseUrl", "journal", "families", "notify", "spendingCap", "cap", "capTimeZone"] as const),
+  ...(["walletFloor", "maxUnquoted", "inside", "files"] as const),
+];
+
 function carried(flags: Flags["mcp"]): readonly string[] {
-  const {
-    local,
-    service,
-    baseUrl,
-    journal,
-    families,
-    notify,
-    spendingCap,
-    cap = [],
-    capTimeZone,
-    walletFloor,
-    maxUnquoted,
-    inside = [],
-    files,
-  } = flags;
-  const named: readonly (readonly [string, string | undefined])[] = [
-    ["--service", service],
-    ["--base-url", baseUrl],
-    ["--journal", journal],
-    ["--families", families],
-    ["--notify", notify],
-    ["--spending-cap", spendingCap],
-    ...cap.map((one) => ["--cap", one] as const),
-    ["--cap-time-zone", capTimeZone],
-    ["--wallet-floor", walletFloor],
-    ["--max-unquoted", maxUnquoted],
-    ...inside.map((one) => ["--inside", one] as const),
-    ["--files", files],
-  ];
-  const given = named.flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
-  return local === true ? ["--local", ...given] : given;
+  return CARRIED.flatMap((name) => {
+    const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const values = [flags[name] ?? []].flat();
+    return values.flatMap((value) => (value === true ? [flag] : value === false ? [] : [flag, value]));
+  });
 }
 
 /** Those of the folder, as agents name them. */

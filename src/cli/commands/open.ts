@@ -1,7 +1,6 @@
-import { type RunReport, type StepReport, traitsOf } from "../../internal.ts";
+import { loadRun, type RunReport, type StepReport, traitsOf } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, withJournal } from "../context.ts";
-import { planOf } from "../input/stored-run.ts";
 import type { Flags } from "../program/flags.ts";
 import { filesOf, type OfferedTake, offeredTakes, type ReviewFiles, reviewFiles } from "../report/offered-takes.ts";
 import { visible, visibleLines } from "../text/escape.ts";
@@ -14,7 +13,7 @@ export async function open(context: Context, runId: string, path: string, flags:
     const report = await show.show(runId);
     const step = report.steps.find((one) => one.path === path) ?? (await unknownStep(report, path));
     const review = await reviewFiles(context, flags);
-    const plan = await planOf(show, runId);
+    const { plan } = (await loadRun(show.journal, runId)).planned;
     const planned = plan.steps.find((one) => one.path === path);
     const { decision = null, file: source = null } = planned === undefined ? {} : traitsOf(planned);
     const shown =

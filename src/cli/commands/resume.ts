@@ -1,7 +1,10 @@
 import { existsSync } from "node:fs";
+import { parseJson } from "../../core/kit/json-text.ts";
 import {
   type Drift,
   isRunFinal,
+  type Json,
+  loadRun,
   type Pipeline,
   type RerunRequest,
   type RerunScope,
@@ -11,10 +14,10 @@ import {
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withJournal, withShowrunner } from "../context.ts";
 import { confirm, isAgreed } from "../input/confirm.ts";
-import { readEdits } from "../input/edits.ts";
 import { checkAmount, giveUpAfter, readDuration, waitForCap } from "../input/flag-values.ts";
-import { inputSchema, readInput } from "../input/read-input.ts";
-import { checkOwn, codeOf, sourceOf } from "../input/stored-run.ts";
+import { inputSchema, readInput, readTextOrFile } from "../input/read-input.ts";
+import { checkOwn, codeOf } from "../input/stored-run.ts";
+import type { Io } from "../io.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
 import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { diffLines } from "../report/comparison.ts";
@@ -131,7 +134,7 @@ async function correction(
 
 /** The code of the run, from the file that it was planned from. */
 async function ownCode(show: Showrunner, runId: string, context: Context): Promise<LoadedPipeline> {
-  const source = await sourceOf(show, runId);
+  const { source } = (await loadRun(show.journal, runId)).planned;
   if (source !== null && existsSync(source.file)) {
     await checkOwn(source.file, runId, context.io.cwd);
     return loadPipeline(`${source.file}#${source.exportName}`, context.io.cwd);
@@ -334,5 +337,31 @@ export async function stop(context: Context, runId: string, flags: ServiceFlags)
     );
     context.output.next(`showrunner ${isOver ? "show" : "resume"} ${visible(runId)}`);
     return ExitCode.done;
+  });
+}
+
+/** `step:field=text`, `step:field:=json` and `step:field=@file`, repeated, as `resume` takes them; undefined: none. */
+async function readEdits(flags: readonly string[] | undefined, io: Io): Promise<ResumeOptions["edit"]> {
+  if (flags === undefined) return undefined;
+  const edits = new Map<string, Record<string, Json>>();
+  for (const flag of flags) {
+    const [, step, field, sign, text = ""] = /^([^:=]+):([^:=]+?)(:?=)([\s\S]*)$/.exec(flag) ?? [];
+    if (step === undefined || field === undefined) {
+      throw new CliError("USAGE", `--edit ${visible(flag)} names no step, field and value`, {
+        next: "write --edit step:field=text or --edit step:field:=json, e.g. --edit still:prompt='A red boat'",
+      });
+    }
+    const value = sign === "=" ? await readTextOrFile("--edit", text, io) : jsonOf(text, `${step}:${field}`);
+    const before = edits.get(step) ?? {};
+    edits.set(step, { ...before, [field]: value });
+  }
+  return Object.fromEntries(edits);
+}
+
+function jsonOf(text: string, name: string): Json {
+  const outcome = parseJson(text);
+  if ("value" in outcome) return outcome.value as Json;
+  throw new CliError("USAGE", `--edit ${visible(name)} is not valid JSON: ${visible(outcome.mistake.message)}`, {
+    next: `for text write --edit ${visible(name)}=TEXT`,
   });
 }

@@ -80,10 +80,10 @@ async function refusedTexts(
   flags: ServiceFlags,
 ): Promise<readonly string[]> {
   if (report.refused.length === 0) return [];
-  const { planOf } = await import("../input/stored-run.ts");
+  const { loadRun } = await import("../../internal.ts");
   const { refusedFiles, refusedText, reviewFiles } = await import("../report/offered-takes.ts");
-  const [plan, review] = await Promise.all([planOf(runner, report.id), reviewFiles(context, flags)]);
-  const found = await refusedFiles(report.refused.slice(0, MOST_REFUSED), { plan, report, review });
+  const [{ planned }, review] = await Promise.all([loadRun(runner.journal, report.id), reviewFiles(context, flags)]);
+  const found = await refusedFiles(report.refused.slice(0, MOST_REFUSED), { plan: planned.plan, report, review });
   return ["", ...found.map(refusedText)];
 }
 

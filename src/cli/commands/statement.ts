@@ -1,11 +1,20 @@
-import { dollars } from "../../core/kit/money.ts";
+import { dollars, formatUsd } from "../../core/kit/money.ts";
+import {
+  formatCents,
+  invoiced,
+  type JournalStore,
+  type MadeOfKind,
+  type OpenAmount,
+  type Period,
+  type RunCharges,
+  runCharges,
+} from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalOf } from "../context.ts";
 import { tagsOf } from "../input/flag-values.ts";
 import type { Flags } from "../program/flags.ts";
-import type { Statement, StatementLine } from "../report/statement.ts";
 import { visible } from "../text/escape.ts";
-import { type Column, table } from "../text/table.ts";
+import { type Column, counted, table } from "../text/table.ts";
 
 /** `showrunner statement`: what the runs of a client made and cost within a month, from the journal alone. */
 export async function statement(context: Context, flags: Flags["statement"]): Promise<ExitCode> {
@@ -20,13 +29,11 @@ export async function statement(context: Context, flags: Flags["statement"]): Pr
   const month = flags.month ?? new Date().toISOString().slice(0, 7);
   const period = periodOf(month);
   const tags = tagsOf(flags.tag) ?? {};
-  const { statementOf } = await import("../report/statement.ts");
   const journal = await openJournal(journalOf(io, flags));
   const made = await statementOf(journal, { tags, period, markup }).finally(() => journal.close());
   const whose = (flags.tag ?? ["all runs"]).join(", ");
   if (flags.json) output.printJson(document(made, { month, tags, markup: flags.markup ?? null }));
   else if (flags.csv || flags.html) {
-    const { statementCsv, statementHtml } = await import("../report/statement.ts");
     const named = { title: `Statement ${month}`, subtitle: `${whose}; months and days in UTC; US dollars` };
     output.print(flags.csv ? statementCsv(made) : statementHtml(made, named));
   } else {
@@ -67,4 +74,178 @@ function document(
 
 function usage(problem: string, next: string): CliError {
   return new CliError("USAGE", problem, { next });
+}
+
+/** A line of a statement, with its amount as it is invoiced. */
+interface StatementLine {
+  readonly section: "charged" | "unbilled" | "disputed";
+  readonly run: string;
+  readonly pipeline: string;
+  /** What people call the run; its id where it has no title. */
+  readonly title: string;
+  /** What was made, or why the amount is open. */
+  readonly text: string;
+  readonly step: string | null;
+  readonly costMicros: number;
+  readonly amount: string;
+}
+
+interface Statement {
+  readonly lines: readonly StatementLine[];
+  /** Of the lines that are charged. */
+  readonly costMicros: number;
+  readonly amount: string;
+}
+
+interface Source {
+  readonly run: string;
+  readonly pipeline: string;
+  readonly title: string;
+  readonly charges: RunCharges;
+}
+
+/** What the runs with these tags were charged within the period, oldest run first. */
+export async function statementOf(
+  journal: JournalStore,
+  { tags, period, markup }: { readonly tags: RunTags; readonly period: Period; readonly markup: bigint },
+): Promise<Statement> {
+  const sources: Source[] = [];
+  for (const { runId, pipeline, title } of (await journal.runs({ tags })).toReversed()) {
+    sources.push({
+      run: runId,
+      pipeline,
+      title: title ?? runId,
+      charges: runCharges(await journal.read(runId), period),
+    });
+  }
+  const charged = sources
+    .filter(({ charges: { costMicros, made } }) => costMicros !== 0 || made.length > 0)
+    .map(({ charges: { costMicros, made }, ...run }) => ({ ...run, step: null, text: madeText(made), costMicros }));
+  const { total } = invoiced(
+    charged.map(({ costMicros }) => costMicros),
+    markup,
+  );
+  return {
+    lines: [
+      ...withAmounts("charged", charged, markup),
+      ...withAmounts(
+        "unbilled",
+        sources.flatMap((one) => openLines(one, one.charges.unbilled)),
+        markup,
+      ),
+      ...withAmounts(
+        "disputed",
+        sources.flatMap((one) => openLines(one, one.charges.disputed)),
+        markup,
+      ),
+    ],
+    costMicros: charged.reduce((sum, { costMicros }) => sum + costMicros, 0),
+    amount: formatCents(total),
+  };
+}
+
+type RunTags = { readonly [key: string]: string };
+type Unpriced = Omit<StatementLine, "section" | "amount">;
+
+function withAmounts(
+  section: StatementLine["section"],
+  lines: readonly Unpriced[],
+  markup: bigint,
+): readonly StatementLine[] {
+  const costs = lines.map(({ costMicros }) => costMicros);
+  const amounts = invoiced(costs, markup).lines;
+  return lines.map((one, at) => ({ section, ...one, amount: formatCents(amounts[at]!) }));
+}
+
+const reasons: Readonly<Record<OpenAmount["why"], string>> = {
+  bill: "reserved, not billed yet",
+  submit: "no answer to the submit",
+  impossible: "the bill cannot be right",
+  answer: "a request without an answer, up to",
+};
+
+function openLines({ run, pipeline, title }: Source, open: readonly OpenAmount[]): readonly Unpriced[] {
+  return open.map(({ step, amountMicros, why }) => ({
+    run,
+    pipeline,
+    title,
+    step,
+    text: reasons[why],
+    costMicros: amountMicros,
+  }));
+}
+
+function madeText(made: readonly MadeOfKind[]): string {
+  if (made.length === 0) return "a corrected bill, or no result";
+  return made
+    .map(({ kind, count, durationMs }) => {
+      const what = kind === "audio" ? counted(count, "sound") : counted(count, kind);
+      return durationMs === 0 ? what : `${what} (${(durationMs / 1000).toFixed(1)} s)`;
+    })
+    .join(", ");
+}
+
+const sections = { charged: "Charged", unbilled: "Not billed yet", disputed: "Disputed" } as const;
+
+/** For spreadsheets: exact cost and invoiced amount, one line each; no total, which a sheet computes. */
+export function statementCsv({ lines }: Statement): string {
+  const head = ["section", "run", "title", "pipeline", "step", "what", "cost_usd", "amount_usd"];
+  const rows = lines.map((line) => [
+    line.section,
+    safe(line.run),
+    safe(line.title),
+    safe(line.pipeline),
+    safe(line.step ?? ""),
+    safe(line.text),
+    formatUsd(line.costMicros),
+    line.amount,
+  ]);
+  return [head, ...rows].map((cells) => cells.map(quoted).join(",")).join("\n");
+}
+
+/** A text that a spreadsheet would take for a formula gets a quote in front. */
+function safe(text: string): string {
+  return /^[\s\p{Cc}]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/u.test(text) ? `'${text}` : text;
+}
+
+function quoted(cell: string): string {
+  return /[",\r\n;\t']/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+}
+
+/** For a client: amounts as invoiced, without what they cost and without names of steps; one file without scripts. */
+export function statementHtml(
+  { lines, amount }: Statement,
+  { title, subtitle }: { readonly title: string; readonly subtitle: string },
+): string {
+  const table = (section: StatementLine["section"]) => {
+    const own = lines.filter((line) => line.section === section);
+    if (own.length === 0) return "";
+    const rows = own.map(
+      ({ title: name, text, amount: each }) =>
+        `<tr><td>${escaped(name)}</td><td>${escaped(text)}</td><td class="n">$${each}</td></tr>`,
+    );
+    const foot =
+      section === "charged"
+        ? `<tfoot><tr><th colspan="2" scope="row">Total</th><td class="n">$${amount}</td></tr></tfoot>`
+        : "";
+    const note = section === "charged" ? "" : "<p>Not part of the total.</p>";
+    return `<h2>${sections[section]}</h2>${note}<table><thead><tr><th scope="col">Run</th><th scope="col">What</th><th scope="col" class="n">Amount</th></tr></thead><tbody>${rows.join("")}</tbody>${foot}</table>`;
+  };
+  const body = (["charged", "unbilled", "disputed"] as const).map(table).join("");
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>${escaped(title)}</title><style>${style}</style></head>
+<body><h1>${escaped(title)}</h1><p>${escaped(subtitle)}</p>${body === "" ? "<p>Nothing was charged.</p>" : body}
+<p class="rule">The total is the exact sum, rounded once to the cent; lines are rounded so that they add up to it.</p></body></html>
+`;
+}
+
+const style = `body{font:15px/1.5 system-ui,sans-serif;max-width:48rem;margin:2.5rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
+table{width:100%;border-collapse:collapse}th,td{text-align:left;padding:.4rem .5rem;border-bottom:1px solid #ddd;overflow-wrap:anywhere;vertical-align:top}
+.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}tfoot th,tfoot td{font-weight:700;border-bottom:0}.rule{color:#555;font-size:.85rem}
+h2{margin-top:2rem;font-size:1.1rem}thead{display:table-header-group}tr{break-inside:avoid}@page{margin:18mm}@media print{body{margin:0;max-width:none}}`;
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (found) => `&#${found.charCodeAt(0)};`);
 }

@@ -1,4 +1,5 @@
 import { CliError } from "../cli-error.ts";
+import type { Flags } from "../program/flags.ts";
 
 /** A flag that means nothing beside others: its name, whether it was given, and what to do instead. */
 type Misplaced = readonly [flag: string, given: unknown, next: string];
@@ -12,14 +13,7 @@ function refuse(misplaced: readonly Misplaced[], where: string): void {
 }
 
 /** Flags of `worker` that mean nothing beside others. */
-export function checkWorkerFlags(flags: {
-  readonly engine?: unknown;
-  readonly engineUrl?: unknown;
-  readonly once?: unknown;
-  readonly host?: unknown;
-  readonly healthPort?: unknown;
-  readonly webhooks?: unknown;
-}): void {
+export function checkWorkerFlags(flags: Flags["worker"]): void {
   if (flags.healthPort === undefined && flags.webhooks === undefined) {
     refuse([["--host", flags.host, "add --health-port 8080"]], "without --health-port or --webhooks");
   }
@@ -32,12 +26,7 @@ export function checkWorkerFlags(flags: {
 }
 
 /** Flags of `run` that say who drives it. */
-export function checkRunFlags(flags: {
-  readonly engine?: unknown;
-  readonly engineUrl?: unknown;
-  readonly detach?: unknown;
-  readonly waitForCap?: unknown;
-}): void {
+export function checkRunFlags(flags: Flags["run"]): void {
   if (flags.engine === undefined) {
     return refuse([["--engine-url", flags.engineUrl, "add --engine pg-boss"]], "without --engine");
   }

@@ -2,15 +2,7 @@ import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { shellWord } from "../../core/kit/shell-word.ts";
-import {
-  type Pipeline,
-  type Plan,
-  type RunState,
-  RunView,
-  type Showrunner,
-  type StoredEvent,
-  traitsOf,
-} from "../../internal.ts";
+import { loadRun, type Pipeline, type Showrunner, traitsOf } from "../../internal.ts";
 import { CliError } from "../cli-error.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
@@ -32,25 +24,6 @@ async function realOf(path: string): Promise<string> {
   );
 }
 
-/** What a run stands for now: with what its code changed since, and with what its values led to. */
-async function plannedOf(show: Showrunner, runId: string): Promise<RunState["planned"]> {
-  const events: StoredEvent[] = [];
-  for await (const event of show.events(runId)) events.push(event);
-  const view = RunView.of(events);
-  if (view === null) throw new Error(`run ${runId} has no first event`);
-  return view.state.planned;
-}
-
-/** The plan of a run as it is now. */
-export async function planOf(show: Showrunner, runId: string): Promise<Plan> {
-  return (await plannedOf(show, runId)).plan;
-}
-
-/** The file that a run was last planned from; null when it was planned by other code than a file's. */
-export async function sourceOf(show: Showrunner, runId: string): Promise<RunState["planned"]["source"]> {
-  return (await plannedOf(show, runId)).source;
-}
-
 /** The code of a run as it is now. */
 interface RunCode {
   /** Null when its file cannot be loaded. */
@@ -64,7 +37,7 @@ interface RunCode {
  * it must load, or throws; the file has to be below the working folder (`CODE_ELSEWHERE`). Of any other it is left alone there.
  */
 export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<RunCode | null> {
-  const { plan, source } = await plannedOf(show, runId);
+  const { plan, source } = (await loadRun(show.journal, runId)).planned;
   if (source === null || !existsSync(source.file)) return null;
   const isNeeded = plan.steps.some((step) => traitsOf(step).needsCode);
   if (isNeeded) await checkOwn(source.file, runId, cwd);

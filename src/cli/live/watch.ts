@@ -2,10 +2,9 @@ import { liveText, type RunUpdate } from "../../internal.ts";
 import type { Io } from "../io.ts";
 import type { CommandOutput } from "../output.ts";
 import { visible } from "../text/escape.ts";
-import { LiveRun } from "./live-run.ts";
 import { redrawOn } from "./redraw.ts";
 import { type Held, limitWaitMs, sayLimitWaits } from "./say-limit.ts";
-import { type ExpectedMs, type Rate, renderTree } from "./tree.ts";
+import { type ExpectedMs, LiveRun, type Rate, renderTree } from "./tree.ts";
 
 export interface WatchOptions {
   /** Events up to this one are old news: they shape the picture and print no line. Default 0. */

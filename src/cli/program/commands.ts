@@ -132,7 +132,7 @@ function addMore(add: Add): void {
     "sign",
     "<files...>",
     "sign copies of files with content credentials (C2PA): source type, models, and what they were made from",
-    async () => (await import("../commands/sign.ts")).sign,
+    async () => (await import("../commands/marks.ts")).sign,
   );
   add(
     "gc",

@@ -1,6 +1,5 @@
 import type { Catalog, Json, Showrunner } from "../../internal.ts";
-import { CAST_ROLES, type Choice, chooseModels } from "./choose-models.ts";
-import { fitInput, type Input } from "./fit-input.ts";
+import { CAST_ROLES, type Choice, chooseModels, fitInput, type Input } from "./choose-models.ts";
 import { literal } from "./starter.ts";
 
 type RoleName = keyof typeof CAST_ROLES;

@@ -36,7 +36,7 @@ export function rerunTable(rerunScope: RerunScope, width?: number): string {
   const { stale, prices, committedMicros, budgetMicros, seeds, seenThroughFirst, unanswered } = rerunScope;
   if (stale.length === 0) return "No step has to run again.";
   const lines = [
-    priceLines(prices, width),
+    table(prices, columns, width),
     "",
     `To rerun: ${stale.length} ${stale.length === 1 ? "step" : "steps"}, ${totalText(rerunScope)}, on top of ${dollars(committedMicros)} spent and reserved so far${budgetMicros === null ? "" : ` of ${dollars(budgetMicros)}`}`,
   ];
@@ -96,7 +96,7 @@ function ownRemark(price: Price): string {
 
 /** The prices of a plan, step by step, with the sum and the critical path under them. */
 export function priceTable(quote: Quote, width?: number): string {
-  const lines = [priceLines(quote.prices, width), "", [`Total ${totalText(quote)}`, ...means(quote)].join(" · ")];
+  const lines = [table(quote.prices, columns, width), "", [`Total ${totalText(quote)}`, ...means(quote)].join(" · ")];
   if (quote.criticalPath.length > 0) lines.push(`Longest chain: ${quote.criticalPath.map(visible).join(" → ")}`);
   for (const { step, message } of quote.warnings) lines.push(`Warning: ${visible(step)} ${visible(message)}`);
   return lines.join("\n");
@@ -112,11 +112,6 @@ function means({ budgetMicros, balanceMicros, totalMicros }: Quote): readonly st
       ? []
       : [`wallet ${dollars(balanceMicros)}${short > 0 ? `, ${dollars(short)} short` : ""}`]),
   ];
-}
-
-/** The prices alone, step by step. */
-export function priceLines(prices: readonly Price[], width?: number): string {
-  return table(prices, columns, width);
 }
 
 /** A sum that may be known only in part. */

@@ -11,10 +11,10 @@ export interface JsonMistake extends Position {
 /** Maximum depth; legitimate data is never nested deeper, and recursive functions have stack for this much. */
 export const MOST_LEVELS = 500;
 
-export function isTooDeep(value: unknown): boolean {
+export function isTooDeep(value: unknown, most = MOST_LEVELS): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MOST_LEVELS) return true;
+    if (depth > most) return true;
     level = level.flatMap((value) => (typeof value === "object" && value !== null ? Object.values(value) : []));
   }
   return false;

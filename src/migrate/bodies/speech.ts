@@ -1,3 +1,4 @@
+import { own } from "../../core/kit/own.ts";
 import type { Json } from "../../core/plan/plan.ts";
 import { given } from "../body.ts";
 import { json, shown } from "../expression.ts";
@@ -54,7 +55,9 @@ export function languageCode(name: string): string | null {
   const language = codeOf(first);
   if (language === null) return /^[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*$/.test(plain) ? plain : null;
   const varieties = Object.hasOwn(VARIETIES, language) ? VARIETIES[language] : undefined;
-  const variety = [rest.join(" "), ...rest].map((word) => own(varieties ?? {}, word)).find((code) => code !== null);
+  const variety = [rest.join(" "), ...rest]
+    .map((word) => own(varieties ?? {}, word))
+    .find((code) => code !== undefined);
   if (variety !== undefined) return variety;
   return rest.some((word) => (codeOf(word) ?? language) !== language) ? null : language;
 }
@@ -62,10 +65,6 @@ export function languageCode(name: string): string | null {
 function codeOf(name: string): string | null {
   codes ??= platformCodes();
   return own(ALIASES, name) ?? codes.get(name) ?? null;
-}
-
-function own(names: Readonly<Record<string, string>>, name: string): string | null {
-  return Object.hasOwn(names, name) ? (names[name] ?? null) : null;
 }
 
 /** Converts the text and settings of a speech, from a body or from the speech within a video. */

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Pipeline } from "../../core/define/index.ts";
 import { isReference } from "../../core/plan/index.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../core/plan/plan.ts";
+import { valueAt } from "../field-report.ts";
 import type { Migration } from "../migrate.ts";
 import { camel } from "../names.ts";
 import type { BodyReport, FieldEntry, MigrationReport, VerificationReport } from "../report/report.ts";
@@ -181,12 +182,12 @@ function wrongModel(step: PlanStep, { newValue }: FieldEntry): string | null {
   if (typeof newValue !== "string" || !("model" in step)) return null;
   const [, id = newValue, quality] = /^(.*), quality (.*)$/.exec(newValue) ?? [];
   if (step.model !== id) return `runs on ${step.model}, and the report says ${id}`;
-  const sent = quality === undefined ? undefined : valueAt(step, "quality");
+  const sent = quality === undefined ? undefined : sentAt(step, "quality");
   return quality === undefined || sent === quality ? null : `has quality ${sent}, and the report says ${quality}`;
 }
 
 function wrongValue(plan: Plan, step: PlanStep, target: string, entry: FieldEntry, index: number): string | null {
-  const sent = valueAt(step, target);
+  const sent = sentAt(step, target);
   const expected = entry.outcome === "carried" || entry.outcome === "renamed" ? entry.value : entry.newValue;
   if (expected === null) return null;
   if (sent === undefined) return `is missing as ${target}`;
@@ -221,11 +222,7 @@ function referencesIn(value: Json): readonly string[] {
 }
 
 /** The value at a path such as `multi_prompt[0].prompt` of a step's input; undefined when there is none. */
-function valueAt(step: PlanStep, target: string): Json | undefined {
-  let at: unknown = "input" in step ? step.input : undefined;
-  for (const part of target.split(/[.[\]]+/).filter(Boolean)) {
-    if (typeof at !== "object" || at === null || !Object.hasOwn(at, part)) return undefined;
-    at = (at as { readonly [key: string]: unknown })[part];
-  }
-  return at as Json | undefined;
+function sentAt(step: PlanStep, target: string): Json | undefined {
+  const input = "input" in step ? step.input : undefined;
+  return valueAt(input, target.split(/[.[\]]+/).filter(Boolean)) as Json | undefined;
 }

@@ -1,4 +1,5 @@
-import { isRecord, isTooDeep, type JsonPath, kindOf, MAX_DEPTH } from "../json-path.ts";
+import { isTooDeep } from "../../core/kit/json-text.ts";
+import { isRecord, type JsonPath, kindOf, MAX_DEPTH } from "../json-path.ts";
 import { isV2Type } from "../v2-types.ts";
 import { type FlowNode, nodesOf } from "./flow-nodes.ts";
 import { type ReadBodies, type ReadProblem, type Resolved, readProblem, type V2Source } from "./source.ts";
@@ -57,7 +58,7 @@ export function sourceOf(given: unknown, at: string, givenPath: JsonPath): Read 
   const [value, path] = unwrapped(given, givenPath);
   const bad = (code: string, message: string) => readProblem(code, at, path, message);
   if (!isRecord(value)) return bad("not-a-body", `is ${kindOf(value)}, not a v2 body; a body is an object with a type`);
-  if (isTooDeep(value)) return bad("too-deep", `nests deeper than ${MAX_DEPTH} levels; no v2 body does`);
+  if (isTooDeep(value, MAX_DEPTH)) return bad("too-deep", `nests deeper than ${MAX_DEPTH} levels; no v2 body does`);
   if (!("type" in value) && Array.isArray(value.detail)) {
     return bad("v2-error", "is an error that v2 answered, not a body; give the body that was sent");
   }
@@ -181,7 +182,7 @@ function listKey(value: { readonly [key: string]: unknown }): string | null {
 function readFlow(flow: { readonly [key: string]: unknown }): Omit<ReadBodies, "locate"> {
   const key = listKey(flow) ?? "nodes";
   const list = flow[key];
-  if (isTooDeep(list)) {
+  if (isTooDeep(list, MAX_DEPTH)) {
     const message = "nests too deeply for a flow";
     return { format: "flow", left: [], sources: [], problems: [readProblem("too-deep", "the flow", [key], message)] };
   }

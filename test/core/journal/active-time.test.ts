@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { LiveRun } from "../../../src/cli/live/live-run.ts";
-import { renderTree } from "../../../src/cli/live/tree.ts";
+import { LiveRun, renderTree } from "../../../src/cli/live/tree.ts";
 import type { RunEvent, StoredEvent } from "../../../src/core/journal/events.ts";
 import { fold } from "../../../src/core/journal/fold.ts";
 import { activeMs } from "../../../src/core/journal/state.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { statementCsv, statementHtml, statementOf } from "../../../src/cli/report/statement.ts";
+import { statementCsv, statementHtml, statementOf } from "../../../src/cli/commands/statement.ts";
 import type { RunEvent } from "../../../src/core/journal/events.ts";
 import { createMemoryJournal } from "../../../src/core/journal/open.ts";
 import { ledgerChanges } from "../../../src/core/journal/record.ts";
