@@ -2,11 +2,13 @@ import type { TaskFiles, TaskHandle } from "../core/define/handle.ts";
 import type { AllMedia, LocalFile, Media, MediaKind, MediaList, TaskContext } from "../core/define/index.ts";
 import type { LocalInput, TaskMethod, TaskOptions } from "../core/define/steps/task.ts";
 import { markFile } from "../core/marks/index.ts";
-import type { Foresee } from "../core/plan/draft.ts";
+import type { Foresee, Foreseen, KnownMedia } from "../core/plan/draft.ts";
 import { type Letters, lettersDrawn } from "./captions/letters.ts";
 import { FilmError } from "./ffmpeg/film-error.ts";
 import { MOST_SECONDS, readingAtMost } from "./ffmpeg/probe.ts";
 import { ffmpegWith, type Need } from "./ffmpeg/requirement.ts";
+import { lookAt } from "./graph/clip.ts";
+import type { Ends, EndsOf } from "./graph/length.ts";
 
 /** The method of `build` that adds local functions; every step of a film is one. */
 export type Task = TaskMethod;
@@ -44,7 +46,7 @@ interface FilmTask<I, V, F extends TaskFiles> {
   /** The texts drawn, as far as known. */
   readonly letters?: Letters | undefined;
   readonly step: StepFields;
-  readonly foresee?: Foresee;
+  readonly foresee?: (input: unknown, endsOf: EndsOf) => Foreseen;
   readonly make: (input: LocalInput<I>, context: TaskContext) => Promise<V>;
 }
 
@@ -74,26 +76,45 @@ export function filmTask<I, V, F extends TaskFiles>(
     files,
     version,
     requires: letters === undefined ? ffmpegWith(...needs) : lettersDrawn(letters),
-    foresee: warningOfLong(foresee, mostSeconds ?? MOST_SECONDS),
+    foresee: foreseeing(foresee, mostSeconds ?? MOST_SECONDS),
   };
   return task(name, input, run, options) as unknown as TaskHandle<V, F>;
 }
 
-/** Adds a warning if an input is too long for the step, before anything else is paid for it. */
-function warningOfLong(foresee: Foresee | undefined, most: number): Foresee {
-  return (input, secondsOf) => {
-    const foreseen = foresee?.(input, secondsOf) ?? { seconds: null };
-    const longest = Math.max(0, ...[...mediaIn(input)].map((media) => secondsOf(media) ?? 0));
+/** Reports files that the step will refuse, warns of input that is too long for it, and adds what the kind of step foresees. */
+function foreseeing(own: FilmTask<unknown, unknown, TaskFiles>["foresee"], most: number): Foresee {
+  return async (input, known) => {
+    const given = [...mediaIn(input)];
+    const looked = await Promise.all(given.map(({ media }) => lookAtGiven(media, known)));
+    const ends = new Map<unknown, Ends>();
+    for (const [index, { field, media }] of given.entries()) {
+      const found = looked[index]!;
+      if (found !== null && "fault" in found) return { seconds: null, problem: { field, message: found.fault } };
+      if (found !== null) ends.set(media, found);
+    }
+    const foreseen = own?.(input, (media) => ends.get(media) ?? null) ?? { seconds: null };
+    const longest = Math.max(0, ...[...ends.values()].map(({ seconds, sound }) => Math.max(seconds, sound ?? 0)));
     if (longest <= most) return foreseen;
     const long = `what it is given is ${Math.round(longest)} s long, and the step will refuse more than ${most} s`;
     return { ...foreseen, warning: `${long}; where that is right, give it mostSeconds` };
   };
 }
 
-function* mediaIn(input: unknown): Generator<unknown> {
+async function lookAtGiven(media: unknown, known: KnownMedia) {
+  const file = known.fileOf(media);
+  const found = file === null ? null : await lookAt(file);
+  if (found !== null) return found;
+  const seconds = await known.secondsOf(media);
+  return seconds === null ? null : { seconds, sound: null };
+}
+
+function* mediaIn(input: unknown, field = "input"): Generator<{ readonly field: string; readonly media: unknown }> {
   if (typeof input !== "object" || input === null) return;
-  if (!("$ref" in input)) for (const inner of Object.values(input)) yield* mediaIn(inner);
-  else if ((input.$ref as { readonly output?: unknown }).output !== "value") yield input;
+  if ("$ref" in input) {
+    if ((input.$ref as { readonly output?: unknown }).output !== "value") yield { field, media: input };
+  } else
+    for (const [key, inner] of Object.entries(input))
+      yield* mediaIn(inner, Array.isArray(input) ? `${field}[${key}]` : `${field}.${key}`);
 }
 
 /** Names a list's files for error messages, by their handles. */
@@ -109,7 +130,8 @@ export function listOf<K extends MediaKind>(media: MediaList<K>): readonly (Medi
   return "step" in media ? [media] : media;
 }
 
-/** The files of such a list; a handle may stand for several. */
-export function flatFiles(files: readonly unknown[]): readonly LocalFile[] {
-  return files.flat() as readonly LocalFile[];
+/** The files of such a list with their names in errors; a handle may stand for several. */
+export function namedFiles(files: readonly unknown[], named: ReturnType<typeof clipNames>) {
+  const flat = files.flat() as readonly LocalFile[];
+  return flat.map(({ path }, index) => ({ path, name: named(index, flat.length) }));
 }

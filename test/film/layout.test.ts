@@ -47,7 +47,7 @@ test("nothing overlaps and nothing leaves the safe area, in any format, with any
           for (const corner of corners)
             for (const picture of logos)
               for (const lower of lowers) {
-                const pixels = pixelsOf(size, format, { width: 16, height: 9 });
+                const pixels = pixelsOf({ width: 16, height: 9 }, size, format);
                 const text = lower && { ...lower, at: 0, seconds: 1, style: {}, captionSize };
                 const lowerThird = text && placeLowerThird(pixels, text).box;
                 // Nothing says to a lower corner which captions are below it.
@@ -81,7 +81,7 @@ test("the check finds what lies over another part, and what leaves the picture",
 
 test("a logo is a quarter of the shorter side wide in every format", () => {
   for (const format of formats) {
-    const pixels = pixelsOf("1080p", format, { width: 16, height: 9 });
+    const pixels = pixelsOf({ width: 16, height: 9 }, "1080p", format);
     expect(logoBox(pixels, { picture: { width: 400, height: 100 } }).width).toBe(270);
   }
 });

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { probe } from "../../src/film/ffmpeg/probe.ts";
-import { join, type Length, mix } from "../../src/film/index.ts";
+import type { Task } from "../../src/film/film-task.ts";
+import { caption, join, type Length, mix, overlay, reframe, trim } from "../../src/film/index.ts";
 import { pipeline } from "../../src/index.ts";
 import { localShow } from "../support/local-show.ts";
 import { drawClip, ffmpeg } from "./support/ffmpeg.ts";
@@ -14,6 +15,7 @@ import { fileOf, make } from "./support/film-step.ts";
 
 const folder = mkdtempSync(at(tmpdir(), "length-"));
 const path = (name: string) => at(folder, name);
+const world = localShow();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 beforeAll(async () => {
   await drawClip(path("film.mp4"), { seconds: 3, tone: null });
@@ -65,12 +67,56 @@ test.each<readonly [Length, number, RegExp]>([
   },
 );
 
+describe.each<readonly [Length | undefined, number, RegExp]>([
+  [undefined, 2, /the sound of the film lasts 2 s and the pictures 1 s: the last picture is held for 1 s/],
+  ["pictures", 1, /its last 1 s are cut/],
+])("a film of 1 s of pictures and 2 s of sound, by %s", (length, seconds, note) => {
+  const film = fileOf("video", path("long-sound.mp4"));
+  const lines = [{ text: "hello", words: [{ text: "hello", start: 0.1, end: 0.5 }] }];
+  const rule = { ...(length && { length }) };
+  test.each([
+    ["overlay", (task: Task) => overlay(task, "o", film, { lowerThird: { title: "hello", at: 0 }, ...rule })],
+    ["caption", (task: Task) => caption(task, "c", film, { lines, ...rule })],
+    ["caption as a track", (task: Task) => caption(task, "c", film, { lines, burn: false, ...rule })],
+    ["reframe", (task: Task) => reframe(task, "r", film, { to: ["1:1"], ...rule })],
+    ["trim", (task: Task) => trim(task, "t", film, { from: 0, ...rule })],
+  ])("lasts as the rule says after %s, in pictures and in sound", async (_, add) => {
+    const { value, file } = await make(folder, add);
+    expect((value as { readonly lengthNote: string }).lengthNote).toMatch(note);
+    const made = await probe(file());
+    expect(Math.abs(made.video!.seconds - seconds)).toBeLessThan(0.05);
+    expect(Math.abs(made.audio!.seconds - seconds)).toBeLessThan(0.05);
+  });
+
+  test("is warned of in the plan of each step", async () => {
+    const given = pipeline("given", {
+      input: z.object({}),
+      build({ task, upload }) {
+        const film = upload("film", path("long-sound.mp4"));
+        const { "1:1": square } = reframe(task, "reframed", film, { to: ["1:1"], ...rule });
+        return {
+          square,
+          laid: overlay(task, "laid", film, { lowerThird: { title: "hello", at: 0 }, ...rule }),
+          captioned: caption(task, "captioned", film, { lines, ...rule }).film,
+          cut: trim(task, "cut", film, { from: 0, ...rule }),
+          joined: join(task, "joined", [film], rule),
+          mixed: mix(task, "mixed", film, rule),
+        };
+      },
+    });
+    const { warnings } = await world.show.quote(given, {});
+    const expected = length === undefined ? /held for 1 s/ : /its last 1 s are cut/;
+    expect(warnings.map(({ step, message }) => [step, expected.test(message)])).toEqual(
+      ["reframed-1x1", "laid", "captioned", "cut", "joined", "mixed"].map((step) => [step, true]),
+    );
+  });
+});
+
 test("a join of clips whose sound ends with their pictures says nothing of their lengths", async () => {
   const { value } = await make(folder, (task) => join(task, "j", [fileOf("video", path("film.mp4"))]));
   expect(value).toMatchObject({ lengthNote: null });
 });
 
-const world = localShow();
 const SPEECH = "Fresh bread from five in the morning, every day of the week, for as long as there is anybody in town.";
 
 /** A film of two clips of four seconds under a text. */

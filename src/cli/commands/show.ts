@@ -96,7 +96,11 @@ export async function show(context: Context, runId: string, flags: ServiceFlags)
       output.printJson(report);
       return ExitCode.done;
     }
-    const quoted = report.quote === null ? "" : `, quoted ${dollars(report.quote)}`;
+    const again =
+      report.rerun_quote !== null && Number(report.rerun_quote) > 0
+        ? ` and ${dollars(report.rerun_quote)} for reruns`
+        : "";
+    const quoted = report.quote === null ? "" : `, quoted ${dollars(report.quote)}${again}`;
     const budget = report.budget === null ? "" : `, ${sharedWord(report)}budget ${dollars(report.budget)}`;
     const title = report.title === null ? "" : `"${visible(report.title)}"  `;
     const held = Number(report.held) > 0 ? `, ${dollars(report.held)} reserved` : "";

@@ -1,4 +1,4 @@
-import { greyPng, plainWav } from "../../core/kit/placeholder-media.ts";
+import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
 import type { Catalog, Client, Json } from "../../internal.ts";
 
 /** Stand for media and a voice while schemas are asked; for an estimate they are uploaded and looked up. */
@@ -97,14 +97,16 @@ async function firstVoice(client: Client, model: string): Promise<string | null>
   return null;
 }
 
-const media = { image: () => greyPng(512), audio: () => plainWav(3000) };
+const WANTED = { durationMs: 3000, ratio: 1 };
 
 /** An upload is free; the client sends the same bytes once. */
 async function withMedia(client: Client, input: Input): Promise<Input> {
   const real = async (value: Json): Promise<Json> => {
     if (Array.isArray(value)) return Promise.all(value.map(real));
     const kind = (["image", "audio"] as const).find((one) => value === STANDING_IN[one]);
-    return kind === undefined ? value : { source: "url", url: (await client.upload({ bytes: media[kind]() })).url };
+    return kind === undefined
+      ? value
+      : { source: "url", url: (await client.upload({ bytes: placeholderMedium(kind, WANTED, {}) })).url };
   };
   const entries = await Promise.all(
     Object.entries(input).map(async ([name, value]) => [name, await real(value)] as const),

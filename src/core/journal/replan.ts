@@ -12,7 +12,7 @@ export type Move = (step: StepState, type: string) => void;
  * result.
  */
 export function replan(state: RunState, event: RunReplanned, move: Move): void {
-  const { plan, quoteMicros, renamed, expanded, edited } = event;
+  const { plan, renamed, expanded, edited } = event;
   const { source = state.planned.source, input = state.planned.input } = event;
   const before = state.planned.plan;
   const names = new Map(renamed.map(({ from, to }) => [from, to]));
@@ -21,7 +21,7 @@ export function replan(state: RunState, event: RunReplanned, move: Move): void {
   const edits = edited === undefined ? planned.edits : withEdits(planned.edits ?? {}, edited.steps);
   const texts = edited?.texts === undefined ? planned.texts : [...(planned.texts ?? []), ...edited.texts];
   state.planned = {
-    ...{ ...planned, plan, quoteMicros, source, input },
+    ...{ ...planned, plan, source, input },
     ...(edits !== undefined && { edits }),
     ...(texts !== undefined && { texts }),
   };

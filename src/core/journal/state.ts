@@ -253,6 +253,8 @@ export interface RunState {
   /** Current names of renamed steps, by former name. */
   formerNames: { readonly [name: string]: string };
   reruns: RerunRequest[];
+  /** Sum of the quotes of reruns, in addition to that of `planned`; null if one had no price. */
+  rerunQuoteMicros: number | null;
   /** Sum of actual costs, in micro-dollars. */
   spentMicros: number;
   /** Sum of holds that are neither settled nor released. */

@@ -1,7 +1,17 @@
 import { crc32, deflateSync } from "node:zlib";
 
+/** Cached, because thousands of steps use the same. */
+const pictures = new Map<string, Uint8Array>();
+
 /** A grey picture; square unless a height is given. */
 export function greyPng(widthPx: number, heightPx = widthPx): Uint8Array {
+  const key = `${widthPx}x${heightPx}`;
+  const bytes = pictures.get(key) ?? drawnPng(widthPx, heightPx);
+  pictures.set(key, bytes);
+  return bytes;
+}
+
+function drawnPng(widthPx: number, heightPx: number): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(widthPx, 0);
   header.writeUInt32BE(heightPx, 4);
@@ -24,14 +34,19 @@ export function pngChunk(type: string, data: Buffer): Buffer {
 const RATE = 8000;
 const WAV_HEADER_BYTES = 44;
 
+/** Samples of whole periods of a tone of 180 Hz. */
+const PERIOD = 400;
+
 /** A 16-bit mono PCM WAV: silence if the amplitude is 0, otherwise a tone of 180 Hz. */
 export function plainWav(durationMs: number, amplitude = 0): Uint8Array {
   const count = Math.round((durationMs / 1000) * RATE);
   const samplesBytes = count * 2;
   const wav = Buffer.alloc(WAV_HEADER_BYTES + samplesBytes);
-  for (let at = 0; amplitude > 0 && at < count; at++) {
-    const sample = Math.round(amplitude * Math.sin((at * 2 * Math.PI * 180) / RATE));
-    wav.writeInt16LE(sample, WAV_HEADER_BYTES + at * 2);
+  if (amplitude > 0) {
+    const period = Int16Array.from({ length: PERIOD }, (_, at) => {
+      return Math.round(amplitude * Math.sin((at * 2 * Math.PI * 180) / RATE));
+    });
+    wav.fill(new Uint8Array(period.buffer), WAV_HEADER_BYTES);
   }
   wav.write("RIFF\0\0\0\0WAVEfmt ", "latin1");
   wav.writeUInt32LE(36 + samplesBytes, 4);
@@ -171,14 +186,14 @@ type Bounds = { readonly [annotation: string]: number };
 /** Amplitude of a quiet tone: some services reject silence. */
 const QUIET = 6000;
 
-/** Creates a grey picture or film, or a quiet tone, as close to the wanted size as the limits allow. */
+/** Creates a grey picture or film, or a quiet tone, as close to the wanted size as the limits allow. `sidePx`: of the longer side. */
 export function placeholderMedium(
   kind: "image" | "video" | "audio",
-  wanted: { readonly durationMs: number; readonly ratio: number },
+  wanted: { readonly durationMs: number; readonly ratio: number; readonly sidePx?: number | undefined },
   bounds: Bounds,
 ): Uint8Array {
   const { min_aspect_ratio: narrowest = 0, max_aspect_ratio: widest = Infinity } = bounds;
-  const size = sizeWithin(Math.min(Math.max(wanted.ratio, narrowest), widest), bounds);
+  const size = sizeWithin(Math.min(Math.max(wanted.ratio, narrowest), widest), bounds, wanted.sidePx);
   if (kind === "image") return greyPng(size.width, size.height);
   const {
     min_duration_ms: least = 0,
@@ -191,7 +206,7 @@ export function placeholderMedium(
 }
 
 /** Duration in milliseconds of such a WAV with this many bytes. */
-export function wavMsOf(bytes: number): number {
+function wavMsOf(bytes: number): number {
   return ((bytes - WAV_HEADER_BYTES) * 1000) / (2 * RATE);
 }
 
@@ -201,7 +216,7 @@ const USUAL_PX = 512;
  * Size of a picture with that aspect ratio within the limits: the usual size, or the largest with a side of
  * `largestPx`.
  */
-export function sizeWithin(ratio: number, bounds: Bounds, largestPx?: number): Size {
+function sizeWithin(ratio: number, bounds: Bounds, largestPx?: number): Size {
   const { min_dimension_px: min = 1, max_dimension_px: max = Infinity } = bounds;
   const long = Math.max(ratio, 1 / ratio);
   const wanted = largestPx === undefined ? USUAL_PX : largestPx / long;
@@ -210,49 +225,28 @@ export function sizeWithin(ratio: number, bounds: Bounds, largestPx?: number): S
   return ratio >= 1 ? { width: longer, height: shorter } : { width: shorter, height: longer };
 }
 
-/** Base64 of an MP4: one second of 64 by 64 grey pixels, H.264 at 5 frames per second, with a quiet AAC tone. */
+/** Base64 of a Brotli-compressed MP4: one second of 64 by 64 grey pixels, H.264 at 5 frames per second, with a quiet AAC tone. */
 export const HEARD_MP4 =
-  "AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDEAAAXsbW9vdgAAAGxtdmhkAAAAAAAAAAAAAAAAAAAD6AAAA+gAAQAAAQAA" +
-  "AAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAwAA" +
-  "Arp0cmFrAAAAXHRraGQAAAADAAAAAAAAAAAAAAABAAAAAAAAA+gAAAAAAAAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAABAAAA" +
-  "AAAAAAAAAAAAAABAAAAAAEAAAABAAAAAAAAkZWR0cwAAABxlbHN0AAAAAAAAAAEAAAPoAAAQAAABAAAAAAIybWRpYQAAACBtZGhk" +
-  "AAAAAAAAAAAAAAAAAAAoAAAAKABVxAAAAAAALWhkbHIAAAAAAAAAAHZpZGUAAAAAAAAAAAAAAABWaWRlb0hhbmRsZXIAAAAB3W1p" +
-  "bmYAAAAUdm1oZAAAAAEAAAAAAAAAAAAAACRkaW5mAAAAHGRyZWYAAAAAAAAAAQAAAAx1cmwgAAAAAQAAAZ1zdGJsAAAAwXN0c2QA" +
-  "AAAAAAAAAQAAALFhdmMxAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAAAAEAAQABIAAAASAAAAAAAAAABDExhdmMgbGlieDI2NAAAAAAA" +
-  "AAAAAAAAAAAAAAAAAAAAGP//AAAAN2F2Y0MBZAAK/+EAGmdkAAqscgREJsBEAAADAAQAAAMAKDxIlhGAAQAGaOhDjyyL/fj4AAAA" +
-  "ABBwYXNwAAAAAQAAAAEAAAAUYnRydAAAAAAAAALQAAAC0AAAABhzdHRzAAAAAAAAAAEAAAAFAAAIAAAAABRzdHNzAAAAAAAAAAEA" +
-  "AAABAAAAOGN0dHMAAAAAAAAABQAAAAEAABAAAAAAAQAAKAAAAAABAAAQAAAAAAEAAAAAAAAAAQAACAAAAAAoc3RzYwAAAAAAAAAC" +
-  "AAAAAQAAAAIAAAABAAAAAgAAAAEAAAABAAAAKHN0c3oAAAAAAAAAAAAAAAUAAAAkAAAADwAAAA0AAAANAAAADQAAACBzdGNvAAAA" +
-  "AAAAAAQAAAYcAAAHKwAACLkAAAovAAACgXRyYWsAAABcdGtoZAAAAAMAAAAAAAAAAAAAAAIAAAAAAAAD6AAAAAAAAAAAAAAAAQEA" +
-  "AAAAAQAAAAAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAACRlZHRzAAAAHGVsc3QAAAAAAAAAAQAAA+gA" +
-  "AAQAAAEAAAAAAfltZGlhAAAAIG1kaGQAAAAAAAAAAAAAAAAAAB9AAAAjQFXEAAAAAAAtaGRscgAAAAAAAAAAc291bgAAAAAAAAAA" +
-  "AAAAAFNvdW5kSGFuZGxlcgAAAAGkbWluZgAAABBzbWhkAAAAAAAAAAAAAAAkZGluZgAAABxkcmVmAAAAAAAAAAEAAAAMdXJsIAAA" +
-  "AAEAAAFoc3RibAAAAH5zdHNkAAAAAAAAAAEAAABubXA0YQAAAAAAAAABAAAAAAAAAAAAAgAQAAAAAB9AAAAAAAA2ZXNkcwAAAAAD" +
-  "gICAJQACAASAgIAXQBUAAAAAACuUAAArlAWAgIAFFYhW5QAGgICAAQIAAAAUYnRydAAAAAAAACuUAAArlAAAACBzdHRzAAAAAAAA" +
-  "AAIAAAAIAAAEAAAAAAEAAANAAAAANHN0c2MAAAAAAAAAAwAAAAEAAAABAAAAAQAAAAIAAAACAAAAAQAAAAQAAAAEAAAAAQAAADhz" +
-  "dHN6AAAAAAAAAAAAAAAJAAAA3AAAAOcAAACaAAAAvwAAAKoAAABSAAAAogAAALUAAAC2AAAAIHN0Y28AAAAAAAAABAAABk8AAAc4" +
-  "AAAIxgAACjwAAAAac2dwZAEAAAByb2xsAAAAAgAAAAH//wAAABxzYmdwAAAAAHJvbGwAAAABAAAACQAAAAEAAAA9dWR0YQAAADVt" +
-  "ZXRhAAAAAAAAACFoZGxyAAAAAAAAAABtZGlyYXBwbAAAAAAAAAAAAAAAAAhpbHN0AAAACGZyZWUAAAaHbWRhdAAAACBliIEAAl/+" +
-  "963fgTaBWu6Vzi0la3kA5MtsETUVp4u9wQAAAAtBmgiNiH///qmdNAEkUqzp5vK/t/33y4lVJJCIkRIiSDEsVxLFcxZhi08xaeZi" +
-  "p2LQWeorT1k2FeOeto93UCBSxRZPCje0+ndY6+0LiUNdTS4mla+DAwMDAwN8m0tpbS2hgYGBgY2bNgyJFKbNm5USKWU2blllllll" +
-  "llllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll" +
-  "lllllllllllllllllllllllllllllllllllllllllllll4AAAAAJQZ4QRxBD/wLHARKc2sl9ZL6yXgqyXz/+9/p9+uL1d3d8f2//" +
-  "rf5/Xzxq9Xq74/v//W/z+vnjV6vVzr+//9L/P488avjiur4E3civMeeeeeeeeeeeY88HmJDzzAKa27CePMR9GQFmBUKhoVxoV8qF" +
-  "fLXQofL5a6APl8qKAPl8vpQFfL5fTXQAPl8vl9KKDAAfL5Qq+n0ooAAA+Xy+XyE01vYXntNbdWEEDEyiJ6iJ6iJ6iIPPa6Ig89ro" +
-  "AeeooIc/0+lBAfR576a6CjXOTZs2NQfy165v5fy2bEJ48qj6uqeeeeeeedSp55559k88888/AS7yi+ISOe/4/r/+PXGrku5JJJJP" +
-  "XxJz5kT9v8WB7+4GQBIDqwDO6NAHxmDvvCD/GYD3hA+Gwn30AfDYHvCB8Nge8IHxmA99AHxmCffQB8ZgPf3A+MwCwB8ZgPfQB8Zg" +
-  "Pf3A+MwASwABPv7gfGYJ9/cD4zBPv7hGTMB7+4HxmAzwn8fCfw/gLgA/geTwmWBjml/D+B5PCfSBwAAAAAkBnhgmiH//BMQA8jKE" +
-  "QBEQBEaTEKCEKBESCb//p/+n/9H3+MP/j/2kIRP/j/2j/0/939P8+/9//eA1tespQExbZhNNNNNNNM751pppppppgwMDAwMDAyaa" +
-  "aaYMDAwMDAwMDJppppgwMDAw8GBgYGBgYGBgYGO+Tu4YGBgYGHgwMDAwMDAwMDAwMDAwXAYGBgYGBgYGBgYGBgYGBgYGBYAwMDAw" +
-  "MDAwMDAwALVAAGBgYGBgYGBgYGBgYGBgYGBgYGBgYGBgYGBgZwD4MohAERAEsiRBN//3v/w//o+vKT/j/mRERP/r/94//b/7v7f7" +
-  "f2/b/8YOaecHnJSABOB8uMUUUUUUUUUQFVsUQiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiAQAIooooooooooooooo" +
-  "ooogAYARRRRRRRRRRRRRRRRRBQNWrVq1atWrVqACkwASyyyyyyyyyyyygYGBgYGBgYGBmQMDAzPAAAAACQGeGG1If/8ExQD2MZBi" +
-  "IAokEiEBiEBCEAiJVf/2P/w//o++tXP+n4/n/4z48/kBISEhISEhISElNo7uEhJwJCTgSEhISEhISEnHcyt3cJCQkJPaBABIAApw" +
-  "ABwA9jKQYiAJRAIhAYkQIiQTK/+v/9r/+j46kf9v/aIiJ/+F/+s/6f9/6fp/94AYGBpZZZZZSVSICKIfL5TzzzzzzzzzgMPPPPPP" +
-  "PPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPOWA0Dfv379+/fv379+/fv3794UAMDAwMGFgwMGBgASyAADAwMDAwMDAwMDAwMDAw" +
-  "MDAwMDAwMDAwMDAwM4ABLDKL4xCQlV9v/T/8+tS7kkkkkiJGcEn5/UO6+rT01M6u4BLoGmsX9WN6tPShnV3LVp6amV918enpqZX3" +
-  "Xqx6amV916semq6vuvjx6arq+6/qx6atNfdf1Y4Vaa5L+rHBemtF/ViurT0yX9XcurTWi/qxATSAO6+rT01X9XcurT0oZ1dy1ael" +
-  "DK+5atPTUzq7r1Y9NV3V3Xx6emrTcAGPTVdX3Xx49NV1fdfHjhVprkvjxwq4AUYyi+ZWevt/p1dy5LkiSRIkSIgGufK05zbnGgdr" +
-  "IYNMLc4rnytN825xUGVpk25yGDK03NuchgytNzbnIYMrTczrkMD7TczrnNA+1zzOuc0D7XPM65zQIa58rrnNAhrnmW5zbkNc+Vbn" +
-  "NuQ1z5Vs5tyGufKtzm3Ia58rTnNucVz5Wmc25xXPlaZzbnFc+VpnNucVBlaZNuch58rTc25yGDK03NuchgytNzOuQwPtNzOuQwPt" +
-  "Nzc=";
+  "QpMhopJUEOJjMbZVzB4QGjH4Lh+e3+af+8Ac+yLaK/CztANWyaoxqoElrrpwVeg6sZoaPL9+be9KoF+oaBJL6Zud7aIhMZ2hZa2dv/Zr9d7M7Zmg" +
+  "lrbSoKmUwNBop74ft6aaVRONeCUiKpGj/lAJ0UOrhNB4DKewKszY350BcC1fm2tjAShItfCLE3FS49LNxoBJQ1pGewKQWk5eYy5g1EA+QY9gVA9x" +
+  "WboQtB8DoK5xtkgA5nIKls2oAUjwRhi5oCmhHAffaCa09DSZuHMQrwnbOU75pOkgsBy36OQXYIBQMO13WtwtiPKg/2HFWJD+i1bGv7/aDwD5kpbU" +
+  "WAC2p+JvFFIGvjbWxStYD8Z2B1h52blW4mQn5coMy20pRQjEdrbchpB6BkBYNgoQjJbyWOOcyF7nIC+ThR9CAcc/bQ20uMqhioUl/QPOTrrmiYE5" +
+  "rN9rGMAAc37sgOWop7WUwDSxZuhqt+UGjQYA2J2gDgDpN7aVPDAAAFQ1a4AjcSEQWGs0AcxhXWPEJqMwJ0ihwwQJ28oCA6CFAOalGEAumSofFE4C" +
+  "KSFW0c0UTCgfgNXY7oKFi0LVfqxMwLQnYOYKmF8FLD0BSlZ5Y6MyhBBAvICYaSTabPbZAv9v9b9RiqT/zmJEdIDLppGsuCgxpvLM00s3E9UU2LHd" +
+  "AUCAIU0AwJAS1hcUmFI/B+EI+a4PwWqi2dHETj79D0wV8wlV64zWtBCVW0BhJszAuQzhWL8agxhRCaIIUwAyUVDtAQv4DCrYBgo4FjoZwD64ONml" +
+  "2gQiCIIHa4cBcCbX6QrAA6EpeH2zLO1J0nQMeiDEQhoaftQs3P2LcQIAXjk3pOkw/CRtLKjAPKky5cP8EeKPAEyXlljBALjmLgOVr9ioPvlNFiCb" +
+  "3bRR6d43pQi/n6Za+9sdXn7zNoBug7eZr5RLaOPRnX6EP/lE7d82xWWD+mnFNP4a+VqOyyhvtxmc+zn2UctF3kl/ow9HV8+qcxXNCrD7tevS6oKJ" +
+  "3Mn37UWWgRd0BTPrG7tVDJ033qPfxtMLGRCudPvYpDT3vbJ/oJXbA1gVtoeeb9/IGRgXkD4rbtNEz81SABaDd7FHsofS1EPC2fHxcVnsrXPzLc+J" +
+  "BUa1rkz3s7OgoFSSQZ80SsRhyZ3F13/paUNGu077a8bxN0qFgn5JC1aHJWt+XrvF/PLotLdqVxF72Zgqsy1r2p9R2z6d2RV2r8yJxJsM2bt3buKM" +
+  "J4tLL1bvbdOm7LHa/GQZtKW3NpgIZxOPz0WE2HPzy2Us9PHcMEhXNmAPzGkh5vm97XLY9WpOXhSTNW5f/yMVdS7F8oVVKfu47R9riOrInqWCV7WD" +
+  "SUdR86Frlv7K8dsD/M3a3p3K+PPvUuqQwrYjumuHY5X3+qhIjy5RWHuVgHi0Lf/JCW7WGBXG8Kzj65pG89eJxJycv8MMivuy5iZTIYdxHMqaarMH" +
+  "kc03uLSTVL3Iasmdsg7S8r53i4wNbt1iVYbSeAu1vQHhhkrNM6qyj12zTmeMBYkwfre1qprxy0ukuDJiXGWJ3q1LWS27H96RWH33gED2u2VrZMw2" +
+  "8V1Nb5FFh6wSgAXZ5dhPLqGZ99Dms0hozWaOWM/es2iANcdCQR/mVnmh1tylVxsO8GwkJ95PiwzfXv3T0xLDd/+L9QOF4+bE24z3ezVjSu3bbUmH" +
+  "DNUuj9FPTVik3fO2eIGoJTIs5taEJsdkhV4pzjX1NpF6ZQ0XhYhsTIDGR54CF5zjDw6k1Yp/AuPq0wMFv4yxw4bR9fRXgUGhV1zWSzI+0Q/+S1KZ" +
+  "7dggZX4vvXLfdtLwQ+Fsuzm2QwbsW7ZSzoSLbh2XSK09MOMFTBjTT86+mPzm+PQ91HpwnrqdY5SMOFsZlG/Gc9NGnfE+urzXRHMt+RwekQuHsM0r" +
+  "ptFdgvgfcutijnH3ahW9QtOuJTzcqG/AqiYOJ5PP/z6K4aMf5rgWZK55w/UfmRgFy0z0RJfPmmiuxTCKRyrYLnwbV/o0/ZHWRYSspTMM+1z604vp" +
+  "ekEtLanVSdRSR0fnxrnW6Kly8319PDe0V4UdedK705Bhs+BIv+56dfM3RbnhyP8hLO335jjTyysykrhJ4UUv6yslbj7Lf7HXbBRnGAT/dK+vrxvN" +
+  "X+cyInO01jD0mu5Cx2vlqe+cGucUh86YYo0b7t057+n0Xdu2ivNaa2uPblTPP1GcHFf27njvbadOX9No3+xYnf503cNDJ/3V4jer7JJOjdWdvV2c" +
+  "Mtww89TJcJ8+5PO1C2+Xvxjxk4aePi4aP6OzwONk+ICEGdlvDh9knb6a/OrVlJDrp6eH+89786W0uHguzSSrLVpmKLsWdrzJK3v30NdX/vXQ8goZ" +
+  "4bP87/RiveTwjOzfV11Gc/ij5KZX2y6oAlTOZim8hePcla67Xce3p2dNjEtan57t6HPh86cdS1gnA+1o5o6u45/Vr6nUS9baUR3xLkx59TmjMUft" +
+  "wztVeuqmlLNqa3pO+tC52umqgN/+VRtT/35ecrXtpDLtUcpu1wmGjKyQ2QkBKrsxh6DUdPrWzomnevIqJ8QW31NDGY1gCwQ=";

@@ -81,10 +81,19 @@ export interface Foreseen {
   readonly seconds: number | null;
   /** A warning to show before the run is paid; null: none. */
   readonly warning?: string | null;
+  /** Why the function will surely fail, with the field of its input; null: nothing says that. The plan is refused with it. */
+  readonly problem?: { readonly field: string; readonly message: string } | null;
 }
 
-/** `secondsOf`: expected duration of an input medium; null if unknown. */
-export type Foresee = (input: Json, secondsOf: (media: unknown) => number | null) => Foreseen;
+/** What is known of input media while planning. */
+export interface KnownMedia {
+  /** Expected duration of a film or sound in seconds; null if unknown. */
+  secondsOf(media: unknown): Promise<number | null>;
+  /** Path of a file that the plan uploads; null for media that do not exist yet. */
+  fileOf(media: unknown): string | null;
+}
+
+export type Foresee = (input: Json, known: KnownMedia) => Foreseen | Promise<Foreseen>;
 
 /** A reference that the catalog has not resolved yet. */
 export interface DraftReference {

@@ -226,6 +226,10 @@ export interface FileFacts {
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly contentType: string;
+  /** Of a film or sound whose bytes show how long it is. */
+  readonly durationMs?: number;
+  /** Of a picture or film: how many times as wide as high it is, as it is shown. */
+  readonly ratio?: number;
 }
 
 /** A pipeline applied to an input: its steps, each after those it needs. Plain JSON. */

@@ -13,6 +13,7 @@ export interface RequestedRerun {
   readonly note?: string;
   /** New seeds by step; see `rerun.requested`. */
   readonly seeds?: { readonly [step: string]: number };
+  readonly quoteMicros?: number | null;
 }
 
 export interface Revised {

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { basename } from "node:path";
 import { exifOrientation } from "../../core/kit/exif-orientation.ts";
 import { type Ffmpeg, requireFfmpeg, toInstall } from "./abilities.ts";
 import { FilmError } from "./film-error.ts";
@@ -97,7 +98,8 @@ export async function probe(
 ): Promise<Probed> {
   const ffmpeg = await requireFfmpeg();
   const input = await inputArgs(path).catch((error: unknown) => {
-    throw error instanceof FilmError ? new FilmError(error.code, `${name}: ${error.message}`) : error;
+    if (!(error instanceof FilmError) || name === basename(path)) throw error;
+    throw new FilmError(error.code, `${name}: ${error.message}`);
   });
   const args = ["-v", "error", "-of", "json", "-show_entries", SHOWN, ...input];
   const { exitCode, stdout, stderr } = await runProgram(ffmpeg.probePath, args, { timeoutMs: TIMEOUT_MS, signal });

@@ -1,8 +1,19 @@
-import { requireFfmpeg, toInstall } from "../ffmpeg/abilities.ts";
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { findFfmpeg, requireFfmpeg, toInstall } from "../ffmpeg/abilities.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { walkPackets } from "../ffmpeg/packets.ts";
-import { mostSeconds, type Probed, type ProbedVideo, plainError, probe, tooLong } from "../ffmpeg/probe.ts";
+import {
+  mostSeconds,
+  type Probed,
+  type ProbedVideo,
+  plainError,
+  probe,
+  readingAtMost,
+  tooLong,
+} from "../ffmpeg/probe.ts";
 import { hdrName, TONE_MAPPING } from "../ffmpeg/shown.ts";
+import { type Ends, fitLength, type LengthOption } from "./length.ts";
 import { sizeFault } from "./size.ts";
 
 /** A clip with pictures; `seconds` is the end of its last frame according to the frames, not the header. */
@@ -39,8 +50,57 @@ export async function openClip(path: string, name: string, signal?: AbortSignal)
   }
   // Recorders add a picture only on movement, so the last one may last long.
   const seconds = lacks ? stated! : pictures.seconds;
-  const shown = { ...video, fps: video.fps || pictures.fps, seconds: lacks ? pictures.seconds : video.seconds };
+  const shown = { ...video, fps: video.fps || pictures.fps, seconds: pictures.seconds };
   return { ...probed, name, video: shown, seconds };
+}
+
+/** A clip and its duration in the film, as its pictures and sound may end at different times. */
+export interface Lasting extends Clip {
+  readonly lasts: number;
+  readonly lengthNote: string | null;
+}
+
+/** {@link openClip}, with the duration by the option `length`. */
+export async function openLasting(
+  path: string,
+  name: string,
+  { length }: LengthOption,
+  signal: AbortSignal,
+): Promise<Lasting> {
+  const clip = await openClip(path, name, signal);
+  const ends = { seconds: clip.seconds, sound: clip.audio?.seconds ?? null };
+  const { seconds, note } = fitLength(`the sound of ${name}`, ends, length);
+  return { ...clip, lasts: seconds, lengthNote: note };
+}
+
+/** Results by path, time of change, size and ffmpeg. */
+const looked = new Map<string, Promise<Looked | null>>();
+const MOST_LOOKED = 1000;
+
+/** Durations in a file, or why every step will refuse it. */
+type Looked = Ends | { readonly fault: string };
+
+/** Opens a file as steps will, without reading all of its packets. Null if there is no ffmpeg. */
+export async function lookAt(path: string): Promise<Looked | null> {
+  const [found, ffmpeg] = await Promise.all([stat(path).catch(() => null), findFfmpeg()]);
+  if (found === null || ffmpeg === null) return null;
+  const key = [path, found.mtimeMs, found.size, ffmpeg.path].join("\0");
+  if (looked.size >= MOST_LOOKED) looked.clear();
+  const answer = looked.get(key) ?? readingAtMost(Number.POSITIVE_INFINITY, () => endsOf(path));
+  looked.set(key, answer);
+  return answer;
+}
+
+async function endsOf(path: string): Promise<Looked> {
+  const name = basename(path);
+  try {
+    const { seconds, video, audio } = await probe(path, { name });
+    if (video !== null) await checkToneMapping(video, name);
+    return { seconds, sound: video === null ? null : (audio?.seconds ?? null) };
+  } catch (error) {
+    if (error instanceof FilmError) return { fault: error.message };
+    throw error;
+  }
 }
 
 /** Stated duration of the pictures; null if only the file's is stated, which may be that of longer audio. */

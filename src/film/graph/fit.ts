@@ -1,5 +1,5 @@
 import { type ShownAs, shownFilter } from "../ffmpeg/shown.ts";
-import { even, type Pixels, scaleFilter } from "./size.ts";
+import { even, type Pixels, pixelsOf, scaleFilter } from "./size.ts";
 
 /**
  * How pictures of another shape fill the frame. `crop`: cuts the excess. `pad`: adds bars. `blur`: fills the bars with
@@ -35,6 +35,11 @@ export function fitFilter(
   const blurred = `${scaleFilter(back)},crop=${wide}:${high},gblur=sigma=5,lutyuv=y=val*0.85,scale=${frame},setsar=1`;
   const [a, b, c, d] = ["a", "b", "c", "d"].map((one) => `[${label}${one}]`);
   return `${shown},split${a}${b};${a}${blurred}${c};${b}${small}${d};${c}${d}overlay=(W-w)/2:(H-h)/2`;
+}
+
+/** Filters that show decoded pictures as players do, in their own size. */
+export function wholeFilter(from: Pixels & ShownAs, label: string): string {
+  return fitFilter(from, pixelsOf(from), { fit: "pad", label });
 }
 
 function scaled(from: Pixels, factor: number, most: Pixels | null): Pixels {

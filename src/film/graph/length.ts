@@ -11,28 +11,48 @@ export const LENGTH = oneOf("pictures", "sound", "longest");
 /** Smaller differences come from rounding, in seconds. */
 export const ALIKE_SECONDS = 0.05;
 
-/** Duration of the film in seconds. `sound`: null if no audio determines the end, as with music only. */
-export function filmSeconds(pictures: number, sound: number | null, length: Length = "longest"): number {
-  if (sound === null || length === "pictures" || Math.abs(pictures - sound) < ALIKE_SECONDS) return pictures;
-  return length === "sound" ? sound : Math.max(pictures, sound);
+/** Option of steps that take films with audio. */
+export interface LengthOption {
+  /** Duration of the film if its pictures and sound end at different times. Default `longest`. */
+  readonly length?: Length | undefined;
 }
 
-/** What is lost or held, worded for people; null if both end together. */
-export function lengthNote(
+/** Durations in seconds. `sound`: of a film's audio; null if no audio determines the end, as with music only. */
+export interface Ends {
+  readonly seconds: number;
+  readonly sound: number | null;
+}
+
+/** Expected durations of an input medium; null if unknown. */
+export type EndsOf = (media: unknown) => Ends | null;
+
+/** Duration of a film, and what is lost or held, worded for people; null if both end together. */
+export function fitLength(
   what: string,
-  of: { readonly pictures: number; readonly sound: number; readonly length: Length | undefined },
-): string | null {
-  const { pictures, sound, length } = of;
-  const seconds = filmSeconds(pictures, sound, length);
-  if (seconds - pictures >= ALIKE_SECONDS) {
-    const held = `the last picture is held for ${say(seconds - pictures)}`;
-    return `${what} lasts ${say(sound)} and the pictures ${say(pictures)}: ${held}`;
-  }
-  if (sound - seconds >= ALIKE_SECONDS)
-    return `${what} lasts ${say(sound)} and the pictures ${say(pictures)}: its last ${say(sound - seconds)} are cut`;
-  if (pictures - seconds >= ALIKE_SECONDS)
-    return `${what} lasts ${say(sound)} and the pictures ${say(pictures)}: their last ${say(pictures - seconds)} are cut`;
-  return null;
+  { seconds: pictures, sound }: Ends,
+  length: Length = "longest",
+): { readonly seconds: number; readonly note: string | null } {
+  if (sound === null || Math.abs(pictures - sound) < ALIKE_SECONDS) return { seconds: pictures, note: null };
+  const seconds = { pictures, sound, longest: Math.max(pictures, sound) }[length];
+  const both = `${what} lasts ${say(sound)} and the pictures ${say(pictures)}`;
+  if (seconds > pictures) return { seconds, note: `${both}: the last picture is held for ${say(seconds - pictures)}` };
+  if (sound > seconds) return { seconds, note: `${both}: its last ${say(sound - seconds)} are cut` };
+  return { seconds, note: pictures > seconds ? `${both}: their last ${say(pictures - seconds)} are cut` : null };
+}
+
+/** {@link fitLength} of expected durations. */
+export function foreseenLength(what: string, film: Ends | null, length?: Length) {
+  if (film === null) return { seconds: null, warning: null };
+  const { seconds, note } = fitLength(what, film, length);
+  return { seconds, warning: note && `by what is expected, ${note}; the option length says what the film goes by` };
+}
+
+/** Foresees the duration of a step that takes a `film`. */
+export function foreseenFilm({
+  length,
+}: LengthOption): (input: unknown, endsOf: EndsOf) => ReturnType<typeof foreseenLength> {
+  return (input, endsOf) =>
+    foreseenLength("the sound of the film", endsOf((input as { readonly film: unknown }).film), length);
 }
 
 function say(seconds: number): string {

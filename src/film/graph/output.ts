@@ -2,11 +2,10 @@ import { requireFfmpeg } from "../ffmpeg/abilities.ts";
 import { videoEncoder } from "../ffmpeg/encoders.ts";
 import type { ProbedAudio } from "../ffmpeg/probe.ts";
 import { isPlain } from "../ffmpeg/shown.ts";
-import type { Clip } from "./clip.ts";
-import { fitFilter } from "./fit.ts";
+import type { Clip, Lasting } from "./clip.ts";
+import { wholeFilter } from "./fit.ts";
 import { ALIKE_SECONDS } from "./length.ts";
 import { rateOf } from "./rate.ts";
-import { pixelsOf } from "./size.ts";
 
 export const SAMPLE_RATE = 48_000;
 
@@ -27,22 +26,40 @@ const COLORS = [
   ...["-color_primaries", "bt709", "-color_trc", "bt709"],
 ];
 
-/** Arguments that keep a film's audio, or convert it to what MP4 players support. */
-export function soundOf({ audio }: { readonly audio: ProbedAudio | null }): readonly string[] {
-  return ["-map", "0:a:0?", ...(/^(?:aac|mp3)$/.test(audio?.codec ?? "aac") ? ["-c:a", "copy"] : SOUND_ARGS)];
+/** Arguments that keep a film's audio if MP4 players support it and it lasts that long; else convert, and cut or pad it. */
+export function soundOf({ audio }: { readonly audio: ProbedAudio | null }, shall: number): readonly string[] {
+  if (audio === null) return [];
+  const isFit = /^(?:aac|mp3)$/.test(audio.codec) && Math.abs(shall - audio.seconds) < ALIKE_SECONDS;
+  return ["-map", "0:a:0", ...(isFit ? ["-c:a", "copy"] : ["-af", soundFor(shall), ...SOUND_ARGS])];
+}
+
+/** Filters that convert audio to one format and cut or pad it to a duration in seconds. */
+export function soundFor(seconds: number): string {
+  return `${PLAIN_SOUND},apad,atrim=end_sample=${Math.round(seconds * SAMPLE_RATE)}`;
+}
+
+/** Filters that hold the last picture or cut the rest, for a duration in seconds. */
+export function picturesFor({ video }: Clip, seconds: number): string {
+  const { text, fps } = rateOf(video.fps);
+  const held = Math.max(0, seconds - video.seconds) + 1;
+  // Ended by trim rather than by the file, at whose end the filters fps and xfade add a frame.
+  return `fps=${text}:start_time=0,tpad=stop_mode=clone:stop_duration=${held},trim=end_frame=${Math.round(seconds * fps)}`;
+}
+
+/** {@link picturesFor} as a prefix of other filters; empty if the pictures end with the film, so that their timing is kept. */
+export function heldFor(clip: Lasting): string {
+  return Math.abs(clip.lasts - clip.video.seconds) < ALIKE_SECONDS ? "" : `${picturesFor(clip, clip.lasts)},`;
 }
 
 /**
  * Arguments that copy the pictures of a film with this duration. Re-encodes them if the duration differs, MP4 players
  * do not support them, or their colours differ from those of films made here.
  */
-export async function picturesOf({ seconds, video }: Clip, shall: number): Promise<readonly string[]> {
+export async function picturesOf(clip: Clip, shall: number): Promise<readonly string[]> {
+  const { seconds, video } = clip;
   const isFit = /^(?:h264|hevc|av1|mpeg4)$/.test(video.codec) && isPlain(video);
   if (isFit && Math.abs(shall - seconds) < ALIKE_SECONDS)
     return ["-map", "0:V:0", "-c:v", "copy", "-movflags", "+faststart"];
-  const rate = rateOf(video.fps);
-  const held = `tpad=stop_mode=clone:stop_duration=${Math.max(0, shall - seconds) + 1}`;
-  const whole = fitFilter(video, pixelsOf(undefined, undefined, video), { fit: "pad", label: "p" });
-  const filter = `[0:V:0]fps=${rate.text}:start_time=0,${held},trim=end_frame=${Math.round(shall * rate.fps)},${whole}[pictures]`;
-  return ["-filter_complex", filter, "-map", "[pictures]", ...(await filmArgs()).args, "-r", rate.text];
+  const filter = `[0:V:0]${picturesFor(clip, shall)},${wholeFilter(video, "p")}[pictures]`;
+  return ["-filter_complex", filter, "-map", "[pictures]", ...(await filmArgs()).args, "-r", rateOf(video.fps).text];
 }

@@ -31,7 +31,7 @@ export function sizeFault({ width, height }: Pixels): string | null {
 }
 
 /** Size of the pictures: as requested, otherwise that of the first clip. */
-export function pixelsOf(size: Size | undefined, format: Format | undefined, first: Pixels): Pixels {
+export function pixelsOf(first: Pixels, size?: Size, format?: Format): Pixels {
   const exact = /^(\d{1,5})x(\d{1,5})$/.exec(size ?? "");
   if (exact !== null) return checked({ width: even(Number(exact[1])), height: even(Number(exact[2])) });
   if (size === undefined && format === undefined)

@@ -57,7 +57,7 @@ async function audiogramFile(given: Given, { signal, progress, file }: TaskConte
     openClip(given.picture.path, "the picture", signal),
   ]);
   if (sound.audio === null) throw new FilmError("CLIP_DAMAGED", "the sound holds none");
-  const pixels = pixelsOf(size, format, picture.video);
+  const pixels = pixelsOf(picture.video, size, format);
   const frames = Math.round(sound.audio.seconds * FPS);
   const seconds = frames / FPS;
   const [wide, high] = [pixels.width, Math.round(pixels.height / 5)];

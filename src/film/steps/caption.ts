@@ -13,9 +13,10 @@ import { FilmError } from "../ffmpeg/film-error.ts";
 import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
-import { type Clip, openClip } from "../graph/clip.ts";
-import { fitFilter } from "../graph/fit.ts";
-import { filmArgs, picturesOf, soundOf } from "../graph/output.ts";
+import { type Lasting, openLasting } from "../graph/clip.ts";
+import { wholeFilter } from "../graph/fit.ts";
+import { foreseenFilm, LENGTH, type LengthOption } from "../graph/length.ts";
+import { filmArgs, heldFor, picturesOf, soundOf } from "../graph/output.ts";
 import { pixelsOf } from "../graph/size.ts";
 
 /** A spoken line and where it is heard. */
@@ -29,7 +30,7 @@ export interface SpokenLine {
   readonly words?: OrValue<readonly TimedWord[]>;
 }
 
-export interface CaptionOptions extends StepFields {
+export interface CaptionOptions extends StepFields, LengthOption {
   /** The script: a list of lines, or a text with one line per sentence. */
   readonly lines: OrValue<string> | readonly SpokenLine[];
   readonly style?: LetterStyle;
@@ -41,12 +42,14 @@ export interface CaptionOptions extends StepFields {
   readonly letters?: number;
 }
 
-const RULES: Rules = { lines: any, style: any, burn: oneOf(true, false), letters: number(4, 200) };
+const RULES: Rules = { lines: any, style: any, burn: oneOf(true, false), letters: number(4, 200), length: LENGTH };
 
 export interface Captioned {
   readonly cues: readonly Cue[];
   /** Fonts used for drawing. */
   readonly fonts: readonly string[];
+  /** What was held or cut where pictures and sound did not end together; null: nothing. */
+  readonly lengthNote: string | null;
 }
 
 /** Adds captions of a known script, timed by the speech itself. Returns the film, and the captions as SRT and VTT. */
@@ -66,11 +69,12 @@ export function caption(task: Task, name: string, film: Media<"video">, options:
     { film, ...own, lines },
     {
       files: { film: "video", "captions.srt": "text", "captions.vtt": "text" },
-      version: "4",
+      version: "5",
       ...(own.burn === false
         ? {}
         : { letters: { texts: knownTexts(lines as readonly SpokenLine[]), style: own.style ?? {} } }),
       step,
+      foresee: foreseenFilm(own),
       make: (given, context) => captionFile(given as unknown as Given, context),
     },
   );
@@ -98,7 +102,7 @@ interface GivenLine {
   readonly isScript?: boolean;
 }
 
-interface Given {
+interface Given extends LengthOption {
   readonly film: LocalFile;
   readonly lines: readonly GivenLine[];
   readonly style?: LetterStyle;
@@ -107,7 +111,7 @@ interface Given {
 }
 
 async function captionFile(given: Given, context: TaskContext): Promise<Captioned> {
-  const film = await openClip(given.film.path, "the film", context.signal);
+  const film = await openLasting(given.film.path, "the film", given, context.signal);
   const timed = await timeLines(given.lines, film, context);
   const limits = limitsFor(film.video, { size: given.style?.size, most: given.letters });
   const cues = timed.flatMap((words) => cuesOf(words, limits));
@@ -115,11 +119,12 @@ async function captionFile(given: Given, context: TaskContext): Promise<Captione
   await writeFile(context.file("captions.srt"), srt(cues));
   await writeFile(context.file("captions.vtt"), vtt(cues));
   const { style = {}, burn = true } = given;
-  return { cues, fonts: burn ? await burned(film, cues, style, context) : await asTrack(film, context) };
+  const fonts = burn ? await burned(film, cues, style, context) : await asTrack(film, context);
+  return { cues, fonts, lengthNote: film.lengthNote };
 }
 
 /** Times the words of each line within the film. */
-async function timeLines(lines: readonly GivenLine[], film: Clip, context: TaskContext) {
+async function timeLines(lines: readonly GivenLine[], film: Lasting, context: TaskContext) {
   const sentences = lines.flatMap((line) =>
     line.isScript === true ? sentencesOf(line.text).map((text) => ({ text })) : [line],
   );
@@ -160,20 +165,19 @@ async function speechOf(file: { readonly path: string; readonly name: string }, 
   return speech;
 }
 
-async function burned(film: Clip, cues: readonly Cue[], style: LetterStyle, context: TaskContext) {
+async function burned(film: Lasting, cues: readonly Cue[], style: LetterStyle, context: TaskContext) {
   const { folder, signal, progress, file } = context;
   await checkLetters({ texts: cues.map(({ text }) => text), style }, signal);
-  const pixels = pixelsOf(undefined, undefined, film.video);
-  const script = ass(cueEvents(cues, style), { pixels, style });
+  const script = ass(cueEvents(cues, style), { pixels: pixelsOf(film.video), style });
   const filter = await assFilter(script, style, folder);
   const said = await runFfmpeg({
     inputs: [film],
     args: [
-      ...["-filter_complex", `[0:V:0]${fitFilter(film.video, pixels, { fit: "pad", label: "f" })},${filter}[film]`],
-      ...["-map", "[film]", ...soundOf(film), ...(await filmArgs()).args],
+      ...["-filter_complex", `[0:V:0]${heldFor(film)}${wholeFilter(film.video, "f")},${filter}[film]`],
+      ...["-map", "[film]", ...soundOf(film, film.lasts), ...(await filmArgs()).args],
     ],
     target: file("film"),
-    seconds: film.seconds,
+    seconds: film.lasts,
     signal,
     onProgress: progress,
     cwd: folder,
@@ -183,10 +187,10 @@ async function burned(film: Clip, cues: readonly Cue[], style: LetterStyle, cont
 }
 
 /** Adds a subtitle track; copies the pictures if all players support them. */
-async function asTrack(film: Clip, { file, signal }: TaskContext): Promise<readonly string[]> {
+async function asTrack(film: Lasting, { file, signal }: TaskContext): Promise<readonly string[]> {
   await runFfmpeg({
     inputs: [film, { path: file("captions.srt"), name: "the captions", demuxer: "srt" }],
-    args: [...(await picturesOf(film, film.seconds)), ...soundOf(film), "-map", "1:s:0", "-c:s", "mov_text"],
+    args: [...(await picturesOf(film, film.lasts)), ...soundOf(film, film.lasts), "-map", "1:s:0", "-c:s", "mov_text"],
     target: file("film"),
     signal,
   });

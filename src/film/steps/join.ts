@@ -4,17 +4,17 @@ import { checkOptions, fit, format, number, type Rules, seconds, size } from "..
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
-import { clipNames, filmTask, flatFiles, listOf, type StepFields, splitOptions, type Task } from "../film-task.ts";
-import { type Clip, openClip } from "../graph/clip.ts";
+import { clipNames, filmTask, listOf, namedFiles, type StepFields, splitOptions, type Task } from "../film-task.ts";
+import { type Clip, type Lasting, openLasting } from "../graph/clip.ts";
 import type { Fit } from "../graph/fit.ts";
 import { joinGraph } from "../graph/join-graph.ts";
-import { filmSeconds, LENGTH, type Length, lengthNote } from "../graph/length.ts";
+import { type EndsOf, foreseenLength, LENGTH, type LengthOption } from "../graph/length.ts";
 import { filmArgs, SOUND_ARGS } from "../graph/output.ts";
 import { rateOf } from "../graph/rate.ts";
 import { type Format, pixelsOf, type Size } from "../graph/size.ts";
 
 /** Options for joining clips. */
-export interface JoinOptions extends StepFields {
+export interface JoinOptions extends StepFields, LengthOption {
   /** Default: the first clip's size; with only `format`, the first clip's shorter side. */
   readonly size?: Size;
   /** Default: that of `size`, or 16:9 if `size` is only a number of lines. */
@@ -29,8 +29,6 @@ export interface JoinOptions extends StepFields {
   readonly fadeIn?: number;
   /** Seconds of the fade to black at the end. Default 0. */
   readonly fadeOut?: number;
-  /** Duration of a clip whose own audio and pictures end at different times. Default `longest`. */
-  readonly length?: Length;
 }
 
 export const JOINING: Rules = {
@@ -78,54 +76,41 @@ export function join(task: Task, name: string, clips: MediaList<"video">, option
       files: { film: "video" },
       version: "2",
       step,
-      foresee: foreseenJoin,
-      make: ({ clips, ...asked }, context) => {
-        const files = flatFiles(clips as readonly unknown[]);
-        return joinFiles(
-          files.map(({ path }, index) => ({ path, name: named(index, files.length) })),
-          asked as JoinOptions,
-          context,
-        );
-      },
+      foresee: (input, endsOf) => foreseenJoin(input, endsOf, named),
+      make: ({ clips, ...asked }, context) =>
+        joinFiles(namedFiles(clips as readonly unknown[], named), asked as JoinOptions, context),
     },
   );
 }
 
-function foreseenJoin(input: unknown, secondsOf: (media: unknown) => number | null): Foreseen {
-  const { clips, fade = 0 } = input as { readonly clips: readonly unknown[]; readonly fade?: number };
-  const each = clips.map(secondsOf);
-  const sum = each.reduce((all, one) => (all === null || one === null ? null : all + one), 0);
-  return { seconds: sum === null ? null : sum - fade * (clips.length - 1) };
+function foreseenJoin(input: unknown, endsOf: EndsOf, named: ReturnType<typeof clipNames>): Foreseen {
+  const { clips, fade = 0, length } = input as JoinOptions & { readonly clips: readonly unknown[] };
+  const each = clips.map((clip, index) =>
+    foreseenLength(`the sound of ${named(index, clips.length)}`, endsOf(clip), length),
+  );
+  const known = each.flatMap(({ seconds }) => seconds ?? []);
+  const sum = known.reduce((all, seconds) => all + seconds, -fade * (clips.length - 1));
+  const warning = each.flatMap(({ warning }) => warning ?? []).join("; ");
+  return { seconds: known.length < each.length ? null : sum, warning: warning || null };
 }
 
-interface Source {
-  readonly path: string;
-  readonly name: string;
-}
-
-async function joinFiles(sources: readonly Source[], options: JoinOptions, context: TaskContext): Promise<JoinedClips> {
+async function joinFiles(
+  sources: ReturnType<typeof namedFiles>,
+  options: JoinOptions,
+  context: TaskContext,
+): Promise<JoinedClips> {
   if (sources.length === 0) throw new FilmError("FILM_INPUT", "there is no clip to join");
-  const clips: Clip[] = [];
-  for (const { path, name } of sources) clips.push(await openClip(path, name, context.signal));
+  const clips: Lasting[] = [];
+  for (const { path, name } of sources) clips.push(await openLasting(path, name, options, context.signal));
   const still = clips.find(({ video }) => video.isStill);
   if (still !== undefined)
     throw new FilmError("FILM_INPUT", `${still.name} is a picture; make a film of it by slideshow`);
-  const { length } = options;
-  const lasting = clips.map((clip) => ({ ...clip, seconds: filmSeconds(clip.seconds, soundSeconds(clip), length) }));
-  const notes = clips.flatMap((clip) => {
-    const sound = soundSeconds(clip);
-    return sound === null
-      ? []
-      : (lengthNote(`the sound of ${clip.name}`, { pictures: clip.seconds, sound, length }) ?? []);
-  });
+  const lasting = clips.map((clip) => ({ ...clip, seconds: clip.lasts }));
+  const notes = clips.flatMap((clip) => clip.lengthNote ?? []);
   return {
     ...(await writeJoined(lasting, options, context)),
     lengthNote: notes.length === 0 ? null : notes.join("; "),
   };
-}
-
-function soundSeconds({ audio }: Clip): number | null {
-  return audio?.seconds ?? null;
 }
 
 /** Writes a film of clips, or of pictures with a duration. */
@@ -135,7 +120,7 @@ export async function writeJoined(
   { signal, progress, file }: TaskContext,
 ): Promise<Joined> {
   const { size, format, fit = "blur", fps, fade = 0, fadeIn = 0, fadeOut = 0, zoom = 0 } = options;
-  const pixels = pixelsOf(size, format, clips[0]!.video);
+  const pixels = pixelsOf(clips[0]!.video, size, format);
   const rate = rateOf(fps ?? clips[0]!.video.fps);
   const graph = joinGraph(clips, { pixels, rate, fit, fade, fadeIn, fadeOut, zoom });
   const { args, encoder } = await filmArgs();

@@ -7,7 +7,7 @@ import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { type Clip, openClip } from "../graph/clip.ts";
-import { filmSeconds, LENGTH, type Length, lengthNote } from "../graph/length.ts";
+import { type EndsOf, fitLength, foreseenLength, LENGTH, type Length, type LengthOption } from "../graph/length.ts";
 import { type Loudness, loudnessFilter, measureLoudness } from "../graph/loudness.ts";
 import { type Layer, mixGraph } from "../graph/mix-graph.ts";
 import { picturesOf, SOUND_ARGS } from "../graph/output.ts";
@@ -23,7 +23,7 @@ export type Sound =
       readonly volume?: number;
     };
 
-export interface MixOptions extends StepFields {
+export interface MixOptions extends StepFields, LengthOption {
   /** The speech: one sound, or several. */
   readonly voice?: Sound | readonly Sound[];
   /** Music, repeated to the end of the film, where it fades out. */
@@ -38,8 +38,6 @@ export interface MixOptions extends StepFields {
    * stays below -1 dB. Default -14.
    */
   readonly loudness?: number | null;
-  /** Duration of the film if its pictures do not end with the last voice or effect. Default `longest`. */
-  readonly length?: Length;
 }
 
 export interface Mixed {
@@ -99,12 +97,12 @@ export function mix(task: Task, name: string, film: Media<"video">, options: Mix
 }
 
 /** Reads the same fields as the step, with references in place of files. */
-function foreseenMix(input: unknown, secondsOf: (media: unknown) => number | null): Foreseen {
-  const { film, voice, effects, length = "longest" } = input as Given;
-  const pictures = secondsOf(film);
+function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
+  const { film, voice, effects, own = 0, length } = input as Given;
+  const pictures = endsOf(film);
   const endOf = ({ sound, at }: Placed, otherwise: number) => {
-    const seconds = secondsOf(sound);
-    return seconds === null ? null : (at ?? otherwise) + seconds;
+    const ends = endsOf(sound);
+    return ends === null ? null : (at ?? otherwise) + (ends.sound ?? ends.seconds);
   };
   const voices: (number | null)[] = [];
   for (const one of voice) {
@@ -115,10 +113,14 @@ function foreseenMix(input: unknown, secondsOf: (media: unknown) => number | nul
   const ends = [...voices, ...effects.map((one) => endOf(one, 0) ?? 0)];
   const known = ends.filter((end) => end !== null);
   if (pictures === null || known.length < ends.length) return { seconds: null };
-  const sound = known.length === 0 ? null : Math.max(...known);
-  const note = sound === null ? null : lengthNote("the sound", { pictures, sound, length });
-  const warning = note && `by what is expected, ${note}; the option length says what the film goes by`;
-  return { seconds: filmSeconds(pictures, sound, length), warning };
+  const sound = soundEnd(known, own === null ? null : pictures.sound, length);
+  return foreseenLength("the sound", { ...pictures, sound }, length);
+}
+
+/** End of the sounds that determine the film's; its own audio does not if the film ends with a voice or effect. */
+function soundEnd(ends: readonly number[], own: number | null, length: Length | undefined): number | null {
+  const counted = own === null || (length === "sound" && ends.length > 0) ? ends : [...ends, own];
+  return counted.length === 0 ? null : Math.max(...counted);
 }
 
 function placed(sounds: Sound | readonly Sound[] | undefined) {
@@ -132,10 +134,10 @@ const MUSIC_FADE = 1.5;
 
 async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
   const { signal } = context;
-  const { duck = 12, loudness = -14, length = "longest" } = given;
+  const { duck = 12, loudness = -14, length } = given;
   const film = await openClip(given.film.path, "the film", signal);
   const { layers, inputs, voices, end } = await layersOf(given, film, signal);
-  const seconds = filmSeconds(film.seconds, end, length);
+  const { seconds, note } = fitLength("the sound", { seconds: film.seconds, sound: end }, length);
   const mixed = joinPath(context.folder, "mixed.wav");
   const graph = mixGraph(layers, { seconds, duck, musicFade: Math.min(MUSIC_FADE, seconds / 4) });
   await runFfmpeg({
@@ -158,13 +160,12 @@ async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
       onProgress: (fraction) => context.progress(0.5 + fraction / 2),
     });
   const made = await levelled(mixed, loudness, { write, target, signal });
-  const note = end === null ? null : lengthNote("the sound", { pictures: film.seconds, sound: end, length });
   const loud = { loudness: made?.integrated ?? null, truePeak: made?.truePeak ?? null };
   return { seconds, starts: [0], voices, ...loud, lengthNote: note };
 }
 
-/** All sounds of the mix with their files; `end`: of the last voice or effect, null if there is none. */
-async function layersOf({ voice, music, effects, own = 0 }: Given, film: Clip, signal: AbortSignal) {
+/** All sounds of the mix with their files; `end`: of those that determine the end, null if there is none. */
+async function layersOf({ voice, music, effects, own = 0, length }: Given, film: Clip, signal: AbortSignal) {
   const inputs: { readonly path: string; readonly name: string; readonly args?: readonly string[] }[] = [film];
   const layers: Layer[] = film.audio === null || own === null ? [] : [{ input: 0, role: "film", at: 0, volume: own }];
   const add = async (role: Layer["role"], name: string, { sound, at = 0, volume = 0 }: Placed) => {
@@ -182,7 +183,8 @@ async function layersOf({ voice, music, effects, own = 0 }: Given, film: Clip, s
   for (const [index, one] of effects.entries()) ends.push((await add("effect", `effect ${index + 1}`, one)).end);
   if (layers.length === 0)
     throw new FilmError("FILM_INPUT", "there is nothing to mix: the film has no sound, and none was given");
-  return { inputs, layers, voices: spoken.map(({ at }) => at), end: ends.length === 0 ? null : Math.max(...ends) };
+  const end = soundEnd(ends, own === null ? null : (film.audio?.seconds ?? null), length);
+  return { inputs, layers, voices: spoken.map(({ at }) => at), end };
 }
 
 /** Number of passes that compensate for the loudness that the limiter takes away. */

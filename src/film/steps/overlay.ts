@@ -19,10 +19,11 @@ import { FilmError } from "../ffmpeg/film-error.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { laidOverFilter } from "../ffmpeg/shown.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
-import { type Clip, openClip } from "../graph/clip.ts";
-import { type Fit, fitFilter } from "../graph/fit.ts";
+import { type Lasting, openClip, openLasting } from "../graph/clip.ts";
+import { type Fit, fitFilter, wholeFilter } from "../graph/fit.ts";
 import { type Box, type Corner, logoBox } from "../graph/layout.ts";
-import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
+import { type EndsOf, foreseenFilm, LENGTH, type LengthOption } from "../graph/length.ts";
+import { filmArgs, picturesFor, SOUND_ARGS, soundFor } from "../graph/output.ts";
 import { EARLY, rateOf } from "../graph/rate.ts";
 import { pixelsOf, scaleFilter } from "../graph/size.ts";
 
@@ -64,7 +65,7 @@ export interface EndCard {
   readonly fade?: number;
 }
 
-export interface OverlayOptions extends StepFields {
+export interface OverlayOptions extends StepFields, LengthOption {
   readonly logo?: Logo;
   readonly lowerThird?: LowerThird;
   /** A card shown after the film, which extends it. */
@@ -81,9 +82,10 @@ export function overlay(task: Task, name: string, film: Media<"video">, options:
     { film, ...own },
     {
       files: { film: "video" },
-      version: "3",
+      version: "4",
       letters: own.lowerThird && lettersOf(own.lowerThird),
       step,
+      foresee: (input, endsOf) => foreseenOverlay(own, input, endsOf),
       make: (given, context) => overlayFile(given as unknown as Given, context),
     },
   );
@@ -91,9 +93,16 @@ export function overlay(task: Task, name: string, film: Media<"video">, options:
 
 const SHOWN = { seconds: 2, fade: 0.3 };
 
+function foreseenOverlay(own: Pick<OverlayOptions, "endCard" | "length">, input: unknown, endsOf: EndsOf) {
+  const foreseen = foreseenFilm(own)(input, endsOf);
+  const { seconds: shown, fade } = { ...SHOWN, ...own.endCard };
+  if (own.endCard === undefined || foreseen.seconds === null) return foreseen;
+  return { ...foreseen, seconds: foreseen.seconds + shown - fade };
+}
+
 /** @throws FilmError */
 function checkOverlay(name: string, own: Omit<OverlayOptions, keyof StepFields>): void {
-  checkOptions(name, own, { logo: any, lowerThird: any, endCard: any });
+  checkOptions(name, own, { logo: any, lowerThird: any, endCard: any, length: LENGTH });
   const { logo, lowerThird, endCard } = own;
   if (logo === undefined && lowerThird === undefined && endCard === undefined)
     throw unfit(`${name}: there is nothing to lay over the film; give logo, lowerThird or endCard`);
@@ -117,7 +126,7 @@ function checkOverlay(name: string, own: Omit<OverlayOptions, keyof StepFields>)
 
 type OnDisk<T> = Omit<T, "picture"> & { readonly picture: LocalFile };
 
-interface Given {
+interface Given extends LengthOption {
   readonly film: LocalFile;
   readonly logo?: OnDisk<Logo>;
   readonly lowerThird?: LowerThird & { readonly title: string; readonly subtitle?: string };
@@ -126,7 +135,7 @@ interface Given {
 
 async function overlayFile(given: Given, context: TaskContext) {
   const { signal, progress, file, folder } = context;
-  const clip = await openClip(given.film.path, "the film", signal);
+  const clip = await openLasting(given.film.path, "the film", given, signal);
   const graph = await graphOf(given, clip, context);
   const sound = clip.audio === null ? [] : ["-map", "[sound]", ...SOUND_ARGS];
   const said = await runFfmpeg({
@@ -144,7 +153,7 @@ async function overlayFile(given: Given, context: TaskContext) {
     cwd: folder,
     isVerbose: true,
   });
-  return { seconds: graph.seconds, starts: [0], fonts: fontsDrawn(said) };
+  return { seconds: graph.seconds, starts: [0], fonts: fontsDrawn(said), lengthNote: clip.lengthNote };
 }
 
 /** The film with one overlay after the other; `last`: the current output's name. */
@@ -155,14 +164,12 @@ interface Graph {
   readonly seconds: number;
 }
 
-async function graphOf({ logo, lowerThird, endCard }: Given, clip: Clip, context: TaskContext): Promise<Graph> {
-  const video = pixelsOf(undefined, undefined, clip.video);
-  const rate = rateOf(clip.video.fps);
-  // Ended by trim rather than by the file, at whose end the filters fps and xfade add a frame.
-  const frames = Math.round(clip.seconds * rate.fps);
-  const whole = fitFilter(clip.video, video, { fit: "pad", label: "w" });
-  const plain = `fps=${rate.text}:start_time=0,tpad=stop_mode=clone:stop=2,trim=end_frame=${frames},${whole},format=yuv420p`;
-  let graph: Graph = { inputs: [clip], chains: [`[0:V:0]${plain}[base]`], last: "base", seconds: frames / rate.fps };
+async function graphOf({ logo, lowerThird, endCard }: Given, clip: Lasting, context: TaskContext): Promise<Graph> {
+  const video = pixelsOf(clip.video);
+  const { fps } = rateOf(clip.video.fps);
+  const plain = `${picturesFor(clip, clip.lasts)},${wholeFilter(clip.video, "w")},format=yuv420p`;
+  const seconds = Math.round(clip.lasts * fps) / fps;
+  let graph: Graph = { inputs: [clip], chains: [`[0:V:0]${plain}[base]`], last: "base", seconds };
   const lower = lowerThird && { at: 0.5, seconds: 4, style: {}, ...lowerThird };
   const plate = lower && placeLowerThird(video, lower).box;
   if (logo !== undefined) graph = await withLogo(graph, logo, plate, { clip, context });
@@ -173,8 +180,7 @@ async function graphOf({ logo, lowerThird, endCard }: Given, clip: Clip, context
   }
   if (endCard !== undefined) graph = await withCard(graph, endCard, clip, context);
   if (clip.audio === null) return graph;
-  const samples = Math.round(graph.seconds * SAMPLE_RATE);
-  const sound = `[0:a:0]${PLAIN_SOUND},apad,atrim=end_sample=${samples},asetpts=PTS-STARTPTS[sound]`;
+  const sound = `[0:a:0]${soundFor(graph.seconds)},asetpts=PTS-STARTPTS[sound]`;
   return { ...graph, chains: [...graph.chains, sound] };
 }
 
@@ -182,7 +188,7 @@ async function withLogo(
   graph: Graph,
   logo: OnDisk<Logo>,
   lowerThird: Box | undefined,
-  { clip, context }: { readonly clip: Clip; readonly context: TaskContext },
+  { clip, context }: { readonly clip: Lasting; readonly context: TaskContext },
 ): Promise<Graph> {
   const { video } = await openClip(logo.picture.path, "the logo", context.signal);
   const { corner, width, opacity = 1 } = logo;
@@ -195,12 +201,12 @@ async function withLogo(
   return { ...graph, inputs, chains: [...graph.chains, ...chains], last: "branded" };
 }
 
-async function withCard(graph: Graph, card: OnDisk<EndCard>, clip: Clip, { signal }: TaskContext): Promise<Graph> {
+async function withCard(graph: Graph, card: OnDisk<EndCard>, clip: Lasting, { signal }: TaskContext): Promise<Graph> {
   const { seconds: shown = SHOWN.seconds, fade = SHOWN.fade } = card;
   const { video } = await openClip(card.picture.path, "the end card", signal);
   const rate = rateOf(clip.video.fps);
   const blend = Math.max(1, Math.round(fade * rate.fps)) / rate.fps;
-  if (blend >= clip.seconds || blend >= shown)
+  if (blend >= clip.lasts || blend >= shown)
     throw new FilmError("FILM_INPUT", "the end card's fade is longer than it or the film");
   const fitted = fitFilter(video, clip.video, { fit: card.fit ?? "blur", label: "c" });
   const held = `tpad=stop_mode=clone:stop_duration=${shown + 1},trim=end_frame=${Math.round(shown * rate.fps)}`;

@@ -2,12 +2,13 @@ import type { LocalFile, Media, TaskContext } from "../../core/define/index.ts";
 import { checkOptions, fit, format, lines, type Rules } from "../check-options.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
-import { openClip } from "../graph/clip.ts";
+import { openLasting } from "../graph/clip.ts";
 import { type Fit, fitFilter } from "../graph/fit.ts";
-import { filmArgs, soundOf } from "../graph/output.ts";
-import { type Format, formatName, type Pixels, pixelsOf, type Size } from "../graph/size.ts";
+import { foreseenFilm, LENGTH, type LengthOption } from "../graph/length.ts";
+import { filmArgs, heldFor, soundOf } from "../graph/output.ts";
+import { type Format, formatName, pixelsOf, type Size } from "../graph/size.ts";
 
-export interface ReframeOptions<F extends Format = Format> extends StepFields {
+export interface ReframeOptions<F extends Format = Format> extends StepFields, LengthOption {
   readonly to: readonly F[];
   /** Lines of the shorter side. Default: the film's. */
   readonly size?: Extract<Size, `${number}p`>;
@@ -18,6 +19,7 @@ export interface ReframeOptions<F extends Format = Format> extends StepFields {
 const RULES: Rules = {
   size: lines,
   fit,
+  length: LENGTH,
   to: (value) =>
     Array.isArray(value) && value.length > 0 && value.every((one) => format(one) === null)
       ? null
@@ -39,33 +41,34 @@ export function reframe<F extends Format>(task: Task, name: string, film: Media<
       { film, format, ...rest },
       {
         files: { film: "video" },
-        version: "2",
+        version: "3",
         step,
+        foresee: foreseenFilm(own),
         make: (given, context) => reframeFile(given as unknown as Given, context),
       },
     );
   return Object.fromEntries(to.map((format) => [format, one(format)])) as { readonly [K in F]: ReturnType<typeof one> };
 }
 
-interface Given {
+interface Given extends LengthOption {
   readonly film: LocalFile;
   readonly format: Format;
   readonly size?: Size;
   readonly fit?: Fit;
 }
 
-async function reframeFile({ film, format, size, fit = "crop" }: Given, context: TaskContext): Promise<Pixels> {
+async function reframeFile({ film, format, size, fit = "crop", length }: Given, context: TaskContext) {
   const { signal, progress, file } = context;
-  const clip = await openClip(film.path, "the film", signal);
-  const pixels = pixelsOf(size, format, clip.video);
-  const filter = `[0:V:0]${fitFilter(clip.video, pixels, { fit, label: "f" })}[film]`;
+  const clip = await openLasting(film.path, "the film", { length }, signal);
+  const pixels = pixelsOf(clip.video, size, format);
+  const filter = `[0:V:0]${heldFor(clip)}${fitFilter(clip.video, pixels, { fit, label: "f" })}[film]`;
   await runFfmpeg({
     inputs: [clip],
-    args: ["-filter_complex", filter, "-map", "[film]", ...soundOf(clip), ...(await filmArgs()).args],
+    args: ["-filter_complex", filter, "-map", "[film]", ...soundOf(clip, clip.lasts), ...(await filmArgs()).args],
     target: file("film"),
-    seconds: clip.seconds,
+    seconds: clip.lasts,
     signal,
     onProgress: progress,
   });
-  return pixels;
+  return { ...pixels, lengthNote: clip.lengthNote };
 }

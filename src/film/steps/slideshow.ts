@@ -1,7 +1,7 @@
-import type { LocalFile, MediaList, TaskContext } from "../../core/define/index.ts";
+import type { MediaList, TaskContext } from "../../core/define/index.ts";
 import { checkBlend, checkOptions, number, someSeconds } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
-import { clipNames, filmTask, flatFiles, listOf, splitOptions, type Task } from "../film-task.ts";
+import { clipNames, filmTask, listOf, namedFiles, splitOptions, type Task } from "../film-task.ts";
 import { openClip } from "../graph/clip.ts";
 import { JOINING, type JoinOptions, writeJoined } from "./join.ts";
 
@@ -33,20 +33,16 @@ export function slideshow(task: Task, name: string, pictures: MediaList<"image">
       version: "1",
       step,
       make: async ({ pictures, ...asked }, context) => {
-        const files = flatFiles(pictures as readonly unknown[]);
+        const files = namedFiles(pictures as readonly unknown[], named);
         if (files.length === 0) throw new FilmError("FILM_INPUT", "there is no picture to show");
-        return showFiles(
-          files.map(({ path }, index) => ({ path, name: named(index, files.length) })),
-          asked as SlideshowOptions,
-          context,
-        );
+        return showFiles(files, asked as SlideshowOptions, context);
       },
     },
   );
 }
 
 async function showFiles(
-  sources: readonly (Pick<LocalFile, "path"> & { readonly name: string })[],
+  sources: ReturnType<typeof namedFiles>,
   { seconds = SECONDS, zoom = 0.08, fade = FADE, size = "1080p", fps = 30, fit = "crop", ...rest }: SlideshowOptions,
   context: TaskContext,
 ) {

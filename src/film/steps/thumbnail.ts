@@ -49,7 +49,7 @@ const MOST_KEPT_PIXELS = MOST_FRAMES * 1920 * 1080;
 async function pictureFile(given: Given, { signal, file }: TaskContext): Promise<Pixels> {
   const { film, at, size, format, fit = "crop" } = given;
   const clip = await openClip(film.path, "the film", signal);
-  const pixels = pixelsOf(size, format, clip.video);
+  const pixels = pixelsOf(clip.video, size, format);
   // The last frame starts slightly before the end.
   const start = at === undefined ? 0 : Math.max(0, Math.min(at, clip.seconds - 1.5 / (clip.video.fps || 30)));
   const frames = Math.max(1, Math.floor(Math.min(LOOKED_AT, clip.seconds) * clip.video.fps));

@@ -3,13 +3,13 @@ import { checkOptions, seconds, someSeconds, unfit } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
-import { openClip } from "../graph/clip.ts";
-import { fitFilter } from "../graph/fit.ts";
-import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
+import { openLasting } from "../graph/clip.ts";
+import { wholeFilter } from "../graph/fit.ts";
+import { type EndsOf, foreseenFilm, LENGTH, type LengthOption } from "../graph/length.ts";
+import { filmArgs, picturesFor, SAMPLE_RATE, SOUND_ARGS, soundFor } from "../graph/output.ts";
 import { rateOf } from "../graph/rate.ts";
-import { pixelsOf } from "../graph/size.ts";
 
-export interface TrimOptions extends StepFields {
+export interface TrimOptions extends StepFields, LengthOption {
   /** Second at which it starts. Default 0. */
   readonly from?: OrValue<number>;
   /** Second at which it ends. Default: the film's end. */
@@ -19,7 +19,7 @@ export interface TrimOptions extends StepFields {
 /** Cuts a part of a film, exact to the frame. */
 export function trim(task: Task, name: string, film: Media<"video">, options: TrimOptions) {
   const { step, own } = splitOptions(options);
-  checkOptions(name, own, { from: seconds, to: someSeconds });
+  checkOptions(name, own, { from: seconds, to: someSeconds, length: LENGTH });
   const { from, to } = own;
   if (typeof from === "number" && typeof to === "number" && from >= to)
     throw unfit(`${name}: nothing is left from ${from} s to ${to} s; give a \`to\` after \`from\``);
@@ -29,30 +29,38 @@ export function trim(task: Task, name: string, film: Media<"video">, options: Tr
     { film, ...own },
     {
       files: { film: "video" },
-      version: "2",
+      version: "3",
       step,
+      foresee: (input, endsOf) => foreseenTrim(own, input, endsOf),
       make: (given, context) => trimFile(given as unknown as Given, context),
     },
   );
 }
 
-interface Given {
+function foreseenTrim(own: Omit<TrimOptions, keyof StepFields>, input: unknown, endsOf: EndsOf) {
+  const { from = 0, to = Infinity } = own;
+  const { seconds, warning } = foreseenFilm(own)(input, endsOf);
+  if (seconds === null || typeof from !== "number" || typeof to !== "number") return { seconds: null };
+  return { seconds: Math.max(0, Math.min(to, seconds) - from), warning };
+}
+
+interface Given extends LengthOption {
   readonly film: LocalFile;
   readonly from?: number;
   readonly to?: number;
 }
 
-async function trimFile({ film, from = 0, to }: Given, { signal, progress, file }: TaskContext) {
-  const clip = await openClip(film.path, "the film", signal);
-  const end = Math.min(to ?? clip.seconds, clip.seconds);
+async function trimFile({ film, from = 0, to, length }: Given, { signal, progress, file }: TaskContext) {
+  const clip = await openLasting(film.path, "the film", { length }, signal);
+  const end = Math.min(to ?? clip.lasts, clip.lasts);
   if (!(from >= 0 && from < end))
-    throw new FilmError("FILM_INPUT", `nothing is left from ${from} s to ${end} s of ${clip.seconds.toFixed(2)} s`);
+    throw new FilmError("FILM_INPUT", `nothing is left from ${from} s to ${end} s of ${clip.lasts.toFixed(2)} s`);
   const rate = rateOf(clip.video.fps);
   const [first, last] = [Math.round(from * rate.fps), Math.round(end * rate.fps)];
-  const samples = (frame: number) => Math.round((frame / rate.fps) * SAMPLE_RATE);
-  const whole = fitFilter(clip.video, pixelsOf(undefined, undefined, clip.video), { fit: "pad", label: "f" });
-  const pictures = `[0:V:0]fps=${rate.text}:start_time=0,trim=start_frame=${first}:end_frame=${last},setpts=PTS-STARTPTS,${whole},format=yuv420p[film]`;
-  const sound = `[0:a:0]${PLAIN_SOUND},apad,atrim=start_sample=${samples(first)}:end_sample=${samples(last)},asetpts=PTS-STARTPTS[sound]`;
+  const shown = `${picturesFor(clip, last / rate.fps)},trim=start_frame=${first},setpts=PTS-STARTPTS`;
+  const pictures = `[0:V:0]${shown},${wholeFilter(clip.video, "f")},format=yuv420p[film]`;
+  const begin = Math.round((first / rate.fps) * SAMPLE_RATE);
+  const sound = `[0:a:0]${soundFor(last / rate.fps)},atrim=start_sample=${begin},asetpts=PTS-STARTPTS[sound]`;
   const hasSound = clip.audio !== null;
   const seconds = (last - first) / rate.fps;
   await runFfmpeg({
@@ -68,5 +76,5 @@ async function trimFile({ film, from = 0, to }: Given, { signal, progress, file 
     signal,
     onProgress: progress,
   });
-  return { seconds, starts: [0 - first / rate.fps] };
+  return { seconds, starts: [0 - first / rate.fps], lengthNote: clip.lengthNote };
 }

@@ -155,9 +155,9 @@ describe("a plan that grows or changes", () => {
     const after = [job("b"), task("cut"), job("new")];
     run.take(replanned(after, { input: { other: 1 }, source: { file: "x.ts", exportName: "default" } }));
     const { state } = run;
+    expect(state).toMatchObject({ planned: { quoteMicros: null }, rerunQuoteMicros: 7 });
     expect(state.planned).toMatchObject({
       plan: { steps: after },
-      quoteMicros: 7,
       input: { other: 1 },
       source: { file: "x.ts" },
     });
@@ -167,6 +167,7 @@ describe("a plan that grows or changes", () => {
     ]);
     expect(state.losses).toBe(3);
     run.take(replanned([...after, job("a")]));
+    expect(state.rerunQuoteMicros).toBe(14);
     expect(state.removedSteps.map(({ path }) => path)).toEqual(["talk", "grow"]);
     expect(state.planned).toMatchObject({ input: { other: 1 } });
   });

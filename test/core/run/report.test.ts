@@ -48,6 +48,7 @@ test("a report has the run in snake case, dollars as text and instants as ISO-86
       budget: "5.00",
       budget_tag: null,
       quote: null,
+      rerun_quote: "0.00",
       projected: "5.53",
       cost: "5.50",
       held: "0.02",
@@ -92,6 +93,7 @@ test("a report has the run in snake case, dollars as text and instants as ISO-86
 test("a report of a run whose process has ended says so, with how it goes on", () => {
   const state = runningState([], { status: "running", budgetMicros: null });
   state.planned = { ...state.planned, tags: { for: "me" }, quoteMicros: 20_000 };
+  state.rerunQuoteMicros = 10_000;
   expect(runReport(state, { isInterrupted: true })).toMatchObject({
     ...{
       status: "interrupted",
@@ -101,7 +103,7 @@ test("a report of a run whose process has ended says so, with how it goes on", (
       over_budget: null,
       finished_at: null,
     },
-    ...{ tags: { for: "me" }, quote: "0.02", next: { command: "showrunner resume r" } },
+    ...{ tags: { for: "me" }, quote: "0.02", rerun_quote: "0.01", next: { command: "showrunner resume r" } },
   });
   expect(runReport(state)).toMatchObject({ status: "running", message: null, next: null });
   expect(runReport({ ...state, budgetMicros: 5, spentMicros: 5 }).over_budget).toBeNull();

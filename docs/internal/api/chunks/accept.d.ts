@@ -138,6 +138,8 @@ interface FileFacts {
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly contentType: string;
+  readonly durationMs?: number;
+  readonly ratio?: number;
 }
 interface Plan {
   readonly version: 1;
@@ -184,8 +186,16 @@ interface Candidate extends LocalFile {
 interface Foreseen {
   readonly seconds: number | null;
   readonly warning?: string | null;
+  readonly problem?: {
+    readonly field: string;
+    readonly message: string;
+  } | null;
 }
-type Foresee = (input: Json, secondsOf: (media: unknown) => number | null) => Foreseen;
+interface KnownMedia {
+  secondsOf(media: unknown): Promise<number | null>;
+  fileOf(media: unknown): string | null;
+}
+type Foresee = (input: Json, known: KnownMedia) => Foreseen | Promise<Foreseen>;
 declare const VALUE: unique symbol;
 type Yields = Yield | "unknown";
 interface Handle<Y extends Yields = Yields, F extends "single" | "list" = "single" | "list"> {

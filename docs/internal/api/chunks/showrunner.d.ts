@@ -467,7 +467,8 @@ type PlanEvent = RunPlanned | RunReplanned | ExpandPlanned | {
   readonly note?: string; 
   readonly seeds?: {
     readonly [step: string]: number;
-  };
+  }; 
+  readonly quoteMicros?: number | null;
 } | {
   readonly type: "step.reset";
   readonly step: string;
@@ -808,6 +809,7 @@ interface RunReport {
   readonly budget: string | null;
   readonly budget_tag: string | null;
   readonly quote: string | null;
+  readonly rerun_quote: string | null;
   readonly projected: string;
   readonly cost: string;
   readonly held: string;

@@ -100,6 +100,9 @@ declare function ffmpegSummary(): Promise<{
 }>;
 type Fit = "crop" | "pad" | "blur";
 type Length = "pictures" | "sound" | "longest";
+interface LengthOption {
+  readonly length?: Length | undefined;
+}
 interface Subtitled {
   readonly film: object;
   readonly srt?: object;
@@ -136,7 +139,7 @@ interface SpokenLine {
   readonly at?: OrValue<number>;
   readonly words?: OrValue<readonly TimedWord[]>;
 }
-interface CaptionOptions extends StepFields {
+interface CaptionOptions extends StepFields, LengthOption {
   readonly lines: OrValue<string> | readonly SpokenLine[];
   readonly style?: LetterStyle;
   readonly burn?: boolean;
@@ -145,6 +148,7 @@ interface CaptionOptions extends StepFields {
 interface Captioned {
   readonly cues: readonly Cue[];
   readonly fonts: readonly string[];
+  readonly lengthNote: string | null;
 }
 declare function caption(task: Task, name: string, film: Media<"video">, options: CaptionOptions): {
   film: OutputHandle<"video">;
@@ -155,7 +159,7 @@ declare function caption(task: Task, name: string, film: Media<"video">, options
 declare function inspector<const C extends Checks | JudgedChecks>(checks: C & Known<C>): Inspector<LookedAt<C>>;
 declare function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(choose: ChooseMethod, name: string, media: H, checks: C & Known<C>): Chosen<H>;
 declare function inspect<H extends Media<LookedAt<C>>, const C extends Checks | JudgedChecks>(steps: InspectingSteps, name: string, media: H, checks: C & Known<C>): Chosen<H>;
-interface JoinOptions extends StepFields {
+interface JoinOptions extends StepFields, LengthOption {
   readonly size?: Size;
   readonly format?: Format;
   readonly fit?: Fit;
@@ -163,7 +167,6 @@ interface JoinOptions extends StepFields {
   readonly fade?: number;
   readonly fadeIn?: number;
   readonly fadeOut?: number;
-  readonly length?: Length;
 }
 interface Joined {
   readonly seconds: number;
@@ -184,14 +187,13 @@ type Sound = Media<"audio"> | {
   readonly at?: number; 
   readonly volume?: number;
 };
-interface MixOptions extends StepFields {
+interface MixOptions extends StepFields, LengthOption {
   readonly voice?: Sound | readonly Sound[];
   readonly music?: Sound;
   readonly effects?: readonly Sound[];
   readonly own?: number | null;
   readonly duck?: number;
   readonly loudness?: number | null;
-  readonly length?: Length;
 }
 interface Mixed {
   readonly seconds: number;
@@ -225,7 +227,7 @@ interface EndCard {
   readonly seconds?: number;
   readonly fade?: number;
 }
-interface OverlayOptions extends StepFields {
+interface OverlayOptions extends StepFields, LengthOption {
   readonly logo?: Logo;
   readonly lowerThird?: LowerThird;
   readonly endCard?: EndCard;
@@ -234,15 +236,20 @@ declare function overlay(task: Task, name: string, film: Media<"video">, options
   seconds: number;
   starts: number[];
   fonts: readonly string[];
+  lengthNote: string | null;
 }, {
   film: "video";
 }>;
-interface ReframeOptions<F extends Format = Format> extends StepFields {
+interface ReframeOptions<F extends Format = Format> extends StepFields, LengthOption {
   readonly to: readonly F[];
   readonly size?: Extract<Size, `${number}p`>;
   readonly fit?: Fit;
 }
-declare function reframe<F extends Format>(task: Task, name: string, film: Media<"video">, options: ReframeOptions<F>): { readonly [K in F]: ReturnType<(format: F) => FileTaskHandle<Pixels, {
+declare function reframe<F extends Format>(task: Task, name: string, film: Media<"video">, options: ReframeOptions<F>): { readonly [K in F]: ReturnType<(format: F) => FileTaskHandle<{
+  width: number;
+  height: number;
+  lengthNote: string | null;
+}, {
   film: "video";
 }>> };
 interface SlideshowOptions extends JoinOptions {
@@ -261,13 +268,14 @@ interface ThumbnailOptions extends StepFields {
 declare function thumbnail(task: Task, name: string, film: Media<"video">, options?: ThumbnailOptions): FileTaskHandle<Pixels, {
   picture: "image";
 }>;
-interface TrimOptions extends StepFields {
+interface TrimOptions extends StepFields, LengthOption {
   readonly from?: OrValue<number>;
   readonly to?: OrValue<number>;
 }
 declare function trim(task: Task, name: string, film: Media<"video">, options: TrimOptions): FileTaskHandle<{
   seconds: number;
   starts: number[];
+  lengthNote: string | null;
 }, {
   film: "video";
 }>;

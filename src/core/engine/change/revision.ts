@@ -151,6 +151,7 @@ export async function revise(
           ...request,
           ...(how.note !== undefined && { note: how.note }),
           ...(seeds.length > 0 && { seeds: seedsByStep(seeds) }),
+          ...(replanned === null && { quoteMicros: rerunScope.expectedMicros }),
         },
         roots,
         prices: rerunScope.prices,

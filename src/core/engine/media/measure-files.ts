@@ -4,7 +4,7 @@ import PQueue from "p-queue";
 import type { FileFacts } from "../../plan/plan.ts";
 import type { InputDoor } from "../options/input-door.ts";
 import { fetchFile } from "./fetch-file.ts";
-import { contentTypeOf, measureMedia } from "./measure-media.ts";
+import { measureMedia } from "./measure-media.ts";
 import { measureBytes } from "./media-files.ts";
 import type { MediaStore } from "./media-store.ts";
 import { ForbiddenFileError, openNamedFile } from "./open-file.ts";
@@ -80,23 +80,17 @@ async function measureFile(given: string, path: string, from: readonly string[] 
     await using opened = await openNamedFile(path, from);
     const { sha256, sizeBytes } = await measureBytes(opened.file.createReadStream({ autoClose: false, start: 0 }));
     if (sizeBytes === 0) return { error: `${given} is empty` };
-    const type = await typeOf(opened.path);
-    if ("fault" in type) return { error: `${given}: ${type.fault}` };
-    return { path, sha256, sizeBytes, contentType: type.is };
+    const found = await measureMedia(opened.path, null);
+    if ("fault" in found) return { error: `${given}: ${found.fault}` };
+    const { contentType, durationMs, width, height } = found;
+    return {
+      ...{ path, sha256, sizeBytes, contentType },
+      ...(durationMs !== null && { durationMs }),
+      ...(width !== null && height !== null && { ratio: width / height }),
+    };
   } catch (error) {
     if (error instanceof ForbiddenFileError) return { error: `${given} ${error.message}` };
     const code = (error as NodeJS.ErrnoException).code;
     return { error: code === "ENOENT" ? `${given} does not exist` : `${given} cannot be read (${code ?? error})` };
   }
-}
-
-async function typeOf(path: string): Promise<{ readonly is: string } | { readonly fault: string }> {
-  const found = await contentTypeOf(path);
-  if ("fault" in found) return found;
-  const contentType = found.is ?? "application/octet-stream";
-  if (!contentType.startsWith("video/")) return { is: contentType };
-  // A film container may hold audio only.
-  const sound = await measureMedia(path, "audio");
-  if ("contentType" in sound) return { is: sound.contentType };
-  return sound.isUnread ? sound : { is: contentType };
 }

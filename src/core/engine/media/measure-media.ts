@@ -1,20 +1,15 @@
 import type { FileKind } from "../../plan/plan.ts";
-import { type Answered, type Fault, type MediaFacts, mediaReader, type StatedFacts } from "./media-reader.ts";
+import { type Fault, type MediaFacts, mediaReader, type StatedFacts } from "./media-reader.ts";
 
 export type { MediaFacts };
 
 /**
  * Reads a media file's facts from its header or container without decoding, in a separate thread; or tells why the file
- * is not of that kind, or could not be read in time.
+ * is not of that kind, or could not be read in time. `kind` null: of any kind; a file that cannot be read has the type of its first bytes.
  */
-export async function measureMedia(path: string, kind: FileKind): Promise<MediaFacts | Fault> {
+export async function measureMedia(path: string, kind: FileKind | null): Promise<MediaFacts | Fault> {
   const answered = await mediaReader.ask({ name: "facts", path, kind });
   return "is" in answered ? answered.is : answered;
-}
-
-/** The content type by a file's first bytes; null if unknown. */
-export function contentTypeOf(path: string): Promise<Answered<"type">> {
-  return mediaReader.ask({ name: "type", path });
 }
 
 /**

@@ -18,8 +18,11 @@ export interface MediaFacts {
 export type StatedFacts = { readonly [fact in keyof Omit<MediaFacts, "fps">]: MediaFacts[fact] | null };
 
 export interface MediaQuestions {
-  readonly type: { readonly asks: { readonly path: string }; readonly answer: string | null };
-  readonly facts: { readonly asks: { readonly path: string; readonly kind: FileKind }; readonly answer: MediaFacts };
+  /** `kind` null: of any kind; for a file that cannot be read, only its type. */
+  readonly facts: {
+    readonly asks: { readonly path: string; readonly kind: FileKind | null };
+    readonly answer: MediaFacts;
+  };
   /** Null for a complete file that matches. */
   readonly damage: {
     readonly asks: { readonly path: string; readonly stated: StatedFacts };
@@ -29,10 +32,11 @@ export interface MediaQuestions {
 
 type Name = keyof MediaQuestions;
 export type Question = { [N in Name]: { readonly name: N } & MediaQuestions[N]["asks"] }[Name];
-/** `isUnread`: the thread could not finish reading the file. */
+/** `isUnread`: the thread could not finish reading the file. `isEmpty`: it did, and there is nothing to see or hear. */
 export interface Fault {
   readonly fault: string;
   readonly isUnread?: true;
+  readonly isEmpty?: true;
 }
 
 export type Answered<N extends Name = Name> = { readonly is: MediaQuestions[N]["answer"] } | Fault;

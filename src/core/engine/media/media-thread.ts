@@ -8,8 +8,8 @@ const reply = (message: Reply) => port.postMessage(message);
 
 port.on("message", async (question: Question | "load") => {
   const read = await import("./read-media.ts");
-  if (question === "load") return read.load("facts");
-  await read.load(question.name);
+  await read.load();
+  if (question === "load") return;
   reply({ type: "reading" });
   const answer = await read.answerTo(question).catch((error: unknown): Answered => {
     return { fault: `it cannot be read (${error instanceof Error ? error.message : String(error)})` };

@@ -14,19 +14,17 @@ const NONE = { width: null, height: null, durationMs: null, fps: null } as const
 
 type Facts = Answered<"facts">;
 
-export async function load(name: Question["name"]): Promise<void> {
-  await import("file-type");
-  if (name !== "type") await Promise.all([import("image-size"), import("./read-timed.ts")]);
+/** Loads the libraries that questions need. */
+export async function load(): Promise<void> {
+  await Promise.all([import("file-type"), import("image-size"), import("./read-timed.ts")]);
 }
 
 /** Answers a question. Runs in a separate thread, because crafted files may hang the libraries. */
 export async function answerTo(question: Question): Promise<Answered> {
   const { path } = question;
   switch (question.name) {
-    case "type":
-      return { is: (await typeOf(path)) ?? null };
     case "facts":
-      return factsOf(path, question.kind);
+      return question.kind === null ? anyFacts(path) : factsOf(path, question.kind);
     case "damage":
       return { is: await damageOf(path, question.stated) };
     default:
@@ -38,6 +36,17 @@ export async function answerTo(question: Question): Promise<Answered> {
 async function typeOf(path: string): Promise<string | undefined> {
   const { fileTypeFromFile } = await import("file-type");
   return (await fileTypeFromFile(path).catch(() => undefined))?.mime;
+}
+
+async function anyFacts(path: string): Promise<Facts> {
+  const contentType = (await typeOf(path)) ?? "application/octet-stream";
+  // A container of films may hold sound alone.
+  const kinds = { image: ["image"], audio: ["audio"], video: ["video", "audio"] } as const;
+  for (const kind of kinds[contentType.split("/")[0] as keyof typeof kinds] ?? []) {
+    const found = await factsOf(path, kind);
+    if ("is" in found || found.isEmpty) return found;
+  }
+  return { is: { ...NONE, contentType } };
 }
 
 async function factsOf(path: string, kind: FileKind): Promise<Facts> {
@@ -72,7 +81,7 @@ async function imageFacts(path: string, contentType: string): Promise<Facts> {
   using file = new Bytes(path);
   const head = file.head(HEAD_BYTES);
   const { width, height } = imageSize(head);
-  if (width === 0 || height === 0) return { fault: `it holds ${contentType} without a size` };
+  if (width === 0 || height === 0) return { fault: `it holds ${contentType} of no pixels`, isEmpty: true };
   const isAside = exifOrientation(head) >= 5;
   return { is: { ...NONE, contentType, ...(isAside ? { width: height, height: width } : { width, height }) } };
 }
@@ -82,10 +91,13 @@ async function timedFacts(path: string, kind: "audio" | "video", contentType: st
   const { picture, durationMs } = await readTimed(path, contentType);
   if (kind === "audio") {
     if (picture !== null) return { fault: "it holds moving pictures, not only sound" };
+    const lacks = contentType.startsWith("video/") ? "pictures and sound" : "sound";
+    if (durationMs === 0) return { fault: `it holds ${contentType} without ${lacks}: it lasts 0 ms`, isEmpty: true };
     // Such containers have a video type even if they hold audio only.
     return { is: { ...NONE, contentType: contentType.replace(/^video\//, "audio/"), durationMs } };
   }
   if (picture === null) return { fault: `it holds ${contentType} without moving pictures` };
+  if (durationMs === 0) return { fault: `it holds ${contentType} without pictures: it lasts 0 ms`, isEmpty: true };
   return { is: { contentType, durationMs, ...picture } };
 }
 

@@ -20,7 +20,8 @@ export async function readTimed(path: string, contentType: string) {
   const durationMs = Math.round((stated ?? (await input.computeDuration())) * 1000);
   if (track === null) return { picture: null, durationMs };
   const { displayWidth: width, displayHeight: height } = track;
-  const { averagePacketRate } = await track.computePacketStats(500);
+  const { averagePacketRate, packetCount } = await track.computePacketStats(500);
+  if (packetCount === 0) return { picture: null, durationMs };
   return { picture: { width, height, fps: Math.round(averagePacketRate) }, durationMs };
 }
 

@@ -1,9 +1,8 @@
 import { ownText } from "../../kit/clean-text.ts";
-import type { LocalFunction } from "../../plan/draft.ts";
+import type { KnownMedia, LocalFunction } from "../../plan/draft.ts";
 import { traitsOf } from "../../plan/index.ts";
-import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
+import type { Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
-import { measureMedia } from "../media/measure-media.ts";
 import type { PlanWarning } from "./totals.ts";
 
 type StepAt = (path: string) => PlanStep | undefined;
@@ -20,6 +19,8 @@ export interface Expected {
 /** Duration of a step's earlier result, and whether the step runs again. */
 export type EarlierMs = (path: string) => { readonly ms: number; readonly isMadeAgain: boolean } | null;
 
+/** Said by the file itself. */
+const MEASURED = "its file";
 const GUESS = { value: 5000, factor: 4, why: null };
 /** For requested or stated lengths: files are cut to whole frames and samples. */
 const SAID = 1.1;
@@ -45,6 +46,8 @@ function agreed<E extends Expected | null>(source: PlanStep, stepAt: StepAt, of:
 /** Expected duration of a step's audio or film, in milliseconds. */
 export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs = () => null): Expected {
   return agreed(source, stepAt, (step) => {
+    if (step.kind === "upload" && step.file.durationMs !== undefined)
+      return { value: step.file.durationMs, factor: 1, why: MEASURED };
     const earlierResult = earlier(step.path);
     // A new take may be longer or shorter.
     if (earlierResult !== null)
@@ -64,51 +67,42 @@ export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs 
 }
 
 /** What a plan's functions predict about their results, from the expected lengths of their inputs and the uploads. */
-export async function foreseenLengths(
-  plan: Plan,
-  functions: ReadonlyMap<string, LocalFunction>,
-): Promise<readonly PlanWarning[]> {
+export async function foreseeMedia(plan: Plan, functions: ReadonlyMap<string, LocalFunction>) {
   const stepAt = (path: string) => stepNamed(plan, path);
-  const known = new Map(await uploadedSeconds(plan, functions));
   const warnings: PlanWarning[] = [];
-  const secondsOf = (media: unknown): number | null => {
-    const { $ref } = (media ?? {}) as { readonly $ref?: { readonly step: string } };
-    const source = $ref === undefined ? undefined : stepAt($ref.step);
-    return source === undefined ? null : secondsOfStep(firstOf(source, stepAt));
+  const problems: Problem[] = [];
+  const known = new Map<string, Promise<number | null>>();
+  const stepOf = (media: unknown): PlanStep | undefined => {
+    const source = stepAt((media as Partial<Reference>).$ref?.step ?? "");
+    return source && firstOf(source, stepAt);
   };
-  const secondsOfStep = (step: PlanStep): number | null => {
-    if (!known.has(step.path)) known.set(step.path, foreseen(step));
-    return known.get(step.path) ?? null;
+  const secondsOf = (step: PlanStep | undefined): Promise<number | null> => {
+    if (step === undefined) return Promise.resolve(null);
+    const seconds = known.get(step.path) ?? foreseen(step);
+    known.set(step.path, seconds);
+    return seconds;
   };
-  const foreseen = (step: PlanStep): number | null => {
+  const media: KnownMedia = {
+    secondsOf: (given) => secondsOf(stepOf(given)),
+    fileOf: (given) => {
+      const step = stepOf(given);
+      return step?.kind === "upload" ? step.file.path : null;
+    },
+  };
+  const foreseen = async (step: PlanStep): Promise<number | null> => {
     const code = functions.get(step.path);
     if (step.kind === "task" && code?.kind === "task" && code.foresee !== undefined) {
-      const { seconds, warning } = code.foresee(step.input, secondsOf);
-      if (warning != null) warnings.push({ code: "length", step: step.path, message: ownText(warning) });
+      const { seconds, warning, problem } = await code.foresee(step.input, media);
+      const of = (text: string) => ({ step: step.path, message: ownText(text) });
+      if (warning != null) warnings.push({ code: "length", ...of(warning) });
+      if (problem != null) problems.push({ code: "unread-media", field: problem.field, ...of(problem.message) });
       return seconds;
     }
     const { value, why } = expectedMs(step, stepAt);
     return why === null ? null : value / 1000;
   };
-  for (const step of plan.steps) if (step.kind === "task") secondsOfStep(step);
-  return warnings;
-}
-
-/** Durations in seconds of a plan's uploaded media whose length functions use; null if unknown. */
-function uploadedSeconds(plan: Plan, functions: ReadonlyMap<string, LocalFunction>) {
-  const foreseeing = plan.steps.filter(({ path }) => {
-    const code = functions.get(path);
-    return code?.kind === "task" && code.foresee !== undefined;
-  });
-  const looked = new Set(foreseeing.flatMap(({ needs }) => needs));
-  const uploads = plan.steps.filter((step) => step.kind === "upload").filter(({ path }) => looked.has(path));
-  return Promise.all(
-    uploads.map(async ({ path, yields, file }): Promise<readonly [string, number | null]> => {
-      if (yields === "image") return [path, null];
-      const facts = await measureMedia(file.path, yields);
-      return [path, "durationMs" in facts && facts.durationMs !== null ? facts.durationMs / 1000 : null];
-    }),
-  );
+  for (const step of plan.steps) if (step.kind === "task") await secondsOf(step);
+  return { warnings, problems };
 }
 
 /** Maximum duration, if it exists or was stated; Infinity if calculated or guessed. */
@@ -119,6 +113,8 @@ export function longestMsOf({ value, factor }: Expected): number {
 /** Expected aspect ratio (width divided by height) of a step's picture; null if unknown. */
 export function expectedRatio(source: PlanStep, stepAt: StepAt): Expected | null {
   return agreed(source, stepAt, (step) => {
+    if (step.kind === "upload" && step.file.ratio !== undefined)
+      return { value: step.file.ratio, factor: 1, why: MEASURED };
     const { aspect_ratio: ratio } = inputOf(step);
     const [, width, height] = /^(\d+):(\d+)$/.exec(typeof ratio === "string" ? ratio : "") ?? [];
     const value = Number(width) / Number(height);

@@ -1,5 +1,4 @@
 import { formatDuration } from "../../kit/duration.ts";
-import { wavMsOf } from "../../kit/placeholder-media.ts";
 import type { AcceptedMedia } from "../../plan/schema/field.ts";
 import type { Expected } from "./expected-media.ts";
 
@@ -25,15 +24,10 @@ interface Measure {
 }
 
 /** Checks the duration of audio or film that `step` makes, in milliseconds. */
-export function fitDuration(
-  step: string,
-  expected: Expected,
-  { bounds, maxBytes }: Pick<Media, "bounds" | "maxBytes">,
-): MediaFit {
+export function fitDuration(step: string, expected: Expected, { bounds }: Pick<Media, "bounds">): MediaFit {
   const { min_duration_ms: min = 0, max_duration_ms: max = Infinity } = bounds;
   const otherwise = `change that, or say how long ${step} will last: expect: { durationMs } in its options`;
-  const fit = fitted(step, { expected, min, max, verb: "last", asText: formatDuration, otherwise });
-  return { ...fit, value: Math.min(fit.value, maxBytes === null ? Infinity : wavMsOf(maxBytes)) };
+  return fitted(step, { expected, min, max, verb: "last", asText: formatDuration, otherwise });
 }
 
 /** Checks the aspect ratio of the picture that `step` makes. */

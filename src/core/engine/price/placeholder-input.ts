@@ -1,5 +1,5 @@
 import { own } from "../../kit/own.ts";
-import { greyPng, plainWav, sizeWithin } from "../../kit/placeholder-media.ts";
+import { placeholderMedium } from "../../kit/placeholder-media.ts";
 import { type Catalog, resolveInput, traitsOf } from "../../plan/index.ts";
 import { PLACEHOLDER_MEDIA, PLACEHOLDER_VOICE } from "../../plan/kinds/bind-reference.ts";
 import type { Json, PlanStep, Problem, Reference, SubmittingStep } from "../../plan/plan.ts";
@@ -184,29 +184,21 @@ const LARGEST_PX = 4096;
 /** Longest placeholder; uploading a longer one would take too long. */
 const LONGEST_MS = 15 * 60_000;
 
-/** A grey picture or silence of the expected shape or length, and of the largest. Films are priced once they exist. */
+/** A grey picture or a quiet tone of the expected shape or length, and of the largest. Films are priced once they exist. */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
+  const bounds = takes.maxBytes === null ? takes.bounds : { ...takes.bounds, max_file_size_bytes: takes.maxBytes };
   if (kind === "image") {
     const fit = fitRatio(path, expectedRatio(source, step), takes);
-    const largest = sizeWithin(fit.value, takes.bounds, LARGEST_PX);
-    return { bytes: picture(sizeWithin(fit.value, takes.bounds)), longest: picture(largest), fits: [fit] };
+    const picture = (sidePx?: number) => placeholderMedium(kind, { durationMs: 0, ratio: fit.value, sidePx }, bounds);
+    return { bytes: picture(), longest: picture(LARGEST_PX), fits: [fit] };
   }
   const expected = expectedMs(source, step, earlierMs);
   const fit = fitDuration(path, expected, takes);
   const longestMs = Math.min(longestMsOf(expected), takes.bounds.max_duration_ms ?? Infinity);
-  const isAudio = kind === "audio";
-  const longest = isAudio && longestMs <= LONGEST_MS ? plainWav(longestMs) : null;
-  return { bytes: isAudio ? plainWav(fit.value) : null, longest, fits: kind === undefined ? [] : [fit] };
-}
-
-/** Cached, because thousands of steps use the same. */
-const pictures = new Map<string, Uint8Array>();
-
-function picture({ width, height }: { readonly width: number; readonly height: number }): Uint8Array {
-  const key = `${width}x${height}`;
-  const bytes = pictures.get(key) ?? greyPng(width, height);
-  pictures.set(key, bytes);
-  return bytes;
+  const fits = kind === undefined ? [] : [fit];
+  if (kind !== "audio") return { bytes: null, longest: null, fits };
+  const sound = (durationMs: number) => placeholderMedium(kind, { durationMs, ratio: 1 }, bounds);
+  return { bytes: sound(fit.value), longest: longestMs <= LONGEST_MS ? sound(longestMs) : null, fits };
 }
 
 async function uploaded(bytes: Uint8Array, { media }: PlaceholderSources): Promise<Json> {

@@ -43,7 +43,7 @@ import {
 } from "./expansion.ts";
 import type { ExpectedDurations } from "./expected-durations.ts";
 import type { EarlierMs } from "./expected-media.ts";
-import { foreseenLengths } from "./expected-media.ts";
+import { foreseeMedia } from "./expected-media.ts";
 import { KeptAnswers } from "./kept-answers.ts";
 import { NO_OFFER, newRun, Offers } from "./offers.ts";
 import {
@@ -136,20 +136,11 @@ export class Planner {
     const { basis, make } = await this.planFrom(drafted.draft, profile, { filesFrom });
     const produced = await make();
     const missing = await missingRequirements(drafted.draft.functions);
-    const problems = [...wrong, ...drafted.problems, ...(produced.ok ? [] : produced.problems), ...missing];
-    return produced.ok && problems.length === 0
-      ? {
-          ...produced,
-          warnings: [
-            ...produced.warnings,
-            ...(await foreseenLengths(produced.plan, drafted.draft.functions)),
-            ...textsTwice(drafted.draft.steps),
-          ],
-          draft: drafted.draft,
-          basis: basis(),
-          profile,
-        }
-      : { ok: false, problems };
+    const foreseen = produced.ok ? await foreseeMedia(produced.plan, drafted.draft.functions) : produced;
+    const problems = [...wrong, ...drafted.problems, ...foreseen.problems, ...missing];
+    if (!produced.ok || problems.length > 0) return { ok: false, problems };
+    const warnings = [...produced.warnings, ...foreseen.warnings, ...textsTwice(drafted.draft.steps)];
+    return { ...produced, warnings, draft: drafted.draft, basis: basis(), profile };
   }
 
   /**

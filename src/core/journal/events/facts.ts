@@ -222,7 +222,7 @@ export interface RunPlanned {
 export interface RunReplanned {
   readonly type: "run.replanned";
   readonly plan: Plan;
-  /** Price of the steps that run again; null if a step has no price. */
+  /** Price of the steps that run again, in addition to the run's own quote; null if a step has no price. */
   readonly quoteMicros: number | null;
   /** Steps with an identical request under a new name; they keep their results. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];

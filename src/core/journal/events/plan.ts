@@ -1,7 +1,7 @@
 import { editedFields, type StepEdits, traitsOf } from "../../plan/index.ts";
 import type { Json, PlanStep } from "../../plan/plan.ts";
 import { enterExpansion, isExpansion, leaveExpansion, replan, reseed, reset } from "../replan.ts";
-import type { AttemptState, OutputPhase, StepState } from "../state.ts";
+import type { AttemptState, OutputPhase, RunState, StepState } from "../state.ts";
 import type { ExpandPlanned, OutputFacts, ReusedFrom, RunPlanned, RunReplanned, StoredCopy } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
 import { counted, detail, type EventTable, ignoredBy, line } from "./spec.ts";
@@ -22,6 +22,8 @@ export type PlanEvent =
       readonly note?: string;
       /** New seeds for jobs, by step. Absent: unchanged. */
       readonly seeds?: { readonly [step: string]: number };
+      /** Price of the steps that run again; null where a step has no price. Absent: `run.replanned` says it. */
+      readonly quoteMicros?: number | null;
     }
   /** A finished step runs again; its earlier results stay listed. */
   | {
@@ -56,7 +58,10 @@ export const planEvents: EventTable<PlanEvent> = {
     ...ignoredBy("ledger", "incident", "notice"),
   },
   "run.replanned": {
-    apply: (fold, event) => replan(fold.state, event, (step, type) => fold.moveStep(step, type)),
+    apply: (fold, event) => {
+      addQuote(fold.state, event);
+      replan(fold.state, event, (step, type) => fold.moveStep(step, type));
+    },
     changes: "plan",
     media: ({ plan }) => uploadsOf(plan.steps),
     timeline: (timeline, { plan }) => timeline.plan(plan.steps),
@@ -82,10 +87,11 @@ export const planEvents: EventTable<PlanEvent> = {
     ...ignoredBy("ledger", "incident", "notice"),
   },
   "rerun.requested": {
-    apply: (fold, { requestId, steps, seeds }) => {
+    apply: (fold, { requestId, steps, seeds, quoteMicros }) => {
       const { reruns } = fold.state;
       if (reruns.some((known) => known.requestId === requestId)) throw fold.illegal(`(rerun ${requestId})`);
       reruns.push({ requestId, steps, requestedAt: fold.at, isOpen: true });
+      if (quoteMicros !== undefined) addQuote(fold.state, { quoteMicros });
       if (seeds !== undefined) reseed(fold.state, seeds);
     },
     changes: "plan",
@@ -170,4 +176,9 @@ function reusedPhase(output: ReusedOutput): OutputPhase {
   if (output.voiceId !== null) return "available";
   if (output.assetId === null) return "archived";
   return output.copy === null ? "available" : "downloaded";
+}
+
+function addQuote(state: RunState, { quoteMicros }: Pick<RunReplanned, "quoteMicros">): void {
+  const before = state.rerunQuoteMicros;
+  state.rerunQuoteMicros = before === null || quoteMicros === null ? null : before + quoteMicros;
 }

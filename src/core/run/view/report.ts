@@ -32,6 +32,8 @@ export interface RunReport {
   /** The tag (`key=value`) of the runs that share the budget; null if it is this run's alone. */
   readonly budget_tag: string | null;
   readonly quote: string | null;
+  /** Sum of the quotes of reruns; 0 if there were none, null if one had no price. */
+  readonly rerun_quote: string | null;
   /** Cost and reserved money, plus the latest prices of steps that have not run. */
   readonly projected: string;
   readonly cost: string;
@@ -191,6 +193,7 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
     budget: usd(summary.budgetMicros),
     budget_tag: summary.budgetTag,
     quote: usd(summary.quoteMicros),
+    rerun_quote: usd(summary.rerunQuoteMicros),
     projected: formatUsd(projectedMicros(state)),
     cost: formatUsd(summary.spentMicros),
     held: formatUsd(summary.heldMicros),

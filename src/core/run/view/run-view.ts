@@ -89,6 +89,8 @@ export interface RunSummary {
   /** The tag (`key=value`) of the runs that share the budget; null if it is this run's alone. */
   readonly budgetTag: string | null;
   readonly quoteMicros: number | null;
+  /** Of what was made again since, together; 0: nothing was. Null where something had no price. */
+  readonly rerunQuoteMicros: number | null;
   readonly spentMicros: number;
   /** Reserved for jobs without a bill. */
   readonly heldMicros: number;
@@ -115,6 +117,7 @@ export function runSummary(state: RunState, { isInterrupted = false } = {}): Run
     budgetMicros,
     budgetTag: planned.budgetTag ?? null,
     quoteMicros: planned.quoteMicros,
+    rerunQuoteMicros: state.rerunQuoteMicros,
     spentMicros,
     heldMicros,
     unconfirmedMicros,

@@ -57,6 +57,7 @@ export function unreadable(
     budgetMicros: null,
     budgetTag: null,
     quoteMicros: null,
+    rerunQuoteMicros: 0,
     pause: null,
     message: cut(why, 500),
     next: null,

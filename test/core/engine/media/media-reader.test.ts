@@ -87,11 +87,11 @@ test("whoever sends files that cannot be read keeps nobody else waiting, and is 
   expect([read.length + refused.length, read.length > 0, read.length <= 4]).toEqual([40, true, true]);
   const later = await readingFor("caller a", () => reader.ask({ name: "facts", path: films[0]!, kind: "audio" }));
   expect(later).toMatchObject({ fault: expect.stringContaining("too many files before it") });
-  const picture = { name: "type", path: await written("also-b.png", greyPng(2)) } as const;
+  const picture = { name: "facts", path: await written("also-b.png", greyPng(2)), kind: null } as const;
   expect(await readingFor("caller a", () => reader.ask(picture))).toMatchObject({ isUnread: true });
-  expect(await readingFor("caller b", () => reader.ask(picture))).toEqual({ is: "image/png" });
-  const others = await readingFor("caller b", () => reader.ask({ name: "type", path: pixel }));
-  expect(others).toEqual({ is: "image/png" });
+  expect(await readingFor("caller b", () => reader.ask(picture))).toMatchObject({ is: { contentType: "image/png" } });
+  const others = await readingFor("caller b", () => reader.ask({ name: "facts", path: pixel, kind: null }));
+  expect(others).toMatchObject({ is: { contentType: "image/png" } });
 });
 
 test("the same bytes are read once, under whatever name they come", async () => {
@@ -109,7 +109,9 @@ test("the files of a run that a caller started are read in the caller's turns", 
   const [film] = (await hostileFilms(1)) as [string];
   const pixel = await written("owned.png", PIXEL);
   await readingFor("caller a", () => reader.ask({ name: "facts", path: film, kind: "video" }));
-  const within = readingFor("caller a", () => readingFor("run 1", () => reader.ask({ name: "type", path: pixel })));
+  const within = readingFor("caller a", () =>
+    readingFor("run 1", () => reader.ask({ name: "facts", path: pixel, kind: null })),
+  );
   expect(await within).toMatchObject({ isUnread: true });
   expect(await readingFor("run 1", () => reader.ask({ name: "facts", path: pixel, kind: "image" }))).toHaveProperty(
     "is",
@@ -122,7 +124,7 @@ test("the thread of the next caller is there before its first file, and nobody e
   process.on("worker", count);
   const reader = new MediaReader();
   const pixel = await written("counted.png", PIXEL);
-  await readingFor("run 1", () => reader.ask({ name: "type", path: pixel }));
+  await readingFor("run 1", () => reader.ask({ name: "facts", path: pixel, kind: null }));
   await reader.ask({ name: "facts", path: pixel, kind: "image" });
   expect(threads).toHaveLength(1);
   await readingFor("caller a", () => reader.ask({ name: "facts", path: pixel, kind: "audio" }));

@@ -122,11 +122,12 @@ function Facts({ model }: { readonly model: RunModel }) {
   );
 }
 
-function quoteHint({ status, spentMicros, quoteMicros }: RunHead): string | null {
+function quoteHint({ status, spentMicros, quoteMicros, rerunQuoteMicros }: RunHead): string | null {
   if (quoteMicros === null) return null;
-  const quoted = `quoted ${usd(quoteMicros)}`;
-  if (status !== "succeeded" || spentMicros === 0) return quoted;
-  const more = spentMicros - quoteMicros;
+  const again = rerunQuoteMicros === 0 ? "" : ` and ${usd(rerunQuoteMicros)} for reruns`;
+  const quoted = `quoted ${usd(quoteMicros)}${again}`;
+  if (status !== "succeeded" || spentMicros === 0 || rerunQuoteMicros === null) return quoted;
+  const more = spentMicros - quoteMicros - rerunQuoteMicros;
   return more === 0 ? "exactly as quoted" : `${usd(Math.abs(more))} ${more < 0 ? "below" : "above"} the ${quoted}`;
 }
 

@@ -1,0 +1,121 @@
+/** What a step will surely refuse is said in the plan, before anything is paid. */
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join as at } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { greyPng, plainWav } from "../../src/core/kit/placeholder-media.ts";
+import { findFfmpeg } from "../../src/film/ffmpeg/abilities.ts";
+import { audiogram, join, overlay, slideshow } from "../../src/film/index.ts";
+import { type Builder, type Problem, pipeline } from "../../src/index.ts";
+import { localShow } from "../support/local-show.ts";
+import { drawClip, ffmpeg } from "./support/ffmpeg.ts";
+
+const folder = mkdtempSync(at(tmpdir(), "film-plan-"));
+const path = (name: string) => at(folder, name);
+const world = localShow();
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function problemsOf(build: (builder: Builder<object>) => object): Promise<readonly Problem[]> {
+  const given = pipeline("given", { input: z.object({}), build: build as never });
+  return (await world.show.quote(given, {})).problems;
+}
+
+describe("a medium that cannot be read", () => {
+  let real: string;
+  beforeAll(async () => {
+    real = (await findFfmpeg())!.path;
+    await drawClip(path("clip.mp4"));
+    writeFileSync(path("picture.png"), greyPng(64));
+    writeFileSync(path("photo.heic"), Buffer.from("\0\0\0\x18ftypheic\0\0\0\0mif1heic", "latin1"));
+    const wide = Buffer.from("RIFF\x12\0\0\0WEBPVP8X\x0a\0\0\0\x02\0\0\0\x3f\0\0\x3f\0\0", "latin1");
+    writeFileSync(path("moving.webp"), wide);
+    writeFileSync(path("cut.mp4"), Buffer.from("\0\0\0\x14ftypisom\0\0\x02\0isom", "latin1"));
+    const pq = ["-color_trc", "smpte2084", "-color_primaries", "bt2020", "-colorspace", "bt2020nc"];
+    await ffmpeg("-v", "error", "-f", "lavfi", "-i", "color=white:s=64x64:d=0.2", ...pq, path("hdr.mp4"));
+  });
+  afterEach(() => vi.unstubAllEnvs());
+
+  /** An ffmpeg that says that it was built without something. */
+  const without = (what: string) => {
+    const script = `#!/bin/sh\ncase "$*" in *-filters|*-codecs) "${real}" "$@" | grep -v " ${what} ";; *) exec "${real}" "$@";; esac\n`;
+    writeFileSync(path(`without-${what}`), script);
+    chmodSync(path(`without-${what}`), 0o755);
+    vi.stubEnv("FFMPEG_PATH", path(`without-${what}`));
+  };
+
+  test.each([
+    ["a photograph of a phone", "photo.heic", /^photo\.heic is a HEIC picture, .*save it as JPEG or PNG/],
+    ["a picture that moves", "moving.webp", /^moving\.webp is an animated WebP, .*save it as a GIF or a film/],
+  ])("is named by its format in the plan, with the field that it stands in: %s", async (_, name, message) => {
+    const found = await problemsOf(({ task, upload }) => {
+      const pictures = ["picture.png", name].map((file, index) => upload(`p${index}`, path(file)));
+      return { film: slideshow(task, "film", pictures as never) };
+    });
+    expect(found).toEqual([
+      { code: "unread-media", step: "film", field: "input.pictures[1]", message: expect.stringMatching(message) },
+    ]);
+  });
+
+  test("is refused as a logo and as a card too", async () => {
+    const found = await problemsOf(({ task, upload }) => {
+      const picture = upload("photo", path("photo.heic")) as never;
+      const film = upload("clip", path("clip.mp4")) as never;
+      return {
+        a: overlay(task, "a", film, { logo: { picture } }),
+        b: overlay(task, "b", film, { endCard: { picture } }),
+      };
+    });
+    expect(found.map(({ step, field }) => [step, field])).toEqual([
+      ["a", "input.logo.picture"],
+      ["b", "input.endCard.picture"],
+    ]);
+  });
+
+  test("by this build of ffmpeg is named by its coding, and HDR by its curve", async () => {
+    const joined = (name: string) =>
+      problemsOf(({ task, upload }) => ({ film: join(task, "film", [upload("clip", path(name)) as never]) }));
+    expect(await joined("hdr.mp4")).toEqual([]);
+    without("zscale");
+    expect(await joined("clip.mp4")).toEqual([]);
+    expect((await joined("hdr.mp4"))[0]!.message).toMatch(/^hdr\.mp4 is HDR \(PQ\), and .*built without zscale/);
+    without("h264");
+    expect((await joined("clip.mp4"))[0]!.message).toMatch(
+      /^clip\.mp4 is coded as h264, and .*without a decoder for it/,
+    );
+  });
+
+  test("because it is cut short is damaged in the plan already", async () => {
+    const found = await problemsOf(({ task, upload }) => ({
+      film: join(task, "film", [upload("clip", path("cut.mp4")) as never]),
+    }));
+    expect(found[0]!.message).toMatch(/^cut\.mp4/);
+  });
+});
+
+describe("a medium with nothing in it", () => {
+  beforeAll(async () => {
+    writeFileSync(path("empty.png"), greyPng(0));
+    writeFileSync(path("empty.wav"), plainWav(0));
+    const none = ["-v", "error", "-f", "lavfi", "-i", "testsrc=s=64x64:r=10", "-t", "0"];
+    for (const name of ["empty.mp4", "empty.webm"]) await ffmpeg(...none, path(name));
+  });
+
+  test.each([
+    ["empty.wav", /empty\.wav: it holds audio\/wav without sound: it lasts 0 ms; check the path/],
+    ["empty.png", /empty\.png: it holds image\/png of no pixels; check the path/],
+    ["empty.mp4", /empty\.mp4: it holds video\/mp4 without pictures and sound: it lasts 0 ms; check the path/],
+    ["empty.webm", /empty\.webm: it holds video\/webm without pictures and sound: it lasts 0 ms; check the path/],
+  ])("is refused in the plan, whatever would use it: %s", async (name, message) => {
+    const found = await problemsOf(({ task, upload }) => {
+      const medium = upload("medium", path(name)) as never;
+      return { film: audiogram(task, "film", medium, { picture: medium }) };
+    });
+    expect(found[0]).toEqual({
+      code: "missing-file",
+      step: "medium",
+      field: "file",
+      message: expect.stringMatching(message),
+    });
+  });
+});
