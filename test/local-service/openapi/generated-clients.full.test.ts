@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { BUILT_IN_MODELS } from "../../../src/local-service/catalog/builtin/index.ts";
 import type { LocalService } from "../../../src/local-service/index.ts";
 import { PICTURE } from "../../../src/local-service/start.ts";
 import { isComplete } from "../../support/absence.ts";
@@ -23,7 +24,9 @@ beforeAll(async () => {
 
 /** What both clients are to find, whichever profile answers. */
 const FOUND = {
-  models: ["video-1", "avatar-1", "upscale-1"],
+  models: BUILT_IN_MODELS.filter(({ entry, state }) => entry.modality === "video" && state.is === "live").map(
+    ({ entry }) => entry.id,
+  ),
   required: ["prompt"],
   estimated: 0.12,
   charged: 0.12,
