@@ -1,13 +1,15 @@
 export {
   DecisionsFileError,
   formatDecisions,
+  type MigrationDecisions,
+  parseDecisions,
+} from "./decisions-file.ts";
+export {
   type MigrateOptions,
   type Migration,
-  type MigrationDecisions,
   migrateV2,
   migrateV2File,
   migrationFiles,
-  parseDecisions,
   writeMigration,
 } from "./migrate.ts";
 export { estimateMigration } from "./proof/estimate.ts";

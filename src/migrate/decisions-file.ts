@@ -1,0 +1,42 @@
+import { z } from "zod";
+import { ShowrunnerError } from "../core/kit/errors.ts";
+
+/** A person's decisions about v2 work, stored so that no question is asked twice. */
+export interface MigrationDecisions {
+  /** v2 model slugs to v3 model ids, and v2 voice ids to v3 ones. */
+  readonly map: { readonly [v2: string]: string };
+  /** Accepted losses: fields with the reason, as `answer.key` of a decision has them. */
+  readonly leaveOut: readonly string[];
+}
+
+/** The decisions file is unreadable or invalid; the message names the field. */
+export class DecisionsFileError extends ShowrunnerError {
+  readonly code = "MIGRATE_DECISIONS";
+}
+
+const MOST_ENTRIES = 100_000;
+
+const schema = z.strictObject({
+  version: z.literal(1),
+  map: z.record(z.string().min(1), z.string().min(1)).default({}),
+  leave_out: z.array(z.string().min(1)).max(MOST_ENTRIES).default([]),
+});
+
+export function parseDecisions(text: string, path: string): MigrationDecisions {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new DecisionsFileError(`${path} is no JSON: ${(cause as Error).message}`, { cause });
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return { map: parsed.data.map, leaveOut: parsed.data.leave_out };
+  const issues = parsed.error.issues.map(({ path: at, message }) => `${at.join(".") || "the document"}: ${message}`);
+  throw new DecisionsFileError(`${path}: ${issues.join("; ")}`);
+}
+
+/** Deterministic: equal decisions give equal bytes. */
+export function formatDecisions({ map, leaveOut }: MigrationDecisions): string {
+  const sorted = Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return `${JSON.stringify({ version: 1, map: sorted, leave_out: [...new Set(leaveOut)].sort() }, null, 2)}\n`;
+}
