@@ -16,7 +16,7 @@ export function number(least: number, most: number, unit = ""): Rule {
 }
 
 export function oneOf(...names: readonly (string | boolean)[]): Rule {
-  return (value) => (names.includes(value as string) ? null : names.map((one) => JSON.stringify(one)).join(" or "));
+  return (value) => (names.includes(value as string) ? null : names.map((name) => JSON.stringify(name)).join(" or "));
 }
 
 /** For media, texts, and values that are checked elsewhere. */
@@ -69,7 +69,7 @@ export function checkOptions(where: string, given: object, rules: Rules): void {
       );
     }
     const instead = rule(value);
-    if (instead !== null) throw unfit(`${where}: ${name} is ${said(value)}; give ${instead}`);
+    if (instead !== null) throw unfit(`${where}: ${name} is ${shownValue(value)}; give ${instead}`);
   }
 }
 
@@ -83,6 +83,6 @@ export function unfit(message: string): FilmError {
   return new FilmError("FILM_INPUT", message);
 }
 
-function said(value: unknown): string {
+function shownValue(value: unknown): string {
   return typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
 }

@@ -18,7 +18,7 @@ export async function assertPaidOnce(service: Pick<LocalService, "stats">, journ
   ];
   if (problems.length === 0) return;
   throw new AssertionError({
-    message: `Not everything was paid once:\n${problems.map((one) => `- ${one}`).join("\n")}`,
+    message: `Not everything was paid once:\n${problems.map((problem) => `- ${problem}`).join("\n")}`,
   });
 }
 
@@ -26,8 +26,8 @@ function paidTwice(state: RunState): readonly string[] {
   return Object.values(state.steps).flatMap(({ path, attempts, superseded }) => {
     const paid = attempts.filter(({ n, costMicros }) => n > superseded && (costMicros ?? 0) > 0);
     if (paid.length < 2) return [];
-    const said = paid.map(({ n, jobId, costMicros }) => `attempt ${n}, ${jobId}, ${formatUsd(costMicros ?? 0)}`);
-    return [`step ${path} of run ${state.runId} was charged ${paid.length} times: ${said.join("; ")}`];
+    const charges = paid.map(({ n, jobId, costMicros }) => `attempt ${n}, ${jobId}, ${formatUsd(costMicros ?? 0)}`);
+    return [`step ${path} of run ${state.runId} was charged ${paid.length} times: ${charges.join("; ")}`];
   });
 }
 
@@ -54,14 +54,14 @@ function unknownJobs(jobsByModel: Readonly<Record<string, number>>, states: read
     known.set(model, (known.get(model) ?? new Set()).add(jobId));
   }
   return Object.entries(jobsByModel).flatMap(([model, jobs]) => {
-    const own = known.get(model)?.size ?? 0;
-    return own === 0 && isChat(model, states) ? [] : difference(model, jobs, own);
+    const knownJobs = known.get(model)?.size ?? 0;
+    return knownJobs === 0 && isChat(model, states) ? [] : difference(model, jobs, knownJobs);
   });
 }
 
-function difference(model: string, jobs: number, own: number): readonly string[] {
-  if (jobs === own) return [];
-  return [`the service made ${jobs} jobs of ${model}, and the runs know of ${own}`];
+function difference(model: string, jobs: number, knownJobs: number): readonly string[] {
+  if (jobs === knownJobs) return [];
+  return [`the service made ${jobs} jobs of ${model}, and the runs know of ${knownJobs}`];
 }
 
 function isChat(model: string, states: readonly RunState[]): boolean {

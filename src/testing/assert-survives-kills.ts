@@ -101,7 +101,7 @@ function refuseOther(calm: Life, life: Life, what: string): void {
   const found = differences(calm, life);
   if (found.length === 0) return;
   throw new AssertionError({
-    message: `${what}:\n${found.map((one) => `- ${one}`).join("\n")}`,
+    message: `${what}:\n${found.map((difference) => `- ${difference}`).join("\n")}`,
     actual: life.same,
     expected: calm.same,
   });

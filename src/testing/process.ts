@@ -38,12 +38,12 @@ export async function openProcess(
   { journal, folder }: Remains,
   injector?: CrashInjector,
 ): Promise<Showrunner> {
-  const own = injector?.clock(clock) ?? clock;
+  const processClock = injector?.clock(clock) ?? clock;
   const { baseUrl, apiKey } = service;
   const client = createClient({
     baseUrl,
     apiKey,
-    clock: own,
+    clock: processClock,
     dispatcher: injector?.dispatcher(dispatcher) ?? dispatcher,
   });
   const scripted: typeof client.chat = async (request, options) => {
@@ -55,7 +55,7 @@ export async function openProcess(
     client: { ...client, chat: scripted },
     journal: injector?.store(journal) ?? journal,
     mediaDir: join(folder, "media"),
-    clock: own,
+    clock: processClock,
     families,
     providers: providers ?? rehearsal(baseUrl),
     env: {},

@@ -201,7 +201,7 @@ async function assertSameQuote(quote: Quote, file: string | URL): Promise<void> 
   const differences = quoteDifferences(before, now);
   if (differences.length === 0) return;
   throw new AssertionError({
-    message: `The quote of ${now.pipeline} is not the one in ${path}:\n${differences.map((one) => `- ${one}`).join("\n")}\nIf that is intended, run the test with SHOWRUNNER_UPDATE_QUOTES=1 and commit the file.`,
+    message: `The quote of ${now.pipeline} is not the one in ${path}:\n${differences.map((difference) => `- ${difference}`).join("\n")}\nIf that is intended, run the test with SHOWRUNNER_UPDATE_QUOTES=1 and commit the file.`,
     actual: now,
     expected: before,
   });
@@ -223,8 +223,8 @@ function parse(text: string, path: string): StoredQuote {
 
 function storedQuote({ plan, problems, prices, totalMicros }: Quote): StoredQuote {
   if (plan === null || problems.length > 0) {
-    const said = problems.map(({ step, message }) => `- ${step === null ? "" : `${step}: `}${message}`);
-    throw new AssertionError({ message: `The pipeline cannot be planned:\n${said.join("\n")}` });
+    const lines = problems.map(({ step, message }) => `- ${step === null ? "" : `${step}: `}${message}`);
+    throw new AssertionError({ message: `The pipeline cannot be planned:\n${lines.join("\n")}` });
   }
   const { min, max } = totalMicros;
   return {
@@ -242,7 +242,7 @@ function storedQuote({ plan, problems, prices, totalMicros }: Quote): StoredQuot
 function quoteDifferences(before: StoredQuote, now: StoredQuote): readonly string[] {
   const paths = [...new Set([...Object.keys(before.steps), ...Object.keys(now.steps)])];
   const steps = paths.flatMap((path) => {
-    const [was, is] = [said(before.steps[path]), said(now.steps[path])];
+    const [was, is] = [priceText(before.steps[path]), priceText(now.steps[path])];
     if (was === is) return [];
     if (was === null) return [`${path}: new, ${is}`];
     return [is === null ? `${path}: gone, was ${was}` : `${path}: ${was} → ${is}`];
@@ -251,7 +251,7 @@ function quoteDifferences(before: StoredQuote, now: StoredQuote): readonly strin
   return was === is ? steps : [...steps, `total: ${was} → ${is}`];
 }
 
-function said(step: StoredQuote["steps"][string] | undefined): string | null {
+function priceText(step: StoredQuote["steps"][string] | undefined): string | null {
   if (step === undefined) return null;
   return step.model === null ? step.price : `${step.model}, ${step.price}`;
 }

@@ -4,10 +4,10 @@ import { KnownSecrets, REDACTED } from "../kit/known-secrets.ts";
 
 /** Removes the client's credential from external data before anything else reads it. */
 export interface Redactor {
-  text(said: string): string;
+  text(text: string): string;
   /** Parses JSON without the credential in any name or string; undefined if it is not JSON. */
-  json(said: string): unknown;
-  headers(said: IncomingHttpHeaders): IncomingHttpHeaders;
+  json(text: string): unknown;
+  headers(headers: IncomingHttpHeaders): IncomingHttpHeaders;
 }
 
 /** Maximum depth; legitimate data is never nested deeper. */

@@ -60,7 +60,7 @@ export function styleLine(name: string, line: Line): string {
   const { font = DEFAULT_FONT, color = "#ffffff", outline = "#000000", box = false, heightPx, edgePx, isBold } = line;
   const { alignment = 7, margins = [0, 0, 0] } = line;
   const isBoxed = box && edgePx > 0;
-  const colors = [color, color, outline].map((one) => assColor(one)).join(",");
+  const colors = [color, color, outline].map((value) => assColor(value)).join(",");
   const weight = isBold ? -1 : 0;
   const family = font.replace(/[,\r\n]/g, " ");
   return `Style: ${name},${family},${heightPx},${colors},${assColor(outline, isBoxed ? "40" : "80")},${weight},0,${isBoxed ? 3 : 1},${edgePx},0,${alignment},${margins.join(",")},${BY_ITS_LETTERS}`;

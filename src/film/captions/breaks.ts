@@ -50,7 +50,7 @@ export function sentencesOf(script: string): readonly string[] {
   return script
     .split("\n")
     .flatMap((line) => [...sentences.segment(line)].map(({ segment }) => segment.trim()))
-    .filter((one) => one !== "");
+    .filter((sentence) => sentence !== "");
 }
 
 /** Widths relative to an average letter, from the default font in bold; no smaller than other fonts'. */

@@ -16,7 +16,7 @@ export async function assFilter(script: string, { fontFile }: LetterStyle, folde
 }
 
 /** The fonts used for drawing, according to libass. */
-export function fontsDrawn(said: string): readonly string[] {
-  const found = [...said.matchAll(/fontselect: \([^)]*\) -> ([^,\n]+)/g)].map(([, name]) => name!.trim());
+export function fontsDrawn(log: string): readonly string[] {
+  const found = [...log.matchAll(/fontselect: \([^)]*\) -> ([^,\n]+)/g)].map(([, name]) => name!.trim());
   return [...new Set(found.map((name) => name.slice(name.lastIndexOf("/") + 1)))].toSorted();
 }

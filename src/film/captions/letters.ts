@@ -40,7 +40,7 @@ function inTurn(letters: Letters): Promise<string | null> {
   const known = drawn.get(key) ?? new Set();
   drawn.set(key, known);
   const answer = turn.then(async () => {
-    const unknown = charactersOf(letters).filter((one) => !known.has(one));
+    const unknown = charactersOf(letters).filter((character) => !known.has(character));
     const lack = await lackIn(unknown, letters.style);
     if (lack === null) for (const one of unknown) known.add(one);
     return lack;
@@ -51,7 +51,7 @@ function inTurn(letters: Letters): Promise<string | null> {
 
 /** Composed characters, as fonts shape them. */
 function charactersOf({ texts }: Letters): readonly string[] {
-  return [...new Set(texts.join("").normalize("NFC"))].filter((one) => !UNSEEN.test(one));
+  return [...new Set(texts.join("").normalize("NFC"))].filter((character) => !UNSEEN.test(character));
 }
 
 /** Lets libass draw them once and returns the glyphs that it reports as missing. */
@@ -62,8 +62,8 @@ async function lackIn(characters: readonly string[], style: LetterStyle, signal?
     const event = assEvent({ start: 0, end: 1 }, assText(characters.join("")));
     const filter = await assFilter(ass([event], { pixels: { width: 64, height: 64 }, style }), style, folder);
     const args = ["-filter_complex", `color=s=64x64:d=0.1,${filter}[out]`, "-map", "[out]", "-frames:v", "1"];
-    const said = await runFfmpeg({ inputs: [], args, target: null, cwd: folder, isVerbose: true, signal });
-    const codes = [...said.matchAll(/failed to find any fallback with glyph 0x([0-9a-f]+)/gi)].map(([, hex]) => hex!);
+    const log = await runFfmpeg({ inputs: [], args, target: null, cwd: folder, isVerbose: true, signal });
+    const codes = [...log.matchAll(/failed to find any fallback with glyph 0x([0-9a-f]+)/gi)].map(([, hex]) => hex!);
     return codes.length === 0 ? null : lackText([...new Set(codes)], style);
   } finally {
     await rm(folder, { recursive: true, force: true });

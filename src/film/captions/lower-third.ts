@@ -98,7 +98,7 @@ function strips(box: Box): readonly Strip[] {
   const full = Math.round(box.width * FULL);
   const step = (box.width - full) / STRIPS;
   const fading = Array.from({ length: STRIPS }, (_, index) => {
-    const [from, to] = [index, index + 1].map((one) => Math.round(box.x + full + one * step)) as [number, number];
+    const [from, to] = [index, index + 1].map((at) => Math.round(box.x + full + at * step)) as [number, number];
     return { ...box, x: from, width: to - from, opacity: OPACITY * (1 - (index + 1) / (STRIPS + 1)) };
   });
   return [{ ...box, width: full, opacity: OPACITY }, ...fading];

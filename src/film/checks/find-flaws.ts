@@ -49,22 +49,22 @@ async function lookedFlaws(found: Probed, checks: Checks, signal: AbortSignal): 
   if (lacks.length > 0) return lacks;
   const isStill = found.video?.isStill === true;
   const pictures = isStill ? stillFilters(limits) : filmFilters(limits);
-  const said = await filtered(found, pictures, limits.silent === null ? null : [SILENCE_DB, limits.silent], signal);
-  if (isStill) return /pblack:\d/.test(said) ? ["it is black"] : [];
+  const log = await filtered(found, pictures, limits.silent === null ? null : [SILENCE_DB, limits.silent], signal);
+  if (isStill) return /pblack:\d/.test(log) ? ["it is black"] : [];
   const { seconds } = found;
   return [
-    ...spansOf(said, "black", seconds).map((span) => `it is black ${during(span)}`),
-    ...spansOf(said, "frozen", seconds).map((span) => `its picture stands still ${during(span)}`),
-    ...spansOf(said, "silent", seconds).map((span) => `it is silent ${during(span)}`),
+    ...spansOf(log, "black", seconds).map((span) => `it is black ${during(span)}`),
+    ...spansOf(log, "frozen", seconds).map((span) => `its picture stands still ${during(span)}`),
+    ...spansOf(log, "silent", seconds).map((span) => `it is silent ${during(span)}`),
     ...(checks.speech === true ? await speechFlaws(found, signal) : []),
   ];
 }
 
 async function speechFlaws(found: Probed, signal: AbortSignal): Promise<readonly string[]> {
   // A separate pass, because not every ffmpeg version distinguishes the output of two filters of a kind.
-  const said = await filtered(found, [], [SPEECH_DB, PAUSE_SECONDS], signal);
+  const log = await filtered(found, [], [SPEECH_DB, PAUSE_SECONDS], signal);
   const all = found.audio?.seconds ?? 0;
-  const audible = Math.max(0, all - lengthOf(spansOf(said, "silent", all)));
+  const audible = Math.max(0, all - lengthOf(spansOf(log, "silent", all)));
   return audible >= all / 3 ? [] : [`nobody speaks in it: only ${say(audible)} are as loud as speech`];
 }
 
@@ -112,11 +112,11 @@ const WORDS = {
 } as const;
 
 /** The stretches that a filter found, limited to `seconds`. */
-function spansOf(said: string, what: keyof typeof WORDS, seconds: number): readonly Span[] {
+function spansOf(log: string, what: keyof typeof WORDS, seconds: number): readonly Span[] {
   const [start, end] = WORDS[what];
   const spans: Span[] = [];
   let from: number | null = null;
-  for (const line of said.split("\n")) {
+  for (const line of log.split("\n")) {
     const begun = start.exec(line)?.[1];
     if (begun !== undefined) from = Math.max(0, Number(begun));
     const ended = end.exec(line)?.[1];

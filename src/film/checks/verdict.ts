@@ -61,10 +61,10 @@ export async function askLanguageModel(
     abortSignal: signal,
   };
   const { content } = await model.doGenerate(options as never);
-  const said = content
+  const answer = content
     .map((part) => ("text" in part && "type" in part && part.type === "text" ? part.text : ""))
     .join("");
-  const read = verdictSchema.safeParse(jsonIn(said));
+  const read = verdictSchema.safeParse(jsonIn(answer));
   if (!read.success) throw new Error(`${model.modelId} gave no verdict such as {"pass": true, "reasons": []}`);
   return reasonsOf(read.data);
 }

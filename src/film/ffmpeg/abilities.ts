@@ -54,13 +54,13 @@ export function toInstall(): string {
 }
 
 async function ask(path: string, probePath: string): Promise<Ffmpeg> {
-  const says = async (...args: readonly string[]) => {
+  const outputOf = async (...args: readonly string[]) => {
     const { exitCode, stdout, stderr } = await runProgram(path, ["-hide_banner", ...args], { timeoutMs: 20_000 });
     if (exitCode !== 0) throw new FilmError("FFMPEG_MISSING", `${path} ${args.join(" ")} failed: ${stderr.trim()}`);
     return stdout;
   };
   const [version, filters, encoders, codecs] = await Promise.all(
-    ["-version", "-filters", "-encoders", "-codecs"].map((one) => says(one)) as [Said, Said, Said, Said],
+    ["-version", "-filters", "-encoders", "-codecs"].map((flag) => outputOf(flag)) as [Output, Output, Output, Output],
   );
   return {
     path,
@@ -72,7 +72,7 @@ async function ask(path: string, probePath: string): Promise<Ffmpeg> {
   };
 }
 
-type Said = Promise<string>;
+type Output = Promise<string>;
 
 function names(text: string, line: RegExp): ReadonlySet<string> {
   return new Set([...text.matchAll(line)].map(([, name]) => name!));
@@ -85,8 +85,8 @@ type Program = "ffmpeg" | "ffprobe";
  * from PATH. Null if not found.
  */
 async function findProgram(name: Program, env: NodeJS.ProcessEnv = process.env): Promise<string | null> {
-  const own = name === "ffmpeg" ? env.FFMPEG_PATH : env.FFPROBE_PATH;
-  if (own !== undefined && own !== "") return (await isProgram(own)) ? own : null;
+  const named = name === "ffmpeg" ? env.FFMPEG_PATH : env.FFPROBE_PATH;
+  if (named !== undefined && named !== "") return (await isProgram(named)) ? named : null;
   const file = process.platform === "win32" ? `${name}.exe` : name;
   const beside = name === "ffprobe" && env.FFMPEG_PATH ? [dirname(env.FFMPEG_PATH)] : [];
   const folders = [...beside, ...(env.PATH ?? "").split(delimiter).filter((folder) => folder !== "")];

@@ -105,16 +105,16 @@ export async function probe(
   const { exitCode, stdout, stderr } = await runProgram(ffmpeg.probePath, args, { timeoutMs: TIMEOUT_MS, signal });
   const damaged = (why: string) => new FilmError("CLIP_DAMAGED", `${name} is damaged: ${why}`);
   if (exitCode !== 0) throw damaged(plainError(stderr, path));
-  const said = shownIn(stdout);
-  if (said === null) throw damaged("it has more streams than any film");
-  const streams = said.streams ?? [];
+  const shown = shownIn(stdout);
+  if (shown === null) throw damaged("it has more streams than any film");
+  const streams = shown.streams ?? [];
   const pictures = streams.find(
     ({ codec_type, disposition }) => codec_type === "video" && disposition?.attached_pic !== 1,
   );
   const sound = streams.find(({ codec_type }) => codec_type === "audio");
   for (const stream of [pictures, sound]) if (stream !== undefined) checkDecoder(stream, ffmpeg, name);
-  const { format_name: format = "", start_time: start } = said.format ?? {};
-  const whole = Number(said.format?.duration ?? 0) || 0;
+  const { format_name: format = "", start_time: start } = shown.format ?? {};
+  const whole = Number(shown.format?.duration ?? 0) || 0;
   const begins = Number(start ?? 0) || 0;
   const isStill = isPictureFormat(format) || (await isStillMov(path));
   const walked = { path, begins, format, signal };
@@ -178,14 +178,14 @@ async function videoFacts(stream: Stream, whole: number, isStill: boolean, walke
   const aspect = wide > 0 && high > 0 ? wide / high : 1;
   const [width, height] = [Math.round((stream.width ?? 0) * aspect), stream.height ?? 0];
   const isAside = turn >= 5 || Math.round(rotation / 90) % 2 !== 0;
-  const own = lengthOf(stream);
+  const ownSeconds = lengthOf(stream);
   return {
     codec: stream.codec_name ?? "unknown",
     width: isAside ? height : width,
     height: isAside ? width : height,
     fps: isStill ? 0 : ratio(stream.avg_frame_rate),
-    seconds: isStill ? 0 : own || whole || (await packetSeconds("V:0", walked)),
-    isOwnLength: own > 0,
+    seconds: isStill ? 0 : ownSeconds || whole || (await packetSeconds("V:0", walked)),
+    isOwnLength: ownSeconds > 0,
     isStill,
     turn,
     colors: colorsOf(stream, isStill),

@@ -38,12 +38,14 @@ export function ffmpegWith(...needs: readonly Need[]): Requirement {
 async function lackOf(needs: readonly Need[]): Promise<string | null> {
   const ffmpeg = await findFfmpeg();
   if (ffmpeg === null) return `${await whyMissing()}. ${toInstall()}`;
-  const filters = [...COMMON, ...needs.flatMap((need) => [...SPECIAL[need]])].filter((one) => !ffmpeg.filters.has(one));
-  const encoders = videoEncoders.some((one) => ffmpeg.encoders.has(one)) ? [] : [videoEncoders.join(" or ")];
+  const filters = [...COMMON, ...needs.flatMap((need) => [...SPECIAL[need]])].filter(
+    (filter) => !ffmpeg.filters.has(filter),
+  );
+  const encoders = videoEncoders.some((encoder) => ffmpeg.encoders.has(encoder)) ? [] : [videoEncoders.join(" or ")];
   const sound = ffmpeg.encoders.has("aac") ? [] : ["aac"];
   const lacking = [
-    ...filters.map((one) => `the filter ${one}`),
-    ...[...encoders, ...sound].map((one) => `the encoder ${one}`),
+    ...filters.map((filter) => `the filter ${filter}`),
+    ...[...encoders, ...sound].map((encoder) => `the encoder ${encoder}`),
   ];
   if (lacking.length === 0) return null;
   return `${ffmpeg.path} (${ffmpeg.version}) was built without ${lacking.join(", ")}. ${toInstall()}`;

@@ -68,7 +68,7 @@ async function callFfmpeg(call: FfmpegCall): Promise<string> {
   const opened = await Promise.all(
     inputs.map(async (input) => {
       const file = await inputArgs(input.path, input.demuxer);
-      const still = file.some((one) => isPictureFormat(one)) ? STILL : [];
+      const still = file.some((word) => isPictureFormat(word)) ? STILL : [];
       return [...(isStrict ? STRICT : []), ...still, ...(input.args ?? []), ...file];
     }),
   );

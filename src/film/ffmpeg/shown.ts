@@ -123,6 +123,6 @@ export const AS_RGB = "scale=in_color_matrix=bt709:in_range=tv,format=rgb24";
 
 /** A picture to overlay: scaled, with the given opacity, in the film's colours; keeps its transparency. */
 export function laidOverFilter({ turn }: ShownAs, scaled: string, opacity: number): string {
-  const turned = TURNS[turn].map((one) => `${one},`).join("");
+  const turned = TURNS[turn].map((filter) => `${filter},`).join("");
   return `${turned}format=rgba,${scaled},colorchannelmixer=aa=${opacity},${FROM_RGB},format=yuva420p`;
 }

@@ -45,8 +45,8 @@ export async function openClip(path: string, name: string, signal?: AbortSignal)
   const stated = statedSeconds(probed, video);
   const lacks = (stated ?? 0) - pictures.seconds > MOST_APART;
   if (lacks && !probed.isOpenEnded) {
-    const said = `its pictures end at ${pictures.seconds.toFixed(1)} s of ${stated!.toFixed(1)} s`;
-    throw new FilmError("CLIP_DAMAGED", `${name} is damaged: ${said}`);
+    const mismatch = `its pictures end at ${pictures.seconds.toFixed(1)} s of ${stated!.toFixed(1)} s`;
+    throw new FilmError("CLIP_DAMAGED", `${name} is damaged: ${mismatch}`);
   }
   // Recorders add a picture only on movement, so the last one may last long.
   const seconds = lacks ? stated! : pictures.seconds;
@@ -111,7 +111,7 @@ function statedSeconds({ audio }: Probed, { seconds, isOwnLength }: ProbedVideo)
 async function checkToneMapping({ colors }: ProbedVideo, name: string): Promise<void> {
   const hdr = hdrName(colors);
   const { filters, path, version } = await requireFfmpeg();
-  const lacking = TONE_MAPPING.filter((one) => !filters.has(one));
+  const lacking = TONE_MAPPING.filter((filter) => !filters.has(filter));
   if (hdr === null || lacking.length === 0) return;
   const built = `${path} (${version}) was built without ${lacking.join(" and ")}, which it takes to show it as others`;
   throw new FilmError("FFMPEG_MISSING", `${name} is HDR (${hdr}), and ${built}. ${toInstall()}`);

@@ -33,7 +33,7 @@ export function fitFilter(
   const [wide, high] = [even(to.width / 8), even(to.height / 8)];
   const back = scaled(from, Math.max(wide / from.width, high / from.height), null);
   const blurred = `${scaleFilter(back)},crop=${wide}:${high},gblur=sigma=5,lutyuv=y=val*0.85,scale=${frame},setsar=1`;
-  const [a, b, c, d] = ["a", "b", "c", "d"].map((one) => `[${label}${one}]`);
+  const [a, b, c, d] = ["a", "b", "c", "d"].map((part) => `[${label}${part}]`);
   return `${shown},split${a}${b};${a}${blurred}${c};${b}${small}${d};${c}${d}overlay=(W-w)/2:(H-h)/2`;
 }
 

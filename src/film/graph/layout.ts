@@ -112,7 +112,7 @@ export function logoBox(pixels: Pixels, { corner = "top-right", width, picture, 
   const most = { width: width === undefined ? short * LOGO.width : width * pixels.width, height: short * LOGO.height };
   const byHeight = width === undefined ? most.height / picture.height : Number.POSITIVE_INFINITY;
   const scale = Math.min(most.width / picture.width, byHeight, safe.width / picture.width);
-  const [wide, high] = [picture.width * scale, picture.height * scale].map((one) => Math.max(8, Math.round(one))) as [
+  const [wide, high] = [picture.width * scale, picture.height * scale].map((side) => Math.max(8, Math.round(side))) as [
     number,
     number,
   ];

@@ -12,8 +12,8 @@ export interface Loudness {
 /** The first, measuring pass of loudnorm. */
 export async function measureLoudness(path: string, name: string, signal?: AbortSignal): Promise<Loudness> {
   const args = ["-map", "0:a:0", "-af", "loudnorm=print_format=json"];
-  const said = await runFfmpeg({ inputs: [{ path, name }], args, target: null, signal, isVerbose: true });
-  const [, json = "{}"] = /(\{[^{}]*"input_i"[^{}]*\})/.exec(said) ?? [];
+  const log = await runFfmpeg({ inputs: [{ path, name }], args, target: null, signal, isVerbose: true });
+  const [, json = "{}"] = /(\{[^{}]*"input_i"[^{}]*\})/.exec(log) ?? [];
   const { input_i = "-inf", input_tp = "-inf" } = JSON.parse(json) as { input_i?: string; input_tp?: string };
   const integrated = Number(input_i);
   return { integrated: integrated > -70 ? integrated : null, truePeak: Number(input_tp.replace("inf", "99")) };

@@ -23,8 +23,8 @@ export const EARLY = 0.25;
 /** The frame at which each clip ends, counted over the whole film, because rounding each clip would add up. */
 export function frameEnds(seconds: readonly number[], { fps }: Rate): readonly number[] {
   let at = 0;
-  return seconds.map((one) => {
-    at += one;
+  return seconds.map((length) => {
+    at += length;
     return Math.round(at * fps);
   });
 }

@@ -46,7 +46,7 @@ export function pixelsOf(first: Pixels, size?: Size, format?: Format): Pixels {
 }
 
 function checked(pixels: Pixels, least = 16): Pixels {
-  const isFine = [pixels.width, pixels.height].every((one) => Number.isFinite(one) && one >= least);
+  const isFine = [pixels.width, pixels.height].every((side) => Number.isFinite(side) && side >= least);
   if (isFine && sizeFault(pixels) === null) return pixels;
   throw new FilmError(
     "FILM_INPUT",

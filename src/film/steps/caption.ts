@@ -63,7 +63,7 @@ export function caption(task: Task, name: string, film: Media<"video">, options:
     if (typeof line === "string") throw unfit(`${name}: lines is a list of texts; give one text, or lines as { text }`);
     checkOptions(`${name}: lines`, line, { text: any, voice: any, at: seconds, words: any, isScript: any });
   }
-  const made = filmTask(
+  const captioned = filmTask(
     task,
     name,
     { film, ...own, lines },
@@ -79,10 +79,10 @@ export function caption(task: Task, name: string, film: Media<"video">, options:
     },
   );
   return {
-    film: made.file("film"),
-    srt: made.file("captions.srt"),
-    vtt: made.file("captions.vtt"),
-    value: made.value,
+    film: captioned.file("film"),
+    srt: captioned.file("captions.srt"),
+    vtt: captioned.file("captions.vtt"),
+    value: captioned.value,
   };
 }
 
@@ -170,7 +170,7 @@ async function burned(film: Lasting, cues: readonly Cue[], style: LetterStyle, c
   await checkLetters({ texts: cues.map(({ text }) => text), style }, signal);
   const script = ass(cueEvents(cues, style), { pixels: pixelsOf(film.video), style });
   const filter = await assFilter(script, style, folder);
-  const said = await runFfmpeg({
+  const log = await runFfmpeg({
     inputs: [film],
     args: [
       ...["-filter_complex", `[0:V:0]${heldFor(film)}${wholeFilter(film.video, "f")},${filter}[film]`],
@@ -183,7 +183,7 @@ async function burned(film: Lasting, cues: readonly Cue[], style: LetterStyle, c
     cwd: folder,
     isVerbose: true,
   });
-  return fontsDrawn(said);
+  return fontsDrawn(log);
 }
 
 /** Adds a subtitle track; copies the pictures if all players support them. */

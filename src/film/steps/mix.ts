@@ -84,7 +84,7 @@ export function mix(task: Task, name: string, film: Media<"video">, options: Mix
   const { voice, music, effects = [], ...rest } = own;
   const sounds = { voice: placed(voice), music: placed(music), effects: placed(effects) };
   for (const [role, list] of Object.entries(sounds))
-    for (const one of list) checkOptions(`${name}: ${role}`, one, { sound: any, at: seconds, volume: decibels });
+    for (const sound of list) checkOptions(`${name}: ${role}`, sound, { sound: any, at: seconds, volume: decibels });
   const input = { film, ...sounds, ...rest };
   return filmTask(task, name, input, {
     files: { film: "video" },
@@ -105,12 +105,12 @@ function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
     return ends === null ? null : (at ?? otherwise) + (ends.sound ?? ends.seconds);
   };
   const voices: (number | null)[] = [];
-  for (const one of voice) {
+  for (const sound of voice) {
     const before = voices.length === 0 ? 0 : voices.at(-1)!;
-    voices.push(before === null ? null : endOf(one, before));
+    voices.push(before === null ? null : endOf(sound, before));
   }
   // An effect of unknown duration is assumed to be short.
-  const ends = [...voices, ...effects.map((one) => endOf(one, 0) ?? 0)];
+  const ends = [...voices, ...effects.map((sound) => endOf(sound, 0) ?? 0)];
   const known = ends.filter((end) => end !== null);
   if (pictures === null || known.length < ends.length) return { seconds: null };
   const sound = soundEnd(known, own === null ? null : pictures.sound, length);
@@ -126,7 +126,7 @@ function soundEnd(ends: readonly number[], own: number | null, length: Length | 
 function placed(sounds: Sound | readonly Sound[] | undefined) {
   if (sounds === undefined) return [];
   const list = Array.isArray(sounds) ? (sounds as readonly Sound[]) : [sounds as Sound];
-  return list.map((one) => ("sound" in one ? one : { sound: one }));
+  return list.map((sound) => ("sound" in sound ? sound : { sound }));
 }
 
 const MUSIC_VOLUME = -8;
@@ -176,11 +176,11 @@ async function layersOf({ voice, music, effects, own = 0, length }: Given, film:
     return { at, end: at + audio.seconds };
   };
   const spoken: { readonly at: number; readonly end: number }[] = [];
-  for (const [index, one] of voice.entries())
-    spoken.push(await add("voice", `voice ${index + 1}`, { ...one, at: one.at ?? spoken.at(-1)?.end ?? 0 }));
-  for (const one of music) await add("music", "the music", { volume: MUSIC_VOLUME, ...one });
+  for (const [index, sound] of voice.entries())
+    spoken.push(await add("voice", `voice ${index + 1}`, { ...sound, at: sound.at ?? spoken.at(-1)?.end ?? 0 }));
+  for (const sound of music) await add("music", "the music", { volume: MUSIC_VOLUME, ...sound });
   const ends = spoken.map(({ end }) => end);
-  for (const [index, one] of effects.entries()) ends.push((await add("effect", `effect ${index + 1}`, one)).end);
+  for (const [index, sound] of effects.entries()) ends.push((await add("effect", `effect ${index + 1}`, sound)).end);
   if (layers.length === 0)
     throw new FilmError("FILM_INPUT", "there is nothing to mix: the film has no sound, and none was given");
   const end = soundEnd(ends, own === null ? null : (film.audio?.seconds ?? null), length);
@@ -210,9 +210,9 @@ async function levelled(
   let gain = loudness - before.integrated;
   for (let pass = 1; ; pass++) {
     await write(loudnessFilter(before, gain));
-    const made = await measureLoudness(target, "the mix", signal);
-    const off = loudness - (made.integrated ?? loudness);
-    if (pass === PASSES || Math.abs(off) <= CLOSE_ENOUGH) return made;
+    const measured = await measureLoudness(target, "the mix", signal);
+    const off = loudness - (measured.integrated ?? loudness);
+    if (pass === PASSES || Math.abs(off) <= CLOSE_ENOUGH) return measured;
     gain += off;
   }
 }

@@ -138,7 +138,7 @@ async function overlayFile(given: Given, context: TaskContext) {
   const clip = await openLasting(given.film.path, "the film", given, signal);
   const graph = await graphOf(given, clip, context);
   const sound = clip.audio === null ? [] : ["-map", "[sound]", ...SOUND_ARGS];
-  const said = await runFfmpeg({
+  const log = await runFfmpeg({
     inputs: graph.inputs,
     args: [
       ...["-filter_complex", graph.chains.join(";"), "-map", `[${graph.last}]`],

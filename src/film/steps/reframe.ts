@@ -21,7 +21,7 @@ const RULES: Rules = {
   fit,
   length: LENGTH,
   to: (value) =>
-    Array.isArray(value) && value.length > 0 && value.every((one) => format(one) === null)
+    Array.isArray(value) && value.length > 0 && value.every((ratio) => format(ratio) === null)
       ? null
       : 'a list of formats, such as ["9:16", "1:1"]',
 };
@@ -34,7 +34,7 @@ export function reframe<F extends Format>(task: Task, name: string, film: Media<
   const { step, own } = splitOptions(options);
   checkOptions(name, own, RULES);
   const { to, ...rest } = own;
-  const one = (format: F) =>
+  const reframed = (format: F) =>
     filmTask(
       task,
       `${name}-${formatName(format)}`,
@@ -47,7 +47,9 @@ export function reframe<F extends Format>(task: Task, name: string, film: Media<
         make: (given, context) => reframeFile(given as unknown as Given, context),
       },
     );
-  return Object.fromEntries(to.map((format) => [format, one(format)])) as { readonly [K in F]: ReturnType<typeof one> };
+  return Object.fromEntries(to.map((format) => [format, reframed(format)])) as {
+    readonly [K in F]: ReturnType<typeof reframed>;
+  };
 }
 
 interface Given extends LengthOption {

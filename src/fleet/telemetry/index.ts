@@ -25,7 +25,7 @@ export interface MeasureOptions {
 }
 
 function optsIn(list = ""): boolean {
-  return list.split(",").some((one) => one.trim() === "gen_ai_latest_experimental");
+  return list.split(",").some((name) => name.trim() === "gen_ai_latest_experimental");
 }
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
@@ -61,8 +61,8 @@ export async function measureJournal(inner: JournalStore, options: MeasureOption
     },
   });
   const scrape = async () => {
-    const own = counters.all.map((counter) => [counter.family, counter.samples()] as const);
-    return expositionText([...own, ...requestsOf(clients), ...(await gauges.samples()), ...processGauges()]);
+    const counted = counters.all.map((counter) => [counter.family, counter.samples()] as const);
+    return expositionText([...counted, ...requestsOf(clients), ...(await gauges.samples()), ...processGauges()]);
   };
   return {
     journal,
@@ -82,8 +82,8 @@ export async function measureJournal(inner: JournalStore, options: MeasureOption
 function measured(inner: JournalStore, replaced: Partial<JournalStore>): JournalStore {
   return new Proxy(inner, {
     get(target, name) {
-      const own = (replaced as Readonly<Record<PropertyKey, unknown>>)[name];
-      if (own !== undefined) return own;
+      const method = (replaced as Readonly<Record<PropertyKey, unknown>>)[name];
+      if (method !== undefined) return method;
       const found: unknown = Reflect.get(target, name, target);
       return typeof found === "function" ? found.bind(target) : found;
     },

@@ -138,7 +138,7 @@ function stepSpan(step: StepView, phases: readonly TimelineSpan[], own: Own): re
     ...cost(costMicros),
   };
   const to = Math.max(finishedAt ?? own.endedAt, ...within.map(({ endedAt }) => endedAt));
-  const from = Math.min(startedAt, ...within.map((one) => one.startedAt));
+  const from = Math.min(startedAt, ...within.map((inner) => inner.startedAt));
   return [span("showrunner.step", attributes, { from, to, failed: status === "failed", within })];
 }
 

@@ -66,10 +66,10 @@ const estimate = wire({
   reason: text,
   currency: withDefault(z.string(), "USD").catch(""),
 })
-  .transform(({ cost, ...said }) => {
-    const { costMicros, impossibleCost } = chargeOf({ cost, currency: said.currency });
-    const reason = impossibleCost === null ? said.reason : `the service quotes what cannot be: ${impossibleCost}`;
-    return { ...said, costMicros, reason };
+  .transform(({ cost, ...estimate }) => {
+    const { costMicros, impossibleCost } = chargeOf({ cost, currency: estimate.currency });
+    const reason = impossibleCost === null ? estimate.reason : `the service quotes what cannot be: ${impossibleCost}`;
+    return { ...estimate, costMicros, reason };
   })
   .refine(
     (estimate) =>

@@ -232,9 +232,9 @@ export function answerError(
     location: location === null ? null : redactUrls(location),
     hint: hint(answer.status),
   };
-  const own = readEnvelope(answer.body, answer.status);
-  if (own !== null) {
-    const { error, traceId } = own;
+  const envelope = readEnvelope(answer.body, answer.status);
+  if (envelope !== null) {
+    const { error, traceId } = envelope;
     const shouldRetry = headerText(answer.headers, "x-should-retry");
     const retryable = shouldRetry === "true" || (error.retryable && shouldRetry !== "false");
     return new ApiError(

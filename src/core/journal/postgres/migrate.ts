@@ -85,11 +85,11 @@ function newer(
   newest: number,
   program: string,
 ): JournalNewerVersionError {
-  const own = ownVersion();
-  const what = isNewerVersion(program, own) ? `use Showrunner ${program} or a later one` : "update Showrunner";
+  const ownProgram = ownVersion();
+  const what = isNewerVersion(program, ownProgram) ? `use Showrunner ${program} or a later one` : "update Showrunner";
   return new JournalNewerVersionError(
     place,
-    `The journal ${place} (schema ${settings.schema}) has version ${version}, which Showrunner ${program} gave it; this Showrunner (${own}) reads versions up to ${newest}. It was left untouched: ${what}, or name another schema (?schema=NAME).`,
+    `The journal ${place} (schema ${settings.schema}) has version ${version}, which Showrunner ${program} gave it; this Showrunner (${ownProgram}) reads versions up to ${newest}. It was left untouched: ${what}, or name another schema (?schema=NAME).`,
   );
 }
 
