@@ -86,14 +86,14 @@ function listenOf(text: string | null): { readonly host?: string; readonly port?
   if (text === null) return {};
   const [, host, port] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
   if (port === undefined || Number(port) < 1 || Number(port) > 65_535) {
-    throw refused(`listen=${visible(text)} is no port of this machine`, "listen=9080 or listen=0.0.0.0:9080");
+    throw refused(`listen=${visible(text)} is not a port of this machine`, "listen=9080 or listen=0.0.0.0:9080");
   }
   return { ...(host !== undefined && { host: host.replace(/^\[(.+)\]$/, "$1") }), port: Number(port) };
 }
 
 function httpUrl(field: string, text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
-  throw refused(`${field}=${visible(text)} is no http address`, `${field}=http://workers:9080`);
+  throw refused(`${field}=${visible(text)} is not an http address`, `${field}=http://workers:9080`);
 }
 
 function refused(message: string, example: string): CliError {

@@ -9,8 +9,8 @@ import { repeatedCommand } from "./text/next-line.ts";
 /** What the system says of a path, and what helps. */
 const meanings: Readonly<Record<string, readonly [meaning: string, next: string]>> = {
   ENOENT: ["does not exist, or is a link that leads nowhere", "check the path, then repeat the command"],
-  EEXIST: ["exists already, and is no folder", "name another path, or move it away"],
-  ENOTDIR: ["leads through something that is no folder", "name another path, or move what is in the way"],
+  EEXIST: ["exists already, and is not a folder", "name another path, or move it away"],
+  ENOTDIR: ["leads through something that is not a folder", "name another path, or move what is in the way"],
   EISDIR: ["is a folder, where a file is needed", "name a file"],
   ELOOP: ["is a link that leads back to itself", "remove the link, or name another path"],
   ENAMETOOLONG: ["has a name that is too long for this file system", "name a shorter path"],

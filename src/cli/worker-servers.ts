@@ -105,7 +105,7 @@ function portOf(flag: string, text: string | undefined): number | null {
 export function countOf(flag: string, text: string, most: number): number {
   const count = Number(text);
   if (Number.isSafeInteger(count) && count >= 1 && count <= most) return count;
-  throw new CliError("USAGE", `${flag} ${visible(text)} is no whole number from 1 to ${most}`, {
+  throw new CliError("USAGE", `${flag} ${visible(text)} is not a whole number from 1 to ${most}`, {
     next: `write ${flag} 8080`,
   });
 }

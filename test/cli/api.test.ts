@@ -42,7 +42,7 @@ describe("the request", () => {
 
   test.each([
     [["GET", "/jobs", "--data", "{}"], "A GET has no --data"],
-    [["TRACE", "/jobs"], "TRACE is no method of the API"],
+    [["TRACE", "/jobs"], "TRACE is not a method of the API"],
     [["POST"], "After POST a path is missing"],
     [["/jobs", "--query", "limit"], "--query limit has no name"],
     [["/jobs", "--header", "X-One"], "--header X-One has no name"],

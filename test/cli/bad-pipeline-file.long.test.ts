@@ -17,8 +17,8 @@ function folderWith(files: Readonly<Record<string, string>>): string {
 describe("a pipeline file that cannot be used", () => {
   test.each([
     ["does not exist", {}, "none.ts", ["none.ts does not exist"]],
-    ["is a folder", {}, ".", ["is no pipeline file"]],
-    ["has another ending", { "p.txt": "" }, "p.txt", ["p.txt is no pipeline file", ".ts"]],
+    ["is a folder", {}, ".", ["is not a pipeline file"]],
+    ["has another ending", { "p.txt": "" }, "p.txt", ["p.txt is not a pipeline file", ".ts"]],
     ["does not compile", { "p.ts": "const a: = 1;\n" }, "p.ts", ["p.ts does not compile", "p.ts:1", "^"]],
     ["does not compile as JavaScript", { "p.mjs": "const a = ;\n" }, "p.mjs", ["p.mjs does not compile"]],
     ["uses an enum", { "p.ts": "export enum A { x }\n" }, "p.ts", ["enum", "tsx"]],

@@ -89,7 +89,7 @@ describe("doctor", () => {
   });
 
   test.each([
-    [["--webhook-url", "ftp://x"], "is no web address"],
+    [["--webhook-url", "ftp://x"], "is not a web address"],
     [["--webhook-url", "https://example.test"], "needs the port"],
   ])("refuses %j before anything is opened", async (args, message) => {
     const { code, stderr } = await doctor(args);

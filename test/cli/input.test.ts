@@ -95,10 +95,10 @@ describe("--input and -i", () => {
 
   test.each([
     [{ input: "@none.json" }, "does not exist"],
-    [{ i: ["look"] }, "is no assignment"],
+    [{ i: ["look"] }, "is not an assignment"],
     [{ i: ["a:={"] }, "-i a is not valid JSON"],
-    [{ input: "[1]", i: ["a=b"] }, "--input is no object"],
-    [{ i: ["a=b", "a.c=d"] }, "which is no object"],
+    [{ input: "[1]", i: ["a=b"] }, "--input is not an object"],
+    [{ i: ["a=b", "a.c=d"] }, "which is not an object"],
   ])("%j is refused: %s", async (flags, message) => {
     await expect(readInput(flags, here)).rejects.toMatchObject({
       code: "INPUT_INVALID",
@@ -127,6 +127,6 @@ describe("--concurrency", () => {
   });
 
   test.each(["", "0", "video", "video=0", "-1", "1.5"])("%j is refused", (text) => {
-    expect(() => parseConcurrency(text)).toThrow("is no limit");
+    expect(() => parseConcurrency(text)).toThrow("is not a limit");
   });
 });

@@ -66,8 +66,8 @@ describeNeeding(lacksRestate())("With the engine Restate", () => {
 
 test.each([
   ["postgres://db/x", "is not where Restate takes calls"],
-  ["http://restate:8080?listen=http", "listen=http is no port of this machine"],
-  ["http://restate:8080?admin=9070", "admin=9070 is no http address"],
+  ["http://restate:8080?listen=http", "listen=http is not a port of this machine"],
+  ["http://restate:8080?admin=9070", "admin=9070 is not an http address"],
   ["http://restate:8080?port=1", "port, which is none of name, listen, address, admin, identity"],
 ])("a wrong address %s is refused", (url, why) => {
   expect(() => restateOptions(url)).toThrow(why);

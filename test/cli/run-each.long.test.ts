@@ -163,25 +163,25 @@ describe("showrunner run --each", () => {
     expect(code).toBe(2);
     expect(stderr).toContain("8 mistakes in rows.csv; nothing was started:");
     expect(stderr).toMatch(/ {2}line(s 3, 8| 3), column slogan: /);
-    expect(stderr).toContain('  line 4, column size: "ten" is no integer');
+    expect(stderr).toContain('  line 4, column size: "ten" is not an integer');
     expect(stderr).toContain("  line 5, column size: ");
     expect(stderr).toContain("  line 6: has 3 cells, the header 2");
     expect(stderr).toContain("  line 7: is line 2 again; a column that begins with # tells rows apart");
-    expect(stderr).toContain('  line 8, column size: "many" is no integer');
+    expect(stderr).toContain('  line 8, column size: "many" is not an integer');
     const { mistakes } = JSON.parse(stdout) as { mistakes: { line: number }[] };
     expect(mistakes.map(({ line }) => line)).toEqual([3, 4, 5, 6, 7, 8, 8, 9]);
     expect(await jobsCreated()).toBe(before);
   });
 
   test.each([
-    ["slogan,sise\na b c,1\n", "line 1, column sise: is no field of the input; did you mean size?"],
+    ["slogan,sise\na b c,1\n", "line 1, column sise: is not a field of the input; did you mean size?"],
     ["slogan,slogan\na b c,1\n", "line 1, column slogan: stands twice in the header"],
     ["slogan,#\nno,1\nno,2\nno,3\nfine,4\nno,5\n", "  lines 2 to 4, 6, column slogan: "],
     ["slogan,\na b c,1\n", "line 1, column 2: has no name in the header"],
     ["slogan\n", "line 1: has no rows"],
     ["", "line 1: has no header"],
     ['slogan\n"open\n', "line 2"],
-    ["slogan,tag:a b\nabc,x\n", "is no key of a tag"],
+    ["slogan,tag:a b\nabc,x\n", "is not a key of a tag"],
   ])("says what is wrong with %j", async (text, message) => {
     csv(text);
     const { code, stderr } = await each("--budget", "1");
@@ -206,8 +206,8 @@ describe("showrunner run --each", () => {
     expect([ran.code, ran.stdout.trim().split("\n").length], ran.stderr).toEqual([0, 2]);
     csv('{"slogan":"x y z"}\n{"slogan": }\n[1]\n{"slogn":"x y z"}\n', "rows.jsonl");
     const bad = await cli(args, options);
-    expect(bad.stderr).toContain("line 2, column 12: is no JSON");
-    expect(bad.stderr).toContain("line 3: is no JSON object");
+    expect(bad.stderr).toContain("line 2, column 12: is not JSON");
+    expect(bad.stderr).toContain("line 3: is not a JSON object");
   });
 
   test("starts no more than the budget for all carries, and goes on with a higher one", async () => {

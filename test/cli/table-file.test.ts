@@ -135,8 +135,8 @@ test("a number with a comma is read where semicolons divide the cells, and else 
   writeFileSync(join(folder, "rows.csv"), 'weight,#n\n"1,5",a\n"1,5,0",b\n');
   expect(await readRows("rows.csv", of)).toMatchObject({
     mistakes: [
-      { line: 2, column: "weight", message: '"1,5" is no number; with a point it is 1.5' },
-      { line: 3, column: "weight", message: '"1,5,0" is no number' },
+      { line: 2, column: "weight", message: '"1,5" is not a number; with a point it is 1.5' },
+      { line: 3, column: "weight", message: '"1,5,0" is not a number' },
     ],
   });
 });
@@ -149,8 +149,8 @@ test("all that is wrong with rows stands in one list: cells, counts, columns", a
     mistakes: [
       { line: 4, column: null, message: "has 4 cells, the header 3" },
       { line: 5, column: null, message: "has 2 cells, the header 3" },
-      { line: 1, column: "colour", message: expect.stringMatching(/^is no field of the input; its fields: slogan/) },
-      { line: 3, column: "size", message: '"ten" is no integer' },
+      { line: 1, column: "colour", message: expect.stringMatching(/^is not a field of the input; its fields: slogan/) },
+      { line: 3, column: "size", message: '"ten" is not an integer' },
     ],
     rows: [],
   });

@@ -34,7 +34,7 @@ describe("wrong usage", () => {
     writeFileSync(join(cwd, "p.ts"), "export default 1;");
     const { code, stderr } = await cli(["plan", "p.ts", "--max-unquoted", "lots"], { cwd });
     expect(code).toBe(2);
-    expect(stderr).toContain("--max-unquoted lots is no amount");
+    expect(stderr).toContain("--max-unquoted lots is not an amount");
   });
 
   test("--version prints the version", async () => {

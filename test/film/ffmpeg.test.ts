@@ -160,7 +160,7 @@ describe("an ffmpeg that is not there, or lacks something", () => {
     vi.stubEnv("PATH", folder);
     expect(await ffmpegWith()()).toMatch(/^ffmpeg is not on this machine: .* Install it: .*ffmpeg/);
     vi.stubEnv("FFMPEG_PATH", at("none"));
-    expect(await ffmpegWith()()).toMatch(/^FFMPEG_PATH is .*none, which is no program/);
+    expect(await ffmpegWith()()).toMatch(/^FFMPEG_PATH is .*none, which is not a program/);
     await expect(runFfmpeg({ inputs: [], args: [], target: null })).rejects.toMatchObject({ code: "FFMPEG_MISSING" });
     vi.unstubAllEnvs();
   });

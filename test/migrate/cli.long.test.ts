@@ -216,7 +216,7 @@ describe("showrunner migrate", () => {
   test.each([
     [["none.json", "--out", "out"], "does not exist"],
     [["v2.json"], "required option '--out <dir>' not specified"],
-    [["v2.json", "--out", "out", "--map", "x"], "--map x is no mapping"],
+    [["v2.json", "--out", "out", "--map", "x"], "--map x is not a mapping"],
     [["v2.json", "--out", "out", "--map", "x=no-model"], "the catalog has no model no-model"],
   ])("%s is wrong usage, said before anything is written", async (args, message) => {
     write([image]);

@@ -61,7 +61,7 @@ export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly s
   }
   return [
     "The service lists no job of its model in that time that no run knows.",
-    `This is no proof that none was created: another key's jobs may be hidden from this one. Giving it up with none may give up a job that ${dollars(holdMicros)} was paid for.`,
+    `This is not proof that none was created: another key's jobs may be hidden from this one. Giving it up with none may give up a job that ${dollars(holdMicros)} was paid for.`,
   ];
 }
 

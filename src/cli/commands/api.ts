@@ -61,7 +61,7 @@ function targetOf(first: string, second: string | undefined, { data }: Flags["ap
     return { method: data === undefined ? "GET" : "POST", path: first };
   }
   if (named === undefined)
-    throw new CliError("USAGE", `${visible(first)} is no method of the API`, {
+    throw new CliError("USAGE", `${visible(first)} is not a method of the API`, {
       next: `showrunner api METHOD PATH   (METHOD is ${METHODS.join(", ")})`,
     });
   if (named === "GET" && data !== undefined)

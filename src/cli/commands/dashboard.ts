@@ -42,7 +42,7 @@ async function readKept(path: string): Promise<Kept> {
     await using file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
     const found = await file.stat();
     const { uid, mode } = found;
-    if (!found.isFile()) return { token: null, fault: "is no file" };
+    if (!found.isFile()) return { token: null, fault: "is not a file" };
     const me = process.getuid?.();
     if (me !== undefined && uid !== me) return { token: null, fault: "belongs to another user" };
     if (me !== undefined && (mode & 0o077) !== 0)
@@ -212,7 +212,7 @@ function codeFrom(named: readonly OfferedPipeline[], { io, output }: Context): N
 function placeOf({ host, allowHost = [] }: Flags["dashboard"]) {
   const wrong = allowHost.find((name) => !/^([\w.-]+|\[?[\da-f:.]+\]?)$/i.test(name));
   if (wrong === undefined) return { host, allowHosts: allowHost };
-  throw new CliError("USAGE", `--allow-host ${visible(wrong)} is no host name or address`, {
+  throw new CliError("USAGE", `--allow-host ${visible(wrong)} is not a host name or address`, {
     next: "give the name alone, as --allow-host studio.lan",
   });
 }
@@ -220,5 +220,5 @@ function placeOf({ host, allowHost = [] }: Flags["dashboard"]) {
 function portOf(text: string | undefined): number {
   if (text === undefined) return DEFAULT_PORT;
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new CliError("USAGE", "--port is no port number", { next: "showrunner dashboard --port 8788" });
+  throw new CliError("USAGE", "--port is not a port number", { next: "showrunner dashboard --port 8788" });
 }

@@ -35,7 +35,7 @@ export async function init(context: Context, given?: string, flags: Flags["init"
 async function beginStarter(context: Context, given?: string): Promise<Begun> {
   const { cwd } = context.io;
   if (given !== undefined && !/\.m?ts$/.test(given)) {
-    throw new CliError("USAGE", `${visible(given)} is no name for a TypeScript file`, {
+    throw new CliError("USAGE", `${visible(given)} is not a name for a TypeScript file`, {
       next: "showrunner init film.ts",
     });
   }

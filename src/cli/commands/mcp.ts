@@ -192,7 +192,7 @@ async function agentPipelines(folder: string, context: Context): Promise<readonl
 async function existingFolder(folder: string, cwd: string): Promise<string> {
   const path = resolve(cwd, folder);
   if (await isFolder(path)) return path;
-  throw new CliError("USAGE", `${visible(folder)} is no folder`, {
+  throw new CliError("USAGE", `${visible(folder)} is not a folder`, {
     next: "name the folder of your pipelines: showrunner mcp pipelines",
   });
 }
@@ -200,6 +200,6 @@ async function existingFolder(folder: string, cwd: string): Promise<string> {
 function portOf({ port, http }: Flags["mcp"]): number {
   if (port === undefined) return DEFAULT_PORT;
   if (http && /^\d{1,5}$/.test(port) && Number(port) <= 65_535) return Number(port);
-  const message = http ? "--port is no port number" : "--port is for --http alone";
+  const message = http ? "--port is not a port number" : "--port is for --http alone";
   throw new CliError("USAGE", message, { next: "showrunner mcp pipelines --http --port 8789" });
 }

@@ -56,7 +56,7 @@ function readMap(entries: readonly string[]): { readonly [v2: string]: string } 
       const [, from, to] = /^([^=]+)=(.+)$/.exec(entry) ?? [];
       if (from !== undefined && to !== undefined) return [from.trim(), to.trim()];
       const next = "write it as --map vendor/name=model-id";
-      throw new CliError("USAGE", `--map ${visible(entry)} is no mapping`, { next });
+      throw new CliError("USAGE", `--map ${visible(entry)} is not a mapping`, { next });
     }),
   );
 }

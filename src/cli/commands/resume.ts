@@ -127,7 +127,7 @@ async function correction(
 ): Promise<ResumeOptions["input"]> {
   const changes = await readInput(flags, io, { schema: await inputSchema(pipeline) });
   if (typeof changes === "object" && changes !== null && !Array.isArray(changes)) return { ...changes };
-  throw new CliError("INPUT_INVALID", "--input corrects fields of the run's input, and is no object", {
+  throw new CliError("INPUT_INVALID", "--input corrects fields of the run's input, and is not an object", {
     next: "write the fields that are to change: -i name=value",
   });
 }

@@ -101,18 +101,18 @@ function serviceOptions(flags: Flags["serve"], cwd: string, key: string | undefi
 function factor(text: string): number {
   const number = Number(text);
   if (text.trim() !== "" && number > 0) return number;
-  throw usage(`--speed ${visible(text)} is no factor above 0`, "write it as --speed 20");
+  throw usage(`--speed ${visible(text)} is not a factor above 0`, "write it as --speed 20");
 }
 
 function span(flag: string, text: string): number {
   const ms = parseDuration(text);
   if (ms !== null && ms > 0) return ms;
-  throw usage(`${flag} ${visible(text)} is no duration`, `write it as ${flag} 24h`);
+  throw usage(`${flag} ${visible(text)} is not a duration`, `write it as ${flag} 24h`);
 }
 
 function credential(text: string): string {
   if (/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(text)) return text;
-  throw usage("the key of --key-file, SHOWRUNNER_SERVE_KEY or --key is no credential", "write it as my-key:my-secret");
+  throw usage("the key of --key-file, SHOWRUNNER_SERVE_KEY or --key is not a credential", "write it as my-key:my-secret");
 }
 
 function usage(message: string, next: string): CliError {

@@ -55,7 +55,7 @@ const shown: readonly Column<StatementLine>[] = [
 /** A month by its UTC boundaries. */
 function periodOf(month: string): { readonly from: number; readonly to: number } {
   const match = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month);
-  if (match === null) throw usage(`--month ${visible(month)} is no month`, "write it as --month 2026-11");
+  if (match === null) throw usage(`--month ${visible(month)} is not a month`, "write it as --month 2026-11");
   const [year, number] = [Number(match[1]), Number(match[2])];
   return { from: Date.UTC(year, number - 1), to: Date.UTC(year, number) };
 }

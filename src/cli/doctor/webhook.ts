@@ -100,7 +100,7 @@ async function reachable({ url, port }: WebhookTarget): Promise<Finding> {
 
 function checkedUrl(text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
-  throw new CliError("USAGE", `--webhook-url ${visible(text)} is no web address`, {
+  throw new CliError("USAGE", `--webhook-url ${visible(text)} is not a web address`, {
     next: "write it with https://, as the service would call it",
   });
 }

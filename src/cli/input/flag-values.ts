@@ -6,7 +6,7 @@ import { visible } from "../text/escape.ts";
 /** Refuses an amount of dollars that is none, before anything is opened. */
 export function checkAmount(flag: string, value: string | undefined): void {
   if (value === undefined || parseDollars(value) !== null) return;
-  throw new CliError("USAGE", `${flag} ${visible(value)} is no amount of US dollars`, {
+  throw new CliError("USAGE", `${flag} ${visible(value)} is not an amount of US dollars`, {
     next: `write it as ${flag} 5 or ${flag} 2.50`,
   });
 }
@@ -15,7 +15,7 @@ export function checkAmount(flag: string, value: string | undefined): void {
 export function wholeNumber(flag: string, text: string, most: number, example: number): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number <= most) return number;
-  throw new CliError("USAGE", `${flag} ${visible(text)} is no number from 0 to ${most}`, {
+  throw new CliError("USAGE", `${flag} ${visible(text)} is not a number from 0 to ${most}`, {
     next: `write it as ${flag} ${example}`,
   });
 }
@@ -58,14 +58,16 @@ export function tagsOf(given: readonly string[] | undefined): { readonly [key: s
 function tagOf(text: string): readonly [string, string] {
   const at = text.indexOf("=");
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
-  throw new CliError("USAGE", `--tag ${visible(text)} is no tag`, { next: "write key and value: --tag team=video" });
+  throw new CliError("USAGE", `--tag ${visible(text)} is not a tag`, { next: "write key and value: --tag team=video" });
 }
 
 /** Milliseconds of a flag's duration; refuses what is none, before anything is opened. */
 export function readDuration(flag: string, text: string, examples: string): number {
   const ms = parseDuration(text);
   if (ms !== null) return ms;
-  throw new CliError("USAGE", `${flag} ${visible(text)} is no duration`, { next: `write it as ${flag} ${examples}` });
+  throw new CliError("USAGE", `${flag} ${visible(text)} is not a duration`, {
+    next: `write it as ${flag} ${examples}`,
+  });
 }
 
 export { formatDuration as duration } from "../../internal.ts";
@@ -74,7 +76,7 @@ export { formatDuration as duration } from "../../internal.ts";
 export function parseRateLimit(text: string): { readonly requests: number; readonly windowMs: number } {
   const [, requests, seconds] = /^([1-9]\d{0,8})\/([1-9]\d{0,6})$/.exec(text) ?? [];
   if (requests && seconds) return { requests: Number(requests), windowMs: Number(seconds) * 1000 };
-  throw new CliError("USAGE", `--rate-limit ${visible(text)} is no limit`, {
+  throw new CliError("USAGE", `--rate-limit ${visible(text)} is not a limit`, {
     next: "write requests and seconds: --rate-limit 600/60",
   });
 }

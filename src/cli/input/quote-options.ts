@@ -33,7 +33,7 @@ export function parseConcurrency(text: string): number | Readonly<Record<string,
 function atLeastOne(count: string, whole: string): number {
   const number = Number(count);
   if (/^\d+$/.test(count.trim()) && number >= 1) return number;
-  throw new CliError("USAGE", `--concurrency ${visible(whole)} is no limit`, {
+  throw new CliError("USAGE", `--concurrency ${visible(whole)} is not a limit`, {
     next: "write --concurrency 8, or by modality and model: --concurrency total=8,video=2",
   });
 }

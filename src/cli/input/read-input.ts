@@ -12,7 +12,7 @@ import { parseTable, readTextFile } from "./table-file.ts";
 /** Refuses a run id that could not be the name of its log, before anything is opened. */
 export function checkFileName(id: string): void {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(id)) return;
-  throw new CliError("USAGE", `--id ${visible(id)} is no run id`, {
+  throw new CliError("USAGE", `--id ${visible(id)} is not a run id`, {
     next: "use up to 100 letters, digits, dots, underscores and hyphens",
   });
 }
@@ -50,7 +50,7 @@ export async function readInput(
   const base = flags.input === undefined ? {} : await readJson("--input", flags.input, io);
   if (!flags.i?.length) return base;
   if (typeof base !== "object" || base === null || Array.isArray(base)) {
-    throw wrong("-i sets fields of an object, but --input is no object", "leave out -i, or give --input an object");
+    throw wrong("-i sets fields of an object, but --input is not an object", "leave out -i, or give --input an object");
   }
   const result: Record<string, unknown> = structuredClone(base) as Record<string, unknown>;
   for (const assignment of flags.i) await assign(result, assignment, reading);
@@ -145,7 +145,7 @@ async function assign(target: Record<string, unknown>, assignment: string, readi
   const [, path = "", sign, text = ""] = found ?? [];
   if (!found) {
     throw wrong(
-      `-i ${visible(assignment)} is no assignment`,
+      `-i ${visible(assignment)} is not an assignment`,
       'write -i key=text, -i key:=json or -i key=@rows.csv, e.g. -i style="a sailor" -i takes:=3',
     );
   }
@@ -178,7 +178,10 @@ function childObject(parent: Record<string, unknown>, key: string, path: string)
     return created;
   }
   if (typeof existing !== "object" || existing === null) {
-    throw wrong(`-i ${visible(path)} reaches into ${visible(key)}, which is no object`, "set the whole value with :=");
+    throw wrong(
+      `-i ${visible(path)} reaches into ${visible(key)}, which is not an object`,
+      "set the whole value with :=",
+    );
   }
   return existing as Record<string, unknown>;
 }

@@ -49,7 +49,7 @@ export function columnsOf(name: string, schema: unknown): Column | string {
     const known = Object.keys((schema as Schema).properties ?? {});
     const [meant] = suggest(name, known);
     const hint = meant === undefined ? `its fields: ${known.join(", ")}.` : `did you mean ${meant}?`;
-    return `is no field of the input; ${hint} A column that only tells rows apart begins with #`;
+    return `is not a field of the input; ${hint} A column that only tells rows apart begins with #`;
   }
   return { put: (cell, { input }) => putField(keys, cell, found, input) };
 }
@@ -65,7 +65,7 @@ function noteColumn(name: string): Column {
 
 function putTag(key: string, cell: Cell, tags: { [key: string]: string }): string | null {
   const value = "text" in cell ? cell.text : cell.json;
-  if (typeof value !== "string") return "is no text";
+  if (typeof value !== "string") return "is not text";
   if (value !== "") tags[key] = value;
   return null;
 }
@@ -80,7 +80,9 @@ function putField(keys: readonly string[], cell: Cell, schema: Schema, input: Ta
     const written = cell.decimalComma ? (point ?? cell.text) : cell.text;
     const parsed = takesText(schema) ? { value: cell.text } : parseJson(written.trim());
     const hint = point === undefined ? "" : `; with a point it is ${point}`;
-    if ("mistake" in parsed) return `${JSON.stringify(cell.text)} is no ${typeOf(schema)}${hint}`;
+    const type = typeOf(schema);
+    if ("mistake" in parsed)
+      return `${JSON.stringify(cell.text)} is not ${/^[aeio]/.test(type) ? "an" : "a"} ${type}${hint}`;
     value = parsed.value;
   }
   let parent = input;
@@ -213,12 +215,12 @@ function jsonRecords(text: string): Records {
     const line = at + 1;
     const parsed = parseJson(written);
     if ("mistake" in parsed) {
-      mistakes.push({ line, column: `${parsed.mistake.column}`, message: `is no JSON: ${parsed.mistake.message}` });
+      mistakes.push({ line, column: `${parsed.mistake.column}`, message: `is not JSON: ${parsed.mistake.message}` });
       return [];
     }
     const { value } = parsed;
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      mistakes.push({ line, column: null, message: "is no JSON object" });
+      mistakes.push({ line, column: null, message: "is not a JSON object" });
       return [];
     }
     return [{ line, cells: Object.entries(value).map(([column, json]) => ({ column, json })) }];

@@ -81,7 +81,7 @@ function decoded(bytes: Buffer, encoding: string, path: string, flags: TableFlag
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch (cause) {
     if (cause instanceof RangeError)
-      throw new CliError("USAGE", `--encoding ${visible(encoding)} is no encoding that is known here`, {
+      throw new CliError("USAGE", `--encoding ${visible(encoding)} is not an encoding that is known here`, {
         next: "write it like --encoding windows-1252",
         cause,
       });
@@ -147,7 +147,7 @@ function breaksIn(text: string): number {
 function delimiterNamed(given: string): string {
   const delimiter = given === "tab" || given === "\\t" ? "\t" : given;
   if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
-  throw new CliError("USAGE", `--delimiter ${visible(given)} is no character that divides cells`, {
+  throw new CliError("USAGE", `--delimiter ${visible(given)} is not a character that divides cells`, {
     next: "write it like --delimiter ';' or --delimiter tab",
   });
 }

@@ -6,9 +6,9 @@ import { visible } from "../text/escape.ts";
 
 /** How a file of each kind that a command writes begins, and what it is called. */
 const KINDS = {
-  html: { begins: /^\s*<!doctype html/i, named: "HTML page" },
-  svg: { begins: /^\s*<(?:svg|\?xml)/i, named: "SVG picture" },
-  otio: { begins: /^\s*\{/, named: "timeline" },
+  html: { begins: /^\s*<!doctype html/i, named: "an HTML page" },
+  svg: { begins: /^\s*<(?:svg|\?xml)/i, named: "an SVG picture" },
+  otio: { begins: /^\s*\{/, named: "a timeline" },
 } as const;
 
 /**
@@ -23,7 +23,7 @@ export async function writtenFile(
   const { begins, named } = KINDS[kind];
   const head = await headOf(file);
   if (head === "" || begins.test(head)) return file;
-  throw new CliError("USAGE", `${flag}: ${visible(path)} is already there and is no ${named}; nothing was written`, {
+  throw new CliError("USAGE", `${flag}: ${visible(path)} already exists and is not ${named}; nothing was written`, {
     next: `give another name: ${flag} NAME.${kind}`,
   });
 }

@@ -172,7 +172,7 @@ async function existing(file: string, cwd: string): Promise<string> {
     });
   }
   if (kind !== "file" || !endings.includes(extname(file))) {
-    throw new CliError("PIPELINE_FILE_INVALID", `${shown} is no pipeline file`, {
+    throw new CliError("PIPELINE_FILE_INVALID", `${shown} is not a pipeline file`, {
       next: `give a file that ends in ${endings.join(", ")}`,
     });
   }

@@ -57,13 +57,13 @@ export function parseSnapshot(json: string, name = "the catalog snapshot"): Cata
   try {
     data = JSON.parse(json);
   } catch (cause) {
-    throw new SnapshotError(`${name} is no JSON; write it again with: showrunner models pull`, { cause });
+    throw new SnapshotError(`${name} is not JSON; write it again with: showrunner models pull`, { cause });
   }
   const parsed = z.array(entry).safeParse(data);
   if (parsed.success) return catalogOf(parsed.data.map(toModel));
   const [issue] = parsed.error.issues;
   const where = issue === undefined ? "" : ` (${issue.path.join(".")}: ${issue.message})`;
-  throw new SnapshotError(`${name} is no list of models${where}; write it again with: showrunner models pull`);
+  throw new SnapshotError(`${name} is not a list of models${where}; write it again with: showrunner models pull`);
 }
 
 function toModel(from: z.output<typeof entry>): CatalogModel {

@@ -80,7 +80,7 @@ export function isStepName(name: unknown): name is string {
 export function stepNameProblem(name: unknown): Problem | null {
   if (isStepName(name)) return null;
   const shown = JSON.stringify(name) ?? String(name);
-  const message = `${shown} is no step name: use 1 to 100 letters, digits, ".", "_" or "-", beginning with a letter or digit`;
+  const message = `${shown} is not a step name: use 1 to 100 letters, digits, ".", "_" or "-", beginning with a letter or digit`;
   const better = suggestion(name);
   const hint = better === null ? "" : `; for example ${JSON.stringify(better)}`;
   return { code: "bad-step-name", step: String(name), field: null, message: message + hint };

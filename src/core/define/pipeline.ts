@@ -153,7 +153,7 @@ function checkReturned(value: unknown, field: string, bad: (message: string, fie
   if (pointer?.to === "text" || pointer?.to === "input")
     return bad(`${field} is text, no result of a step; a task can make one of it`, field);
   if (pointer !== null) return bad(`${field} is an asset that exists already, no result of a step`, field);
-  if (typeof value !== "object" || value === null) return bad(`${field} is no handle of a step`, field);
+  if (typeof value !== "object" || value === null) return bad(`${field} is not a handle of a step`, field);
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) checkReturned(item, `${field}[${index}]`, bad);
     return;

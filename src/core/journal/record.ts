@@ -161,6 +161,6 @@ function checkMicros(change: LedgerChange): void {
   const micros = "amountMicros" in change ? change.amountMicros : change.type === "settle" ? change.costMicros : 0;
   if (Number.isSafeInteger(micros) && micros >= 0) return;
   throw new JournalRecordError(
-    `A ${change.type} of ${micros} micro-dollars for step "${change.step}" is no whole, non-negative amount. Nothing was written.`,
+    `A ${change.type} of ${micros} micro-dollars for step "${change.step}" is not a whole, non-negative amount. Nothing was written.`,
   );
 }

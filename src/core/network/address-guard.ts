@@ -87,7 +87,7 @@ export function lookupThat(
 /** @throws ForbiddenAddressError */
 export function checkProtocol({ protocol }: URL): void {
   if (protocol === "http:" || protocol === "https:") return;
-  throw new ForbiddenAddressError(`${protocol}// is no address to fetch from`);
+  throw new ForbiddenAddressError(`${protocol}// is not an address to fetch from`);
 }
 
 /** The host as used for resolving: an IPv6 address without brackets. */

@@ -71,7 +71,7 @@ export function whyUndecidable(state: RunState, path: string): Refusal | null {
   const next = `showrunner show ${state.runId}`;
   const step = Object.hasOwn(state.steps, path) ? state.steps[path] : undefined;
   if (step === undefined) return { why: `run "${state.runId}" has no step ${path}`, next };
-  if (traitsOf(planStep(state, path)).decision === null) return { why: `${path} is no approval`, next };
+  if (traitsOf(planStep(state, path)).decision === null) return { why: `${path} is not an approval`, next };
   if (!isRunFinal(state.status) && step.status === "running") return null;
   if (step.approval === null) {
     const why = step.status === "running" ? `the run is ${state.status}` : `${path} is ${step.status}`;

@@ -43,7 +43,7 @@ export async function requireFfmpeg(): Promise<Ffmpeg> {
 export async function whyMissing(): Promise<string> {
   const ffmpeg = await findProgram("ffmpeg");
   if (ffmpeg === null && process.env.FFMPEG_PATH)
-    return `FFMPEG_PATH is ${process.env.FFMPEG_PATH}, which is no program`;
+    return `FFMPEG_PATH is ${process.env.FFMPEG_PATH}, which is not a program`;
   if (ffmpeg === null) return "ffmpeg is not on this machine: neither on PATH nor in FFMPEG_PATH";
   if ((await findProgram("ffprobe")) === null) return `ffprobe is neither beside ${ffmpeg} nor on PATH`;
   return `${ffmpeg} does not start`;

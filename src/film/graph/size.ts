@@ -50,7 +50,7 @@ function checked(pixels: Pixels, least = 16): Pixels {
   if (isFine && sizeFault(pixels) === null) return pixels;
   throw new FilmError(
     "FILM_INPUT",
-    `${pixels.width}x${pixels.height} is no size: give 16 to ${MOST_PIXELS} pixels a side, ${MOST_FILM_PIXELS / 1e6} million in all`,
+    `${pixels.width}x${pixels.height} is not a size: give 16 to ${MOST_PIXELS} pixels a side, ${MOST_FILM_PIXELS / 1e6} million in all`,
   );
 }
 

@@ -21,7 +21,7 @@ const taught: readonly (readonly [needle: string, said: RegExp])[] = [
   ["maxCost:", /The most that one attempt may cost, in US dollars/],
   ["count:", /The number of takes/],
   ["maxSteps:", /The largest number of steps that a value may add/],
-  ["openShowrunner(", /Opens journal, media store and service/],
+  ["openShowrunner(", /Opens the journal, the media store and the service/],
   ["plan(whole", /Plans the pipeline and returns the plan, or all of its problems/],
   ["quote(whole", /Plans and prices the pipeline\. The quote's id/],
   ["run(whole", /Plans and prices the pipeline, then drives the run/],
@@ -31,7 +31,7 @@ const taught: readonly (readonly [needle: string, said: RegExp])[] = [
   ["pick:", /its position from 0/],
   ["result()", /Resolves when the run finishes or pauses/],
   ["pause.", /./],
-  ["fundingUrl", /Where funds are added/],
+  ["fundingUrl", /Where to add funds/],
   ["outputs.still", /What exists so far; the rest is null/],
 ];
 

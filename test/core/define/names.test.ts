@@ -59,7 +59,7 @@ describe("the name of a step", () => {
     [undefined, "undefined"],
   ])("may not be %j", (name, better) => {
     const shown = JSON.stringify(name) ?? "undefined";
-    const message = `${shown} is no step name: use 1 to 100 letters, digits, ".", "_" or "-", beginning with a letter or digit`;
+    const message = `${shown} is not a step name: use 1 to 100 letters, digits, ".", "_" or "-", beginning with a letter or digit`;
     const hint = better === null ? "" : `; for example ${JSON.stringify(better)}`;
     expect(stepNameProblem(name)).toEqual({
       code: "bad-step-name",

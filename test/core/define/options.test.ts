@@ -15,7 +15,7 @@ function read(options: unknown, inherited: object = {}) {
 describe("the options of a step", () => {
   test.each([null, 5, "x", true])("must be an object: %j", (options) => {
     const { reader, said } = read(options);
-    expect(said).toEqual(["bad-option options: the options are no object such as { attempts: 2 }"]);
+    expect(said).toEqual(["bad-option options: the options are not an object such as { attempts: 2 }"]);
     expect(reader.get("attempts")).toBeUndefined();
   });
 
@@ -23,7 +23,7 @@ describe("the options of a step", () => {
     expect(read(undefined).said).toEqual([]);
     const { reader, said } = read({ b: 1, after: 1, keep: 2, odd: 3 });
     reader.only("a job", ["b", "after"], ["keep", "after"]);
-    expect(said).toEqual(["bad-option odd: odd is no option of a job; options are after, b, keep"]);
+    expect(said).toEqual(["bad-option odd: odd is not an option of a job; options are after, b, keep"]);
     expect(reader.get("b")).toBe(1);
   });
 

@@ -20,9 +20,12 @@ const older = {
 
 test.each([
   [older, /^still: AI SDK's specification v3 is another than v4, .*npm i @ai-sdk\/fal@latest/],
-  [{ ...older, specificationVersion: "v4", doGenerate: null }, /^still: what is given is no such model; .*fal\.image/],
-  ["fal-ai/flux", /^still: the text "fal-ai\/flux" is no such model; /],
-  [undefined, /^still: undefined is no such model; /],
+  [
+    { ...older, specificationVersion: "v4", doGenerate: null },
+    /^still: what is given is not such a model; .*fal\.image/,
+  ],
+  ["fal-ai/flux", /^still: the text "fal-ai\/flux" is not such a model; /],
+  [undefined, /^still: undefined is not such a model; /],
 ])("%j in place of a model says what to do next", (model, told) => {
   const options = { maxCost: "0.05" } as never;
   const build: (builder: Builder<unknown>) => object = ({ generate }) => ({

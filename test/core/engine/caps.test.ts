@@ -292,19 +292,19 @@ describe("Caps and tags as they are written", () => {
   });
 
   test.each([
-    [() => parseCap("10/week", "--cap"), /--cap: "10\/week" is no cap/],
-    [() => parseCap("ten", "--cap"), /no amount/],
-    [() => parseCap("video:10", "--cap"), /"video" is no tag; write it like team=video/],
+    [() => parseCap("10/week", "--cap"), /--cap: "10\/week" is not a cap/],
+    [() => parseCap("ten", "--cap"), /not an amount/],
+    [() => parseCap("video:10", "--cap"), /"video" is not a tag; write it like team=video/],
     [
       () => spendingLimits({ env: { SHOWRUNNER_CAP_TIME_ZONE: "Berlin" } }),
-      /SHOWRUNNER_CAP_TIME_ZONE: "Berlin" is no time zone/,
+      /SHOWRUNNER_CAP_TIME_ZONE: "Berlin" is not a time zone/,
     ],
-    [() => spendingLimits({ env: {}, caps: [{ usd: "1", per: "week" as never }] }), /caps: "week" is no period/],
-    [() => checkTags({ "a b": "c" }), /"a b" is no key of a tag/],
-    [() => checkTags({ a: "x".repeat(81) }), /is no value of the tag a/],
-    [() => checkTags({ a: "line\nbreak" }), /is no value of the tag a/],
-    [() => checkTags({ a: "*" }), /is no value of the tag a/],
-    [() => checkTags({ a: 1 as never }), /is no value of the tag a/],
+    [() => spendingLimits({ env: {}, caps: [{ usd: "1", per: "week" as never }] }), /caps: "week" is not a period/],
+    [() => checkTags({ "a b": "c" }), /"a b" is not a key of a tag/],
+    [() => checkTags({ a: "x".repeat(81) }), /is not a value of the tag a/],
+    [() => checkTags({ a: "line\nbreak" }), /is not a value of the tag a/],
+    [() => checkTags({ a: "*" }), /is not a value of the tag a/],
+    [() => checkTags({ a: 1 as never }), /is not a value of the tag a/],
     [() => checkTags(Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`k${i}`, "v"]))), /9 tags are too many/],
   ])("are refused with what is wrong, %#", (read, message) => {
     expect(read).toThrow(message);

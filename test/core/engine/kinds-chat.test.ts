@@ -133,7 +133,7 @@ test("repairs are bounded in number and by what is left of the maximum", async (
   const world = await openFakeShow({ says: () => "no JSON at all" });
   const result = await asked(world, chatStep({ schema: titled, repairs: 2 }));
   expect(result.status).toBe("failed");
-  expect(result.report.steps[0]!.reason).toMatch(/ANSWER_INVALID: The answer is no JSON/);
+  expect(result.report.steps[0]!.reason).toMatch(/ANSWER_INVALID: The answer is not JSON/);
   expect(world.paidService.chats.size).toBe(3);
 
   const poor = await openFakeShow({ says: () => "no JSON at all", chatMicros: 5_000 });

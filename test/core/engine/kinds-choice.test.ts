@@ -146,7 +146,7 @@ describe("a person's decision", () => {
     await expect(world.show.approve("x", "one")).rejects.toThrow(/one asks for a choice; pick one from 0 to 2/);
     await expect(world.show.approve("x", "one", { pick: 3 })).rejects.toThrow(/there is no number 3/);
     await expect(world.show.approve("x", "go")).rejects.toThrow(/go is waiting/);
-    await expect(world.show.approve("x", "film")).rejects.toThrow(/film is no approval/);
+    await expect(world.show.approve("x", "film")).rejects.toThrow(/film is not an approval/);
     await world.show.approve("x", "one", { pick: 2 });
     expect((await resumed(world)).pause?.message).toMatch(/^go waits/);
     await world.show.approve("x", "go", { note: "nice" });

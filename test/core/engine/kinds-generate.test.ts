@@ -266,7 +266,7 @@ test("a person gives the file that a provider made, or says that it made nothing
   ]);
   const [asked] = await world.show.unresolved("x");
   expect(asked!.sentFrom).toBe(asked!.sentTo);
-  await expect(world.show.adopt("x", "still", "/nowhere.png")).rejects.toThrow("is no file");
+  await expect(world.show.adopt("x", "still", "/nowhere.png")).rejects.toThrow("is not a file");
   const file = join(world.outDir, "given.png");
   await mkdir(world.outDir, { recursive: true });
   await writeFile(file, greyPng(32));

@@ -51,7 +51,7 @@ test("a requirement that throws is a problem, and one that holds is none", async
   ).toMatchObject({ ok: true });
   expect(await world.show.plan(needing("ffmpeg" as never), {})).toMatchObject({
     ok: false,
-    problems: [{ code: "bad-option", field: "requires", message: "requires is no function" }, { step: "two" }],
+    problems: [{ code: "bad-option", field: "requires", message: "requires is not a function" }, { step: "two" }],
   });
 });
 
@@ -105,5 +105,5 @@ test("a file of text is a result like any other", async () => {
       ),
     }),
   });
-  expect(JSON.stringify(await world.run(broken))).toContain("its bytes are no UTF-8");
+  expect(JSON.stringify(await world.run(broken))).toContain("its bytes are not UTF-8");
 });

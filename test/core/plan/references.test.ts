@@ -66,10 +66,10 @@ describe("a completed reference", () => {
     const of = (step: string, at: readonly (string | number)[]) => complete(draft(step, "value", at)).slice(1);
     expect(of("v", ["nn"])).toEqual([["unknown-place", "the value of v has no nn; it has n, s", ["n", "s"]]]);
     expect(of("text", ["x", "y"])).toEqual([
-      ["unknown-place", "the value of text has no x; it is no list and has no fields there", []],
+      ["unknown-place", "the value of text has no x; it is not a list and has no fields there", []],
     ]);
     expect(of("v", ["n", 0])).toEqual([
-      ["unknown-place", "the value of v has no n.0; it is no list and has no fields there", []],
+      ["unknown-place", "the value of v has no n.0; it is not a list and has no fields there", []],
     ]);
   });
 });

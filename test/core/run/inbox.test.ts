@@ -195,7 +195,7 @@ describe("a decision", () => {
   test.each([
     ["is not shown yet", "ok", {}, {}, "ok is waiting"],
     ["there is not", "toString", open, {}, 'run "r" has no step toString'],
-    ["is no decision", "a", open, {}, "a is no approval"],
+    ["is not a decision", "a", open, {}, "a is not an approval"],
     ["belongs to a run that is over", "ok", open, { status: "cancelled" }, "the run is cancelled"],
   ])("about a step that %s is refused", (_what, step, own, more, why) => {
     const state = waiting(true, own, more);

@@ -276,12 +276,12 @@ describe("the HTTP server", () => {
 
 describe("the command", () => {
   test.each([
-    [["nowhere"], "nowhere is no folder"],
+    [["nowhere"], "nowhere is not a folder"],
     [[join(import.meta.dirname, "support")], "holds no file that exports a pipeline"],
     [[PIPELINES, "--run-budget", "1"], "--run-budget needs --budget"],
     [[PIPELINES, "--budget", "much"], "--budget"],
     [[PIPELINES, "--port", "1"], "--port is for --http alone"],
-    [[PIPELINES, "--files", "nowhere"], "nowhere is no folder"],
+    [[PIPELINES, "--files", "nowhere"], "nowhere is not a folder"],
   ])("%j is refused: %s", async (args, said) => {
     const { code, stderr } = await cli(["mcp", ...args], { env });
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(said) });

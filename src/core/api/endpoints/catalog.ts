@@ -75,7 +75,7 @@ const estimate = wire({
     (estimate) =>
       estimate.model !== "" || estimate.costMicros !== null || estimate.quotable !== null || estimate.reason !== null,
     {
-      message: "no model, cost, quotable or reason: this is no estimate",
+      message: "no model, cost, quotable or reason: this is not an estimate",
     },
   )
   .transform((estimate): Estimate => {

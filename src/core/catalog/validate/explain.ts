@@ -321,7 +321,7 @@ function boundMessage({ keyword, data, message }: ErrorObject, params: Readonly<
     case "uniqueItems":
       return `items ${params.j} and ${params.i} are the same; each may stand there once`;
     case "format":
-      return `${shown(data)} is no valid ${params.format}`;
+      return `${shown(data)} is not a valid ${params.format}`;
     default:
       return message ?? "is not allowed";
   }

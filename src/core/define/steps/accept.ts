@@ -140,7 +140,7 @@ export function addAccepted<M extends ModelOrId>(
 function inspectorOf(read: OptionReader): Inspector {
   const accept = read.get("accept");
   if (typeof accept === "function") return accept as Inspector;
-  read.bad("accept", "accept is no function that says what is wrong with a file");
+  read.bad("accept", "accept is not a function that says what is wrong with a file");
   return () => null;
 }
 

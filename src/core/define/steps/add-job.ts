@@ -28,7 +28,7 @@ export function checkModel({ report }: Recorder, step: string, model: ModelOrId 
     say(`models.ts has no \`${id}\`; \`showrunner models pull\` wrote ${known.length} others; ${others}`);
   } else if (typeof model !== "string" && typeof model?.id !== "string") {
     const next = "give one of models.ts, which `showrunner models pull` writes, or an id";
-    say(`${model === undefined ? "undefined" : "what is given"} is no model; ${next}`);
+    say(`${model === undefined ? "undefined" : "what is given"} is not a model; ${next}`);
   }
 }
 

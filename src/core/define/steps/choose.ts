@@ -89,7 +89,7 @@ export function addChoice(
   if (by === "person") return recorder.add({ kind: "approve", ...base, shows: among, choose: true, message });
   if (typeof by === "function") {
     const requires = read.get("requires") as Requirement | undefined;
-    if (requires !== undefined && typeof requires !== "function") read.bad("requires", "requires is no function");
+    if (requires !== undefined && typeof requires !== "function") read.bad("requires", "requires is not a function");
     recorder.bind(path, { kind: "score", score: by as Scorer, version, ...(requires && { requires }) });
     return recorder.add({ kind: "pick", ...base, ...policy, among, by: "score", version, second: null });
   }

@@ -197,7 +197,7 @@ function noModel(model: unknown): string {
       : typeof model === "string"
         ? `the text ${JSON.stringify(model)}`
         : String(model);
-  return `${given} is no such model; ${GIVE_A_MODEL}`;
+  return `${given} is not such a model; ${GIVE_A_MODEL}`;
 }
 
 const GIVE_A_MODEL =
@@ -216,7 +216,7 @@ function priceOf(
   const price = read.get("price");
   if (price === undefined) return null;
   if (typeof price !== "function") {
-    read.bad("price", "price is no function of the input");
+    read.bad("price", "price is not a function of the input");
     return null;
   }
   let usd: unknown;

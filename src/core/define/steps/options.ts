@@ -81,7 +81,8 @@ export class OptionReader {
     this.#step = step;
     this.#recorder = recorder;
     const isObject = typeof options === "object" && options !== null && pointerOf(options) === null;
-    if (options !== undefined && !isObject) this.bad("options", "the options are no object such as { attempts: 2 }");
+    if (options !== undefined && !isObject)
+      this.bad("options", "the options are not an object such as { attempts: 2 }");
     this.#options = isObject ? { ...options } : {};
   }
 
@@ -94,7 +95,7 @@ export class OptionReader {
     for (const key of Object.keys(this.#options)) {
       if (every.includes(key) || names.includes(key)) continue;
       const known = [...new Set([...every, ...names])].sort();
-      this.bad(key, `${key} is no option of ${word}; options are ${known.join(", ")}`);
+      this.bad(key, `${key} is not an option of ${word}; options are ${known.join(", ")}`);
     }
   }
 

@@ -100,7 +100,7 @@ export function taskMethod(recorder: Recorder): TaskMethod {
 /** Reports a value that should be a function and is not. */
 export function checkFunction(given: unknown, field: string, step: string, recorder: Recorder): void {
   if (typeof given === "function") return;
-  recorder.report({ code: "bad-option", step, field, message: `${field} is no function` });
+  recorder.report({ code: "bad-option", step, field, message: `${field} is not a function` });
 }
 
 type Files = readonly { readonly name: string; readonly kind: FileKind }[];

@@ -53,7 +53,7 @@ export async function runEach(
 ): Promise<readonly RowOutcome[]> {
   const { budget, atOnce = 4 } = options;
   if (!Number.isSafeInteger(atOnce) || atOnce < 1) {
-    throw new InvalidOptionError("atOnce", `${atOnce} is no number of runs; use a whole number from 1.`);
+    throw new InvalidOptionError("atOnce", `${atOnce} is not a number of runs; use a whole number from 1.`);
   }
   const budgetMicros = usdOption("budget", budget) ?? Number.POSITIVE_INFINITY;
   const reason = "its row was changed or removed, and is not continued";

@@ -103,7 +103,7 @@ function readAnswer({ content, finishReason }: ChatCompletion, schema: Json | nu
   try {
     value = JSON.parse(withoutFence(content));
   } catch (error) {
-    return { ok: false, message: `The answer is no JSON (${error instanceof Error ? error.message : error}).${cut}` };
+    return { ok: false, message: `The answer is not JSON (${error instanceof Error ? error.message : error}).${cut}` };
   }
   if (isTooDeep(value)) return { ok: false, message: `The answer is nested deeper than ${MOST_LEVELS} levels.` };
   const problems = valueProblems(schema as { readonly [keyword: string]: unknown }, value);

@@ -146,7 +146,7 @@ async function collectOutputs(
     if (found === null)
       throw new TaskContractError(`it did not write its file "${name}" (write it to file("${name}"))`);
     if (!found.isFile() || found.size === 0) {
-      throw new TaskContractError(`its file "${name}" is ${found.isFile() ? "empty" : "no plain file"}`);
+      throw new TaskContractError(`its file "${name}" is ${found.isFile() ? "empty" : "not a plain file"}`);
     }
     const facts = await measureMedia(path, kind);
     if ("fault" in facts) throw new TaskContractError(`its file "${name}" should be ${kind}, and ${facts.fault}`);
@@ -173,9 +173,9 @@ function jsonValue(returned: unknown): Json {
     });
   } catch (error) {
     const text = thrownText(error);
-    throw new TaskContractError(`what it returned is no JSON: ${text}`);
+    throw new TaskContractError(`what it returned is not JSON: ${text}`);
   }
-  if (text === undefined) throw new TaskContractError("what it returned is no JSON");
+  if (text === undefined) throw new TaskContractError("what it returned is not JSON");
   if (Buffer.byteLength(text) > MAX_VALUE_BYTES) {
     throw new TaskContractError(
       `what it returned has more than ${MAX_VALUE_BYTES} bytes; write large results to a file`,

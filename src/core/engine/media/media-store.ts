@@ -120,6 +120,6 @@ export function isHash(text: string): boolean {
 
 /** @throws TypeError for anything else, since it becomes part of a path */
 export function checkHash(sha256: string): string {
-  if (!isHash(sha256)) throw new TypeError(`"${sha256}" is no SHA-256 in lower-case hex.`);
+  if (!isHash(sha256)) throw new TypeError(`"${sha256}" is not a SHA-256 in lower-case hex.`);
   return sha256;
 }

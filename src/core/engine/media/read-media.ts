@@ -70,7 +70,7 @@ const TEXT_BYTES = 16 * 1024 * 1024;
 function textFacts(path: string): Facts {
   using file = new Bytes(path);
   const bytes = file.head(TEXT_BYTES);
-  if (!isUtf8(bytes) || bytes.includes(0)) return { fault: "its bytes are no UTF-8" };
+  if (!isUtf8(bytes) || bytes.includes(0)) return { fault: "its bytes are not UTF-8" };
   return { is: { ...NONE, contentType: TEXT_TYPES[extname(path).toLowerCase()] ?? "text/plain" } };
 }
 

@@ -264,7 +264,7 @@ interface CapRules {
 /** Throws `InvalidOptionError` for an empty cap. */
 function capRule({ usd, per, tag }: CapOption, option = "caps"): CapRule {
   if (per !== undefined && per !== "day") {
-    throw new InvalidOptionError(option, `${JSON.stringify(per)} is no period of a cap; use "day" or leave it out.`);
+    throw new InvalidOptionError(option, `${JSON.stringify(per)} is not a period of a cap; use "day" or leave it out.`);
   }
   return {
     capMicros: usdOption(option, usd)!,
@@ -279,7 +279,7 @@ export function parseCap(text: string, option: string): CapRule {
   if (found === null) {
     throw new InvalidOptionError(
       option,
-      `${JSON.stringify(text)} is no cap; write it like 50/day, team=video:10/day or team=*:100.`,
+      `${JSON.stringify(text)} is not a cap; write it like 50/day, team=video:10/day or team=*:100.`,
     );
   }
   const [, tag, usd, day] = found;
@@ -347,7 +347,7 @@ function checkTimeZone(timeZone: string, option: string): string {
   } catch {
     throw new InvalidOptionError(
       option,
-      `${JSON.stringify(timeZone)} is no time zone; use a name such as UTC or Europe/Berlin.`,
+      `${JSON.stringify(timeZone)} is not a time zone; use a name such as UTC or Europe/Berlin.`,
     );
   }
 }

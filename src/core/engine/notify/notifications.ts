@@ -114,7 +114,7 @@ function ofSeed(seed: Buffer): KeyObject {
     return createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, seed]), format: "der", type: "pkcs8" });
   throw new InvalidOptionError(
     "SHOWRUNNER_NOTIFY_KEY",
-    "is no base64 of 32 bytes; make one with: openssl rand -base64 32",
+    "is not base64 of 32 bytes; make one with: openssl rand -base64 32",
   );
 }
 

@@ -18,7 +18,7 @@ export function inputDoor({ inside = [], filesDir }: OpenOptions): InputDoor {
     if (origin !== null) return origin;
     throw new InvalidOptionError(
       "inside",
-      `${JSON.stringify(text)} is no origin; write it like http://assets.corp:8080, without a path.`,
+      `${JSON.stringify(text)} is not an origin; write it like http://assets.corp:8080, without a path.`,
     );
   });
   return { inside: origins, filesFrom: filesDir === undefined ? null : [resolve(filesDir)] };

@@ -301,7 +301,7 @@ export function isRunId(id: string): boolean {
 
 export function checkRunId(id: string): void {
   if (isRunId(id)) return;
-  const message = `${JSON.stringify(id)} is no run id; use up to 100 letters, digits, ".", "_" and "-", and no name that a system keeps for itself.`;
+  const message = `${JSON.stringify(id)} is not a run id; use up to 100 letters, digits, ".", "_" and "-", and no name that a system keeps for itself.`;
   const wanted = id
     .replace(/[^A-Za-z0-9._-]+/g, "-")
     .replace(/^[^A-Za-z0-9]+|-+$/g, "")
@@ -317,7 +317,7 @@ export function usdOption(option: string, text: string | undefined): number | nu
   if (micros === null) {
     throw new InvalidOptionError(
       option,
-      `${JSON.stringify(text)} is no amount of dollars; write it like "5" or "0.25".`,
+      `${JSON.stringify(text)} is not an amount of dollars; write it like "5" or "0.25".`,
     );
   }
   return micros;
@@ -405,7 +405,10 @@ export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
   for (const [name, limit] of Object.entries(given)) {
     if (limit === undefined) continue;
     if (!Number.isSafeInteger(limit) || limit < 1) {
-      throw new InvalidOptionError(`concurrency.${name}`, `${limit} is no number of jobs; use a whole number from 1.`);
+      throw new InvalidOptionError(
+        `concurrency.${name}`,
+        `${limit} is not a number of jobs; use a whole number from 1.`,
+      );
     }
     if (MODALITIES.has(name)) perModality[name] = limit;
     else if (name !== "total") perModel[name] = limit;

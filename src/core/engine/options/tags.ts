@@ -27,7 +27,7 @@ export function parseTag(
   { anyValue = false } = {},
 ): { readonly key: string; readonly value: string } {
   const at = text.indexOf("=");
-  if (at < 0) throw new InvalidOptionError(option, `${JSON.stringify(text)} is no tag; write it like team=video.`);
+  if (at < 0) throw new InvalidOptionError(option, `${JSON.stringify(text)} is not a tag; write it like team=video.`);
   const [key, value] = [text.slice(0, at), text.slice(at + 1)];
   if (!anyValue || value !== ANY_VALUE) checkTag(key, value, option);
   else if (!KEY.test(key)) throw badKey(key, option);
@@ -39,14 +39,14 @@ function checkTag(key: string, value: string, option: string): void {
   if (typeof value === "string" && value !== ANY_VALUE && VALUE.test(value)) return;
   throw new InvalidOptionError(
     option,
-    `${JSON.stringify(value)} is no value of the tag ${key}; use 1 to 80 printable characters, without spaces at either end, other than "*" alone.`,
+    `${JSON.stringify(value)} is not a value of the tag ${key}; use 1 to 80 printable characters, without spaces at either end, other than "*" alone.`,
   );
 }
 
 function badKey(key: string, option: string): InvalidOptionError {
   return new InvalidOptionError(
     option,
-    `${JSON.stringify(key)} is no key of a tag; use a letter, then up to 39 letters, digits, ".", "_" and "-".`,
+    `${JSON.stringify(key)} is not a key of a tag; use a letter, then up to 39 letters, digits, ".", "_" and "-".`,
   );
 }
 

@@ -72,7 +72,7 @@ const MOST_SHOWN = 60;
 
 /** Chat models that may not exist, found before anything is paid. */
 export function unlistedChats(chats: readonly string[], catalog: Catalog): readonly PlanWarning[] {
-  const message = "is no model that the service shows, and may be refused after other steps were paid; check its id";
+  const message = "is not a model that the service shows, and may be refused after other steps were paid; check its id";
   return chats.flatMap((id) => (catalog.lacksChat(id) ? [{ code: "unlisted-chat", step: id, message }] : []));
 }
 

@@ -145,7 +145,7 @@ function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed)
   if (budgetTag !== undefined && !tagTexts(tags).includes(budgetTag))
     throw new InvalidOptionError(
       "budgetTag",
-      `${JSON.stringify(budgetTag)} is no tag of the run; give it in tags too.`,
+      `${JSON.stringify(budgetTag)} is not a tag of the run; give it in tags too.`,
     );
   return {
     type: "run.planned",
@@ -192,9 +192,9 @@ async function faultOf(path: string): Promise<string | null> {
 }
 
 const REASONS: Readonly<Record<string, (path: string) => string>> = {
-  EEXIST: (path) => `${path} is no folder`,
+  EEXIST: (path) => `${path} is not a folder`,
   ENOENT: (path) => `${path} is a link that leads nowhere`,
-  ENOTDIR: (path) => `${path} leads through something that is no folder`,
+  ENOTDIR: (path) => `${path} leads through something that is not a folder`,
   ELOOP: (path) => `${path} is a link that leads back to itself`,
   ENAMETOOLONG: (path) => `${path} has a name that is too long`,
   EACCES: (path) => `this user may not write to ${path}`,

@@ -269,7 +269,7 @@ async function givenFile(path: string, { yields }: GenerateStep, media: MediaSto
     () => false,
   );
   if (!isFile) {
-    throw new InvalidOptionError("file", `${path} is no file; give the one that the provider made, or none.`);
+    throw new InvalidOptionError("file", `${path} is not a file; give the one that the provider made, or none.`);
   }
   const facts = await measureMedia(path, yields);
   if ("fault" in facts)

@@ -47,7 +47,7 @@ const defaults = {
 export function readSettings(location: string, options: PostgresJournalOptions): Settings {
   const url = URL.parse(location);
   // The text may contain a password, so it is not repeated.
-  if (url === null || !isPostgresUrl(location)) throw invalid("the journal", "is no valid postgres:// URL");
+  if (url === null || !isPostgresUrl(location)) throw invalid("the journal", "is not a valid postgres:// URL");
   const place = shownJournal(location);
   const fromUrl = { schema: url.searchParams.get("schema"), pool: url.searchParams.get("pool") };
   for (const name of Object.keys(fromUrl)) url.searchParams.delete(name);
@@ -74,7 +74,7 @@ function check({ place, schema, poolSize, ...rest }: Settings): void {
   }
   if (/^pg_/.test(schema)) throw invalid(place, `has the schema ${schema}: names with pg_ are the server's own`);
   if (!Number.isSafeInteger(poolSize) || poolSize < 1 || poolSize > 1_000) {
-    throw invalid(place, "has a pool that is no whole number from 1 to 1000");
+    throw invalid(place, "has a pool that is not a whole number from 1 to 1000");
   }
   for (const [name, value] of Object.entries(rest)) {
     if (typeof value !== "number" || (Number.isFinite(value) && value > 0)) continue;

@@ -59,7 +59,7 @@ export function journalFailure(error: unknown, path: string): unknown {
 export function notAJournal(path: string, why: string, cause?: unknown): JournalNotDatabaseError {
   return new JournalNotDatabaseError(
     path,
-    `${path} ${why}, so it is no Showrunner journal; it was left untouched. Choose another file name for the journal.`,
+    `${path} ${why}, so it is not a Showrunner journal; it was left untouched. Choose another file name for the journal.`,
     { cause },
   );
 }

@@ -89,7 +89,7 @@ async function checkTarget(out: string, contentType: string): Promise<void> {
   if (there === null) return;
   const name = basename(out);
   if (there.isSymbolicLink()) throw refused(`${name} is a symbolic link`, "name the file that it leads to, or another");
-  if (!there.isFile()) throw refused(`${name} is no plain file`, "name another file to write");
+  if (!there.isFile()) throw refused(`${name} is not a plain file`, "name another file to write");
   if ((await signableType(out)) !== contentType)
     throw refused(`${name} is a file of another kind`, `name another file to write, of ${contentType}`);
 }
@@ -164,7 +164,7 @@ function parsed<T>(what: string, pem: string, parse: () => T): T {
   try {
     return parse();
   } catch (cause) {
-    throw unfit(`${what} is no PEM that can be read`, "give a file that begins with -----BEGIN", cause);
+    throw unfit(`${what} is not PEM that can be read`, "give a file that begins with -----BEGIN", cause);
   }
 }
 

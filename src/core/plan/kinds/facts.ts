@@ -95,7 +95,7 @@ function completeValueRef(ref: DraftRef, source: StepFacts, report: Report): Ref
     const { key, allowed } = missing;
     const hint = didYouMean(String(key), allowed);
     const next =
-      hint ?? (allowed.length > 0 ? `it has ${allowed.join(", ")}` : "it is no list and has no fields there");
+      hint ?? (allowed.length > 0 ? `it has ${allowed.join(", ")}` : "it is not a list and has no fields there");
     report("unknown-place", `the value of ${step} has no ${partName(at ?? [], key)}; ${next}`, { allowed });
   }
   return { step, as: "value", output, ...(at !== undefined && at.length > 0 && { at }) };

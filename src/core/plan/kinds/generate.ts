@@ -121,7 +121,7 @@ export function promiseText({ promise, repeatable }: Pick<GenerateStep, "promise
 
 function checkFields({ input, yields }: GenerateDraft, { report }: Planning): void {
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
-    return report("bad-input", "input", "the input is no object such as { prompt: … }");
+    return report("bad-input", "input", "the input is not an object such as { prompt: … }");
   }
   const known = Object.keys(FIELDS[yields]);
   for (const field of Object.keys(input)) {

@@ -103,7 +103,7 @@ export function isBucketUrl(text: string): boolean {
 export function parseBucketUrl(text: string): BucketLocation {
   const url = URL.canParse(text) ? new URL(text) : null;
   // The rest may contain a secret, so messages never show the original URL.
-  if (url === null || !/^s3:\/\//i.test(text)) throw wrong("this is no URL of one");
+  if (url === null || !/^s3:\/\//i.test(text)) throw wrong("this is not the URL of one");
   if (url.username !== "" || url.password !== "")
     throw wrong("it holds credentials; give them to the AWS SDK instead (AWS_ACCESS_KEY_ID, a profile or a role)");
   const bucket = url.hostname;
@@ -139,7 +139,7 @@ function flag(options: URLSearchParams, name: string, byDefault: boolean): boole
 function sizeOf(text: string | null): number {
   if (text === null) return CACHE_BYTES;
   const [, digits, unit] = /^(\d{1,6})(kB|MB|GB|TB)$/.exec(text) ?? [];
-  if (unit === undefined) throw wrong("its cache is no size such as 500MB or 20GB");
+  if (unit === undefined) throw wrong("its cache is not a size such as 500MB or 20GB");
   return Number(digits) * UNITS[unit]!;
 }
 
