@@ -25,7 +25,7 @@ export async function listModels(context: Context, flags: Flags["models list"]):
       const [meant] = suggest(wanted, modalities);
       const hint = meant === undefined ? `the kinds are ${modalities.join(", ")}` : `did you mean ${meant}?`;
       const next = `showrunner models list --modality ${meant ?? modalities[0]}`;
-      throw new CliError("USAGE", `--modality ${visible(wanted)} is no kind of model; ${hint}`, { next });
+      throw new CliError("USAGE", `--modality ${visible(wanted)} is not a kind of model; ${hint}`, { next });
     }
     const found = await some(client.models({ modality }), flags.limit ?? "1000");
     printList(context, flags, found, ["id", "modality", "name", "price_description"]);
