@@ -191,7 +191,7 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
     () => false,
   );
   if (!isFolder && files.length > 1)
-    throw new CliError("USAGE", `--out ${visible(out)} is no folder, and there are ${files.length} files`, {
+    throw new CliError("USAGE", `--out ${visible(out)} is not a folder, and there are ${files.length} files`, {
       next: "make the folder, or sign one file at a time",
     });
   const targets = isFolder ? files.map((file) => join(target, basename(file))) : [target];

@@ -164,7 +164,9 @@ export async function runRows(context: Context, loaded: LoadedPipeline, flags: F
 
 function readCount(text: string | undefined): number | undefined {
   if (text === undefined || /^[1-9]\d{0,3}$/.test(text)) return text === undefined ? undefined : Number(text);
-  throw new CliError("USAGE", `--at-once ${visible(text)} is not a number of runs`, { next: "write it as --at-once 4" });
+  throw new CliError("USAGE", `--at-once ${visible(text)} is not a number of runs`, {
+    next: "write it as --at-once 4",
+  });
 }
 
 interface Drive extends PricedRows {

@@ -112,7 +112,10 @@ function span(flag: string, text: string): number {
 
 function credential(text: string): string {
   if (/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(text)) return text;
-  throw usage("the key of --key-file, SHOWRUNNER_SERVE_KEY or --key is not a credential", "write it as my-key:my-secret");
+  throw usage(
+    "the key of --key-file, SHOWRUNNER_SERVE_KEY or --key is not a credential",
+    "write it as my-key:my-secret",
+  );
 }
 
 function usage(message: string, next: string): CliError {

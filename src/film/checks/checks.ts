@@ -82,7 +82,8 @@ const KNOWN = ["notBlack", "notFrozen", "notSilent", "seconds", "size", "speech"
 /** @throws FilmError for an invalid check, while planning, before anything is paid */
 export function checkChecks(checks: Checks | JudgedChecks): void {
   for (const name of Object.keys(checks))
-    if (!KNOWN.includes(name)) throw new FilmError("FILM_INPUT", `${name} is not a check; checks are ${KNOWN.join(", ")}`);
+    if (!KNOWN.includes(name))
+      throw new FilmError("FILM_INPUT", `${name} is not a check; checks are ${KNOWN.join(", ")}`);
   limitsOf(checks);
   const { seconds, size, judge, version } = checks;
   const [least, most] = seconds ?? [0, 0];
