@@ -153,7 +153,7 @@ async function overlayFile(given: Given, context: TaskContext) {
     cwd: folder,
     isVerbose: true,
   });
-  return { seconds: graph.seconds, starts: [0], fonts: fontsDrawn(said), lengthNote: clip.lengthNote };
+  return { seconds: graph.seconds, starts: [0], fonts: fontsDrawn(log), lengthNote: clip.lengthNote };
 }
 
 /** The film with one overlay after the other; `last`: the current output's name. */
