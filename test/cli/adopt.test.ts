@@ -165,7 +165,7 @@ describe("steps whose submits were never answered", () => {
     expect(adopted.stderr).toContain(`Recorded for bell-1: it made ${first.job_id}`);
   });
 
-  test("are walked through on a terminal: yes, a number, nothing, and none only after a second question", async () => {
+  test("are walked through on a terminal: yes, a number, nothing, and none only after a second question [G5]", async () => {
     const options = await unresolvedRun();
     const answers = ["y", "1", "what", "", "1", "none", "n", "none", "y"];
     const asked: string[] = [];

@@ -95,7 +95,7 @@ describe("the key goes to its service alone", () => {
     "/jobs/%zz",
     "/jobs\n",
     "/jobs#top",
-  ])("%j leads nowhere else", async (path) => {
+  ])("%j leads nowhere else [G31]", async (path) => {
     const fake = await service();
     const { code, stderr } = await api(fake, [path]);
     expect(code).toBe(2);

@@ -67,7 +67,7 @@ function emptyPlace(): string {
 }
 
 for (const [name, { file, line }] of Object.entries(commands)) {
-  test(`${name} writes into a named pipe that stands there, and the pipe stays`, async () => {
+  test(`${name} writes into a named pipe that stands there, and the pipe stays [G16]`, async () => {
     const at = emptyPlace();
     const target = join(at, file);
     execFileSync("mkfifo", [target]);

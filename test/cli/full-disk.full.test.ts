@@ -36,7 +36,7 @@ export default pipeline("picture", {
 }
 
 for (const what of ["media", "journal"] as const) {
-  test(`a disk that is full for the ${what} in mid-run ends it as unfinished, advises to free space and resume, and never names another journal`, async () => {
+  test(`a disk that is full for the ${what} in mid-run ends it as unfinished, advises to free space and resume, and never names another journal [G42]`, async () => {
     const { file, free, options } = folderOn(what);
     const before = (await service.stats()).jobs_created;
     const { code, stderr } = await cli(["run", file, "--budget", "1", "--id", "x"], options);
@@ -53,7 +53,7 @@ for (const what of ["media", "journal"] as const) {
   });
 }
 
-test("a worker retries a run that met a full disk, once there is space", async () => {
+test("a worker retries a run that met a full disk, once there is space [G44]", async () => {
   const { file, free, options } = folderOn("media");
   expect((await cli(["run", file, "--budget", "1", "--id", "w"], options)).code).toBe(3);
   const worker = startCli(["worker"], options);

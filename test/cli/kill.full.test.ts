@@ -193,7 +193,7 @@ describe("a run with every kind of step, killed repeatedly", () => {
   );
 
   const least = lives * (killsALife - 1);
-  test(`was killed at ${least} moments at least`, () => {
+  test(`was killed at ${least} moments at least [G2]`, () => {
     console.log(`kill: ${kills} SIGKILLs in ${lives} runs of ${whole.events} events and ${whole.requests} requests`);
     expect(kills).toBeGreaterThanOrEqual(least);
   });
@@ -205,7 +205,7 @@ function chatCost(report: RunReport): string {
 
 describe("the command line, with the local service in the same process", () => {
   test(
-    "a kill takes both down, and resume finishes both, however often",
+    "a kill takes both down, and resume finishes both, however often [G2]",
     async () => {
       const recipe = join(root, "recipes/talking-avatar.ts");
       const cwd = emptyFolder();

@@ -24,7 +24,7 @@ export default pipeline("cut", {
 });
 `;
 
-test("a task's file that is lost pauses the run: --json prints its document, and every place names the one command that goes on", async () => {
+test("a task's file that is lost pauses the run: --json prints its document, and every place names the one command that goes on [G14]", async () => {
   await using service = await startService(["--stub"]);
   const options = { cwd: emptyFolder(), env: service.env };
   writeFileSync(join(options.cwd, "cut.ts"), cut);

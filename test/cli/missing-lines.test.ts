@@ -17,7 +17,7 @@ function report(...missing: readonly Partial<Missing>[]): RunReport {
   return { expiring: [], missing: missing.map((more) => ({ ...one, ...more })) } as unknown as RunReport;
 }
 
-test("An output that is only at the service is told with the time that is left", () => {
+test("An output that is only at the service is told with the time that is left [G13]", () => {
   expect(missingLines(report({}), at - 5.5 * hourMs)).toEqual([
     "Output 0 of face is at the service only: resume before then, 5 h from now.",
   ]);

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test("what a killed process could not tell is told by a worker that has nothing else to do", async () => {
+test("what a killed process could not tell is told by a worker that has nothing else to do [G51]", async () => {
   const cwd = gateFolder();
   const receiver = await startReceiver(() => 204);
   const hanging = await startHanging();

@@ -136,7 +136,7 @@ afterAll(() => service.close());
 let made = 0;
 
 for (const [command, line] of Object.entries(commands)) {
-  test(`${command}: a path of the wrong kind is named, with what to do, and nothing is paid`, async () => {
+  test(`${command}: a path of the wrong kind is named, with what to do, and nothing is paid [G42]`, async () => {
     for (const [kind, make] of Object.entries(odd)) {
       const path = make(join(folder, `odd-${made++}`));
       const { jobs_created } = service.stats();

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-test("a run that was charged beyond its budget reports it and exits 3; so do show, reconcile and the report", async () => {
+test("a run that was charged beyond its budget reports it and exits 3; so do show, reconcile and the report [G22]", async () => {
   const rules = [{ kind: "charge", factor: 2 }];
   const headers = { "Content-Type": "application/json" };
   const url = new URL("/_local/faults", service.baseUrl);

@@ -94,7 +94,7 @@ describe("redo with a note, on the command line", () => {
     expect(service.stats().jobs_created).toBe(before + 1);
   });
 
-  test("a yes on the terminal is to the quote that was shown: what became another meanwhile is refused with the quote of it", async () => {
+  test("a yes on the terminal is to the quote that was shown: what became another meanwhile is refused with the quote of it [G21]", async () => {
     const edit = ["resume", "c", "--edit", "plain:prompt=sober"];
     const before = service.stats().jobs_created;
     const refused = await asking(edit, () => here("resume", "c", "--rerun", "card", "--yes"));

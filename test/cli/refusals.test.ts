@@ -43,7 +43,7 @@ describe("with a service of its own", () => {
 
   afterAll(() => service?.stop());
 
-  test("a plan with five different mistakes lists all five with step and field, and only reads were sent", async () => {
+  test("a plan with five different mistakes lists all five with step and field, and only reads were sent [G29]", async () => {
     const cwd = emptyFolder();
     writeFileSync(join(cwd, "mistakes.ts"), mistakes);
     for (const command of ["plan", "run"]) {

@@ -210,7 +210,7 @@ describe("showrunner run --each", () => {
     expect(bad.stderr).toContain("line 3: is not a JSON object");
   });
 
-  test("starts no more than the budget for all carries, and goes on with a higher one", async () => {
+  test("starts no more than the budget for all carries, and goes on with a higher one [G25]", async () => {
     csv(`slogan\n${Array.from({ length: 5 }, (_, index) => `slogan ${index}`).join("\n")}\n`);
     const before = await jobsCreated();
     const short = await each("--budget", "0.07", "--at-once", "4");

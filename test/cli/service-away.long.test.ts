@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 afterEach(() => service?.stop());
 
-test("resume with a mistyped secret pauses as credentials with exit 3; the right key continues", async () => {
+test("resume with a mistyped secret pauses as credentials with exit 3; the right key continues [G40]", async () => {
   const env = { ...service.env, SHOWRUNNER_API_KEY: "test:sercet" };
   const refused = await cli(["resume", "x"], { cwd, env });
   expect(refused.code, refused.stderr).toBe(3);

@@ -24,7 +24,7 @@ export default pipeline("${name}", {
 `;
 
 for (const signal of ["SIGKILL", "SIGINT"] as const) {
-  test(`two runs share one embedded service; when the first one's process ends by ${signal}, the second one hosts it`, async () => {
+  test(`two runs share one embedded service; when the first one's process ends by ${signal}, the second one hosts it [G43]`, async () => {
     const cwd = emptyFolder();
     for (const name of ["a", "b"]) writeFileSync(join(cwd, `${name}.ts`), gated(name));
     const begin = async (name: string) => {

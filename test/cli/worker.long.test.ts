@@ -87,7 +87,7 @@ test("with nothing to do, --once leaves at once", async () => {
   expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
 });
 
-test("a worker drives a run again once its broken pipeline file is mended, also where a file that it imports was broken", async () => {
+test("a worker drives a run again once its broken pipeline file is mended, also where a file that it imports was broken [G44]", async () => {
   const helper = join(cwd, "helper.ts");
   const mended = join(cwd, "mended.ts");
   writeFileSync(helper, "export const note = () => ({ fine: true });\n");

@@ -42,10 +42,13 @@ describe("what a file holds", () => {
   });
 });
 
-test.skipIf(!existsSync("/dev/full"))("a disk without space is the disk's error, not that of a clip", async () => {
-  const call = { inputs: [{ path: clip, name: "clip 1" }], args: ["-f", "matroska"], target: "/dev/full" };
-  await expect(runFfmpeg(call)).rejects.toMatchObject({ code: "ENOSPC", path: "/dev/full" });
-});
+test.skipIf(!existsSync("/dev/full"))(
+  "a disk without space is the disk's error, not that of a clip [G41]",
+  async () => {
+    const call = { inputs: [{ path: clip, name: "clip 1" }], args: ["-f", "matroska"], target: "/dev/full" };
+    await expect(runFfmpeg(call)).rejects.toMatchObject({ code: "ENOSPC", path: "/dev/full" });
+  },
+);
 
 describe("a foreign file", () => {
   const playlist = `#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\nfile://${clip}\n#EXT-X-ENDLIST\n`;

@@ -50,7 +50,7 @@ describe.each(sampled(names, 3))("a WAV with the size %s", (name) => {
   const file = () => path(`${name}.wav`);
   const sound = () => fileOf("audio", file());
 
-  test("is three seconds long wherever it is measured, and no damage", async () => {
+  test("is three seconds long wherever it is measured, and no damage [G12]", async () => {
     expect(readFileSync(file()).readUInt32LE(4)).not.toBe(readFileSync(path("right.wav")).readUInt32LE(4));
     expect((await probe(file())).seconds).toBeCloseTo(3, 2);
     expect(await measureMedia(file(), "audio")).toMatchObject({ contentType: "audio/wav", durationMs: 3_000 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ask, get, key, made, start } from "./support/service.ts";
 
-test("both header forms are accepted", async () => {
+test("both header forms are accepted [A1 A2 A3]", async () => {
   const service = await start();
   const forms = [`Key ${service.apiKey}`, `Bearer ${service.apiKey}`, `bearer ${service.apiKey}`];
   for (const Authorization of forms) {
@@ -10,7 +10,7 @@ test("both header forms are accepted", async () => {
   }
 });
 
-test("missing and wrong credentials are 401 with the envelope and its ids", async () => {
+test("missing and wrong credentials are 401 with the envelope and its ids [A12 A13 E1 E29 WC4]", async () => {
   const service = await start();
   const wrong = [null, "key_unknown:secret", `${service.apiKey}x`, "tok_nothing", "nonsense"];
   for (const credential of wrong) {
@@ -23,7 +23,7 @@ test("missing and wrong credentials are 401 with the envelope and its ids", asyn
   }
 });
 
-test("jobs of another owner, and of the same owner in another workspace, are not visible", async () => {
+test("jobs of another owner, and of the same owner in another workspace, are not visible [E34 WC8 WC15 WJ19]", async () => {
   const service = await start();
   const job = await made(service, "image-1", { prompt: "mine" });
   for (const place of [{ owner_id: "someone" }, { workspace_id: "elsewhere" }]) {
@@ -36,7 +36,7 @@ test("jobs of another owner, and of the same owner in another workspace, are not
   }
 });
 
-test("an owner who left the workspace gets 403, and is let in again after coming back", async () => {
+test("an owner who left the workspace gets 403, and is let in again after coming back [A14 E32]", async () => {
   const service = await start();
   const credential = await key(service, { owner_id: "guest" });
   await ask(service, "POST", "/_local/members", { body: { owner_id: "guest", left: true } });
@@ -47,7 +47,7 @@ test("an owner who left the workspace gets 403, and is let in again after coming
   expect((await get(service, "/balance", { credential })).status).toBe(200);
 });
 
-test("over the rate limit a key gets 429 with all four headers, and goes on in the next window", async () => {
+test("over the rate limit a key gets 429 with all four headers, and goes on in the next window [E7 E8 E38 L1 L3 L4 L5 L6]", async () => {
   const service = await start({ rateLimit: { requests: 2, windowMs: 10_000 } });
   service.clock.manual();
   await get(service, "/balance");
@@ -68,7 +68,7 @@ test("over the rate limit a key gets 429 with all four headers, and goes on in t
   expect((await get(service, "/balance")).status).toBe(200);
 });
 
-test("a browser page may read answers and the rate-limit headers", async () => {
+test("a browser page may read answers and the rate-limit headers [A7]", async () => {
   const service = await start();
   const headers = { Origin: "https://app.example" };
   const preflight = await fetch(`${service.baseUrl}/jobs`, { method: "OPTIONS", headers });

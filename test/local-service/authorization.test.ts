@@ -71,7 +71,7 @@ async function stateOf(service: LocalService): Promise<unknown> {
 
 const isDenied = ({ status }: { readonly status: number }) => status === 401 || status === 403;
 
-test("a credential that is unknown, revoked, expired, rotated out or whose owner left opens no endpoint", async () => {
+test("a credential that is unknown, revoked, expired, rotated out or whose owner left opens no endpoint [A12 A13 A14 P1 WA10 WC9]", async () => {
   const service = await start();
   const things = await plantThings(service);
   const { dead, barred } = await deadCredentials(service);
@@ -86,7 +86,7 @@ test("a credential that is unknown, revoked, expired, rotated out or whose owner
   expect(await stateOf(service)).toEqual(before);
 });
 
-test("nothing of a workspace is seen or changed from another one, and no job of an owner by another owner", async () => {
+test("nothing of a workspace is seen or changed from another one, and no job of an owner by another owner [E34 WC15 WC16]", async () => {
   const service = await start();
   const things = await plantThings(service);
   const { elsewhere } = await deadCredentials(service);
@@ -106,7 +106,7 @@ test("nothing of a workspace is seen or changed from another one, and no job of 
   expect(await stateOf(service)).toEqual(before);
 });
 
-test("every endpoint asks for its scope, and for no other", async () => {
+test("every endpoint asks for its scope, and for no other [A9 A10 A11 E31 P38 WC11 WC12 WC13 WC14]", async () => {
   const service = await start();
   const things = await plantThings(service);
   const keys = new Map<Scope, string>();
@@ -130,7 +130,7 @@ test("every endpoint asks for its scope, and for no other", async () => {
   }
 });
 
-test("a token does what its scopes say but never manages keys or mints tokens", async () => {
+test("a token does what its scopes say but never manages keys or mints tokens [WC14]", async () => {
   const service = await start();
   const things = await plantThings(service);
   const whole = await tokenOf(service, service.apiKey);

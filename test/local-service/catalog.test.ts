@@ -40,7 +40,7 @@ const model = (id: string, modality: string, properties: object, required: strin
 
 const prompt = { type: "string", minLength: 1 };
 
-test("any catalog is served, with renderers chosen by modality and fields", async () => {
+test("any catalog is served, with renderers chosen by modality and fields [S1 S2]", async () => {
   const service = await start({
     catalog: [
       model("draw", "image", { prompt, refs: { type: "array", items: reference("image", "reference") } }, ["prompt"]),
@@ -90,7 +90,7 @@ test("the built-in models, which are compiled when they are first used, have no 
   expect(service.stats()).toMatchObject({ disabled_models: [], unread_tables: [] });
 });
 
-test("a file of a hundred models is served, each with its own schema", async () => {
+test("a file of a hundred models is served, each with its own schema [M1 S14]", async () => {
   const folder = await mkdtemp(join(tmpdir(), "catalog-test-"));
   const file = join(folder, "catalog.json");
   const modalities = ["image", "video", "audio"];
@@ -158,7 +158,7 @@ test.each([
   ["a model without an id", [{ modality: "image" }], "model 0, id"],
   ["an unknown modality", [model("a", "smell", {})], "model 0, modality"],
   ["the same id twice", [model("a", "image", {}), model("a", "image", {})], "a twice"],
-])("a catalog with %s is refused at the start", async (_name, catalog, text) => {
+])("a catalog with %s is refused at the start [M2]", async (_name, catalog, text) => {
   const error = await startLocalService({ catalog, renderer: "stub" }).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(LocalServiceError);
   expect(error).toMatchObject({ code: "CATALOG_INVALID", message: expect.stringContaining(text) });

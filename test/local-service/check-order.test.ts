@@ -11,7 +11,7 @@ const FINE = { prompt: "a cat" };
 const send = (service: LocalService, model: string, input: object, credential: string | null, more: object = {}) =>
   ask(service, "POST", `/models/${model}`, { body: { input, ...more }, credential });
 
-test("a submit is checked for credential, scope, rate, key, model, input, moderation and funds, in this order", async () => {
+test("a submit is checked for credential, scope, rate, key, model, input, moderation and funds, in this order [WJ22]", async () => {
   const service = await start({ rateLimit: { requests: 7, windowMs: 60_000 } });
   service.clock.manual();
   const unscoped = await key(service, { workspace_id: "poor", scopes: ["jobs:read"] });
@@ -43,7 +43,7 @@ test("a submit is checked for credential, scope, rate, key, model, input, modera
   ]);
 });
 
-test("a missing scope is told also to a key that is over its limit", async () => {
+test("a missing scope is told also to a key that is over its limit [WJ22]", async () => {
   const service = await start({ rateLimit: { requests: 1, windowMs: 60_000 } });
   const credential = await key(service, { scopes: ["jobs:read"] });
   expect((await get(service, "/jobs", { credential })).status).toBe(200);
@@ -51,7 +51,7 @@ test("a missing scope is told also to a key that is over its limit", async () =>
   expect((await send(service, "image-1", FINE, credential)).status).toBe(403);
 });
 
-test("whatever a submit is refused for, its idempotency key stays unused", async () => {
+test("whatever a submit is refused for, its idempotency key stays unused [WJ23]", async () => {
   const service = await start({ balance: 0 });
   const refused = async (model: string, input: object) => {
     const { status } = await send(service, model, input, service.apiKey, { idempotency_key: "k" });

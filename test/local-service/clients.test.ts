@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { PICTURE } from "../../src/local-service/start.ts";
 import { type Body, get, made, start, submit, upload } from "./support/service.ts";
 
-test("a standard EventSource client follows a job, through a cut, to done", async () => {
+test("a standard EventSource client follows a job, through a cut, to done [S20 WS7]", async () => {
   const service = await start();
   const job = await made(service, "image-1", { prompt: "x" });
   service.faults([{ kind: "cut_stream", after_frames: 4, count: 1 }]);

@@ -7,7 +7,7 @@ import { ask, finished, frames, get, made, start, submit, uploaded } from "./sup
 
 const remove = (service: Parameters<typeof ask>[0], jobId: string) => ask(service, "DELETE", `/jobs/${jobId}`);
 
-test("a delete removes prompt, logs and media, and the job stays listed", async () => {
+test("a delete removes prompt, logs and media, and the job stays listed [J11 J12 J15 O3 O8 P17 T5 T6 T7 T9 WJ15 WJ16]", async () => {
   const service = await start();
   const ack = await submit(service, "image-1", { prompt: "secret" }, { idempotency_key: "k" });
   const before = await finished(service, ack.job_id);
@@ -27,7 +27,7 @@ test("a delete removes prompt, logs and media, and the job stays listed", async 
   expect(replay.body).toEqual(ack);
 });
 
-test("failed outputs turn EXPIRED too", async () => {
+test("failed outputs turn EXPIRED too [T5]", async () => {
   const service = await start();
   service.faults([{ kind: "fail_output", outputs: [0] }]);
   const job = await made(service, "image-1", { prompt: "x", num_outputs: 2 });
@@ -39,7 +39,7 @@ test("failed outputs turn EXPIRED too", async () => {
   ]);
 });
 
-test("409 while the job runs, and while a job that reads its output runs; the reader is untouched afterwards", async () => {
+test("409 while the job runs, and while a job that reads its output runs; the reader is untouched afterwards [E36 P18 P19 T8 WJ18]", async () => {
   const service = await start({ speed: 1 });
   service.clock.manual();
   const source = await submit(service, "image-1", { prompt: "x" });
@@ -62,7 +62,7 @@ test("409 while the job runs, and while a job that reads its output runs; the re
   expect(late.body.error.details[0]).toMatchObject({ field: "input.images[0].asset_id", reason: "expired" });
 });
 
-test("a voice-clone job is not deleted, and its voice stays usable by its account only", async () => {
+test("a voice-clone job is not deleted, and its voice stays usable by its account only [E27 O11 P20 WC15 WJ14 WJ17 WM4]", async () => {
   const service = await start();
   const job = await made(service, "voice-clone-1", { audio: await uploaded(service, SOUND.bytes), name: "me" });
   const { voice_id, ...rest } = job.outputs[0];
@@ -86,7 +86,7 @@ test("a voice-clone job is not deleted, and its voice stays usable by its accoun
   expect(data.map((voice: { name: string }) => voice.name)).toEqual(["Sally", "Robert", "Alan", "Kevin", "me"]);
 });
 
-test("a delete that could not be finished is 503, and repeating it finishes it", async () => {
+test("a delete that could not be finished is 503, and repeating it finishes it [P21]", async () => {
   const service = await start();
   const job = await made(service, "image-1", { prompt: "x" });
   service.faults([{ kind: "delete_unavailable", count: 1 }]);
@@ -113,7 +113,7 @@ async function blockedAsset(service: LocalService) {
   return { file, free };
 }
 
-test("a delete whose media cannot be removed is 503, shows nothing all the same, and is finished by the next one", async () => {
+test("a delete whose media cannot be removed is 503, shows nothing all the same, and is finished by the next one [E40 P21]", async () => {
   const defects: unknown[] = [];
   const service = await start({ onDefect: (error) => defects.push(error) });
   const { job_id, outputs } = await made(service, "image-1", { prompt: "x" });

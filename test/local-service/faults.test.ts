@@ -6,7 +6,7 @@ const cat = { prompt: "a cat" };
 const submitRoute = "POST /models/{model}";
 const body = { input: cat, idempotency_key: "k" };
 
-test("a connection dropped before the work leaves no job; after it, the ack is lost and the same key finds the job", async () => {
+test("a connection dropped before the work leaves no job; after it, the ack is lost and the same key finds the job [E45 E46]", async () => {
   const service = await start();
   service.faults([{ kind: "drop", when: "before", route: submitRoute, count: 1 }]);
   await expect(ask(service, "POST", "/models/image-1", { body })).rejects.toThrow();
@@ -66,7 +66,7 @@ test("the same seed strikes the same matches, another seed others", async () => 
   expect(await pattern(8)).not.toBe(first);
 });
 
-test("outputs expire at once, frame rates and costs come late", async () => {
+test("outputs expire at once, frame rates and costs come late [O5 O14 O21 WJ6 WJ7]", async () => {
   const service = await start();
   service.clock.manual();
   service.faults([

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ask, type Body, get, key, start } from "./support/service.ts";
 
 describe("keys", () => {
-  test("are created with a credential shown once, listed without it, and revoked", async () => {
+  test("are created with a credential shown once, listed without it, and revoked [A1 P33 P34 P36 WA6 WA7 WA10]", async () => {
     const service = await start();
     const made = await ask(service, "POST", "/keys", { body: { name: "ci", scopes: ["jobs:read"], kind: "service" } });
     expect(made.status).toBe(201);
@@ -19,7 +19,7 @@ describe("keys", () => {
     expect((await ask(service, "DELETE", "/keys/key_none")).status).toBe(404);
   });
 
-  test("keep their old secret for the grace period after a rotation", async () => {
+  test("keep their old secret for the grace period after a rotation [P35 WA9 WK4]", async () => {
     const service = await start();
     service.clock.manual();
     const { key_id, credential } = (await ask(service, "POST", "/keys", { body: {} })).body;
@@ -33,7 +33,7 @@ describe("keys", () => {
     expect(bodyless.body.previous_secret_expires_at).toBe(new Date(service.clock.now() + 86_400_000).toISOString());
   });
 
-  test("expire", async () => {
+  test("expire [WA7 WA10]", async () => {
     const service = await start();
     service.clock.manual();
     const expires_at = new Date(service.clock.now() + 1000).toISOString();
@@ -56,7 +56,7 @@ describe("keys", () => {
     expect(foreign.status).toBe(403);
   });
 
-  test("cannot hand out scopes that they lack", async () => {
+  test("cannot hand out scopes that they lack [WA11]", async () => {
     const service = await start();
     const credential = await key(service, { scopes: ["keys:manage", "jobs:read"] });
     const beyond = await ask(service, "POST", "/keys", { body: { scopes: ["jobs:write"] }, credential });
@@ -72,7 +72,7 @@ describe("keys", () => {
 });
 
 describe("tokens", () => {
-  test("live an hour by default and a day at most", async () => {
+  test("live an hour by default and a day at most [A7 P37 WK4]", async () => {
     const service = await start();
     service.clock.manual();
     const { status, body } = await ask(service, "POST", "/tokens");
@@ -86,7 +86,7 @@ describe("tokens", () => {
     expect((await get(service, "/jobs", { credential: body.token })).status).toBe(401);
   });
 
-  test("have a subset of their key's scopes, and mint no tokens", async () => {
+  test("have a subset of their key's scopes, and mint no tokens [P37 WA12]", async () => {
     const service = await start();
     const credential = await key(service, { scopes: ["jobs:read", "models:read"] });
     expect((await ask(service, "POST", "/tokens", { body: { scopes: ["jobs:write"] }, credential })).status).toBe(403);

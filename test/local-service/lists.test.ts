@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ask, type Body, finished, get, made, start, submit } from "./support/service.ts";
 
-test("pages run newest first, complete and without repeats while jobs arrive", async () => {
+test("pages run newest first, complete and without repeats while jobs arrive [P13 P14 P15 WC3 WM3]", async () => {
   const service = await start();
   const ids: string[] = [];
   for (let index = 0; index < 25; index++) ids.push((await submit(service, "image-1", { prompt: `${index}` })).job_id);
@@ -19,7 +19,7 @@ test("pages run newest first, complete and without repeats while jobs arrive", a
   expect((await get(service, "/models/video-1/jobs")).body).toEqual({ data: [], next_cursor: null });
 });
 
-test("limit 0, 101 or text, and a foreign cursor, are 400 on every paged endpoint", async () => {
+test("limit 0, 101 or text, and a foreign cursor, are 400 on every paged endpoint [L7 P11 P13]", async () => {
   const service = await start();
   const { job_id } = await made(service, "image-1", { prompt: "x" });
   const paged = ["/jobs", `/jobs/${job_id}/logs`, "/models/image-1/jobs", "/models/speech-1/voices", "/keys"];
@@ -33,7 +33,7 @@ test("limit 0, 101 or text, and a foreign cursor, are 400 on every paged endpoin
   }
 });
 
-test("logs are paged oldest first", async () => {
+test("logs are paged oldest first [N17 P25 WC3 WJ21]", async () => {
   const service = await start();
   const { job_id } = await made(service, "image-1", { prompt: "x" });
   const first = (await get(service, `/jobs/${job_id}/logs?limit=4`)).body;
@@ -46,7 +46,7 @@ test("logs are paged oldest first", async () => {
 const KNOWN_EVENTS =
   "queued started moderation.passed provider.submitted provider.error retry.scheduled progress finalizing download.ready completed failed recovered";
 
-test("a page of logs has 20 events by default, and a job shows its latest 100, oldest first", async () => {
+test("a page of logs has 20 events by default, and a job shows its latest 100, oldest first [L8 P25 WJ5 WJ9 WJ10]", async () => {
   const outputs = 120;
   const many = {
     id: "many-1",
@@ -74,7 +74,7 @@ test("a page of logs has 20 events by default, and a job shows its latest 100, o
   expect(KNOWN_EVENTS.split(" ")).toEqual(expect.arrayContaining(all.map(({ event }) => event)));
 });
 
-test("usage counts jobs and net spending by total, day and model", async () => {
+test("usage counts jobs and net spending by total, day and model [WA5]", async () => {
   const service = await start();
   service.clock.manual();
   const first = await submit(service, "image-1", { prompt: "a" });

@@ -127,7 +127,7 @@ class Witness {
   }
 }
 
-test("any sequence of calls keeps the wallet, the keys, the statuses and the lists true", {
+test("any sequence of calls keeps the wallet, the keys, the statuses and the lists true [J15 P14 S5 T2 T4 WJ11]", {
   timeout: 600_000,
 }, async () => {
   await fc.assert(

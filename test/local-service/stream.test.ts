@@ -7,7 +7,7 @@ const statuses = (all: readonly { event: string; data: string }[]) =>
 const logIds = (all: readonly { event: string; data: string }[]) =>
   all.filter((frame) => frame.event === "log").map((frame) => JSON.parse(frame.data).id);
 
-test("a stream opened late replays every stored event, then the terminal status, then done", async () => {
+test("a stream opened late replays every stored event, then the terminal status, then done [N16 P26 WS1 WS5 WS6]", async () => {
   const service = await start();
   const job = await made(service, "image-1", { prompt: "x" });
   const all = await frames(service, job.job_id);
@@ -20,7 +20,7 @@ test("a stream opened late replays every stored event, then the terminal status,
   expect(kinds.filter((kind) => kind === "done")).toHaveLength(1);
 });
 
-test("a live stream carries every status on the way, and progress", async () => {
+test("a live stream carries every status on the way, and progress [N16 P26 S3 S20 T1 WJ11 WS5]", async () => {
   const service = await start({ speed: 1 });
   service.clock.manual();
   const { job_id } = await submit(service, "image-1", { prompt: "x" });
@@ -35,7 +35,7 @@ test("a live stream carries every status on the way, and progress", async () => 
   expect(service.stats().open_streams).toBe(0);
 });
 
-test("Last-Event-ID resumes after the event it names", async () => {
+test("Last-Event-ID resumes after the event it names [WS3]", async () => {
   const service = await start();
   const job = await made(service, "image-1", { prompt: "x" });
   const all = await frames(service, job.job_id, { "Last-Event-ID": "4" });
@@ -46,7 +46,7 @@ test("Last-Event-ID resumes after the event it names", async () => {
   expect(logIds(await frames(service, job.job_id, { "Last-Event-ID": "nonsense" }))).toHaveLength(7);
 });
 
-test("ids of frames differ, and the end cannot be smuggled in through an event", async () => {
+test("ids of frames differ, and the end cannot be smuggled in through an event [WS2 WS9]", async () => {
   const service = await start();
   service.faults([{ kind: "fail_job" }]);
   const job = await made(service, "image-1", { prompt: "[STREAM_DONE]" });
@@ -57,7 +57,7 @@ test("ids of frames differ, and the end cannot be smuggled in through an event",
   expect(statuses(all).at(-1)).toBe("FAILED");
 });
 
-test("a service that closes ends its streams cleanly, with word to come back and no done", async () => {
+test("a service that closes ends its streams cleanly, with word to come back and no done [WS8]", async () => {
   const service = await start();
   service.clock.manual();
   const other = await start({ speed: 1 });
@@ -72,7 +72,7 @@ test("a service that closes ends its streams cleanly, with word to come back and
   expect(text).not.toContain("STREAM_DONE");
 });
 
-test("logs_after=start begins at the first event, and its cursor goes on from there", async () => {
+test("logs_after=start begins at the first event, and its cursor goes on from there [J14 N17 P23 P24 S3]", async () => {
   const service = await start({ speed: 1 });
   service.clock.manual();
   const { job_id } = await submit(service, "image-1", { prompt: "x" });

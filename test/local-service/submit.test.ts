@@ -4,7 +4,7 @@ import { ask, finished, get, made, start, submit } from "./support/service.ts";
 const cat = { prompt: "a cat" };
 
 describe("a submit", () => {
-  test("is acknowledged with 202, and Location equals result_url", async () => {
+  test("is acknowledged with 202, and Location equals result_url [J2 J3 J4 J5 J6 J7 S4 T3 WJ30 X1]", async () => {
     const service = await start();
     const reply = await ask(service, "POST", "/models/image-1", { body: { input: cat } });
     expect(reply.status).toBe(202);
@@ -14,7 +14,7 @@ describe("a submit", () => {
     expect(reply.headers.get("location")).toBe(reply.body.result_url);
   });
 
-  test("runs to a completed job whose outputs carry every key", async () => {
+  test("runs to a completed job whose outputs carry every key [J10 O1 P16 S5]", async () => {
     const service = await start();
     const job = await made(service, "image-1", { ...cat, num_outputs: 3 });
     expect(job).toMatchObject({
@@ -35,7 +35,7 @@ describe("a submit", () => {
     });
   });
 
-  test("shows outputs, metrics, cost and an end only when it has them, and a prompt or quality only of a model with one", async () => {
+  test("shows outputs, metrics, cost and an end only when it has them, and a prompt or quality only of a model with one [S4 WJ1 WJ2 WJ3 WJ4 WJ12]", async () => {
     const service = await start({ speed: 1 });
     service.clock.manual();
     const { job_id } = await submit(service, "image-1", cat);
@@ -56,7 +56,7 @@ describe("a submit", () => {
     expect(plain).not.toHaveProperty("quality");
   });
 
-  test("has an estimate once the model has run, and the status refreshes it", async () => {
+  test("has an estimate once the model has run, and the status refreshes it [J8 J9 J13 WJ8]", async () => {
     const service = await start({ speed: 1 });
     service.clock.manual();
     const first = await submit(service, "image-1", cat);
@@ -73,13 +73,13 @@ describe("a submit", () => {
     expect(second.estimated_completion_at).toBe(new Date(service.clock.now() + 2300).toISOString());
   });
 
-  test("ignores unknown fields beside input, and nulls", async () => {
+  test("ignores unknown fields beside input, and nulls [P3 P4 WK3]", async () => {
     const service = await start();
     const body = { input: cat, webhook: null, idempotency_key: null, something: { else: 1 } };
     expect((await ask(service, "POST", "/models/image-1", { body })).status).toBe(202);
   });
 
-  test("with a webhook that is no URI is a 400 whose param is webhook", async () => {
+  test("with a webhook that is no URI is a 400 whose param is webhook [P3 WH20]", async () => {
     const service = await start();
     const reply = await ask(service, "POST", "/models/image-1", { body: { input: cat, webhook: "nowhere" } });
     expect(reply.status).toBe(400);
@@ -88,7 +88,7 @@ describe("a submit", () => {
 });
 
 describe("an idempotency key", () => {
-  test("replays the original ack, even with another body and another key of the workspace", async () => {
+  test("replays the original ack, even with another body and another key of the workspace [P4 WC16 WJ31 WJ32]", async () => {
     const service = await start();
     const first = await ask(service, "POST", "/models/image-1", { body: { input: cat, idempotency_key: "k" } });
     await finished(service, first.body.job_id);
@@ -104,7 +104,7 @@ describe("an idempotency key", () => {
     expect(service.stats()).toMatchObject({ jobs_created: 1, replayed_submits: 1, charged_micros: 20_000 });
   });
 
-  test("makes one job under many duplicates at once", async () => {
+  test("makes one job under many duplicates at once [T4 WJ32 WK1]", async () => {
     const service = await start();
     const body = { input: cat, idempotency_key: "k" };
     const replies = await Promise.all(
@@ -115,7 +115,7 @@ describe("an idempotency key", () => {
     expect(service.stats().jobs_by_key).toEqual({ k: 1 });
   });
 
-  test("is refused with another model, and is free in another workspace", async () => {
+  test("is refused with another model, and is free in another workspace [WC16 WJ33]", async () => {
     const service = await start();
     await submit(service, "image-1", cat, { idempotency_key: "k" });
     const other = await ask(service, "POST", "/models/video-1", { body: { input: {}, idempotency_key: "k" } });

@@ -5,7 +5,7 @@ import { drainNow, drainUntil, lines, drain as makeDrain, SECRET } from "./suppo
 import { receiver } from "./support/receiver.ts";
 import { ask, frames, get, made, start } from "./support/service.ts";
 
-test("a rotation answers with all that a strict client reads of a key, and the new secret is not lost", async () => {
+test("a rotation answers with all that a strict client reads of a key, and the new secret is not lost [P35 WA8]", async () => {
   const service = await start();
   const made = await ask(service, "POST", "/keys", { body: { name: "robot", scopes: ["jobs:read"] } });
   const rotated = await ask(service, "POST", `/keys/${made.body.key_id}/rotate`, { body: {} });
@@ -49,7 +49,7 @@ test.each([
   },
 );
 
-test("customized shots are charged and take as long as they last together, whatever duration_ms says", async () => {
+test("customized shots are charged and take as long as they last together, whatever duration_ms says [V21]", async () => {
   const service = await start();
   const multi_prompt = [
     { prompt: "a", duration_ms: 1000 },
@@ -61,7 +61,7 @@ test("customized shots are charged and take as long as they last together, whate
   expect([await cost("customize"), await cost("intelligent")]).toEqual([0.2, 0.5]);
 });
 
-test("every drained line has an id of its own, also over jobs, so that readers may drop what comes twice", async () => {
+test("every drained line has an id of its own, also over jobs, so that readers may drop what comes twice [WD4]", async () => {
   const service = await start();
   const sink = await receiver();
   const drain = await makeDrain(service, { url: sink.url });
@@ -73,7 +73,7 @@ test("every drained line has an id of its own, also over jobs, so that readers m
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test("without a default webhook, reading it says that there is none", async () => {
+test("without a default webhook, reading it says that there is none [WH9]", async () => {
   const service = await start();
   const none = { url: null, enabled: false, updated_at: null, updated_by_key_id: null };
   expect(await get(service, "/webhooks/default")).toMatchObject({ status: 200, body: none });
@@ -82,7 +82,7 @@ test("without a default webhook, reading it says that there is none", async () =
   await client.close();
 });
 
-test("a test of a webhook or drain that fails says why in words", async () => {
+test("a test of a webhook or drain that fails says why in words [WD11 WH10 WK4]", async () => {
   const service = await start();
   const sink = await receiver(() => 500);
   await ask(service, "PUT", "/webhooks/default", { body: { url: sink.url } });
@@ -97,7 +97,7 @@ test("a test of a webhook or drain that fails says why in words", async () => {
   }
 });
 
-test("the stream of a finished job opens with the status as GET /status gives it", async () => {
+test("the stream of a finished job opens with the status as GET /status gives it [WS4]", async () => {
   const service = await start();
   const job = await made(service, "image-1", { prompt: "x" });
   const status = await get(service, `/jobs/${job.job_id}/status`);
@@ -108,14 +108,14 @@ test("the stream of a finished job opens with the status as GET /status gives it
   expect(again.filter(({ event }) => event === "log").length).toBe(7);
 });
 
-test("a required choice that is missing lists what it may be", async () => {
+test("a required choice that is missing lists what it may be [E15 E16]", async () => {
   const service = await start();
   const { body } = await ask(service, "POST", "/models/video-1", { body: { input: { prompt: "x" } } });
   const ratio = body.error.details.find(({ field }: { field: string }) => field === "input.aspect_ratio");
   expect(ratio).toMatchObject({ reason: "required", allowed: ["16:9", "9:16", "1:1"] });
 });
 
-test("a drain that a person switches off says so, also one that was made so", async () => {
+test("a drain that a person switches off says so, also one that was made so [WD10]", async () => {
   const service = await start();
   const body = { name: "off", url: "https://example.com/", secret: SECRET, enabled: false };
   const off = await ask(service, "POST", "/log-drains", { body });
@@ -130,14 +130,14 @@ test("a drain that a person switches off says so, also one that was made so", as
   expect(await drainNow(service, made.body.id)).toMatchObject({ enabled: true, disabled_reason: null });
 });
 
-test("keys are listed for the requested workspace, never silently for another", async () => {
+test("keys are listed for the requested workspace, never silently for another [WA13]", async () => {
   const service = await start();
   const own = (await get(service, "/keys")).body.data[0]?.workspace_id ?? "workspace_local";
   expect((await get(service, `/keys?workspace_id=${own}`)).status).toBe(200);
   expect((await get(service, "/keys?workspace_id=workspace_other")).status).toBe(403);
 });
 
-test("the id of a level names the model and the quality to use, for every model with levels", async () => {
+test("the id of a level names the model and the quality to use, for every model with levels [WM8]", async () => {
   const service = await start();
   const { body } = await get(service, "/models");
   let levels = 0;
@@ -152,14 +152,14 @@ test("the id of a level names the model and the quality to use, for every model 
   expect(levels).toBeGreaterThan(3);
 });
 
-test("a 429 names the limit", async () => {
+test("a 429 names the limit [L2]", async () => {
   const service = await start({ rateLimit: { requests: 2, windowMs: 60_000 } });
   await get(service, "/balance");
   await get(service, "/balance");
   expect((await get(service, "/balance")).body.error.message).toBe("Rate limit exceeded: 2 requests per 60 seconds.");
 });
 
-test("an open catalog is read without a credential; a wrong one is still refused, and nothing else opens", async () => {
+test("an open catalog is read without a credential; a wrong one is still refused, and nothing else opens [WC10]", async () => {
   const service = await start({ openCatalog: true });
   const closed = await start();
   const bare = (base: string, path: string, headers = {}) => fetch(`${base}${path}`, { headers });

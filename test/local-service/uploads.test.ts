@@ -52,7 +52,7 @@ function spoilt(name: SampleName): Buffer {
 describe.each(NAMES)("%s", (name) => {
   const { bytes, kind, contentType, width, height, durationMs } = samples[name];
 
-  test("is known by its bytes, whatever name and type are declared, and its facts are right", async () => {
+  test("is known by its bytes, whatever name and type are declared, and its facts are right [WA2]", async () => {
     const service = await start();
     for (const [type, fileName] of [
       ["text/plain", "notes.txt"],

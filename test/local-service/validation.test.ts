@@ -26,7 +26,7 @@ describe("the example video model", () => {
     ["an empty shot prompt", { ...without("prompt"), multi_prompt: [{ prompt: "" }] }],
     ["a shot type without shots", { ...film, shot_type: "intelligent" }],
     ["a prompt of 2500 characters", { ...film, prompt: "𝒙".repeat(2500) }],
-  ])("accepts %s", async (_name, input) => {
+  ])("accepts %s [V7 V8 V10 V13 V15 V19 V23 V31 V32]", async (_name, input) => {
     expect(await problems(input)).toBe("fine");
   });
 
@@ -86,15 +86,18 @@ describe("the example video model", () => {
       "input.start_image.asset_id",
       "not_an_asset",
     ],
-  ])("refuses %s", async (_name, input, field, reason) => {
-    const error = await problems(input);
-    expect(error).toMatchObject({ code: "INVALID_ARGUMENT", param: field });
-    expect(error.details.filter((item: Body) => item.reason !== "unknown_field")).toHaveLength(1);
-    expect(error.details[0]).toMatchObject({ field, reason });
-    expect(error.details[0].message.startsWith(`${field}:`)).toBe(true);
-  });
+  ])(
+    "refuses %s [E9 E13 E14 E15 E25 M7 M8 M9 O9 P2 V3 V4 V5 V6 V7 V8 V9 V10 V11 V13 V14 V17 V18 V19 V25 V26 V30 V31 V32 WC6 WC7 WC8 WJ17 WJ20]",
+    async (_name, input, field, reason) => {
+      const error = await problems(input);
+      expect(error).toMatchObject({ code: "INVALID_ARGUMENT", param: field });
+      expect(error.details.filter((item: Body) => item.reason !== "unknown_field")).toHaveLength(1);
+      expect(error.details[0]).toMatchObject({ field, reason });
+      expect(error.details[0].message.startsWith(`${field}:`)).toBe(true);
+    },
+  );
 
-  test("refuses an end image without a start image, and takes both", async () => {
+  test("refuses an end image without a start image, and takes both [V33]", async () => {
     const service = await start();
     const end_image = await uploaded(service, PICTURE.bytes);
     const alone = await ask(service, "POST", "/models/video-1/estimate", { body: { input: { ...film, end_image } } });
@@ -104,7 +107,7 @@ describe("the example video model", () => {
   });
 });
 
-test("all bad fields are listed at once, counted, and accepted names come with the first unknown one only", async () => {
+test("all bad fields are listed at once, counted, and accepted names come with the first unknown one only [E9 E10 E16 E17 E24 V1 WC6 X5]", async () => {
   const error = await problems({ ...film, aspect_ratio: "2:1", foo: 1, bar: 2, cfg_scale: -1 });
   expect(error.message).toContain("4 invalid input fields");
   const byField = Object.fromEntries(error.details.map((item: Body) => [item.field, item]));
@@ -118,11 +121,11 @@ test.each([
   ["absent", undefined, "required"],
   ["null", null, "required"],
   ["a list", [], "type"],
-])("an input that is %s is one bad field", async (_name, input, reason) => {
+])("an input that is %s is one bad field [P2]", async (_name, input, reason) => {
   expect((await problems(input)).details).toMatchObject([{ field: "input", reason }]);
 });
 
-test("media of another kind, too large, expired, or foreign are refused by name", async () => {
+test("media of another kind, too large, expired, or foreign are refused by name [E15 E26 M8 M11 M15 V27 WA3 WJ20]", async () => {
   const service = await start();
   const estimate = async (start_image: unknown) => {
     const reply = await ask(service, "POST", "/models/video-1/estimate", { body: { input: { ...film, start_image } } });
@@ -139,7 +142,7 @@ test("media of another kind, too large, expired, or foreign are refused by name"
   expect(await estimate(picture)).toMatchObject({ field: "input.start_image.url", reason: "expired" });
 });
 
-test("an asset is accepted until it expires, 24 hours after its submit", async () => {
+test("an asset is accepted until it expires, 24 hours after its submit [M9 O7 O8 O14 WJ13 WJ18]", async () => {
   const service = await start();
   service.clock.manual();
   const job = await made(service, "image-1", { prompt: "x" });
@@ -169,7 +172,7 @@ test("uploads are sniffed, and what is no medium is refused at once", async () =
   }
 });
 
-test("a prompt that moderation objects to is 422, costs nothing and names the field", async () => {
+test("a prompt that moderation objects to is 422, costs nothing and names the field [WA14]", async () => {
   const service = await start();
   const input = { prompt: "A Moderation-Refused picture" };
   const refused = await ask(service, "POST", "/models/image-1", { body: { input } });
@@ -182,7 +185,7 @@ test("a prompt that moderation objects to is 422, costs nothing and names the fi
   expect(service.stats()).toMatchObject({ jobs_created: 0, charged_micros: 0 });
 });
 
-test("retired, unwired, unknown and old model ids answer alike everywhere", async () => {
+test("retired, unwired, unknown and old model ids answer alike everywhere [E11 E28 E35 WJ27 WJ28 X6 X7]", async () => {
   const service = await start();
   const ways = [
     ["GET", ""],
@@ -210,7 +213,7 @@ test("retired, unwired, unknown and old model ids answer alike everywhere", asyn
   expect(audio.map((model: Body) => model.id)).toEqual(["speech-1", "voice-clone-1", ...sounds]);
 });
 
-test("the input schema of the catalog entry and of openapi.json are the same, where keywords that OpenAPI does not know begin with x-", async () => {
+test("the input schema of the catalog entry and of openapi.json are the same, where keywords that OpenAPI does not know begin with x- [M4 M6 P7 P8 S15 WM2 X3]", async () => {
   const service = await start();
   for (const { id, modality } of (await ask(service, "GET", "/models")).body.data) {
     if (modality === "text") continue;

@@ -8,7 +8,7 @@ const film = { text_prompt: "waves", aspect_ratio: "16:9", duration_ms: 5000 };
 const speech = { type: "text_to_speech", voice_id: id(90), text: "Good evening." };
 
 describe("batches", () => {
-  test("of N become N jobs that share an input, with seeds that count on", () => {
+  test("of N become N jobs that share an input, with seeds that count on [X8]", () => {
     const { steps, field } = migrateBodies([{ ...image, batch_size: 3, seed: 7 }]);
     expect(steps).toEqual({
       "image-1-take-1": { prompt: "a lighthouse", seed: 7 },
@@ -57,7 +57,7 @@ describe("batches", () => {
 });
 
 describe("speech", () => {
-  test("within a video becomes a job of its own whose asset feeds the video", () => {
+  test("within a video becomes a job of its own whose asset feeds the video [X8]", () => {
     const { steps, migration } = migrateBodies([
       { type: "video", start_keyframe_id: id(1), audio_generation: speech, generated_video_inputs: film },
     ]);

@@ -38,7 +38,7 @@ beforeEach(() => {
 });
 
 describe.each(Object.entries(coded))("%s", (_name, [header, body]) => {
-  test.each(["with its length", "in chunks"])("is undone for an output that comes %s", async (way) => {
+  test.each(["with its length", "in chunks"])("is undone for an output that comes %s [G12]", async (way) => {
     const { client, service } = await setUp([
       (_request, response) => {
         const length = way === "with its length" ? { "content-length": body.length } : {};

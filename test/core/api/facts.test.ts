@@ -39,7 +39,7 @@ test.each([
 });
 
 describe("addresses", () => {
-  test("status_url, result_url and Location are paths that hold /v3 already and stand on the origin", async () => {
+  test("status_url, result_url and Location are paths that hold /v3 already and stand on the origin [WJ30]", async () => {
     const { client, service } = await setUp([ack("IN_QUEUE", { result_url: undefined })]);
     const acked = await client.submit(submitted);
     expect(acked.statusUrl).toBe(`${service.origin}/v3/jobs/job_1/status`);
@@ -78,7 +78,7 @@ describe("addresses", () => {
     expect(service.seen.map((seen) => seen.path)).toEqual(["/v3/balance", "/v3/balance"]);
   });
 
-  test("a v2 base, a base with a credential in it and no URL at all are refused", () => {
+  test("a v2 base, a base with a credential in it and no URL at all are refused [X4]", () => {
     for (const baseUrl of [
       "https://x.example/v2",
       "https://x.example/v2/",
@@ -99,7 +99,7 @@ describe("addresses", () => {
 });
 
 describe("credentials", () => {
-  test("both header forms are sent as configured, Bearer by default", async () => {
+  test("both header forms are sent as configured, Bearer by default [A5]", async () => {
     const { client, service } = await setUp([json(200, { balance: 1 })]);
     await client.balance();
     const direct = createClient({ baseUrl: service.baseUrl, apiKey: "key_1:secret", credentialForm: "key" });
@@ -108,7 +108,7 @@ describe("credentials", () => {
     expect(service.seen.map((seen) => seen.headers.authorization)).toEqual(["Bearer key_1:secret", "Key key_1:secret"]);
   });
 
-  test("a browser only ever gets a token", () => {
+  test("a browser only ever gets a token [A8]", () => {
     vi.stubGlobal("document", {});
     expect(() => createClient({ baseUrl: "https://x.example/v3", apiKey: "key_1:secret" })).toThrow(/browser/);
     expect(createClient({ baseUrl: "https://x.example/v3", apiKey: "tok_123" }).keyId).toBe("token");
@@ -124,7 +124,7 @@ describe("credentials", () => {
 });
 
 describe("acks and jobs", () => {
-  test("a replayed ack shows the original status, and the job its present one", async () => {
+  test("a replayed ack shows the original status, and the job its present one [WJ29]", async () => {
     const { client } = await setUp([
       ack("IN_QUEUE", {}, { "x-idempotent-replayed": "true" }),
       json(200, jobBody("COMPLETED")),
@@ -134,14 +134,14 @@ describe("acks and jobs", () => {
     expect((await client.job(acked.jobId)).status).toBe("COMPLETED");
   });
 
-  test("an ack may show any status, a final one included", async () => {
+  test("an ack may show any status, a final one included [WJ29]", async () => {
     for (const status of ["IN_PROGRESS", "COMPLETED", "FAILED", "SOMETHING_NEW"]) {
       const { client } = await setUp([ack(status)]);
       expect((await client.submit(submitted)).status).toBe(status);
     }
   });
 
-  test("what is absent reads as its default: output COMPLETED, retryable false, currency USD, cost null", async () => {
+  test("what is absent reads as its default: output COMPLETED, retryable false, currency USD, cost null [E6 O4 WC20]", async () => {
     const { client } = await setUp([
       json(200, { job_id: "job_1", model: "m", status: "FAILED", outputs: [{}], error: { code: "INTERNAL" } }),
     ]);
@@ -155,7 +155,7 @@ describe("acks and jobs", () => {
     expect(job.outputs[0]).toMatchObject({ index: 0, status: "COMPLETED", assetId: null, url: null, error: null });
   });
 
-  test("unknown fields and unknown members of enums are tolerated everywhere", async () => {
+  test("unknown fields and unknown members of enums are tolerated everywhere [WC20]", async () => {
     const { client } = await setUp([
       json(
         200,
@@ -183,7 +183,7 @@ describe("acks and jobs", () => {
     expect(usableOutputs(await client.job("job_1")).map((output) => output.assetId)).toEqual(["asset_2"]);
   });
 
-  test("fps may be null at first and be there at a later read", async () => {
+  test("fps may be null at first and be there at a later read [O21]", async () => {
     const { client } = await setUp([
       json(200, jobBody("COMPLETED", { outputs: [outputItem({ fps: null })] })),
       json(200, jobBody("COMPLETED", { outputs: [outputItem({ fps: 30 })] })),
@@ -192,7 +192,7 @@ describe("acks and jobs", () => {
     expect((await client.job("job_1")).outputs[0]!.fps).toBe(30);
   });
 
-  test("a cost that is absent at completion is null and not nothing", async () => {
+  test("a cost that is absent at completion is null and not nothing [WJ6]", async () => {
     const { client } = await setUp([
       json(200, jobBody("COMPLETED")),
       json(200, jobBody("COMPLETED", { cost: 0, currency: "USD" })),
@@ -208,7 +208,7 @@ describe("acks and jobs", () => {
 });
 
 describe("errors", () => {
-  test("any retryable error is waited for as long as its retry_after says", async () => {
+  test("any retryable error is waited for as long as its retry_after says [WK2]", async () => {
     for (const [status, code] of [
       [503, "UNAVAILABLE"],
       [500, "INTERNAL"],
@@ -224,7 +224,7 @@ describe("errors", () => {
     }
   });
 
-  test("only code and retryable decide; the message means nothing", async () => {
+  test("only code and retryable decide; the message means nothing [E4 E44]", async () => {
     const { client, service } = await setUp([
       failure(500, "INTERNAL", { message: "please retry, RESOURCE_EXHAUSTED, NOT_FOUND" }),
     ]);
@@ -232,7 +232,7 @@ describe("errors", () => {
     expect(service.seen).toHaveLength(1);
   });
 
-  test("billing.required null, a declined card and reasons nobody knows are kept as they are", async () => {
+  test("billing.required null, a declined card and reasons nobody knows are kept as they are [E23]", async () => {
     for (const reason of ["card_declined", "a_new_reason", null]) {
       const billing = { balance: 0.1, required: null, currency: "USD", funding_url: "https://pay.example", reason };
       const { client } = await setUp([failure(402, "INSUFFICIENT_BALANCE", { billing })]);
@@ -248,7 +248,7 @@ describe("errors", () => {
     }
   });
 
-  test("every field-level problem arrives, and a retired model names its successor", async () => {
+  test("every field-level problem arrives, and a retired model names its successor [E11]", async () => {
     const details = [
       { field: "input.resolution", message: "input.resolution must be one of", reason: "enum", allowed: ["720p"] },
       { field: "input.images[0]", message: "input.images[0]: has expired", reason: "expired" },
@@ -266,21 +266,21 @@ describe("errors", () => {
 });
 
 describe("catalog and estimates", () => {
-  test("a catalog list may hold nothing but id and name", async () => {
+  test("a catalog list may hold nothing but id and name [P5]", async () => {
     const { client } = await setUp([json(200, { data: [{ id: "m", name: "M" }], next_cursor: null })]);
     expect((await client.models().page()).data).toEqual([
       { id: "m", name: "M", modality: null, description: null, priceDescription: null, logoUrl: null },
     ]);
   });
 
-  test("an estimate without a cost, by any of its signs, is not quotable", async () => {
+  test("an estimate without a cost, by any of its signs, is not quotable [WM6]", async () => {
     for (const body of [{ model: "m", cost: null, quotable: false, reason: "needs measuring" }, { model: "m" }]) {
       const { client } = await setUp([json(200, body)]);
       expect(await client.estimate({ model: "m", input: {} })).toMatchObject({ costMicros: null, quotable: false });
     }
   });
 
-  test("FAILED_PRECONDITION on an estimate means not quotable only where the catalog serves the model", async () => {
+  test("FAILED_PRECONDITION on an estimate means not quotable only where the catalog serves the model [WM7]", async () => {
     const { client } = await setUp([failure(400, "FAILED_PRECONDITION"), json(200, { id: "m", modality: "image" })]);
     expect(await client.estimate({ model: "m", input: {} })).toMatchObject({
       quotable: false,
@@ -376,7 +376,7 @@ describe("webhooks and deliveries", () => {
     expect(told).toMatchObject([{ type: "finished", outcome: "completed", job: { outputs: [] } }]);
   });
 
-  test("a chat call whose answer was lost is not sent again, since it has no key", async () => {
+  test("a chat call whose answer was lost is not sent again, since it has no key [WT5]", async () => {
     const { client, service } = await setUp([hangUp]);
     expect(await fails(client.chat({ model: "m", messages: [] }))).toMatchObject({
       code: "CONNECTION_FAILED",

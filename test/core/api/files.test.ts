@@ -37,7 +37,7 @@ test("a download lands whole, hashed and without a trace of its making", async (
   expect(service.seen[0]!.headers.authorization).toBeUndefined();
 });
 
-test("how much a download may bring is set by kind, and what is not set has a limit all the same", async () => {
+test("how much a download may bring is set by kind, and what is not set has a limit all the same [G32]", async () => {
   const serve = (type: string) => (_request: unknown, response: ServerResponse) =>
     void response.writeHead(200, { "content-type": type }).end(bytes);
   const limits = { downloadLimits: { image: 10_000 } };
@@ -239,7 +239,7 @@ test("a download that never gets further ends bounded and leaves nothing", async
   expect(await readdir(folder)).toEqual([]);
 });
 
-test("an upload streams the file as the part named file", async () => {
+test("an upload streams the file as the part named file [WK5]", async () => {
   const path = join(folder, 'odd"name.png');
   await writeFile(path, "pixels");
   const { client, service } = await setUp([
@@ -282,7 +282,7 @@ test("what cannot be uploaded is refused before anything is sent", async () => {
   expect(service.seen).toHaveLength(0);
 });
 
-test("a handle is given again for the same bytes until shortly before it expires", async () => {
+test("a handle is given again for the same bytes until shortly before it expires [M14]", async () => {
   const now = Date.now();
   const handle = (id: number, lifeMs: number) =>
     json(201, { url: `https://x.example/${id}`, expires_at: new Date(now + lifeMs).toISOString() });

@@ -25,7 +25,7 @@ const silent: Reply = (request, response) => {
 };
 
 for (const strategy of ["stream", "webhook"] as const) {
-  test(`a silent ${strategy} of a job of one second is looked behind soon after its ack's estimate`, async () => {
+  test(`a silent ${strategy} of a job of one second is looked behind soon after its ack's estimate [G35]`, async () => {
     const clock = new SimulatedClock(START);
     const { client, service } = await setUp([silent], { clock });
     const ack = await client.submit({ model: "m", input: {}, idempotencyKey: "k" });

@@ -29,7 +29,7 @@ async function follow(jobId: string, strategy: "stream" | "poll" | "webhook" | "
 }
 
 for (const strategy of ["stream", "poll", "auto"] as const) {
-  test(`an image is priced, submitted, followed by ${strategy}, downloaded and paid once`, async () => {
+  test(`an image is priced, submitted, followed by ${strategy}, downloaded and paid once [S2 S3]`, async () => {
     const wanted = { prompt: "a red fox" };
     const estimate = await client.estimate({ model: "image-1", input: wanted });
     const before = await client.balance();
@@ -51,7 +51,7 @@ for (const strategy of ["stream", "poll", "auto"] as const) {
   });
 }
 
-test("an uploaded file and an earlier output feed a job, and the bytes' own kind is reported", async () => {
+test("an uploaded file and an earlier output feed a job, and the bytes' own kind is reported [O7 O16]", async () => {
   const first = await client.submit({
     model: "image-1",
     input: { prompt: "a" },

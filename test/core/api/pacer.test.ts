@@ -51,7 +51,7 @@ test("no more than maxPerSecond start within a second", async () => {
   expect(started).toEqual(["a", "b", "c", "d", "e"]);
 });
 
-test("Retry-After goes before X-RateLimit-Reset and holds every request back", async () => {
+test("Retry-After goes before X-RateLimit-Reset and holds every request back [WK2]", async () => {
   const { clock, started, send, answer, pacer } = setUp();
   void send("a");
   await answer("a", refusal({ "retry-after": "7", "x-ratelimit-reset": String(clock.now() / 1000 + 50) }));

@@ -26,7 +26,7 @@ const holding = (said: string) =>
     ),
   })).value;
 
-test("nothing of the credential is left in what a service says, whatever field, name or header it stands in and however it is written", () => {
+test("nothing of the credential is left in what a service says, whatever field, name or header it stands in and however it is written [G31]", () => {
   const cases = secret.chain((hidden) =>
     form.chain((write) => fc.tuple(fc.constant(hidden), holding(write(hidden)), fc.constant(write(hidden)))),
   );

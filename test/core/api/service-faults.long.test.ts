@@ -111,7 +111,7 @@ test("a connection cut every time ends as unknown, and the same key finds the on
   expect(made(request.idempotencyKey)).toBe(1);
 });
 
-test("an answer that comes too late is unknown, never a second job", async () => {
+test("an answer that comes too late is unknown, never a second job [E45 E46]", async () => {
   const request = image();
   service.faults([{ kind: "delay", delay_ms: 150, ...submitOf(request) }]);
   const client = clientOf();

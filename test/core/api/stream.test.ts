@@ -31,7 +31,7 @@ test("a stream tells every frame and ends after done", async () => {
   expect(await collect(client.stream("job_1"))).toEqual(["IN_QUEUE", "log 1", "log 2", "COMPLETED", "done"]);
 });
 
-test("a cut stream resumes after its last frame and repeats nothing", async () => {
+test("a cut stream resumes after its last frame and repeats nothing [WS7]", async () => {
   const { client, service } = await setUp([
     (_request, response) => {
       const out = sse(response);
@@ -60,7 +60,7 @@ test("a cut stream resumes after its last frame and repeats nothing", async () =
   expect(service.seen.map((seen) => seen.headers["last-event-id"])).toEqual([undefined, "2"]);
 });
 
-test("a drain that brought something new is followed by a new connection however often it comes", async () => {
+test("a drain that brought something new is followed by a new connection however often it comes [WS8]", async () => {
   let connections = 0;
   const { client } = await setUp([
     (_request, response) => {

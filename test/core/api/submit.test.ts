@@ -30,7 +30,7 @@ for (const [name, first] of [
   ["502 without an envelope", json(502, "bad gateway")],
   ["a success that cannot be read", json(202, { nothing: true })],
 ] as const) {
-  test(`after ${name} the same key and body are sent again until the ack`, async () => {
+  test(`after ${name} the same key and body are sent again until the ack [WK1]`, async () => {
     const { client, service } = await setUp([first, ack("IN_QUEUE", {}, { "x-idempotent-replayed": "true" })]);
     const acked = await client.submit(request);
     expect(acked).toMatchObject({ jobId: "job_1", replayed: true });
@@ -38,7 +38,7 @@ for (const [name, first] of [
   });
 }
 
-test("a definite refusal of a clean first send is an ApiError and is not sent again", async () => {
+test("a definite refusal of a clean first send is an ApiError and is not sent again [E43]", async () => {
   const { client, service } = await setUp([
     failure(402, "INSUFFICIENT_BALANCE", {
       billing: {
@@ -87,7 +87,7 @@ test("after an unknown outcome 429 and 503 are waited out", async () => {
   expect(service.seen).toHaveLength(5);
 });
 
-test("an outcome that stays unknown ends bounded", async () => {
+test("an outcome that stays unknown ends bounded [E44]", async () => {
   const { client, service } = await setUp([hangUp], { retry: { maxAttempts: 3 } });
   await expect(client.submit(request)).rejects.toBeInstanceOf(UnknownOutcomeError);
   expect(service.seen).toHaveLength(3);
@@ -135,7 +135,7 @@ test("aborting a submit in flight is unknown, aborting before it left is only an
   expect(await inFlight).toMatchObject({ code: "UNKNOWN_OUTCOME", cause: new Error("stop") });
 });
 
-test("a submit that times out is unknown", async () => {
+test("a submit that times out is unknown [E45]", async () => {
   const { client } = await setUp([silence], { retry: { maxAttempts: 1 }, timeoutMs: 50, clock: undefined });
   await expect(client.submit(request)).rejects.toMatchObject({
     code: "UNKNOWN_OUTCOME",

@@ -84,7 +84,7 @@ test("submit, follow and download are spans with codes and ids, each ended once"
   expect(JSON.stringify(spans)).not.toContain("hidden");
 });
 
-test("neither the secret nor a presigned query reaches the logger or an error's message", async () => {
+test("neither the secret nor a presigned query reaches the logger or an error's message [G50]", async () => {
   const lines: string[] = [];
   const write = (fields: unknown, message: string) => void lines.push(JSON.stringify({ fields, message }));
   const logger: Logger = { debug: write, info: write, warn: write, error: write };

@@ -38,7 +38,7 @@ function setUp(options: Partial<WebhookHandlerOptions> = {}) {
   return { clock, publicKey, events, handler, parts, post };
 }
 
-test("a genuine delivery of any brand is handled, with or without a Redelivery header", async () => {
+test("a genuine delivery of any brand is handled, with or without a Redelivery header [WH5]", async () => {
   for (const [brand, redelivery] of [
     ["Studio", "false"],
     ["acme-media", null],
@@ -64,7 +64,7 @@ test("a delivery of another brand than the required one is refused", async () =>
   expect(events).toEqual([]);
 });
 
-test("an event is handled once however often it is delivered, and again when a person asks for it", async () => {
+test("an event is handled once however often it is delivered, and again when a person asks for it [N11 N13]", async () => {
   const { events, post } = setUp();
   expect((await Promise.all([post(), post()])).map((response) => response.status)).toEqual([200, 200]);
   expect((await post({ body: JSON.stringify(jobBody("COMPLETED", { other: "signed anew" })) })).status).toBe(200);
@@ -96,7 +96,7 @@ test("a handler that throws gets the event again", async () => {
   expect(failures).toBe(-1);
 });
 
-test("what is stale, forged, too large or no POST is refused", async () => {
+test("what is stale, forged, too large or no POST is refused [WH4]", async () => {
   const { clock, post, handler, events } = setUp({ maxBytes: 2_000 });
   expect((await post({ signedAt: clock.now() - 301_000 })).status).toBe(401);
   expect((await post({ signedAt: clock.now() + 302_000 })).status).toBe(401);
@@ -109,7 +109,7 @@ test("what is stale, forged, too large or no POST is refused", async () => {
   expect(events).toEqual([]);
 });
 
-test("no change of any signed part passes, and nothing makes the check throw", () => {
+test("no change of any signed part passes, and nothing makes the check throw [WH3]", () => {
   const { parts, publicKey, clock } = setUp();
   const headers = signedHeaders(parts());
   const names = Object.keys(headers).filter((name) => !name.endsWith("Attempt"));

@@ -51,7 +51,7 @@ describe("A run whose account has moved", () => {
     ["another key", { keyId: "paper-2" }],
     ["another address", { baseUrl: "https://other.test:8787/v3" }],
   ])(
-    "to %s is refused with the flag that takes it there, and goes on with it, paying nothing twice",
+    "to %s is refused with the flag that takes it there, and goes on with it, paying nothing twice [G37]",
     async (_, where) => {
       const world = await openFakeShow();
       await retryOrPause(world);
@@ -110,7 +110,7 @@ describe("A run whose account has moved", () => {
 });
 
 describe("Another account", () => {
-  test("that does not know the run's job is refused, whatever the options, and nothing is changed", async () => {
+  test("that does not know the run's job is refused, whatever the options, and nothing is changed [G37]", async () => {
     const world = await openFakeShow();
     await retryOrPause(world);
     const before = await world.journal.read("x");

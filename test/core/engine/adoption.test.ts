@@ -70,7 +70,7 @@ const finish = async (world: { readonly clock: FakeShow["clock"] }, show: Showru
   during(world.clock, (await during(world.clock, show.resume("x"))).result());
 
 describe("The job of an unanswered submit", () => {
-  test("is found when a re-send created it 40 minutes after the first send", async () => {
+  test("is found when a re-send created it 40 minutes after the first send [G5]", async () => {
     const world = await silent({ arrives: (afterMs) => afterMs >= 40 * minutes, idempotencyWindowMs: 45 * minutes });
     await unresolved(world, 1);
     const [job] = world.paidService.jobs.values();
@@ -81,7 +81,7 @@ describe("The job of an unanswered submit", () => {
     ]);
   });
 
-  test.each([20, -20])("is found with the service's clock %i minutes ahead", async (ahead) => {
+  test.each([20, -20])("is found with the service's clock %i minutes ahead [G5]", async (ahead) => {
     const world = await silent({ aheadMs: ahead * minutes });
     await unresolved(world, 1);
     const [open] = await world.show.unresolved("x");
@@ -89,7 +89,7 @@ describe("The job of an unanswered submit", () => {
     expect(Date.parse(open!.sentFrom)).toBeLessThanOrEqual(world.clock.now() + ahead * minutes);
   });
 
-  test("is listed first among 31 jobs, and adopted without paying again", async () => {
+  test("is listed first among 31 jobs, and adopted without paying again [G5]", async () => {
     const world = await silent();
     await unresolved(world, 30);
     const stray = await world.paidService.client().submit({
@@ -121,7 +121,7 @@ describe("The job of an unanswered submit", () => {
   });
 });
 
-test("18 steps of a journal that was put back are adopted by their keys", async () => {
+test("18 steps of a journal that was put back are adopted by their keys [G5]", async () => {
   const world = await openFakeShow();
   const { clock, paidService } = world;
   const run = await during(clock, world.show.run(pictures, { count: 18 }, { id: "x", outDir: world.outDir }));
@@ -143,7 +143,7 @@ test("18 steps of a journal that was put back are adopted by their keys", async 
   expect(paidService.jobs.size).toBe(18);
 });
 
-test("One job for two steps with the same words is certain for neither", async () => {
+test("One job for two steps with the same words is certain for neither [G5]", async () => {
   const twins = pipeline("pictures", {
     input: z.object({ count: z.number() }),
     build({ job }) {

@@ -8,7 +8,7 @@ const lives = isFull ? { numRuns: 50_000 } : { numRuns: 500, seed: 20_261_122 };
 
 describe(`${lives.numRuns} lives of runs, hot or in slices, whatever the service answers, whenever a process dies, whatever a person commands`, () => {
   test(
-    "nothing is paid twice, lost or overspent, and what the screen says brings each run to its end",
+    "nothing is paid twice, lost or overspent, and what the screen says brings each run to its end [G2]",
     () => expectAllKept(lives),
     3_600_000,
   );

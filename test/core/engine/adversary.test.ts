@@ -41,7 +41,7 @@ const answer: Trouble & { readonly kind: "answer" } = {
 };
 
 describe("What the search has found stays mended:", () => {
-  test("a machine that sleeps for days between two sends of a submit sends nothing more under the old key", () =>
+  test("a machine that sleeps for days between two sends of a submit sends nothing more under the old key [G4]", () =>
     expectKept(surroundings("single"), [
       resumes({
         pauseIn: 8,
@@ -61,7 +61,7 @@ describe("What the search has found stays mended:", () => {
       resumes(),
     ]));
 
-  test("a run that ended without an output fetches it on resume, as long as the service keeps it", () =>
+  test("a run that ended without an output fetches it on resume, as long as the service keeps it [G12]", () =>
     expectKept(surroundings("single"), [
       resumes({
         troubles: [
@@ -93,7 +93,7 @@ describe("What the search has found stays mended:", () => {
   });
 
   test.each(["html", "other json", "empty"] as const)(
-    "a success that carries no media (%s) is not kept as an output",
+    "a success that carries no media (%s) is not kept as an output [G12]",
     (body) =>
       expectKept(surroundings("fan"), [
         resumes({ troubles: [{ on: "media", times: 2, trouble: { ...answer, body } }] }),

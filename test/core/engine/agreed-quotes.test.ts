@@ -380,7 +380,7 @@ test("a yes to what was just priced is always taken, whatever is asked for with 
   );
 });
 
-test("nothing that was not agreed to is bought, however plans and prices move between quote and start", async () => {
+test("nothing that was not agreed to is bought, however plans and prices move between quote and start [G21]", async () => {
   const price = fc.integer({ min: 1, max: 9 }).map((cents) => cents * 10_000);
   const steps = fc.array(
     fc.record({

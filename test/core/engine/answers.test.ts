@@ -194,7 +194,7 @@ function expected({ kind, answer, before }: Cell) {
 }
 
 test.each(columns)(
-  "each answer to a $kind, $before, means for job, hold, step and run what the table says, and the run ends with one paid job",
+  "each answer to a $kind, $before, means for job, hold, step and run what the table says, and the run ends with one paid job [G3]",
   async ({ kind, before }) => {
     const cells = sampled(Object.keys(answers) as Answer[], 9).map((answer): Cell => ({ kind, before, answer }));
     const found = await Promise.all(cells.map(walk));

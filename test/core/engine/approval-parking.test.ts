@@ -131,7 +131,7 @@ function check({ accepted, first, waiting, last, left }: Outcome): void {
   else expect(last.pause?.reason).toBe("approval");
 }
 
-test("an approval, a stop and a webhook written at any moment around parking are acted on, now or by who resumes", async () => {
+test("an approval, a stop and a webhook written at any moment around parking are acted on, now or by who resumes [G36]", async () => {
   const calm = await explore([]);
   expect(calm.first.pause?.reason).toBe("approval");
   let accepted = 0;

@@ -87,7 +87,7 @@ describe("A question that fails is no failure of the work", () => {
     ["404", () => Response.json({ detail: "no such request" }, { status: 404 })],
     ["502 with HTML", html],
     ["no connection", refused],
-  ] as const)("where the package calls it one (%s for a while): one request, and its film", async (_, reply) => {
+  ] as const)("where the package calls it one (%s for a while): one request, and its film [G1]", async (_, reply) => {
     for (const provider of ["fal.video", "acme.video"]) {
       const world = await openFakeShow();
       const model = new HidingModel(provider, film);

@@ -11,7 +11,7 @@ const two = pipeline("two", {
   build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }), b: job("b", models.image, { prompt: "b" }) }),
 });
 
-test("a plan of 0.20 dollars does not start with 0.10 in the wallet, unless somebody says so", async () => {
+test("a plan of 0.20 dollars does not start with 0.10 in the wallet, unless somebody says so [G20]", async () => {
   const { show, clock, paidService } = await openFakeShow({ balanceMicros: 100_000 });
   const quote = await show.quote(two, {}, { budget: "1" });
   expect(quote).toMatchObject({ ok: true, balanceMicros: 100_000, budgetMicros: 1_000_000 });

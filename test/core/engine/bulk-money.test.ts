@@ -176,7 +176,7 @@ async function typed({ rows: count, atOnce }: Batch, { world, clock, deaths }: L
   }
 }
 
-test("random batches, whose processes die: none stuck, nothing paid twice, never above the budget, and what is advised helps", async () => {
+test("random batches, whose processes die: none stuck, nothing paid twice, never above the budget, and what is advised helps [G25]", async () => {
   const deaths = fc.array(fc.integer({ min: 1, max: 250 }), { maxLength: 4 });
   await fc.assert(
     fc.asyncProperty(batch, deaths, fc.boolean(), async (given, dying, isEnough) => {
@@ -228,7 +228,7 @@ test("a row that was run alone before leaves the others what is left of the budg
 /** Rows that were begun before: alone, or as a batch of their own. */
 const begun = fc.constantFrom("alone", "a batch", "not at all");
 
-test("rows of other batches, and those of none, draw on the one budget too", async () => {
+test("rows of other batches, and those of none, draw on the one budget too [G25]", async () => {
   await fc.assert(
     fc.asyncProperty(
       batch,

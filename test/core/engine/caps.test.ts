@@ -125,7 +125,7 @@ describe("A cap of a day", () => {
     expect((await run(2, { id: "x", onExisting: "resume" })).status).toBe("succeeded");
   });
 
-  test("counts what was reserved before midnight for that day, also when it is charged after it", async () => {
+  test("counts what was reserved before midnight for that day, also when it is charged after it [G24]", async () => {
     const late = { jobMs: 10 * 60_000, startAt: START + DAY - 5 * 60_000 };
     const { show, run, perDay, clock } = await world({ caps: [{ usd: "0.3", per: "day" }] }, late);
     expect((await run(4, { id: "before" })).status).toBe("succeeded");
@@ -143,7 +143,7 @@ describe("A cap of a day", () => {
     expect(met.report.next?.command).toBe("showrunner resume x --cap 0.07/day");
   });
 
-  test("is never passed on any day, by any number of runs at any hours of any days", async () => {
+  test("is never passed on any day, by any number of runs at any hours of any days [G24]", async () => {
     const begins = fc.record({
       count: fc.integer({ min: 1, max: 4 }),
       team: fc.constantFrom("a", "b"),

@@ -141,7 +141,7 @@ test("Without an accepted change the request is sent again, as it was", async ()
   expect((await outcome(world)).prompts).toEqual(["a lighthouse", "by night"]);
 });
 
-test("Killed at any two boundaries, no request is paid for twice, and none of a changed step is bought that was not sent before", async () => {
+test("Killed at any two boundaries, no request is paid for twice, and none of a changed step is bought that was not sent before [G9]", async () => {
   const calm = await firstLife(newWorld(), Number.POSITIVE_INFINITY);
   const last = calm.points.length;
   const sent = calm.points.lastIndexOf(AFTER) + 1;

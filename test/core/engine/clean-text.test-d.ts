@@ -7,7 +7,7 @@ declare const said: string;
 type Said<Type extends RunEvent["type"], Field extends string> =
   Extract<RunEvent, { readonly type: Type }> extends { readonly [name in Field]?: infer Value } ? Value : never;
 
-test("a raw text of the service is no text of an event", () => {
+test("a raw text of the service is no text of an event [G31]", () => {
   const error: JournalError = { code: cleanText(said, 100), message: cleanText(said), retryable: false };
   expectTypeOf<RunEvent>().not.toBeAny();
   // @ts-expect-error a raw code

@@ -150,7 +150,7 @@ describe("an acknowledgement of something else", () => {
   const sail = async ({ show, id }: Awaited<ReturnType<typeof world>>) =>
     (await show.run(boat, {}, { id, outDir: join(folder, id) })).result();
 
-  test("of a job with another prompt is not taken for its own, which is found", async () => {
+  test("of a job with another prompt is not taken for its own, which is found [G3]", async () => {
     const foreign = await stranger();
     const one = await world();
     let own: string | null = null;

@@ -40,7 +40,7 @@ test("every kind of step is in the matrix", async () => {
   expect(result.report.steps.length).toBeGreaterThanOrEqual(12);
 });
 
-test("killed at every journal append and every request boundary, a run comes to the same end and pays once", async () => {
+test("killed at every journal append and every request boundary, a run comes to the same end and pays once [G2 G12]", async () => {
   const calm = await lifeWithDeathAt(Number.POSITIVE_INFINITY);
   const { same } = calm.facts;
   expect(same).toMatchObject({ status: "succeeded", jobs: 13, held: 0 });

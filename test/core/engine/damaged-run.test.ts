@@ -13,7 +13,7 @@ const picture = pipeline("picture", {
   build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
 });
 
-test("a run with an event of unknown type is refused by name, and stands in no other run's way", async () => {
+test("a run with an event of unknown type is refused by name, and stands in no other run's way [G47]", async () => {
   const file = join(mkdtempSync(join(tmpdir(), "damaged-run-")), "journal.db");
   const journal = await openSqliteJournal(file);
   const { show, clock, paidService, outDir } = await openFakeShow({ journal });

@@ -186,7 +186,7 @@ describe("resuming with changed code", () => {
     expect(paidService.jobs.size).toBe(4);
   });
 
-  test("with the changes accepted, only stale steps are rerun; what was paid before stays listed", async () => {
+  test("with the changes accepted, only stale steps are rerun; what was paid before stays listed [G9]", async () => {
     const world = await openFakeShow();
     await finished(world);
     const { show, clock, paidService, journal } = world;

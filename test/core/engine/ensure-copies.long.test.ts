@@ -91,7 +91,7 @@ describe.each(Object.entries(damages))("A copy that is found %s", (damage, harm)
   const resumed = async (reader: "task" | "job" | "place") =>
     (await show.resume("x", { pipeline: gated(reader) })).result();
 
-  test(`${damage}: is fetched again for free before a local function reads it`, async () => {
+  test(`${damage}: is fetched again for free before a local function reads it [G14]`, async () => {
     const { sha256, path } = await harmed("task");
     const { charged_micros, jobs_created } = service.stats();
     expect((await resumed("task")).status).toBe("succeeded");
@@ -100,7 +100,7 @@ describe.each(Object.entries(damages))("A copy that is found %s", (damage, harm)
     expect(service.stats()).toMatchObject({ charged_micros, jobs_created });
   });
 
-  test(`${damage}: is fetched again for free before it becomes a named file`, async () => {
+  test(`${damage}: is fetched again for free before it becomes a named file [G14]`, async () => {
     const { sha256 } = await harmed("place");
     const { charged_micros } = service.stats();
     expect((await resumed("place")).status).toBe("succeeded");
@@ -109,7 +109,7 @@ describe.each(Object.entries(damages))("A copy that is found %s", (damage, harm)
   });
 
   for (const reader of ["job", "task", "place"] as const) {
-    test(`${damage}, and gone at the service: a ${reader} that needs it is not given it; the price and the command are told, and the command completes the run`, async () => {
+    test(`${damage}, and gone at the service: a ${reader} that needs it is not given it; the price and the command are told, and the command completes the run [G14]`, async () => {
       await harmed(reader);
       await service.clock.advance(49 * hourMs);
       const before = service.stats();

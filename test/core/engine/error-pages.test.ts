@@ -167,7 +167,7 @@ test("an error document in place of a picture is fetched again, by an address th
   expect(paidService.submits).toBe(1);
 });
 
-test("an error document each time leaves the step unfinished, says what is not here, and a resume fetches it", async () => {
+test("an error document each time leaves the step unfinished, says what is not here, and a resume fetches it [G12]", async () => {
   const { show, clock, outDir, paidService } = await world();
   send = (answer) => void answer.writeHead(200, { "content-type": "image/png" }).end(XML);
   const paused = await during(

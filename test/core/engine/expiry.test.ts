@@ -55,7 +55,7 @@ describe("An approval that takes longer than the service keeps what it shows", (
     return paused;
   }
 
-  test("is healed from the copy: uploaded again for free, once, and nothing is paid again", async () => {
+  test("is healed from the copy: uploaded again for free, once, and nothing is paid again [G17]", async () => {
     const paused = await waitTooLong("copied", true);
     const completedAt = Date.parse(paused.report.steps[0]?.finished_at ?? "");
     expect(paused.report.expiring).toMatchObject([
@@ -83,7 +83,7 @@ describe("An approval that takes longer than the service keeps what it shows", (
     await show.close();
   });
 
-  test("skips its dependents when there is no copy, as announced; nothing is paid again", async () => {
+  test("skips its dependents when there is no copy, as announced; nothing is paid again [G13]", async () => {
     const paused = await waitTooLong("uncopied", false);
     expect(paused.report.expiring).toMatchObject([{ step: "face", needed_by: ["look", "poster"], copied: false }]);
     const charged = service.stats().charged_micros;
@@ -108,7 +108,7 @@ describe("Outputs that are not here yet", () => {
     },
   });
 
-  test("are downloaded before any new submit, the first to expire first", async () => {
+  test("are downloaded before any new submit, the first to expire first [G12]", async () => {
     const clock = new SimulatedClock();
     let made = 0;
     // One after the other, so that their outputs have different ages.

@@ -116,7 +116,7 @@ function essence({ status, cost, report }: RunResult) {
 
 describe("A journal on a disk that breaks at any write", () => {
   test.each(breakages)(
-    "($name) stops the run before paying for anything else; it resumes once mended",
+    "($name) stops the run before paying for anything else; it resumes once mended [G41]",
     async (how) => {
       const calm = await world(`calm-${how.name}`);
       const watched = new BreakingJournal(calm.journal, Number.POSITIVE_INFINITY, how);
@@ -157,7 +157,7 @@ describe("A journal on a disk that breaks at any write", () => {
 });
 
 describe("A media folder without free space", () => {
-  test("while an output is fetched stops the run; what was paid for is fetched on resume, and nothing is paid again", async () => {
+  test("while an output is fetched stops the run; what was paid for is fetched on resume, and nothing is paid again [G41]", async () => {
     const { clock, paper: paidService, journal, outDir, open } = await world("media");
     const client = paidService.client();
     let full = true;
@@ -180,7 +180,7 @@ describe("A media folder without free space", () => {
 const noSpace = () => Object.assign(new Error("ffmpeg failed: No space left on device"), { code: "ENOSPC" });
 
 test.each(["writes", "looks at what was made"])(
-  "A disk that is full while a local function %s stops the run, which goes on once there is space",
+  "A disk that is full while a local function %s stops the run, which goes on once there is space [G41]",
   async (what) => {
     const { journal, outDir, open } = await world(`encode-${what}`);
     let full = true;
@@ -214,7 +214,7 @@ describe.each([
   ["is full", "/dev/full", "JOURNAL_DISK_FULL"],
 ])("A journal whose disk really %s", (_name, device, code) => {
   test.each(isFull ? [2, 9, 20] : [9])(
-    "from event %i on: the process stops, sends nothing more, and the run is resumed",
+    "from event %i on: the process stops, sends nothing more, and the run is resumed [G41]",
     async (event) => {
       const service = await startLocalService({ renderer: "stub", rateLimit: { requests: 1e6, windowMs: 60_000 } });
       const { baseUrl, apiKey } = service;
@@ -251,7 +251,7 @@ describeNeeding(disk === null ? noSmallDisk : null)("A disk of four megabytes th
     },
   });
 
-  test("with journal and media on it: nothing is sent, or what was sent is found again once there is free space", async () => {
+  test("with journal and media on it: nothing is sent, or what was sent is found again once there is free space [G41]", async () => {
     const { path } = disk!;
     const clock = new SimulatedClock();
     const paidService = new FakePaidService({ catalog: builtInCatalog() });

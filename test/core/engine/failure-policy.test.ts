@@ -89,7 +89,7 @@ describe("on the local service", () => {
     expect((await through(two(quorum(3)))).status).toBe("partial");
   });
 
-  test("failFast: nothing is submitted any more, what is at the service is collected, all of it stays listed", async () => {
+  test("failFast: nothing is submitted any more, what is at the service is collected, all of it stays listed [G18]", async () => {
     world.service.faults([{ kind: "fail_job", prompt: "bad", retryable: false }]);
     const fast = pipeline("fast", {
       input: z.object({}),
@@ -148,7 +148,7 @@ describe("on the local service", () => {
     expect((result.outputs as { readonly faces: readonly unknown[] }).faces).toHaveLength(2);
   });
 
-  test("moderation and validation are never tried again, whatever the step declares; a passing failure is", async () => {
+  test("moderation and validation are never tried again, whatever the step declares; a passing failure is [G8]", async () => {
     world.service.faults([
       { kind: "fail_job", prompt: "rude", code: "MODERATION_FAILED", retryable: true },
       { kind: "fail_job", prompt: "unlucky", code: "UNAVAILABLE", retryable: true, count: 1 },

@@ -8,7 +8,7 @@ import { startRacers } from "./fixtures/racers.ts";
 const folder = mkdtempSync(join(tmpdir(), "four-processes-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("A spending cap holds across four processes: exactly 73 are submitted in all", async () => {
+test("A spending cap holds across four processes: exactly 73 are submitted in all [G23]", async () => {
   const service = await startLocalService({ renderer: "stub", rateLimit: { requests: 1e6, windowMs: 60_000 } });
   const home = mkdtempSync(join(folder, "processes-"));
   const { baseUrl, apiKey } = service;
@@ -27,7 +27,7 @@ test("A spending cap holds across four processes: exactly 73 are submitted in al
   }
 }, 300_000);
 
-test("Four processes under a cap of a day and one of a tag: exactly as many as both allow", async () => {
+test("Four processes under a cap of a day and one of a tag: exactly as many as both allow [G24]", async () => {
   const service = await startLocalService({ renderer: "stub", rateLimit: { requests: 1e6, windowMs: 60_000 } });
   const home = mkdtempSync(join(folder, "processes-"));
   const usd = (jobs: number) => ((jobs * 20_000) / 1_000_000).toFixed(2);

@@ -70,7 +70,7 @@ describe.each(Object.entries(half))("A completed job with %s", (_name, shows) =>
     expect((await doubts(life)).length).toBe(1);
   });
 
-  test("for longer pauses the run for a person; a plain resume looks again at no cost, as often as wanted", async () => {
+  test("for longer pauses the run for a person; a plain resume looks again at no cost, as often as wanted [G12]", async () => {
     let isHalf = true;
     const life = await world(() => (job) => (isHalf ? shows(job) : {}));
     const paused = await start(life);

@@ -28,7 +28,7 @@ async function waitAndApprove({ show, clock }: FakeShow, gate: string, hours: nu
   return during(clock, (await during(clock, show.resume("x"))).result());
 }
 
-test("A run that waits for people over jumps of a clock uses all that can be had, asks for nothing whose time is over, and pays nothing twice", () =>
+test("A run that waits for people over jumps of a clock uses all that can be had, asks for nothing whose time is over, and pays nothing twice [G17]", () =>
   fc.assert(
     fc.asyncProperty(
       fc.record({

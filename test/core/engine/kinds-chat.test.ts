@@ -229,7 +229,7 @@ test("sent twice and never answered, it pauses for consent before it may be char
   expect(last.report.steps[0]!.reason).toMatch(/^5 requests were sent and never answered/);
 });
 
-test("an empty wallet pauses the run; with funds it asks again, once", async () => {
+test("an empty wallet pauses the run; with funds it asks again, once [G27]", async () => {
   let funded = false;
   const billing = {
     balanceMicros: 0,

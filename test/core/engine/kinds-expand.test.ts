@@ -166,7 +166,7 @@ describe("what a part may cost", () => {
     },
   });
 
-  test("holds within an included pipeline, whatever the run may spend", async () => {
+  test("holds within an included pipeline, whatever the run may spend [G20]", async () => {
     const whole = pipeline("whole", {
       input: nothing,
       build({ include, job }) {

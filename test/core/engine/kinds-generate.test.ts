@@ -146,7 +146,7 @@ describe("what an error proves", () => {
     ["a key that is refused to nobody knows which request", Object.assign(new Error("no access"), { statusCode: 401 })],
     ["a poll that is refused, and has a body", apiCallError(429, "slow down", { operationName: "operations/1" })],
   ] as const;
-  test.each(unknown)("after %s it is unresolved, its hold stays, and nothing is sent again", async (_, throws) => {
+  test.each(unknown)("after %s it is unresolved, its hold stays, and nothing is sent again [G1]", async (_, throws) => {
     const provider = new MockProvider("mock", [{ throws, made: true }]);
     const world = await openFakeShow();
     const result = await ran(world, still(provider));
@@ -176,7 +176,7 @@ describe("what an error proves", () => {
     expect(always.requests).toHaveLength(3);
   });
 
-  test("under a documented key a start without an answer is sent again and made once", async () => {
+  test("under a documented key a start without an answer is sent again and made once [G1]", async () => {
     const provider = new MockProvider("gateway", [{ throws: new Error("socket hang up"), made: true }, "made"]);
     const result = await ran(await openFakeShow(), film(provider));
     expect(result.status).toBe("succeeded");

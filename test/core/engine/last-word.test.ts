@@ -273,7 +273,7 @@ const word = fc.constantFrom(...(Object.keys(WORDS) as Word[]));
 const said = fc.record({ word, by: fc.constantFrom<0 | 1>(0, 1), isHeard: fc.boolean() });
 const pair = (...words: readonly Word[]) => words.map((one) => ({ word: one, by: 0 as const, isHeard: false }));
 
-test("Of whatever people say of a run, twice and in any order, each word counts, is replaced by a later one, or is refused with why", async () => {
+test("Of whatever people say of a run, twice and in any order, each word counts, is replaced by a later one, or is refused with why [G36]", async () => {
   const way = fc.constantFrom<Way>("driven", "stopped", "in slices");
   await fc.assert(fc.asyncProperty(way, fc.array(said, { minLength: 2, maxLength: 2 }), hold), {
     numRuns: Number(process.env["SHOWRUNNER_TEST_RUNS"] ?? 10),

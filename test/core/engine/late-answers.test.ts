@@ -111,7 +111,7 @@ describe("an answer of a provider that comes after its process lost the run", ()
   test.each([
     ["with its media", pictureOf, "0.05"],
     ["with an operation, which is asked for", filmOf, "0.50"],
-  ])("%s settles the step for the next holder, and nothing is sent again", async (_, of, cost) => {
+  ])("%s settles the step for the next holder, and nothing is sent again [G1]", async (_, of, cost) => {
     const provider = new SlowProvider();
     const late = await takenOver(provider, of);
     expect(await resumed(late, of(provider))).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
@@ -264,7 +264,7 @@ describe("an answer of a provider that comes while the journal takes nothing", (
     return { world, provider, failing, ended, stop };
   }
 
-  test("is held on to until there is space again", async () => {
+  test("is held on to until there is space again [G1]", async () => {
     const { world, provider, failing, ended } = await answeredInto(new JournalDiskFullError("x", "No space is left."));
     const { clock, show } = world;
     await clock.advance(120_000);

@@ -98,7 +98,7 @@ describe("The media store", () => {
     expect(await media.verify(sha256)).toBe("intact");
   });
 
-  test("leaves nothing behind when a stream breaks", async () => {
+  test("leaves nothing behind when a stream breaks [G12]", async () => {
     async function* broken() {
       yield bytes;
       throw new Error("connection lost");
@@ -161,7 +161,7 @@ describe("The media store", () => {
     expect(existsSync(join(busy, "frames.raw"))).toBe(true);
   });
 
-  test("clears away at once what a process left that is gone, and nothing of one that runs", async () => {
+  test("clears away at once what a process left that is gone, and nothing of one that runs [G16]", async () => {
     const [own = "", name] = basename(media.tmpPath()).split(/\.(.*)/);
     const mark = own.split("-");
     const gone = [...mark.slice(0, 3), "4194304", "0".repeat(6)].join("-");

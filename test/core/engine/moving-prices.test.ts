@@ -51,7 +51,7 @@ test.each([8, 20])(
   },
 );
 
-test("what was sent before prices rose tenfold says nothing of the new quotes: the budget that they come to is enough", async () => {
+test("what was sent before prices rose tenfold says nothing of the new quotes: the budget that they come to is enough [G22]", async () => {
   let price = 20_000;
   const life = await world(
     () => price,

@@ -104,7 +104,7 @@ const troubles: readonly (readonly [name: string, trouble: PathState, reason: st
 
 describe("When, in the middle of a run, the network goes wrong for good", () => {
   test.each(troubles)(
-    "%s: the run says so and pauses, and once it is over pays each step once",
+    "%s: the run says so and pauses, and once it is over pays each step once [G2]",
     async (name, trouble, reason, said) => {
       // Silence is waited out in real time.
       const isSilent = trouble.is === "silence";

@@ -16,7 +16,7 @@ const pictures = pipeline("pictures", {
   },
 });
 
-test("30 submits unanswered, one resume with a mistyped secret: the right key goes on, and nothing is unresolved", async () => {
+test("30 submits unanswered, one resume with a mistyped secret: the right key goes on, and nothing is unresolved [G4]", async () => {
   const { service, show, outDir } = await openAnswering();
   service.losesAcks = true;
   const run = await show.run(pictures, { count: 30 }, { id: "x", outDir, concurrency: 30, giveUpAfterMs: 0 });
@@ -35,7 +35,7 @@ test("30 submits unanswered, one resume with a mistyped secret: the right key go
   expect([done.status, done.cost.micros, service.jobs.size]).toEqual(["succeeded", 30 * PRICE_MICROS, 30]);
 });
 
-test("a 5xx with envelope after the work was done releases no hold: nothing passes the cap", async () => {
+test("a 5xx with envelope after the work was done releases no hold: nothing passes the cap [G3]", async () => {
   const { service, show, journal, outDir } = await openAnswering({ spendingCap: "0.1" });
   service.fault = { kind: "submit", answer: "503", afterWork: true };
   const run = await show.run(pictures, { count: 2 }, { id: "x", outDir, giveUpAfterMs: 60_000 });
@@ -50,7 +50,7 @@ test("a 5xx with envelope after the work was done releases no hold: nothing pass
   expect([collected.pause?.reason, collected.cost.micros, service.jobs.size]).toEqual(["budget", PRICE_MICROS, 1]);
 });
 
-test("a 409 on a first send although the job was created: the key is sent again, and one job is paid", async () => {
+test("a 409 on a first send although the job was created: the key is sent again, and one job is paid [G3]", async () => {
   const { service, show, outDir } = await openAnswering();
   service.fault = { kind: "submit", answer: "409", afterWork: true, times: 1 };
   const done = await (await show.run(pictures, { count: 1 }, { id: "x", outDir })).result();
@@ -58,7 +58,7 @@ test("a 409 on a first send although the job was created: the key is sent again,
 });
 
 test.each(["3xx", "no envelope 4xx"] as const)(
-  "a portal's redirect or 404 fails no step: the run pauses as misdirected, and goes on (%s)",
+  "a portal's redirect or 404 fails no step: the run pauses as misdirected, and goes on (%s) [G3]",
   async (answer) => {
     const { service, show, outDir } = await openAnswering();
     service.fault = { kind: "submit", answer, afterWork: false };
@@ -75,7 +75,7 @@ test.each(["3xx", "no envelope 4xx"] as const)(
   },
 );
 
-test("an unresolved attempt inside the window is sent again on resume, and an acknowledgement settles it", async () => {
+test("an unresolved attempt inside the window is sent again on resume, and an acknowledgement settles it [G4]", async () => {
   const { service, show, outDir } = await openAnswering();
   service.losesAcks = true;
   service.fault = { kind: "submit", answer: "422", afterWork: false };
@@ -89,7 +89,7 @@ test("an unresolved attempt inside the window is sent again on resume, and an ac
   expect([done.status, done.cost.micros, service.jobs.size]).toEqual(["succeeded", PRICE_MICROS, 1]);
 });
 
-test("a job that a read did not find is found by a later resume, without a person", async () => {
+test("a job that a read did not find is found by a later resume, without a person [G7]", async () => {
   const paidService = new FakePaidService({ catalog: builtInCatalog() });
   const client = paidService.client();
   let isHidden = true;

@@ -240,7 +240,7 @@ describe("what is told", () => {
   });
 });
 
-test("each notice is told at least once, in whatever order processes die, fail and go on", async () => {
+test("each notice is told at least once, in whatever order processes die, fail and go on [G51]", async () => {
   const plan = fc.array(
     fc.record({ outcome: fc.constantFrom("taken", "refused", "died before", "died after"), waitMs: fc.nat(90_000) }),
     { maxLength: 12 },

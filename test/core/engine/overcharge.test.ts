@@ -50,7 +50,7 @@ async function run(world: FakeShow, id: string, options: Parameters<Showrunner["
 
 describe("Charges above the quote", () => {
   test.each([1, 8, 30])(
-    "of twice as much pass the budget by one round of concurrency at most, at %i at a time",
+    "of twice as much pass the budget by one round of concurrency at most, at %i at a time [G22]",
     async (concurrency) => {
       const world = await charging(2);
       const result = await run(world, "x", { budget, concurrency });
@@ -83,7 +83,7 @@ describe("Charges above the quote", () => {
     expect(next).toBe(-1);
   });
 
-  test("are learnt from by a resume of the run", async () => {
+  test("are learnt from by a resume of the run [G22]", async () => {
     const world = await charging(2);
     expect((await run(world, "x", { budget, concurrency: 1 })).cost.usd).toBe("0.28");
     // Another process, another budget: no job is held at less than it costs.
@@ -95,7 +95,7 @@ describe("Charges above the quote", () => {
     expect([resumed.pause?.reason, resumed.cost.usd]).toEqual(["budget", "0.40"]);
   });
 
-  test("count towards the cap over all runs as soon as they are known", async () => {
+  test("count towards the cap over all runs as soon as they are known [G22]", async () => {
     const world = await charging(2);
     const capped = await openShowrunner({
       client: world.paidService.client(),

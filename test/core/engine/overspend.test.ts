@@ -53,7 +53,7 @@ function seeds(count: number): readonly number[] {
 }
 
 test(
-  `200 steps at once under a budget for 73: exactly 73 are submitted, in ${schedules} random schedules [budgets]`,
+  `200 steps at once under a budget for 73: exactly 73 are submitted, in ${schedules} random schedules [budgets] [G20]`,
   async () => {
     for (const seed of seeds(schedules)) {
       const next = chance(seed);
@@ -95,7 +95,7 @@ describe("What does not fit while a dearer guess is reserved", () => {
     },
   });
 
-  test("waits for the bill under a budget, rather than pause", async () => {
+  test("waits for the bill under a budget, rather than pause [G20]", async () => {
     const { show, paidService, clock } = await openFakeShow({ says: () => "words" });
     const later = { id: "x", budget: "1", signal: AbortSignal.abort() };
     await during(clock, (await during(clock, show.run(part, {}, later))).result());
@@ -257,7 +257,7 @@ const ids = ["a", "b", "c", "d"];
 
 describe("A spending cap for 73 jobs over four runs of 50", () => {
   test(
-    "lets exactly 73 through in random schedules, then the rest once it is raised",
+    "lets exactly 73 through in random schedules, then the rest once it is raised [G23]",
     async () => {
       for (const seed of seeds(schedules)) {
         const clock = new SimulatedClock();

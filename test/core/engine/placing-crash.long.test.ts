@@ -71,7 +71,7 @@ test.each([
   ["as they came", false, 6],
   ["marked", true, 12],
 ])(
-  "killed at any moment of placing and resumed, a run leaves nothing but named files, %s, and manifests",
+  "killed at any moment of placing and resumed, a run leaves nothing but named files, %s, and manifests [G16]",
   async (_, marks, every) => {
     const calm = await lifeWithDeathAt(Number.POSITIVE_INFINITY, marks);
     const marked = expect.stringContaining("/trainedAlgorithmicMedia");
@@ -112,7 +112,7 @@ async function withRemains({ show, clock, outDir, journal }: FakeShow) {
   return remains;
 }
 
-test("gc removes a run's own temporary files that are older than an hour, and nothing else in its folder", async () => {
+test("gc removes a run's own temporary files that are older than an hour, and nothing else in its folder [G16]", async () => {
   const world = await openFakeShow();
   const { show, outDir } = world;
   const { old } = await withRemains(world);

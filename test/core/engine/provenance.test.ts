@@ -132,7 +132,7 @@ describe("each named file has a manifest beside it", () => {
     expect(report.steps[1]?.outputs[0]?.manifest).toBeNull();
   });
 
-  test("without secrets, presigned URLs and the places of local files", async () => {
+  test("without secrets, presigned URLs and the places of local files [G50]", async () => {
     const world = await openFakeShow();
     const look = "like https://me:pass@shop.test/pic.png?X-Amz-Signature=abc#top with Key key_1:supersecretvalue";
     await run(world, pictures, { look, apiKey: "anything at all" });

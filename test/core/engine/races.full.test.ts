@@ -60,7 +60,7 @@ async function halfRun(): Promise<void> {
 }
 
 describe.each([2, 4])("%i processes resuming the same run at once", (count) => {
-  test("one finishes it, the others leave politely, and every job is paid once", async () => {
+  test("one finishes it, the others leave politely, and every job is paid once [G34]", async () => {
     await halfRun();
     const racers = await Promise.all(Array.from({ length: count }, () => racer()));
     for (const one of racers) one.go();
@@ -74,7 +74,7 @@ describe.each([2, 4])("%i processes resuming the same run at once", (count) => {
   });
 });
 
-test("a process frozen for longer than its lease is fenced out when it wakes", async () => {
+test("a process frozen for longer than its lease is fenced out when it wakes [G34]", async () => {
   await halfRun();
   const frozen = await racer(1000);
   frozen.go();

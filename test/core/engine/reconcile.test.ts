@@ -68,7 +68,7 @@ describe("reconcile", () => {
     await show.close();
   });
 
-  test("lists a job that no run knows, and changes nothing", async () => {
+  test("lists a job that no run knows, and changes nothing [G30]", async () => {
     const journal = createMemoryJournal();
     const show = await open(journal);
     const mine = await finish(show, "x");
@@ -140,7 +140,7 @@ describe("reconcile", () => {
     await show.close();
   });
 
-  test("counts the jobs of chats as known, and lists chats that were never answered beside what they cost", async () => {
+  test("counts the jobs of chats as known, and lists chats that were never answered beside what they cost [G30]", async () => {
     const told = pipeline("told", {
       input: z.object({}),
       build: ({ chat }) => ({ words: chat("words", "chat-1", { prompt: "say something" }, { maxCost: "0.05" }) }),
@@ -170,7 +170,7 @@ describe("reconcile", () => {
     await show.close();
   });
 
-  test("compares only runs of the account that it asks, and refuses another's", async () => {
+  test("compares only runs of the account that it asks, and refuses another's [G37]", async () => {
     const journal = createMemoryJournal();
     const show = await open(journal);
     await finish(show, "x");

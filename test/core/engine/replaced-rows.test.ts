@@ -64,7 +64,7 @@ async function work(show: Showrunner, clock: SimulatedClock): Promise<void> {
   }
 }
 
-test("the run of an edited row is stopped for every worker, named with what it holds, and a person may still resume it", async () => {
+test("the run of an edited row is stopped for every worker, named with what it holds, and a person may still resume it [G25]", async () => {
   const { show, clock, paidService, each } = await killedAfterTwo();
   const { quote, outcomes } = await during(clock, each([row("new")]));
   expect(outcomes.map(({ id, status }) => [id, status])).toEqual([["rows-new", "succeeded"]]);

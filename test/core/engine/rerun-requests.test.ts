@@ -52,7 +52,7 @@ async function isOver(world: CrashWorld): Promise<boolean> {
 }
 
 describe("A rerun request is applied once", () => {
-  test("killed at any moment and repeated, it submits no more jobs than requested", async () => {
+  test("killed at any moment and repeated, it submits no more jobs than requested [G11]", async () => {
     const calm = neverCrashing();
     await resumeWith(await finished("calm"), calm, { rerun: ["face"] });
     for (const point of points(calm.count, 16)) {
@@ -79,7 +79,7 @@ describe("A rerun request is applied once", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("under an id of the caller's, it is never applied twice, killed or not", async () => {
+  test("under an id of the caller's, it is never applied twice, killed or not [G11]", async () => {
     const how = { rerun: ["face"], requestId: "retake-1" };
     const calm = neverCrashing();
     await resumeWith(await finished("named"), calm, how);
@@ -117,7 +117,7 @@ describe("A rerun request", () => {
     expect((await world.show.rerunQuote("x", ["frame"])).inProgress).toEqual([]);
   });
 
-  test("in progress is continued, and only what it did not request is new", async () => {
+  test("in progress is continued, and only what it did not request is new [G11]", async () => {
     const world = await film8();
     // Nothing can be paid for: the run pauses with the rerun in progress.
     const balance = world.paidService.balanceMicros;

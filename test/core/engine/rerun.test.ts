@@ -46,7 +46,7 @@ const costs = (report: RunReport) =>
   Object.fromEntries(report.steps.map(({ path, attempts }) => [path, attempts.map(({ n, cost }) => `${n}: ${cost}`)]));
 
 describe("rerun", () => {
-  test("of a finished run is priced first, and makes the step and all that use it again under new keys", async () => {
+  test("of a finished run is priced first, and makes the step and all that use it again under new keys [G9]", async () => {
     const world = await openFakeShow({ varies: true });
     const { show, paidService, clock, journal } = world;
     await made(world, chain);
@@ -245,7 +245,7 @@ describe("an output that the service no longer has", () => {
     return { world, gone, result: await through(world, show, "x") };
   }
 
-  test("is sent again from our copy, for nothing", async () => {
+  test("is sent again from our copy, for nothing [G17]", async () => {
     const { world, result } = await approvedLate(true);
     expect(result.status).toBe("succeeded");
     expect(world.paidService.jobs.size).toBe(2);

@@ -27,7 +27,7 @@ const duel = pipeline("duel", {
   },
 });
 
-test("killed at every append and every request, a prompt is rewritten at most once, and nothing is paid for twice", async () => {
+test("killed at every append and every request, a prompt is rewritten at most once, and nothing is paid for twice [G8]", async () => {
   const life = async (point: number) => {
     const paidService = new FakePaidService({
       catalog,

@@ -38,7 +38,7 @@ const chain = pipeline("chain", {
 });
 
 describe("budget", () => {
-  test("below the quote refuses the run before anything is submitted, with both amounts", async () => {
+  test("below the quote refuses the run before anything is submitted, with both amounts [G20]", async () => {
     const { show, paidService } = await openFakeShow();
     const error = (await show.run(pictures, { count: 3 }, { budget: "0.29" }).catch((e) => e)) as OverBudgetError;
     expect(error).toMatchObject({ code: "OVER_BUDGET", quoteMicros: 300_000, budgetMicros: 290_000 });
@@ -49,7 +49,7 @@ describe("budget", () => {
 });
 
 describe("an empty wallet", () => {
-  test("pauses the run with the funding URL; once funded, it completes without repeating a paid step", async () => {
+  test("pauses the run with the funding URL; once funded, it completes without repeating a paid step [G27]", async () => {
     const { show, paidService, clock, outDir } = await openFakeShow({ balanceMicros: 150_000 });
     const run = await during(clock, show.run(chain, {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
     const paused = await during(clock, run.result());
@@ -70,7 +70,7 @@ describe("an empty wallet", () => {
 });
 
 describe("waiting for funds", () => {
-  test("continues by itself once the wallet holds the required amount", async () => {
+  test("continues by itself once the wallet holds the required amount [G27]", async () => {
     const { show, paidService, clock, outDir } = await openFakeShow({ balanceMicros: 150_000 });
     const first = await during(clock, show.run(chain, {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
     await during(clock, first.result());
@@ -112,7 +112,7 @@ describe("a submit whose answer was lost and whose re-send is refused", () => {
     build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
   });
 
-  test("is unresolved, with its hold; a person adopts one of the candidates and the run completes", async () => {
+  test("is unresolved, with its hold; a person adopts one of the candidates and the run completes [G4]", async () => {
     const { show, paidService, clock, outDir, journal } = await openFakeShow({ refuses: lostThenRefused() });
     const paused = await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
     expect(paused).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
@@ -141,7 +141,7 @@ describe("a submit whose answer was lost and whose re-send is refused", () => {
     expect((await journal.ledger("x")).heldMicros).toBe(0);
   });
 
-  test("stops at a first send that is answered with an older job", async () => {
+  test("stops at a first send that is answered with an older job [G6]", async () => {
     const paidService = new FakePaidService({ catalog: builtInCatalog() });
     const client = paidService.client();
     const submit = client.submit.bind(client);
@@ -263,7 +263,7 @@ describe("a refused submit", () => {
 });
 
 describe("stopping", () => {
-  test("submits nothing more, says what still runs, and resumes to the end", async () => {
+  test("submits nothing more, says what still runs, and resumes to the end [G38]", async () => {
     const world = await openFakeShow({
       sleep: () => new Promise((resolve) => void world.clock.setTimer(60_000, resolve)),
     });
@@ -312,7 +312,7 @@ describe("a plan with problems", () => {
   });
 });
 
-test("any prefix of a run's journal folds to a state of the charts", async () => {
+test("any prefix of a run's journal folds to a state of the charts [G49]", async () => {
   const { show, clock, outDir, journal } = await openFakeShow({ balanceMicros: 250_000 });
   await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir, startAnyway: true }))).result());
   const events = await journal.read("x");

@@ -133,7 +133,7 @@ test("what all takes, or all attempts of a job that is looked at, are asked with
   expect(steps.find(({ path }) => path === "labels")).toMatchObject({ value: { ...value, a: "a ship at dawn" } });
 });
 
-test("after any edits no step says an old text, unless somebody chose so", async () => {
+test("after any edits no step says an old text, unless somebody chose so [G10]", async () => {
   // Of both lines none is a part of the other: a part is replaced within the other as well.
   const said = {
     speech: ["Bread at five", "Bread at five, and rolls", "Ö", LINE],

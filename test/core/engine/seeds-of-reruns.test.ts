@@ -145,7 +145,7 @@ describe("a request that would be the same by the seed of its author", () => {
   });
 });
 
-test("no sequence of reruns and edits asks for the same take twice", async () => {
+test("no sequence of reruns and edits asks for the same take twice [G11]", async () => {
   const acts = fc.array(
     fc.oneof(
       fc.constantFrom("best/1", "best/2", "best/*", "each/one/*", "look/1").map((step) => ({ rerun: [step] })),

@@ -20,7 +20,7 @@ test("tries wait 5 s, then twice as long each time, up to a minute", () => {
   expect([1, 2, 3, 4, 5, 6].map(outageDelayMs)).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
 });
 
-test("one event when it goes and one when it is back, however many tries lie between", async () => {
+test("one event when it goes and one when it is back, however many tries lie between [G40]", async () => {
   const { service, show, types, outDir } = await open();
   service.fault = { kind: "submit", answer: "refused", afterWork: false, times: 60 };
   const run = await show.run(one, {}, { id: "x", outDir, giveUpAfterMs: Number.POSITIVE_INFINITY });
@@ -48,7 +48,7 @@ const causes: readonly (readonly [Answer, RegExp])[] = [
 ];
 
 test.each(causes)(
-  "pauses the run after giveUpAfterMs, named as what it is; resume pays once (%s)",
+  "pauses the run after giveUpAfterMs, named as what it is; resume pays once (%s) [G40]",
   async (answer, says) => {
     const { service, show, types, outDir } = await open();
     service.fault = { kind: "submit", answer, afterWork: false };

@@ -43,7 +43,7 @@ async function work(world: FakeShow): Promise<boolean> {
 const approveNext = (world: FakeShow, passed: number) => world.show.approve("x", gates[passed]!);
 
 describe("A stop is meant once", () => {
-  test("in whatever order stops, approvals, resumes and a worker come, only a stop after the last word holds a run", async () => {
+  test("in whatever order stops, approvals, resumes and a worker come, only a stop after the last word holds a run [G39]", async () => {
     const word = fc.constantFrom("stop", "approve", "resume", "worker");
     await fc.assert(
       fc.asyncProperty(fc.array(word, { maxLength: 12 }), async (words) => {
@@ -123,7 +123,7 @@ describe("A stop is meant once", () => {
     expect((await goOn(world)).pause?.reason).toBe("approval");
   });
 
-  test("one that a killed driver left is honoured by a worker, and outdated by a person's resume", async () => {
+  test("one that a killed driver left is honoured by a worker, and outdated by a person's resume [G39]", async () => {
     for (const unattended of [true, false]) {
       const world = await retryOrPause();
       await approveNext(world, 0);

@@ -78,7 +78,7 @@ function films(provider: MockProvider, repeatable?: true) {
   });
 }
 
-test("what came of an answer of which something cannot be fetched is kept, and a person is told that it was made", async () => {
+test("what came of an answer of which something cannot be fetched is kept, and a person is told that it was made [G1]", async () => {
   const world = await openFakeShow({ inside: [AWAY] });
   const result = await ran(world, films(new MockProvider()));
   expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });

@@ -18,7 +18,7 @@ function unanswered(): UnknownOutcomeError {
   return new UnknownOutcomeError({ model: "image-1", idempotencyKey: "k", cause });
 }
 
-test("An unanswered submit is sent again under its key for a day, and then never: a person finds its job", async () => {
+test("An unanswered submit is sent again under its key for a day, and then never: a person finds its job [G4]", async () => {
   const paidService = new FakePaidService({ catalog: builtInCatalog() });
   const client = paidService.client();
   let answers = false;
@@ -82,7 +82,7 @@ test("A job that a person names while the run goes on is collected by that drive
   expect((await during(clock, result)).status).toBe("succeeded");
 });
 
-test("A job that reads as missing is not submitted again: its money stays held, and it can be continued", async () => {
+test("A job that reads as missing is not submitted again: its money stays held, and it can be continued [G7]", async () => {
   const paidService = new FakePaidService({ catalog: builtInCatalog() });
   const client = paidService.client();
   let hidden = true;

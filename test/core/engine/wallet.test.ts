@@ -73,7 +73,7 @@ describe("A floor under the wallet", () => {
   });
 
   test(
-    "holds exactly over runs at the same time, in random schedules",
+    "holds exactly over runs at the same time, in random schedules [G26]",
     async () => {
       for (let seed = 1; seed <= 30; seed++) {
         let state = seed * 7919;
@@ -114,7 +114,7 @@ describe("A floor under the wallet", () => {
     expect((await during(clock, waiting.result())).status).toBe("succeeded");
   });
 
-  test("while it waits for funds bears with a service that is away, and hears a stop", async () => {
+  test("while it waits for funds bears with a service that is away, and hears a stop [G27]", async () => {
     const { paidService, clock, open } = world(usd);
     const client = paidService.client();
     let isAway = false;
@@ -136,7 +136,7 @@ describe("A floor under the wallet", () => {
     expect(paidService.submits).toBe(0);
   });
 
-  test("waits for what is on its way rather than pause: a chat's bill, which is less than its maximum", async () => {
+  test("waits for what is on its way rather than pause: a chat's bill, which is less than its maximum [G26]", async () => {
     const told = pipeline("told", {
       input: z.object({}),
       build({ chat, job }) {
@@ -167,7 +167,7 @@ describe("A floor under the wallet", () => {
     expect(order).toEqual(["asked", "answered", "submitted", "submitted"]);
   });
 
-  test("notices what others spend from the same wallet", async () => {
+  test("notices what others spend from the same wallet [G26]", async () => {
     const { paidService, clock, open } = world(usd, () => 20_000);
     const show = await open({ walletFloor: "0.50" });
     const run = await during(clock, show.run(pictures, { count: 4 }, { id: "x", concurrency: 1 }));

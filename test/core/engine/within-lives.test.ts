@@ -133,7 +133,7 @@ async function prove({ takes, fails, parts, lives }: Case): Promise<void> {
 }
 
 test(
-  "killed, stopped, driven and resumed at any moment, every late job is bought once, counted and collected",
+  "killed, stopped, driven and resumed at any moment, every late job is bought once, counted and collected [G1]",
   async () => {
     await fc.assert(fc.asyncProperty(anyCase, prove), { numRuns: isFull ? 1_000 : 8, endOnFailure: true });
   },

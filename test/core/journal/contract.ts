@@ -588,7 +588,7 @@ export function journalContract(name: string, open: Open): void {
         expect(none).toMatchObject({ reason: "cap", headroomMicros: 0, committedMicros: 130 });
       });
 
-      test("refuses holds beyond the wallet, however its balance was read between charges", async () => {
+      test("refuses holds beyond the wallet, however its balance was read between charges [G26]", async () => {
         const first = await held("r1");
         const second = await held("r2");
         const read = async (balanceMicros: number) => {
@@ -627,7 +627,7 @@ export function journalContract(name: string, open: Open): void {
       };
       const today = (sinceAt: number, capMicros: number, tag: string | null = null) => ({ tag, sinceAt, capMicros });
 
-      test("counts for a day what was held on it, whenever it is charged, and refuses holds beyond that day's cap", async () => {
+      test("counts for a day what was held on it, whenever it is charged, and refuses holds beyond that day's cap [G24]", async () => {
         const [first, second] = [await held("r1"), await held("r2")];
         await commit(first, 2, [], { ledger: [hold("a", 40)], at: DAY - 1 });
         const cap = today(DAY, 100);

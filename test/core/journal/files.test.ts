@@ -131,7 +131,7 @@ describe("A journal file", () => {
     other.close();
   });
 
-  test("that was cut anywhere is refused as truncated and left as it was", async () => {
+  test("that was cut anywhere is refused as truncated and left as it was [G45]", async () => {
     const whole = await writeJournal();
     const lengths = fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: whole.length - 1 }));
     await fc.assert(
@@ -165,7 +165,7 @@ describe("A journal file", () => {
     }
   });
 
-  test("of a newer Showrunner is refused with what to do, and left as it was", async () => {
+  test("of a newer Showrunner is refused with what to do, and left as it was [G45]", async () => {
     const newer = new DatabaseSync(path);
     prepareSchema(newer, path, [...migrations, { sql: "CREATE TABLE future (x INTEGER) STRICT" }]);
     newer.close();
@@ -192,7 +192,7 @@ describe("A journal file", () => {
     newer.close();
   });
 
-  test("that a newer Showrunner lifts while it is open takes no more writes from this one", async () => {
+  test("that a newer Showrunner lifts while it is open takes no more writes from this one [G46]", async () => {
     const journal = await openSqliteJournal(path);
     await journal.createRun("r1", planned(), 10);
     const newer = new DatabaseSync(path);
@@ -276,7 +276,7 @@ describe("A journal file", () => {
     ["0.0.1", "JOURNAL_CORRUPT", "Showrunner 0.0.1 wrote this part of the run and knows no such event"],
     [null, "JOURNAL_CORRUPT", "if a newer Showrunner did, use that one; else the file is damaged"],
   ])(
-    "with an event of unknown type, written by version %s, is refused and said to be %s",
+    "with an event of unknown type, written by version %s, is refused and said to be %s [G47]",
     async (program, code, said) => {
       const journal = await openSqliteJournal(path);
       for (const id of ["r0", "r1"]) {

@@ -117,7 +117,7 @@ function stepOf(event: RunEvent): string {
 
 /** What holds however the moves of several holders lie; `place` names a new journal each time. */
 export function interleavingsContract(name: string, place: () => string, numRuns: number): void {
-  test(`Whatever two holders try in whatever order, ${name} and the reference answer alike and keep the events in order`, async () => {
+  test(`Whatever two holders try in whatever order, ${name} and the reference answer alike and keep the events in order [G34]`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(move, { maxLength: 25 }), async (moves) => {
         const stores = [createReferenceJournal(), await openAt(place())] as const;

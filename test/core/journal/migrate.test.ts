@@ -85,7 +85,7 @@ describe("a journal of an older version", () => {
 
   const names = () => readdirSync(dirname(path)).filter((name) => !/-(wal|shm)$/.test(name));
 
-  test("is lifted through every version after it, and stays beside it as it was, as private as it is", () => {
+  test("is lifted through every version after it, and stays beside it as it was, as private as it is [G46]", () => {
     lift();
     expect(look()).toEqual(lifted);
     const copy = copyOf(path, OLD);
@@ -108,7 +108,7 @@ describe("a journal of an older version", () => {
   });
 
   test.each([1, EVENTS, EVENTS + 1, 2 * EVENTS])(
-    "is the old one whole when its process is killed at event %i of the lift, and is lifted by the next one",
+    "is the old one whole when its process is killed at event %i of the lift, and is lifted by the next one [G46]",
     async (killAt) => {
       expect(await liftElsewhere(killAt)).toBeNull();
       expect(look()).toEqual(old);
@@ -118,7 +118,7 @@ describe("a journal of an older version", () => {
     },
   );
 
-  test("is the old one or the new one when its process is killed while it makes the copy", async () => {
+  test("is the old one or the new one when its process is killed while it makes the copy [G46]", async () => {
     const child = spawn(process.execPath, [fixture, path, "never"], { stdio: ["ignore", "ignore", "inherit"] });
     const watcher = watch(dirname(path), (_kind, name) => {
       if (name?.endsWith(".part")) child.kill("SIGKILL");
@@ -131,7 +131,7 @@ describe("a journal of an older version", () => {
     expect(names()).toEqual(["journal.db", `journal.db.version-${OLD}`]);
   });
 
-  test("is lifted once when two processes open it at the same time", async () => {
+  test("is lifted once when two processes open it at the same time [G46]", async () => {
     expect(await Promise.all([liftElsewhere("never"), liftElsewhere("never")])).toEqual([0, 0]);
     expect(look()).toEqual(lifted);
     expect(look(copyOf(path, OLD))).toEqual(old);

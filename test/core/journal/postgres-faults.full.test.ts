@@ -97,7 +97,7 @@ describeNeeding(lacksPostgres())("When the database or the way to it fails", () 
   });
 
   test.each(["answer lost", "late"] as const)(
-    "a message that is read before its sending is repeated (%s) is delivered once",
+    "a message that is read before its sending is repeated (%s) is delivered once [G36]",
     async (fate) => {
       let sendings = 0;
       let isRead = false;

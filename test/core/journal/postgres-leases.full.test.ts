@@ -44,7 +44,7 @@ describeNeeding(lacksPostgres())("Several machines on one PostgreSQL journal", (
     return outcome.lease;
   }
 
-  test("a lease ends by the database's clock, whatever the clocks of its processes show", async () => {
+  test("a lease ends by the database's clock, whatever the clocks of its processes show [G34]", async () => {
     const [behind, ahead] = await machines(-hour, hour);
     await behind!.createRun("r1", planned(), 1);
     const taken = await take(behind!, "r1", "a", Date.now() - hour, 60_000);

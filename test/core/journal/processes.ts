@@ -165,7 +165,7 @@ export function processesContract(name: string, place: () => string): void {
       expect(await journal.inbox("r1")).toHaveLength(1);
     });
 
-    test("loses no message that is sent while the driver parks", async () => {
+    test("loses no message that is sent while the driver parks [G36]", async () => {
       await journal.createRun("r1", planned(), 10);
       const [sender] = await workersOn(1);
       const consumed = new Set<number>();

@@ -93,7 +93,7 @@ const unusable = [
   ],
 ];
 
-test.each(unusable)("A snapshot %s is ignored: the events say the same", async (_, sql) => {
+test.each(unusable)("A snapshot %s is ignored: the events say the same [G48]", async (_, sql) => {
   edit(sql);
   expect((await load()).at(-1)).toBeUndefined();
 });

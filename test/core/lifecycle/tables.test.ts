@@ -28,7 +28,7 @@ const charts: readonly [keyof typeof tables, AnyStateMachine][] = [
 describe.each(charts)("the %s chart", (name, machine) => {
   const table = tables[name];
 
-  test("answers every sequence of events just as the machine does", () => {
+  test("answers every sequence of events just as the machine does [G49]", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...machine.events), { maxLength: 30 }), (types) => {
         let [snapshot] = initialTransition(machine);

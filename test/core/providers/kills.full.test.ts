@@ -215,7 +215,7 @@ describeNeeding(lacksPackages())("a run of jobs and four providers, killed repea
   }
 
   test(
-    `${KILLS} kills: no request without its intent, nothing paid twice, nothing lost that can be found, all else held`,
+    `${KILLS} kills: no request without its intent, nothing paid twice, nothing lost that can be found, all else held [G1]`,
     async () => {
       while (total.kills < KILLS) {
         const number = total.runs++;

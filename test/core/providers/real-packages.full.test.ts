@@ -88,7 +88,7 @@ describeNeeding(lacksPackages())("With the packages of AI SDK's providers,", () 
   const nothingSpent = { report: { cost: "0.00", held: "0.00" } };
 
   describe.each(OFFERED)("%s:", (name, promise, cost) => {
-    test(`one intent is one request, and its media are here (${promise})`, async () => {
+    test(`one intent is one request, and its media are here (${promise}) [G1]`, async () => {
       const { result, journal } = await ran(name);
       expect(result.report.steps[0], journal).toMatchObject({ status: "succeeded", promise });
       expect(result.report.cost).toBe(cost);

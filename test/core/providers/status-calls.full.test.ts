@@ -57,7 +57,7 @@ describeNeeding(lacksPackages())("With the real packages,", () => {
     }
 
     test.each(NOT_FAILED)(
-      "that is answered with %s for an hour costs no film: one request, and its film is here",
+      "that is answered with %s for an hour costs no film: one request, and its film is here [G1]",
       async (answer) => {
         const asked = new AskedPackage(name, filmAt());
         asked.answer = () => answer;

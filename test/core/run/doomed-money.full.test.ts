@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 600_000 });
 
 const SEEDS = isFull ? 1000 : 250;
 
-test(`On a graph of 200 steps with 10 random failures, money spent after the first doomed moment: 0 in ${SEEDS} seeds`, () => {
+test(`On a graph of 200 steps with 10 random failures, money spent after the first doomed moment: 0 in ${SEEDS} seeds [G19]`, () => {
   let left = 0;
   for (let seed = 1; seed <= SEEDS; seed++) {
     const world = graphOf200(seed);

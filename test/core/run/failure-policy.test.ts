@@ -183,7 +183,7 @@ describe("attempts", () => {
     return [run.state.steps.a!.attempts.length, run.state.steps.a!.status];
   };
 
-  test("a failure that was refunded and may pass is tried twice more; one that was paid only as declared", () => {
+  test("a failure that was refunded and may pass is tried twice more; one that was paid only as declared [G8]", () => {
     expect(attemptsOf(["failed-free", "made"], 1)).toEqual([2, "succeeded"]);
     expect(attemptsOf(["failed-free"], 1)).toEqual([3, "failed"]);
     expect(attemptsOf(["failed"], 1)).toEqual([1, "failed"]);
@@ -197,7 +197,7 @@ describe("attempts", () => {
 });
 
 describe("any pipeline, with any failures, answered in any order", () => {
-  test("ends, owes nothing, and gives a reason for every step that did not run", () => {
+  test("ends, owes nothing, and gives a reason for every step that did not run [G18]", () => {
     fc.assert(
       fc.property(randomWorld, ({ world, order }) => {
         const run = new FakeRun(world);

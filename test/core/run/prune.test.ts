@@ -254,7 +254,7 @@ describe("rerun", () => {
     expect(run.run()).toBe(true);
   }
 
-  test("a failed step brings back the steps skipped for it, and the film is produced", () => {
+  test("a failed step brings back the steps skipped for it, and the film is produced [G19]", () => {
     const run = through({ plan: planOf(steps, { film: ref("film") }), ...lost });
     expect(bought(run)).toEqual(["a"]);
     again(run, "a");
@@ -431,7 +431,7 @@ function isContradictory({ plan, expansions = {} }: World): boolean {
 }
 
 describe("any pipeline, with any failures, answered in any order", () => {
-  test("pays for nothing after the moment from which no root could come of it", () => {
+  test("pays for nothing after the moment from which no root could come of it [G19]", () => {
     let looked = 0;
     let left = 0;
     fc.assert(

@@ -35,7 +35,7 @@ test("A submit that is sent again in the turn in which another step ends is note
   expect(run.state.steps.b!.attempts[0]!.lastSentAt).toBe(run.now);
 });
 
-test("A submit of which nothing left for hours is noted before it is tried again, so that a death after it hides no job", () => {
+test("A submit of which nothing left for hours is noted before it is tried again, so that a death after it hides no job [G5]", () => {
   const run = new FakeRun({ plan: planOf([job("a")]), total: 1 });
   run.take([{ type: "run.started" }, ...sent("a")]);
   run.unsent.add("submit:a#1");

@@ -191,7 +191,7 @@ describe("any run, changed in any way, again and again", () => {
     );
   });
 
-  test("is the same from a snapshot at any event and the events after it as from all events", async () => {
+  test("is the same from a snapshot at any event and the events after it as from all events [G48]", async () => {
     await fc.assert(
       fc.asyncProperty(randomWorld, changes, fc.array(fc.nat(1_000), { maxLength: 5 }), async (drawn, all, cuts) => {
         const run = new FakeRun(drawn.world);

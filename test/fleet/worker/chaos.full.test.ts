@@ -144,7 +144,7 @@ describeNeeding(lacksPostgres())(`${WORKERS} workers`, () => {
   }
 
   test.each(sizes)(
-    "drive %i runs of 20 steps while workers are killed (%i times), frozen and cut off, and the database restarts (seed %i): every run ends right, paid once",
+    "drive %i runs of 20 steps while workers are killed (%i times), frozen and cut off, and the database restarts (seed %i): every run ends right, paid once [G2]",
     async (runs, kills, seed) => {
       const startedAt = Date.now();
       const troubles = trouble(kills, seed);

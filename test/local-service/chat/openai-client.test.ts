@@ -37,7 +37,7 @@ const SHOTS = {
   },
 };
 
-test("the client reads a completion whose id is the id of a job with no outputs", async () => {
+test("the client reads a completion whose id is the id of a job with no outputs [A6 P39 S16 S17 S18 WT1 WT3]", async () => {
   const service = await start();
   const answer = await clientOf(service).chat.completions.create({ model: "chat-1", messages: asked });
   expect(answer.object).toBe("chat.completion");
@@ -55,7 +55,7 @@ test("the client reads a completion whose id is the id of a job with no outputs"
   expect((await get(service, "/balance")).body.balance).toBeCloseTo(25 - job.cost, 9);
 });
 
-test("the client streams the same text in chunks, with usage when it asks for it", async () => {
+test("the client streams the same text in chunks, with usage when it asks for it [S17 WT1 WT2]", async () => {
   const service = await start();
   const client = clientOf(service);
   const request = { model: "chat-1", messages: asked, temperature: 0 };
@@ -160,7 +160,7 @@ test("the same request has the same answer; at temperature 0 whatever the seed, 
   expect(new Set(seeds.flat()).size).toBeGreaterThan(1);
 });
 
-test("the client meets our errors as its own: unknown model, wrong key, missing scope, empty wallet", async () => {
+test("the client meets our errors as its own: unknown model, wrong key, missing scope, empty wallet [A11 E18 E31 P38 WT4 WT6]", async () => {
   const service = await start();
   const create = (client: OpenAI, model = "chat-1") => client.chat.completions.create({ model, messages: asked });
   await expect(create(clientOf(service), "chat-9")).rejects.toBeInstanceOf(NotFoundError);
@@ -179,7 +179,7 @@ test("the client meets our errors as its own: unknown model, wrong key, missing 
   expect(refused).toMatchObject({ error: { billing: { balance } } });
 });
 
-test("a failure after the stream has begun is one error chunk and the end, and is refunded", async () => {
+test("a failure after the stream has begun is one error chunk and the end, and is refunded [E47 WT6]", async () => {
   const service = await start();
   service.faults([{ kind: "fail_job", model: "chat-1", code: "UNAVAILABLE" }]);
   const reply = await ask(service, "POST", "/chat/completions", {

@@ -31,7 +31,7 @@ test("all bad fields are listed at once, with their places", async () => {
   expect((await get(service, "/jobs")).body.data).toEqual([]);
 });
 
-test("nulls, text parts and a list of tools are accepted as common clients send them", async () => {
+test("nulls, text parts and a list of tools are accepted as common clients send them [WK3]", async () => {
   const service = await start();
   const body = {
     ...said,
@@ -74,7 +74,7 @@ test("a schema that cannot be answered costs nothing", async () => {
   expect((await get(service, "/balance")).body.balance).toBe(25);
 });
 
-test("a chat has no idempotency key: the same request twice is two jobs", async () => {
+test("a chat has no idempotency key: the same request twice is two jobs [WT5]", async () => {
   const service = await start();
   const first = await ask(service, "POST", PATH, { body: said });
   const second = await ask(service, "POST", PATH, { body: said });
@@ -83,7 +83,7 @@ test("a chat has no idempotency key: the same request twice is two jobs", async 
   expect(service.stats().jobs_by_key).toEqual({});
 });
 
-test("a chat job has the logs and the stream of any job, and can be deleted", async () => {
+test("a chat job has the logs and the stream of any job, and can be deleted [WT3]", async () => {
   const service = await start();
   const { id } = (await ask(service, "POST", PATH, { body: said })).body;
   const { data } = (await get(service, `/jobs/${id}/logs`)).body;

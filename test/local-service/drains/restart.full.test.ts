@@ -29,7 +29,7 @@ async function startProcess() {
   return { service: JSON.parse(String(line)) as LocalService, kill };
 }
 
-test("killed in the middle of a batch, the service posts it again after a restart: every event at least once", async () => {
+test("killed in the middle of a batch, the service posts it again after a restart: every event at least once [WD8]", async () => {
   const { service: first, kill } = await startProcess();
   const hook = await receiver((index) => (index === 0 ? undefined : 200));
   const { id } = await drain(first, { url: hook.url });

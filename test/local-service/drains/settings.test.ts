@@ -5,7 +5,7 @@ import { ask, type Body, get, key, start } from "../support/service.ts";
 
 const URL_A = "https://example.com/logs";
 
-test("a drain is created, read, listed, changed and removed; its secret and header values are never shown", async () => {
+test("a drain is created, read, listed, changed and removed; its secret and header values are never shown [WD1 WD3]", async () => {
   const service = await start();
   service.clock.manual();
   const [keyId] = service.apiKey.split(":");
@@ -89,14 +89,14 @@ test("every bad field is named at once, the missing secret too", async () => {
   expect(reply.body.error.message).toContain("4 invalid input fields");
 });
 
-test("the limits themselves are allowed", async () => {
+test("the limits themselves are allowed [WD1]", async () => {
   const service = await start();
   const least = await drain(service, { name: "n", url: URL_A, secret: "s".repeat(64), batch_size: 1 });
   const most = await drain(service, { name: "n".repeat(100), url: URL_A, secret: "s".repeat(4096), batch_size: 5000 });
   expect([least.batch_size, most.batch_size]).toEqual([1, 5000]);
 });
 
-test("OTLP needs no secret; going over to ndjson does", async () => {
+test("OTLP needs no secret; going over to ndjson does [WD2]", async () => {
   const service = await start();
   const { id, format } = await drain(service, { url: URL_A, format: "otlp", secret: null });
   expect(format).toBe("otlp");
@@ -179,7 +179,7 @@ test("a workspace has at most 50 drains", async () => {
   });
 });
 
-test("a test posts one sample event, tells how it went, and counts as nothing", async () => {
+test("a test posts one sample event, tells how it went, and counts as nothing [WD11]", async () => {
   const service = await start();
   const hook = await receiver((index) => (index === 0 ? 200 : 500));
   const made = await drain(service, { url: hook.url, enabled: false });

@@ -17,7 +17,7 @@ import { ask, type Body, finished, get, key, made, start, submit } from "../supp
 const logsOf = async (service: Parameters<typeof get>[0], jobId: string): Promise<Body[]> =>
   (await get(service, `/jobs/${jobId}/logs?limit=100`)).body.data;
 
-test("every lifecycle event is one NDJSON line, in order, signed with the drain's secret", async () => {
+test("every lifecycle event is one NDJSON line, in order, signed with the drain's secret [N18 WD4 WD5]", async () => {
   const service = await start();
   service.clock.manual();
   const hook = await receiver();
@@ -49,7 +49,7 @@ test("every lifecycle event is one NDJSON line, in order, signed with the drain'
   expect(readDrainEvents(post!.body).map((event) => event.event)).toEqual(logs.map((log) => log.event));
 });
 
-test("OTLP: an independent decoder reads the same fields from the protobuf", async () => {
+test("OTLP: an independent decoder reads the same fields from the protobuf [N18 WC19 WD6]", async () => {
   const service = await start({ brand: "Acme" });
   service.clock.manual();
   const hook = await receiver();
@@ -82,7 +82,7 @@ test("OTLP: an independent decoder reads the same fields from the protobuf", asy
   expect(severities.get("error")).toBe(17);
 });
 
-test("batches hold at most batch_size events, and together every event once", async () => {
+test("batches hold at most batch_size events, and together every event once [WD7]", async () => {
   const service = await start();
   service.clock.manual();
   const hook = await receiver();
@@ -114,7 +114,7 @@ test("a drain receives only events after its creation, and only of its own works
   expect(new Set(hook.received.flatMap(lines).map((line) => line.studio_job_id))).toEqual(new Set([job_id]));
 });
 
-test("a failed batch is posted again until it is accepted, and nothing overtakes it", async () => {
+test("a failed batch is posted again until it is accepted, and nothing overtakes it [WD8]", async () => {
   const service = await start();
   service.clock.manual();
   const hook = await receiver((index) => (index < 2 ? 500 : 200));
@@ -139,7 +139,7 @@ test("a failed batch is posted again until it is accepted, and nothing overtakes
   expect(hook.received).toHaveLength(3);
 });
 
-test("five failed batches in a row switch the drain off; enabling it clears the count and sends what was pending", async () => {
+test("five failed batches in a row switch the drain off; enabling it clears the count and sends what was pending [WD9]", async () => {
   const service = await start();
   service.clock.manual();
   let status = 503;

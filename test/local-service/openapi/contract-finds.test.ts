@@ -7,7 +7,7 @@ import { ask, start } from "../support/service.ts";
 
 const NO_JOB = "job_00000000-0000-4000-8000-000000000000";
 
-test("the contract finds what is not as described", async () => {
+test("the contract finds what is not as described [E7 E12 WC4 WC18]", async () => {
   const service = await start();
   const contract = await contractOf(service.baseUrl);
   const headers = (more: object = {}) =>

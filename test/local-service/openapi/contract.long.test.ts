@@ -294,7 +294,7 @@ describe.each([
   ["the default profile", {}],
   ["the strict profile", { strict: true, deliverToLoopback: true }],
 ])("%s", (_profile, options) => {
-  test("every operation keeps every promise of the document: each status that it names is met, with the body described", async () => {
+  test("every operation keeps every promise of the document: each status that it names is met, with the body described [D4 E1 E3 E5 E14 J1 J2 J4 M1 M2 M3 M6 M14 P5 P7 P27 S22 T1 WA1 WA7 WC1 WC2 WJ1 WJ8 WJ9 WM1 WM4]", async () => {
     const service = await start({ speed: 1000, ...options });
     await everyOperationRefuses(service);
     await submits(service);
@@ -325,7 +325,7 @@ function pictureOf(bytes: number): Buffer {
   return Buffer.concat([picture.subarray(0, headerEnd), chunk, picture.subarray(headerEnd)]);
 }
 
-test("an image of 10485760 bytes is accepted, one of a byte more is refused by name", async () => {
+test("an image of 10485760 bytes is accepted, one of a byte more is refused by name [M13 V29]", async () => {
   const service = await start();
   const estimate = async (bytes: number) => {
     const input = {
@@ -341,7 +341,7 @@ test("an image of 10485760 bytes is accepted, one of a byte more is refused by n
   expect(refused.body.error.details).toMatchObject([{ field: "input.start_image", reason: "max_file_size_bytes" }]);
 });
 
-test("a submit of an unlimited shot prompt passes up to the stated body cap, and is refused beyond it", async () => {
+test("a submit of an unlimited shot prompt passes up to the stated body cap, and is refused beyond it [V15]", async () => {
   const service = await start();
   const shots = (length: number) => ({
     input: { aspect_ratio: "1:1", duration_ms: 5000, multi_prompt: [{ prompt: "x".repeat(length) }] },

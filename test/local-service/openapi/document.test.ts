@@ -38,7 +38,7 @@ async function problemsOf(document: Body): Promise<unknown> {
   return { version: validator.version, errors: result.errors ?? [] };
 }
 
-test("the document has every endpoint of the API and one submit operation a model, and nothing else", async () => {
+test("the document has every endpoint of the API and one submit operation a model, and nothing else [S13 S22 X2 X3]", async () => {
   const service = await start();
   const { status, body } = await get(service, "/openapi.json", { credential: null });
   expect(status).toBe(200);
@@ -132,7 +132,7 @@ test("every route of the document is a route of the service", async () => {
   expect(missing.body.error.message).toBe("There is no such endpoint.");
 });
 
-test("an independent validator finds the documents valid as OpenAPI 3.1, with every reference leading somewhere", async () => {
+test("an independent validator finds the documents valid as OpenAPI 3.1, with every reference leading somewhere [P8 S22 WM2]", async () => {
   const service = await start();
   const models = (await get(service, "/models")).body.data.map((model: Body) => `/models/${model.id}/openapi.json`);
   for (const path of ["/openapi.json", "/_local/openapi.json", ...models]) {
@@ -226,7 +226,7 @@ test("a typed submit operation takes the model's own schema, references and all"
   expect(await problemsOf(own)).toEqual({ version: "3.1", errors: [] });
 });
 
-test("each operation says which scope it needs", async () => {
+test("each operation says which scope it needs [WC9]", async () => {
   const service = await start();
   const { body } = await get(service, "/openapi.json");
   expect(body.paths["/jobs"].get.security).toEqual([{ bearer: ["jobs:read"] }, { key: ["jobs:read"] }]);

@@ -34,7 +34,7 @@ async function forced(code: Code) {
 }
 
 test.each(STATUS)(
-  "%s is answered with %i, and says when to come back exactly if it is retryable",
+  "%s is answered with %i, and says when to come back exactly if it is retryable [E2 E5 E7 E8 WC17 WC18]",
   async (code, status) => {
     const reply = await forced(code);
     expect(reply).toMatchObject({ status, body: { error: { code, message: expect.any(String) } } });
@@ -43,13 +43,13 @@ test.each(STATUS)(
   },
 );
 
-test("the envelope knows these codes and no others", async () => {
+test("the envelope knows these codes and no others [E2]", async () => {
   const service = await start();
   const { code } = (await get(service, "/openapi.json")).body.components.schemas.ErrorObject.properties;
   expect(code.enum.toSorted()).toEqual(STATUS.map(([each]) => each).toSorted());
 });
 
-test("every answer has a trace id and a request id of its own, whatever came of the request", async () => {
+test("every answer has a trace id and a request id of its own, whatever came of the request [WC5]", async () => {
   const service = await start();
   const replies = [
     await get(service, "/balance"),
@@ -66,7 +66,7 @@ test("every answer has a trace id and a request id of its own, whatever came of 
 });
 
 test.each(["", "/status", "/logs", "/stream"])(
-  "GET /jobs/{job_id}%s of an unknown job is 404 NOT_FOUND",
+  "GET /jobs/{job_id}%s of an unknown job is 404 NOT_FOUND [E33]",
   async (more) => {
     const service = await start();
     const reply = await get(service, `/jobs/job_00000000-0000-4000-8000-000000000000${more}`);
@@ -74,7 +74,7 @@ test.each(["", "/status", "/logs", "/stream"])(
   },
 );
 
-test("the API answers below /v3 only", async () => {
+test("the API answers below /v3 only [X1]", async () => {
   const service = await start();
   for (const path of ["/jobs", "/v2/jobs", "/v4/jobs"]) {
     const headers = { Authorization: `Bearer ${service.apiKey}` };

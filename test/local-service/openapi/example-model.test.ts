@@ -11,7 +11,7 @@ const shots = (count: number, duration_ms: number) => ({
   multi_prompt: Array(count).fill({ prompt: "a", duration_ms }),
 });
 
-test("every listed value of the example model is accepted, and the next one beyond is not", async () => {
+test("every listed value of the example model is accepted, and the next one beyond is not [V2 V3 V5 V12 V13 V14 V16 V18 V20 V22 V24 V25 V26]", async () => {
   const service = await start();
   const reasonOf = async (input: object) => {
     const { status, body } = await ask(service, "POST", "/models/video-1/estimate", { body: { input } });
@@ -49,7 +49,7 @@ test("every listed value of the example model is accepted, and the next one beyo
   expect(await reasonOf(shots(2, 8000))).toBe("input.multi_prompt max_total_duration_ms");
 });
 
-test("a start image alone, with an end image, or neither is fine under either quality", async () => {
+test("a start image alone, with an end image, or neither is fine under either quality [V34]", async () => {
   const service = await start();
   const picture = await uploaded(service, PICTURE.bytes);
   for (const tier of [{ quality: "standard" }, { quality: "pro", resolution: "4K" }]) {
@@ -60,7 +60,7 @@ test("a start image alone, with an end image, or neither is fine under either qu
   }
 });
 
-test("a media reference in either form takes no other field", async () => {
+test("a media reference in either form takes no other field [M10 V2]", async () => {
   const service = await start();
   const { asset_id } = (await made(service, "image-1", { prompt: "x" })).outputs[0];
   const forms = [await uploaded(service, PICTURE.bytes), { source: "asset", asset_id }];
@@ -74,7 +74,7 @@ test("a media reference in either form takes no other field", async () => {
   }
 });
 
-test("an upload and an asset of another account are as unknown as any", async () => {
+test("an upload and an asset of another account are as unknown as any [M9 WC15 WJ19]", async () => {
   const service = await start();
   const picture = await uploaded(service, PICTURE.bytes);
   const { asset_id } = (await made(service, "image-1", { prompt: "x" })).outputs[0];

@@ -21,7 +21,7 @@ async function inputs(service: LocalService): Promise<Readonly<Record<string, ob
   };
 }
 
-test("every model's outputs fit its output_schema, which lets no key be unknown, and none be absent that was there before 3.17", async () => {
+test("every model's outputs fit its output_schema, which lets no key be unknown, and none be absent that was there before 3.17 [M5 O1 O3]", async () => {
   const service = await start();
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   formatsPlugin.default(ajv);
@@ -41,7 +41,7 @@ test("every model's outputs fit its output_schema, which lets no key be unknown,
   }
 });
 
-test("the example model publishes its defaults, its limits and what each of its media is for", async () => {
+test("the example model publishes its defaults, its limits and what each of its media is for [M4 M7 M11 M12 V6 V9 V17 V24 V25 V27 V28 V29]", async () => {
   const service = await start();
   const { input_schema, modality } = (await get(service, "/models/video-1")).body;
   const { properties } = input_schema;
@@ -61,7 +61,7 @@ test("the example model publishes its defaults, its limits and what each of its 
   ]);
 });
 
-test("a submit that leaves out what has a default is the same as one that says it", async () => {
+test("a submit that leaves out what has a default is the same as one that says it [V9 V24]", async () => {
   const service = await start();
   const costOf = async (input: object) =>
     (await ask(service, "POST", "/models/video-1/estimate", { body: { input } })).body.cost;
@@ -75,7 +75,7 @@ test.each([
   ["image-1", ["prompt"]],
   ["speech-1", ["text", "voice_id"]],
   ["avatar-1", ["aspect_ratio", "audio", "prompt", "resolution", "start_image"]],
-])("%s cannot do without %j", async (model, fields) => {
+])("%s cannot do without %j [WJ35]", async (model, fields) => {
   const service = await start();
   const { error } = (await ask(service, "POST", `/models/${model}/estimate`, { body: { input: {} } })).body;
   const required = error.details.filter(({ reason }: Body) => reason === "required");
@@ -101,13 +101,16 @@ test.each([
   ["image", "max_file_size_bytes", 10, 1e6],
   ["audio", "min_duration_ms", 3_600_000, 1],
   ["audio", "max_duration_ms", 1, 3_600_000],
-])("an %s field's %s of %d is kept to, and one of %d lets it pass", async (media_type, rule, narrow, wide) => {
-  const bytes = media_type === "image" ? PICTURE.bytes : SOUND.bytes;
-  const answer = async (limit: number) => {
-    const service = await start({ catalog: [limited({ media_type, [rule]: limit })] });
-    const input = { media: await uploaded(service, bytes) };
-    return ask(service, "POST", "/models/limited-1/estimate", { body: { input } });
-  };
-  expect((await answer(narrow)).body.error.details).toMatchObject([{ field: "input.media", reason: rule }]);
-  expect((await answer(wide)).status).toBe(200);
-});
+])(
+  "an %s field's %s of %d is kept to, and one of %d lets it pass [M13 WJ34]",
+  async (media_type, rule, narrow, wide) => {
+    const bytes = media_type === "image" ? PICTURE.bytes : SOUND.bytes;
+    const answer = async (limit: number) => {
+      const service = await start({ catalog: [limited({ media_type, [rule]: limit })] });
+      const input = { media: await uploaded(service, bytes) };
+      return ask(service, "POST", "/models/limited-1/estimate", { body: { input } });
+    };
+    expect((await answer(narrow)).body.error.details).toMatchObject([{ field: "input.media", reason: rule }]);
+    expect((await answer(wide)).status).toBe(200);
+  },
+);

@@ -10,7 +10,7 @@ import { ask, type Body, finished, get, key, made, start, submit, upload, upload
 const VOICE = "voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01";
 const film = { prompt: "a cat", aspect_ratio: "9:16", duration_ms: 3000 };
 
-test("each kind of output leaves null what it does not have, and its ids have their form", async () => {
+test("each kind of output leaves null what it does not have, and its ids have their form [J10 O2 O6 O10 O12 O15 O16 O17 O18 O19 O20 O22 O23 S1]", async () => {
   const service = await start();
   const sound = await uploaded(service, SOUND.bytes);
   const of = async (model: string, input: unknown): Promise<Body> => (await made(service, model, input)).outputs[0];
@@ -63,7 +63,7 @@ test("each kind of output leaves null what it does not have, and its ids have th
   });
 });
 
-test("a failed output within a completed job says why, with code and message", async () => {
+test("a failed output within a completed job says why, with code and message [E42 O3 O5 O22 S6]", async () => {
   const service = await start();
   service.faults([{ kind: "fail_output", outputs: [1], code: "MODERATION_FAILED" }]);
   const job = await made(service, "image-1", { prompt: "x", num_outputs: 3 });
@@ -76,7 +76,7 @@ test("a failed output within a completed job says why, with code and message", a
   });
 });
 
-test("uploading is free and works on an empty wallet; the submit meets the funding check, and only there", async () => {
+test("uploading is free and works on an empty wallet; the submit meets the funding check, and only there [P27 S11 S12 WK5]", async () => {
   const service = await start({ balance: 0 });
   const { status, body } = await upload(service, PICTURE.bytes);
   expect(status).toBe(201);
@@ -89,7 +89,7 @@ test("uploading is free and works on an empty wallet; the submit meets the fundi
   expect((await finished(service, job_id)).status).toBe("COMPLETED");
 });
 
-test("an upload is what its bytes are, whatever name and type it is sent with, and its handle holds for an hour", async () => {
+test("an upload is what its bytes are, whatever name and type it is sent with, and its handle holds for an hour [WA1 WA2 WA3]", async () => {
   const service = await start();
   service.clock.manual();
   const form = new FormData();
@@ -106,7 +106,7 @@ test("an upload is what its bytes are, whatever name and type it is sent with, a
   ]);
 });
 
-test("a download URL needs no credential, and stops working with its time", async () => {
+test("a download URL needs no credential, and stops working with its time [O13]", async () => {
   const service = await start();
   const { url } = (await made(service, "image-1", { prompt: "x" })).outputs[0];
   expect((await fetch(url)).headers.get("content-type")).toBe("image/png");
@@ -114,7 +114,7 @@ test("a download URL needs no credential, and stops working with its time", asyn
   expect((await fetch(url)).status).toBe(403);
 });
 
-test("an estimate is what the submit then charges; one that is impossible says so", async () => {
+test("an estimate is what the submit then charges; one that is impossible says so [P9 P10 WM5]", async () => {
   const service = await start();
   const estimate = async (model: string, input: unknown) =>
     (await ask(service, "POST", `/models/${model}/estimate`, { body: { input } })).body;
@@ -129,7 +129,7 @@ test("an estimate is what the submit then charges; one that is impossible says s
   });
 });
 
-test("the catalog is listed whole, or by modality", async () => {
+test("the catalog is listed whole, or by modality [P5 P6]", async () => {
   const service = await start();
   const ids = async (query: string) => (await get(service, `/models${query}`)).body.data.map((model: Body) => model.id);
   const own = ["image-1", "video-1", "avatar-1", "speech-1", "voice-clone-1", "upscale-1"];
@@ -141,7 +141,7 @@ test("the catalog is listed whole, or by modality", async () => {
   expect(await ids("?modality=text")).toEqual(["chat-1"]);
 });
 
-test("a page has 20 items by default, and 100 at most", async () => {
+test("a page has 20 items by default, and 100 at most [P11 P12 P15]", async () => {
   const service = await start({ balance: 100 });
   await Promise.all(Array.from({ length: 101 }, () => submit(service, "image-1", { prompt: "x" })));
   expect((await get(service, "/jobs")).body.data).toHaveLength(20);
@@ -153,7 +153,7 @@ test("a page has 20 items by default, and 100 at most", async () => {
   });
 });
 
-test("a status carries no events unless logs_after asks for them", async () => {
+test("a status carries no events unless logs_after asks for them [J13 J14 P22]", async () => {
   const service = await start();
   const { job_id } = await made(service, "image-1", { prompt: "x" });
   const plain = (await get(service, `/jobs/${job_id}/status`)).body;
@@ -164,14 +164,14 @@ test("a status carries no events unless logs_after asks for them", async () => {
   expect([newer.logs, "logs_next_cursor" in newer]).toEqual([[], false]);
 });
 
-test("the old API's header is no credential here, and its endpoints are not here", async () => {
+test("the old API's header is no credential here, and its endpoints are not here [A15 X4]", async () => {
   const service = await start();
   const headers = { "X-API-Key": service.apiKey };
   expect((await get(service, "/balance", { credential: null, headers })).status).toBe(401);
   expect((await ask(service, "POST", "/generations", { body: {} })).status).toBe(404);
 });
 
-test("the limit of one key does not touch another key", async () => {
+test("the limit of one key does not touch another key [L1]", async () => {
   const service = await start({ rateLimit: { requests: 3, windowMs: 60_000 } });
   const other = await key(service, {});
   for (let n = 0; n < 3; n++) expect((await get(service, "/balance")).status).toBe(200);
@@ -179,7 +179,7 @@ test("the limit of one key does not touch another key", async () => {
   expect((await get(service, "/balance", { credential: other })).status).toBe(200);
 });
 
-test("an unexpected error is a 500 that tells nothing of its cause, which the operator is told", async () => {
+test("an unexpected error is a 500 that tells nothing of its cause, which the operator is told [E39]", async () => {
   const defects: string[] = [];
   const service = await start({ onDefect: (error, traceId) => defects.push(`${traceId} ${String(error)}`) });
   rmSync(join(service.dataDir, "incoming"), { recursive: true });
@@ -190,7 +190,7 @@ test("an unexpected error is a 500 that tells nothing of its cause, which the op
   expect(defects).toEqual([expect.stringContaining(`${headers.get("x-trace-id")} Error: ENOENT`)]);
 });
 
-test("a message is the same for the same condition, whatever the request said", async () => {
+test("a message is the same for the same condition, whatever the request said [E3 E24]", async () => {
   const service = await start();
   const message = async (id: string) => (await get(service, `/jobs/${id}`)).body.error.message;
   expect(await message("job_x")).toBe(await message("<script>"));
@@ -199,7 +199,7 @@ test("a message is the same for the same condition, whatever the request said", 
   expect((await bad({ prompt: 1, quality: "best" })).message).toContain("2 invalid input fields");
 });
 
-test("a key and a token of it spend from one wallet, in either header form", async () => {
+test("a key and a token of it spend from one wallet, in either header form [A4]", async () => {
   const service = await start();
   const { token } = (await ask(service, "POST", "/tokens", { body: {} })).body;
   for (const Authorization of [`Key ${service.apiKey}`, `Bearer ${service.apiKey}`, `Bearer ${token}`]) {

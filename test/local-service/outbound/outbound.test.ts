@@ -44,7 +44,7 @@ async function rawServer(onConnection: (socket: Socket) => void): Promise<number
 
 const portOf = (url: string) => new URL(url).port;
 
-test("a host's name is looked up once, and the connection goes to the address that was checked", async () => {
+test("a host's name is looked up once, and the connection goes to the address that was checked [N14]", async () => {
   const hook = await receiver();
   const answers = ["127.0.0.1", "10.0.0.1"];
   const asked: string[] = [];
@@ -186,7 +186,7 @@ test.each<[Outcome, string | null]>([
   expect(codeOf(outcome)).toBe(code);
 });
 
-test("the words of a failure are the same for every destination", () => {
+test("the words of a failure are the same for every destination [D16]", () => {
   expect(failureOf("UNAVAILABLE")).toEqual({
     code: "UNAVAILABLE",
     message: "The destination could not be reached, redirected, or failed.",

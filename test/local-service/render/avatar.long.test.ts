@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 describe("an avatar", () => {
-  test("is the given face, lasts as long as the sound, and has it as its sound", async () => {
+  test("is the given face, lasts as long as the sound, and has it as its sound [WJ36]", async () => {
     const files = { start_image: [media("face.png", "image/png")], audio: [media("talk.wav", "audio/wav")] };
     const result = await render("talk.mp4", { kind: "avatar", input, media: files });
     expect(result).toMatchObject({ contentType: "video/mp4", width: 360, height: 640, durationMs: 2345, fps: 24 });

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 
 describe("a video", () => {
-  test("starts on the start frame, ends on the end frame, and moves in between", async () => {
+  test("starts on the start frame, ends on the end frame, and moves in between [V27 V28]", async () => {
     const frames = { start_image: [media("start.png", "image/png")], end_image: [media("end.png", "image/png")] };
     const input = { ...small, prompt: "zoom in with sparks", duration_ms: 3000 };
     const result = await render("between.mp4", { kind: "video", input, media: frames });
@@ -45,7 +45,7 @@ describe("a video", () => {
     expect(last).toBeLessThan(150);
   });
 
-  test("has an AAC track no longer than its pictures, unless generate_audio is false", async () => {
+  test("has an AAC track no longer than its pictures, unless generate_audio is false [V24]", async () => {
     const input = { ...small, prompt: "waves on the beach", duration_ms: 3000 };
     await render("loud.mp4", { kind: "video", input });
     await render("mute.mp4", { kind: "video", input: { ...input, generate_audio: false } });
@@ -63,7 +63,7 @@ describe("a video", () => {
     expect(await readFile(path("a.mp4"))).toEqual(await readFile(path("b.mp4")));
   });
 
-  test("shows its shots one after the other, each for its duration, missing ones counted as five seconds", async () => {
+  test("shows its shots one after the other, each for its duration, missing ones counted as five seconds [V17 V21]", async () => {
     const multi_prompt = [{ prompt: "red car at night", duration_ms: 1000 }, { prompt: "snowy forest cabin" }];
     const input = { ...small, multi_prompt, duration_ms: 6000, generate_audio: false };
     const result = await render("shots.mp4", { kind: "video", input });
@@ -75,7 +75,7 @@ describe("a video", () => {
     expect(difference(afterCut, last)).toBeLessThan(difference(beforeCut, afterCut) / 2);
   });
 
-  test("lasts as long as its customized shots together, whatever duration_ms says", async () => {
+  test("lasts as long as its customized shots together, whatever duration_ms says [V21]", async () => {
     const multi_prompt = [
       { prompt: "red car at night", duration_ms: 1000 },
       { prompt: "snowy forest cabin", duration_ms: 3000 },

@@ -4,7 +4,7 @@ import { drain, GATHERED_MS, lines } from "../support/drains.ts";
 import { receiver } from "../support/receiver.ts";
 import { ask, get, start } from "../support/service.ts";
 
-test("a chat job has no delivery row and sends no webhook, though a default is set; drains hear of it", async () => {
+test("a chat job has no delivery row and sends no webhook, though a default is set; drains hear of it [N3 S19]", async () => {
   const service = await start();
   const hook = await receiver();
   const logs = await receiver();

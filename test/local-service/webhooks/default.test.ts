@@ -5,7 +5,7 @@ import { ask, finished, get, key, start } from "../support/service.ts";
 
 const PATH = "/webhooks/default";
 
-test("the default webhook is set, read, replaced and forgotten", async () => {
+test("the default webhook is set, read, replaced and forgotten [P29 WH9]", async () => {
   const service = await start();
   const [keyId] = service.apiKey.split(":");
   service.clock.manual();
@@ -32,7 +32,7 @@ test.each([[{}], [{ url: "nonsense" }], [{ url: "ftp://example.com" }], [{ url: 
   },
 );
 
-test("a job that names no webhook goes to the default; one that does, to its own", async () => {
+test("a job that names no webhook goes to the default; one that does, to its own [D5 D7 N4 N5 P29]", async () => {
   const service = await start();
   const byDefault = await receiver();
   const own = await receiver();
@@ -44,7 +44,7 @@ test("a job that names no webhook goes to the default; one that does, to its own
   expect([byDefault.received.length, own.received.length]).toEqual([1, 1]);
 });
 
-test("the URL is fixed at submit: a default changed later does not move the delivery", async () => {
+test("the URL is fixed at submit: a default changed later does not move the delivery [WH17]", async () => {
   const service = await start({ speed: 1 });
   service.clock.manual();
   const old = await receiver();
@@ -69,14 +69,14 @@ test("a default that is switched off, or was forgotten, gets nothing", async () 
   expect(hook.received).toHaveLength(0);
 });
 
-test("each workspace has its own default", async () => {
+test("each workspace has its own default [WC16]", async () => {
   const service = await start();
   const elsewhere = { credential: await key(service, { workspace_id: "elsewhere", owner_id: "someone" }) };
   await ask(service, "PUT", PATH, { body: { url: "https://example.com/a" } });
   expect((await get(service, PATH, elsewhere)).body.url).toBe(null);
 });
 
-test("a test sends a signed event of its own kind, and makes no delivery", async () => {
+test("a test sends a signed event of its own kind, and makes no delivery [WH10]", async () => {
   const service = await start();
   const hook = await receiver();
   await ask(service, "PUT", PATH, { body: { url: hook.url } });
@@ -109,7 +109,7 @@ test("there is nothing to test without a default", async () => {
   expect((await ask(service, "POST", `${PATH}/test`)).status).toBe(404);
 });
 
-test("the public key is open to everyone, 32 raw bytes, and stays the same", async () => {
+test("the public key is open to everyone, 32 raw bytes, and stays the same [WH8]", async () => {
   const service = await start();
   const first = await get(service, "/webhooks/public-key", { credential: null });
   expect(first).toMatchObject({ status: 200, body: { algorithm: "ed25519" } });

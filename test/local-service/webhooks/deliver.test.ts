@@ -3,7 +3,7 @@ import { announced, bodyOf, deliveryOf, deliveryUntil, ended, eventOf, verdictOf
 import { receiver } from "../support/receiver.ts";
 import { ask, finished, get, start, submit } from "../support/service.ts";
 
-test("a finished job is announced by a signed POST that the client verifies", async () => {
+test("a finished job is announced by a signed POST that the client verifies [D9 D11 D17 N1 N6 N9 P3 S3 S21 WH1 WH2]", async () => {
   const service = await start();
   const hook = await receiver();
   const jobId = await announced(service, `${hook.url}/hook?a=1`);
@@ -27,7 +27,7 @@ test("a finished job is announced by a signed POST that the client verifies", as
   });
 });
 
-test("a body, a time, an event or an id that was changed on the way does not verify", async () => {
+test("a body, a time, an event or an id that was changed on the way does not verify [N6 WH3]", async () => {
   const service = await start();
   const hook = await receiver();
   await announced(service, hook.url);
@@ -49,7 +49,7 @@ test("a body, a time, an event or an id that was changed on the way does not ver
   }
 });
 
-test("the body is the result envelope without logs, cost and currency", async () => {
+test("the body is the result envelope without logs, cost and currency [WH6]", async () => {
   const service = await start();
   const hook = await receiver();
   const jobId = await announced(service, hook.url);
@@ -64,7 +64,7 @@ test("the body is the result envelope without logs, cost and currency", async ()
   expect((await fetch(sent[0].url)).status).toBe(200);
 });
 
-test("a failed job is announced as job.failed, with its error", async () => {
+test("a failed job is announced as job.failed, with its error [D9 E41 N1]", async () => {
   const service = await start();
   const hook = await receiver();
   service.faults([{ kind: "fail_job" }]);
@@ -74,7 +74,7 @@ test("a failed job is announced as job.failed, with its error", async () => {
   expect(bodyOf(post)).toMatchObject({ status: "FAILED", outputs: [], error: { code: "INTERNAL" } });
 });
 
-test("a delivery row is inserted at submit: PENDING, its event null, nothing attempted", async () => {
+test("a delivery row is inserted at submit: PENDING, its event null, nothing attempted [D1 D3 D7 D8 D10 D17 D20 WH17]", async () => {
   const service = await start({ speed: 1 });
   service.clock.manual();
   const jobId = await announced(service, "http://127.0.0.1:9/never");
@@ -96,13 +96,13 @@ test("a delivery row is inserted at submit: PENDING, its event null, nothing att
   });
 });
 
-test("a job without any webhook has no delivery row", async () => {
+test("a job without any webhook has no delivery row [WH18]", async () => {
   const service = await start();
   await finished(service, await announced(service, null));
   expect((await get(service, "/webhooks/deliveries")).body).toEqual({ data: [], next_cursor: null });
 });
 
-test("a replayed submit adds no second row and no second POST", async () => {
+test("a replayed submit adds no second row and no second POST [N2]", async () => {
   const service = await start();
   const hook = await receiver();
   const more = { webhook: hook.url, idempotency_key: "one" };
@@ -121,7 +121,7 @@ test("a refused submit has no row", async () => {
 });
 
 test.each(["not a uri", "/relative", "", "ftp://example.com/", "javascript:alert(1)"])(
-  "a webhook that is no http URI is 400 with param webhook: %j",
+  "a webhook that is no http URI is 400 with param webhook: %j [WH20]",
   async (webhook) => {
     const service = await start();
     const reply = await ask(service, "POST", "/models/image-1", { body: { input: { prompt: "x" }, webhook } });
@@ -129,7 +129,7 @@ test.each(["not a uri", "/relative", "", "ftp://example.com/", "javascript:alert
   },
 );
 
-test("while the receiver thinks, the delivery is DELIVERING and cannot be sent again", async () => {
+test("while the receiver thinks, the delivery is DELIVERING and cannot be sent again [P32 WH13 WH19]", async () => {
   const service = await start();
   let answer: () => void = () => undefined;
   const hook = await receiver((_index, response) => {
@@ -165,7 +165,7 @@ test("a job that was deleted before its webhook went out is announced without pr
   expect(bodyOf(hook.received[1])).not.toHaveProperty("prompt");
 });
 
-test("a brand of its own names the headers", async () => {
+test("a brand of its own names the headers [N9 WC19]", async () => {
   const service = await start({ brand: "Acme" });
   const hook = await receiver();
   await announced(service, hook.url);

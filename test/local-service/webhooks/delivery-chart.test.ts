@@ -52,7 +52,7 @@ function walk(steps: readonly Step[]): DeliveryState[] {
   return states;
 }
 
-test("in any sequence of outcomes, kills and replays, a delivery moves only along the chart", () => {
+test("in any sequence of outcomes, kills and replays, a delivery moves only along the chart [D4 WH19]", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const states = walk(steps);

@@ -5,7 +5,7 @@ import { announced, deliveryOf, ended, eventOf, redeliver } from "../support/del
 import { receiver } from "../support/receiver.ts";
 import { ask, type Body, get, key, start } from "../support/service.ts";
 
-test("a replay sends the event again under its id, marked as a redelivery in header and signature", async () => {
+test("a replay sends the event again under its id, marked as a redelivery in header and signature [D11 N10 P30 T10 T12 WH1 WH11]", async () => {
   const service = await start();
   const hook = await receiver();
   const jobId = await announced(service, hook.url);
@@ -22,7 +22,7 @@ test("a replay sends the event again under its id, marked as a redelivery in hea
   });
 });
 
-test("attempts are cumulative, and the history holds each delivery as it stood when the replay was requested", async () => {
+test("attempts are cumulative, and the history holds each delivery as it stood when the replay was requested [D6 D12 D13 D20 T10 T12 WH13]", async () => {
   const service = await start();
   service.clock.manual();
   const statuses = [404, 404, 200, 503, 204];
@@ -56,7 +56,7 @@ test("attempts are cumulative, and the history holds each delivery as it stood w
   expect(redeliveries[0].last_error).toMatchObject({ code: "NOT_FOUND" });
 });
 
-test("every attempt of a replayed cycle carries the redelivery mark, and has the whole retry schedule again", async () => {
+test("every attempt of a replayed cycle carries the redelivery mark, and has the whole retry schedule again [N12]", async () => {
   const service = await start();
   service.clock.manual();
   const hook = await receiver(() => 500);
@@ -72,7 +72,7 @@ test("every attempt of a replayed cycle carries the redelivery mark, and has the
   expect(marks).toEqual([...new Array(12).fill("false"), ...new Array(12).fill("true")]);
 });
 
-test("a delivery that has not finished is 409, before its job ends and between attempts", async () => {
+test("a delivery that has not finished is 409, before its job ends and between attempts [E37 P32 WH19]", async () => {
   const service = await start({ speed: 1 });
   service.clock.manual();
   const hook = await receiver(() => 500);
@@ -97,7 +97,7 @@ test("of many replays requested at once, one is started", async () => {
   expect(hook.received).toHaveLength(1 + made);
 });
 
-test("the destination is checked again when it is sent again", async () => {
+test("the destination is checked again when it is sent again [N14 T11]", async () => {
   const service = await start();
   const jobId = await announced(service, "http://10.0.0.1/");
   await ended(service, jobId, 1);
@@ -109,7 +109,7 @@ test("the destination is checked again when it is sent again", async () => {
   });
 });
 
-test("deliveries belong to the workspace: another owner in it sees and replays them, another workspace does not", async () => {
+test("deliveries belong to the workspace: another owner in it sees and replays them, another workspace does not [D2 P31 WC16]", async () => {
   const service = await start();
   const hook = await receiver();
   const jobId = await announced(service, hook.url);
@@ -126,7 +126,7 @@ test("deliveries belong to the workspace: another owner in it sees and replays t
   expect((await ask(service, "POST", path, stranger)).status).toBe(404);
 });
 
-test("an unknown job has no delivery to send again", async () => {
+test("an unknown job has no delivery to send again [P31]", async () => {
   const service = await start();
   expect(await redeliver(service, "job_unknown")).toMatchObject({
     status: 404,

@@ -5,7 +5,7 @@ import { finished, start } from "../support/service.ts";
 
 const RETRY_DELAYS_S = [10, 30, 90, 270, 810, 2430, 3600, 3600, 3600, 3600, 3600];
 
-test("a failing webhook is tried 12 times, each exactly at its delay of the retry schedule, and then FAILED", async () => {
+test("a failing webhook is tried 12 times, each exactly at its delay of the retry schedule, and then FAILED [D11 N2 N8 N10 WH12]", async () => {
   const service = await start();
   service.clock.manual();
   const hook = await receiver(() => 500);
@@ -41,7 +41,7 @@ test("one advance over six hours runs the whole retry schedule", async () => {
   });
 });
 
-test("every attempt is signed afresh, and so are the URLs in its body", async () => {
+test("every attempt is signed afresh, and so are the URLs in its body [N15 T11 WH7]", async () => {
   const service = await start();
   service.clock.manual();
   const hook = await receiver((index) => (index < 2 ? 500 : 200));
@@ -67,7 +67,7 @@ test.each([
   [410, "INVALID_ARGUMENT"],
   [429, "RESOURCE_EXHAUSTED"],
   [503, "UNAVAILABLE"],
-])("an answer of %i is kept as %s, and tried again", async (status, code) => {
+])("an answer of %i is kept as %s, and tried again [D16 N7 WH16]", async (status, code) => {
   const service = await start();
   service.clock.manual();
   const hook = await receiver((index) => (index === 0 ? status : 200));
@@ -82,7 +82,7 @@ test.each([
   });
 });
 
-test("a redirect is never followed", async () => {
+test("a redirect is never followed [N7 WH14]", async () => {
   const service = await start();
   const elsewhere = await receiver();
   const hook = await receiver((_index, response) => {
@@ -93,7 +93,7 @@ test("a redirect is never followed", async () => {
   expect(elsewhere.received).toHaveLength(0);
 });
 
-test("a receiver that does not answer in time counts as DEADLINE_EXCEEDED, without a response status", async () => {
+test("a receiver that does not answer in time counts as DEADLINE_EXCEEDED, without a response status [D15 N7 WH16]", async () => {
   const service = await start({ deliveryTimeoutMs: 50 });
   const hook = await receiver(() => undefined);
   expect(await ended(service, await announced(service, hook.url), 1)).toMatchObject({
@@ -103,7 +103,7 @@ test("a receiver that does not answer in time counts as DEADLINE_EXCEEDED, witho
   });
 });
 
-test("a port where nobody listens counts as UNAVAILABLE, without a response status", async () => {
+test("a port where nobody listens counts as UNAVAILABLE, without a response status [D15 N7 WH16]", async () => {
   const service = await start();
   expect(await ended(service, await announced(service, "http://127.0.0.1:1/"), 1)).toMatchObject({
     status: "PENDING",
@@ -119,7 +119,7 @@ test.each([
   "http://[::ffff:10.0.0.1]/",
   "http://[fd00::1]/",
   "https://100.64.0.1/",
-])("a webhook into a blocked range fails at once and for good: %s", async (webhook) => {
+])("a webhook into a blocked range fails at once and for good: %s [N14 WH15]", async (webhook) => {
   const service = await start();
   service.clock.manual();
   const jobId = await announced(service, webhook);
@@ -151,7 +151,7 @@ test("a webhook into the service itself is refused", async () => {
   });
 });
 
-test("last_error leaks nothing: no destination, credential, header or answer, only fixed words", async () => {
+test("last_error leaks nothing: no destination, credential, header or answer, only fixed words [D16 D18]", async () => {
   const service = await start();
   const hook = await receiver((_index, response) => {
     response.writeHead(500, { "X-Internal": "db-7.internal" }).end("Traceback: password=swordfish at 10.1.2.3");

@@ -66,7 +66,7 @@ test.each([
   },
 );
 
-test("what the run has become since its price was shown is refused, and made at the quote that is shown then", async () => {
+test("what the run has become since its price was shown is refused, and made at the quote that is shown then [G21]", async () => {
   const before = served.paidService.jobs.size;
   const wanted = { rerun: ["tree"], requestId: "mine" };
   const quote = await quoteOf(wanted);

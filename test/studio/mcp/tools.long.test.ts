@@ -126,7 +126,7 @@ describe("the budget", () => {
     expect(service.stats().jobs_created).toBe(0);
   });
 
-  test("holds over all runs of the session, whichever connection starts them and however many at once", async () => {
+  test("holds over all runs of the session, whichever connection starts them and however many at once [G28]", async () => {
     await using one = await agent("http", ["--budget", "0.10"]);
     const input = { subject: "a red kite", copies: 2 };
     const started = await Promise.all(
@@ -143,7 +143,7 @@ describe("the budget", () => {
     expect(more.text).toContain(`The run is expected to cost 0.04 dollars; at most ${left} dollars are left`);
   });
 
-  test("of one run is its quote, or what the person set for each; an agent cannot raise it by resuming", async () => {
+  test("of one run is its quote, or what the person set for each; an agent cannot raise it by resuming [G28]", async () => {
     service.faults([{ kind: "charge", factor: 2 }]);
     await using one = await agent("stdio", ["--budget", "5", "--run-budget", "0.05"]);
     const tooMuch = await one.call("run_pipeline", {
@@ -163,7 +163,7 @@ describe("the budget", () => {
     expect(service.stats().jobs_created).toBe(jobs);
   });
 
-  test("is not renewed by the name of a run: the same call never pays twice, another input is refused", async () => {
+  test("is not renewed by the name of a run: the same call never pays twice, another input is refused [G28]", async () => {
     await using one = await agent("stdio", ["--budget", "1"]);
     const run = (subject: string) => one.call("run_pipeline", { pipeline: "poster", name: "kite", input: { subject } });
     expect((await run("a red kite")).json.run).toBe("agent-kite");
@@ -174,7 +174,7 @@ describe("the budget", () => {
     expect(service.stats().jobs_created).toBe(1);
   });
 
-  test("is new with each start of the server", async () => {
+  test("is new with each start of the server [G28]", async () => {
     const first = await agent("stdio", ["--budget", "0.05"]);
     await first.call("run_pipeline", { pipeline: "poster", name: "kite", input: { subject: "a red kite", copies: 2 } });
     await first.call("wait_for_run", { run: "agent-kite" });

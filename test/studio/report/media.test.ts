@@ -60,7 +60,7 @@ describe("media of a report", () => {
     expect(lost).toMatchObject({ url: null, error: expect.stringContaining("No copy is left") });
   });
 
-  test("come from the media store only, whatever folder, name or hash the journal names", async () => {
+  test("come from the media store only, whatever folder, name or hash the journal names [G33]", async () => {
     const folder = mkdtempSync(join(tmpdir(), "report-"));
     const mediaDir = join(folder, "media");
     const hidden = Buffer.from("a private key");

@@ -127,7 +127,7 @@ describe.each([
   ["in slices", inSlices],
   ["in one process", hot],
 ] as const)("A run %s whose bucket goes away for a minute", (_, drive) => {
-  test("at any request or answer waits and goes on: each job is paid once, no output is lost", async () => {
+  test("at any request or answer waits and goes on: each job is paid once, no output is lost [G15]", async () => {
     const undisturbed = await open();
     expect(await drive(undisturbed)).toBe("succeeded");
     const turns = undisturbed.turns();

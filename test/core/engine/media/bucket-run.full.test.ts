@@ -93,7 +93,7 @@ describeNeeding(lacksS3Server())("A run whose media are in a bucket of a real S3
     ["output-and-fetch", [/^PUT [^?]*media\/\w\w\/(?!WAV)[^?]*\?(?!.*partNumber)/, /^GET [^?]*media\//]],
   ] as const;
   test.each(lives)(
-    "killed on one machine after another (%s), pays once, loses nothing, and shows nothing half",
+    "killed on one machine after another (%s), pays once, loses nothing, and shows nothing half [G15]",
     async (name, kills) => {
       const dir = join(folder, name);
       await mkdir(dir);
@@ -140,7 +140,7 @@ describeNeeding(lacksS3Server())("A run whose media are in a bucket of a real S3
     await show.close();
   });
 
-  test("waits for a bucket that answers 503 for a while and then breaks connections, and pays once", async () => {
+  test("waits for a bucket that answers 503 for a while and then breaks connections, and pays once [G15]", async () => {
     const { baseUrl, apiKey } = service;
     const mediaDir = await mkdtemp(join(folder, "outage-"));
     const at = { media: url("outage"), mediaDir };

@@ -172,7 +172,7 @@ describeNeeding(lacksS3Server())("Media in a bucket of a real S3 server", () => 
       ),
     );
     test.each(cases)(
-      "%s %s once while %s goes up: it is there, whole, and no part is left",
+      "%s %s once while %s goes up: it is there, whole, and no part is left [G15]",
       async (_type, _code, _what, { pattern, size, fault }) => {
         faults(pattern, fault);
         const { store, bucket } = await opened("a", fault.type === "stall" ? { answerMs: 2000 } : {});

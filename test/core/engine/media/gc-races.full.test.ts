@@ -133,7 +133,7 @@ describe.each([
   { name: "a bucket", open: bucketWorld, numRuns: 400 },
   { name: "a shared folder", open: folderWorld, numRuns: 150 },
 ])("gc on two machines at once, in $name", ({ open, numRuns }) => {
-  test("never takes what a run on either machine is about to name, in any order of steps; what nobody names goes", async () => {
+  test("never takes what a run on either machine is about to name, in any order of steps; what nobody names goes [G15]", async () => {
     let raced = 0;
     const writer = fc.record({
       machine: fc.nat(1),
@@ -191,7 +191,7 @@ describe.each([
   });
 });
 
-test("a run that names an object between the check and its deletion reads it from where it was set aside", async () => {
+test("a run that names an object between the check and its deletion reads it from where it was set aside [G15]", async () => {
   const bucket = new FakeBucket();
   const [machine, other] = [
     new BucketStore(bucket, await MediaCache.open(join(folder, `${++worlds}`), 1e9)),
