@@ -165,7 +165,7 @@ describe("a file that a flag names for writing", () => {
     for (const named of ["film.mp4", "link"]) {
       const { code, stderr } = await here(command, of, flag, named);
       expect(code, stderr).toBe(2);
-      expect(stderr).toContain(`${flag}: ${named} is already there`);
+      expect(stderr).toContain(`${flag}: ${named} already exists`);
       expect(await readFile(film, "latin1")).toContain("paid for");
     }
   });

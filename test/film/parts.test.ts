@@ -105,7 +105,7 @@ test("sizes are even, and in the shape that was asked for", () => {
   expect(pixelsOf(first, "1080p", undefined)).toEqual({ width: 1920, height: 1080 });
   expect(pixelsOf(first, "1080p", "4:5")).toEqual({ width: 1080, height: 1350 });
   expect(pixelsOf(first, undefined, "9:16")).toEqual({ width: 720, height: 1278 });
-  expect(() => pixelsOf(first, "9000x10", undefined)).toThrow("9000x10 is no size");
+  expect(() => pixelsOf(first, "9000x10", undefined)).toThrow("9000x10 is not a size");
 });
 
 test("a picture of a few bytes that would be drawn at any size is refused", () => {
@@ -113,7 +113,7 @@ test("a picture of a few bytes that would be drawn at any size is refused", () =
     { width: 9000, height: 100 },
     { width: 8000, height: 8000 },
   ])
-    expect(() => pixelsOf(first)).toThrow("is no size: give 16 to 8192 pixels a side");
+    expect(() => pixelsOf(first)).toThrow("is not a size: give 16 to 8192 pixels a side");
   const frame = { width: 1080, height: 1080 };
   const colors = colorsOf({ pix_fmt: "rgb24" }, true);
   for (const fit of ["crop", "blur"] as const)

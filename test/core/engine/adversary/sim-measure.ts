@@ -5,9 +5,11 @@ import { bytesIn } from "./sim-media.ts";
 export { damageOf } from "./sim-media.ts";
 
 /** In place of what reads a file's facts in a thread; see files-in-memory.ts. */
-export async function measureMedia(path: string, kind: FileKind): Promise<object> {
+export async function measureMedia(path: string, asked: FileKind | null): Promise<object> {
   const is = typeOf(path);
-  if (is === null || !is.startsWith(kind)) return { fault: `it is ${is ?? "of no known format"}` };
+  const kind = asked ?? is?.split("/")[0];
+  if (is === null || kind === undefined || !is.startsWith(kind))
+    return { fault: `it is ${is ?? "of no known format"}` };
   const isTimed = kind !== "image";
   const size = kind === "audio" ? null : 64;
   return {
@@ -17,10 +19,6 @@ export async function measureMedia(path: string, kind: FileKind): Promise<object
     durationMs: isTimed ? 500 : null,
     fps: kind === "video" ? 25 : null,
   };
-}
-
-export async function contentTypeOf(path: string): Promise<object> {
-  return { is: typeOf(path) };
 }
 
 function typeOf(path: string): string | null {
