@@ -95,6 +95,11 @@ describe("the packages", () => {
     expect(sources.filter((file) => !file.startsWith("recipes/"))).toEqual([]);
   });
 
+  test("hold the client of a page as one file, which a server can send as it is", () => {
+    const client = readFileSync(join(folder, "node_modules/showrunner/dist/studio/browser/index.js"), "utf8");
+    expect(client).not.toMatch(/^import|\bimport\(|\bfrom "/m);
+  });
+
   test.each(["showrunner", "showrunner-local"] as const)("%s has every file that its pages link to", (name) => {
     const { file, paths } = packed.get(name)!;
     const isThere = (path: string) =>

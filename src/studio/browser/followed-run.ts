@@ -1,4 +1,3 @@
-import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { EventView, ProgressView, QuoteView, RunView } from "./wire.ts";
 
 /** How the handler is reached. */
@@ -95,8 +94,8 @@ export function followedRun(link: Link, id: string): FollowedRun {
   const show = (run: RunView) => {
     if (run.seq >= (now.run?.seq ?? 0)) set({ run });
   };
-  const take = ({ event: type, data, id: seq }: EventSourceMessage) => {
-    if (seq !== undefined) lastId = seq;
+  const take = ({ type, data, id: seq }: SentEvent) => {
+    if (seq !== null) lastId = seq;
     const said = JSON.parse(data);
     if (type === "run") show(placed(link.base, said));
     if (type === "progress") set({ progress: said });
@@ -120,13 +119,13 @@ export function followedRun(link: Link, id: string): FollowedRun {
       const reader = response
         .body!.pipeThrough(new TextDecoderStream() as never)
         .getReader() as ReadableStreamDefaultReader<string>;
-      const parser = createParser({ onEvent: take });
+      const split = eventReader();
       for (;;) {
         const { done, value } = await reader.read();
         if (done) return now.run !== null && FINAL.includes(now.run.status);
         clearTimeout(timer);
         timer = setTimeout(() => silent.abort(), SILENT_MS);
-        parser.feed(value);
+        for (const event of split(value)) take(event);
       }
     } finally {
       clearTimeout(timer);
@@ -222,4 +221,32 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
     page.addEventListener?.("online", end);
     signal.addEventListener("abort", end, { once: true });
   });
+}
+
+/** One server-sent event. */
+interface SentEvent {
+  readonly type: string;
+  readonly data: string;
+  readonly id: string | null;
+}
+
+/** Splits the text of a stream, as it comes, into its events. */
+function eventReader(): (text: string) => readonly SentEvent[] {
+  let rest = "";
+  return (text) => {
+    rest += text;
+    const blocks = rest.split("\n\n");
+    rest = blocks.pop()!;
+    return blocks.flatMap((block) => read(block) ?? []);
+  };
+}
+
+function read(block: string): SentEvent | null {
+  const fields = new Map<string, string>();
+  for (const line of block.split("\n")) {
+    const [, name = "", value = ""] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    fields.set(name, fields.has(name) ? `${fields.get(name)}\n${value}` : value);
+  }
+  const data = fields.get("data");
+  return data === undefined ? null : { type: fields.get("event") ?? "message", data, id: fields.get("id") ?? null };
 }

@@ -195,7 +195,7 @@ const attack = fc.oneof(
   of("clock", ["hours.mkv", "minutes.mkv", "instant.mkv"], (task, name) => join(task, "x", [film(name), film()])),
 );
 
-const ATTACKS = isFull ? 400 : 15;
+const ATTACKS = isFull ? 400 : 50;
 
 test(`${ATTACKS} attacks by files, texts, fonts, cuts, sizes and clocks read no other file, change no film but as they say, and end`, async () => {
   for (const [index, { what, given, add }] of fc.sample(attack, { numRuns: ATTACKS, seed: 47 }).entries()) {
