@@ -38,7 +38,16 @@ export class IncludeError extends ShowrunnerError {
 }
 
 /** The folder of this library; stack frames in it are not the user's code. */
-const LIBRARY = new URL("../..", import.meta.url).href.replace(/^file:\/\//, "");
+const LIBRARY = decoded(new URL("../..", import.meta.url).href.replace(/^file:\/\//, ""));
+
+/** Node escapes the paths in stack frames, and test runners do not. */
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
 
 /**
  * Finds the place in the user's code that an error came from, as `file:line:column`: the first stack frame that belongs
@@ -48,9 +57,9 @@ export function callSite(stack: string | undefined): string | null {
   for (const line of (stack ?? "").split("\n")) {
     const found = /^\s+at (?:.*\()?(?:file:\/\/)?(\/[^()]*|[A-Za-z]:[^()]*):(\d+):(\d+)\)?$/.exec(line);
     const [, path = "", row, column] = found ?? [];
-    const file = path.replace(/\?.*$/, "");
+    const file = decoded(path.replace(/\?.*$/, ""));
     if (found === null || file.startsWith(LIBRARY) || file.includes("/node_modules/")) continue;
-    return `${decodeURI(file)}:${row}:${column}`;
+    return `${file}:${row}:${column}`;
   }
   return null;
 }
