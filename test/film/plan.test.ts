@@ -1,11 +1,13 @@
 /** What a step will surely refuse is said in the plan, before anything is paid. */
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join as at } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { greyPng, plainWav } from "../../src/core/kit/placeholder-media.ts";
 import { findFfmpeg } from "../../src/film/ffmpeg/abilities.ts";
+import { lookAt } from "../../src/film/graph/clip.ts";
 import { audiogram, join, overlay, slideshow } from "../../src/film/index.ts";
 import { type Builder, type Problem, pipeline } from "../../src/index.ts";
 import { localShow } from "../support/local-show.ts";
@@ -117,5 +119,48 @@ describe("a medium with nothing in it", () => {
       field: "file",
       message: expect.stringMatching(message),
     });
+  });
+});
+
+describe("looking at the files of a plan", () => {
+  const begun = () => readFileSync(path("log"), "utf8").split("\n").filter(Boolean);
+  /** An ffprobe that notes when it begins to look at a file, then does this. */
+  const probing = async (then: string) => {
+    const { probePath } = (await findFfmpeg())!;
+    const look = `echo + >>"${path("log")}"; ${then.replaceAll("REAL", `"${probePath}"`)}`;
+    const script = `#!/bin/sh\ncase "$*" in *-show_entries*) ${look};; *) exec "${probePath}" "$@";; esac\n`;
+    writeFileSync(path("log"), "");
+    writeFileSync(path("ffprobe"), script, { mode: 0o755 });
+    vi.stubEnv("FFPROBE_PATH", path("ffprobe"));
+  };
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.unstubAllEnvs();
+  });
+
+  test("starts a few programs at once, however many there are", async () => {
+    await probing(`REAL "$@"; sleep 0.1; echo - >>"${path("log")}"`);
+    const names = Array.from({ length: 12 }, (_, index) => `many-${index}.png`);
+    for (const name of names) writeFileSync(path(name), greyPng(64));
+    const found = await problemsOf(({ task, upload }) => ({
+      film: slideshow(task, "film", names.map((name, index) => upload(`p${index}`, path(name))) as never),
+    }));
+    expect(found).toEqual([]);
+    let now = 0;
+    const counts = begun().map((sign) => (sign === "+" ? ++now : --now));
+    expect(counts.filter((_, index) => begun()[index] === "+")).toHaveLength(12);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(4);
+  });
+
+  test("that takes too long proves nothing of a file, and is done again", async () => {
+    writeFileSync(path("slow.png"), greyPng(64));
+    await probing("exec sleep 1000");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    for (const times of [1, 2]) {
+      const looking = lookAt(path("slow.png"));
+      while (begun().length < times) await delay(5);
+      await vi.advanceTimersByTimeAsync(31_000);
+      expect(await looking).toBeNull();
+    }
   });
 });

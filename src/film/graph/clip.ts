@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
+import PQueue from "p-queue";
 import { findFfmpeg, requireFfmpeg, toInstall } from "../ffmpeg/abilities.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { walkPackets } from "../ffmpeg/packets.ts";
@@ -73,6 +74,8 @@ export async function openLasting(
   return { ...clip, lasts: seconds, lengthNote: note };
 }
 
+/** A plan may name thousands of files, and each is a process. */
+const looking = new PQueue({ concurrency: 4 });
 /** Results by path, time of change, size and ffmpeg. */
 const looked = new Map<string, Promise<Looked | null>>();
 const MOST_LOOKED = 1000;
@@ -80,26 +83,29 @@ const MOST_LOOKED = 1000;
 /** Durations in a file, or why every step will refuse it. */
 type Looked = Ends | { readonly fault: string };
 
-/** Opens a file as steps will, without reading all of its packets. Null if there is no ffmpeg. */
+/** Opens a file as steps will, without reading all of its packets. Null if there is no ffmpeg, or it took too long. */
 export async function lookAt(path: string): Promise<Looked | null> {
   const [found, ffmpeg] = await Promise.all([stat(path).catch(() => null), findFfmpeg()]);
   if (found === null || ffmpeg === null) return null;
   const key = [path, found.mtimeMs, found.size, ffmpeg.path].join("\0");
   if (looked.size >= MOST_LOOKED) looked.clear();
-  const answer = looked.get(key) ?? readingAtMost(Number.POSITIVE_INFINITY, () => endsOf(path));
+  const answer = looked.get(key) ?? looking.add(() => readingAtMost(Number.POSITIVE_INFINITY, () => endsOf(path)));
   looked.set(key, answer);
-  return answer;
+  const ends = await answer;
+  if (ends === null) looked.delete(key);
+  return ends;
 }
 
-async function endsOf(path: string): Promise<Looked> {
+async function endsOf(path: string): Promise<Looked | null> {
   const name = basename(path);
   try {
     const { seconds, video, audio } = await probe(path, { name });
     if (video !== null) await checkToneMapping(video, name);
     return { seconds, sound: video === null ? null : (audio?.seconds ?? null) };
   } catch (error) {
-    if (error instanceof FilmError) return { fault: error.message };
-    throw error;
+    if (!(error instanceof FilmError)) throw error;
+    // A busy machine says nothing about the file.
+    return error.code === "FFMPEG_TIMEOUT" ? null : { fault: error.message };
   }
 }
 
