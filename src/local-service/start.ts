@@ -1,7 +1,6 @@
 import { createHash, type Hash, randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
-import { brotliDecompressSync } from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
 import type { FolderLock } from "../core/kit/folder-lock.ts";
@@ -286,7 +285,7 @@ export const PICTURE = media("image/png", greyPng(SIDE_PX), size);
 export const FILM = media("video/mp4", greyMp4(1000, size, 5), { ...size, durationMs: 1000, fps: 5 });
 export const SOUND = media("audio/wav", plainWav(1000, LOUDNESS), { durationMs: 1000 });
 /** The same with a tone, AAC. */
-export const HEARD_FILM = media("video/mp4", brotliDecompressSync(Buffer.from(HEARD_MP4, "base64")), {
+export const HEARD_FILM = media("video/mp4", Buffer.from(HEARD_MP4, "base64"), {
   ...size,
   durationMs: 1000,
   fps: 5,
