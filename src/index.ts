@@ -67,7 +67,7 @@ export {
 export type { OpenOptions, ResumeOptions, RunOptions } from "./core/engine/options/options.ts";
 export type { Quote } from "./core/engine/price/quote.ts";
 export { type Manifest, manifestSchema } from "./core/engine/provenance/provenance-schema.ts";
-export { openShowrunner } from "./core/engine/showrunner/open-showrunner.ts";
+export { openShowrunner } from "./core/engine/showrunner/embedded.ts";
 export type { Showrunner } from "./core/engine/showrunner/showrunner.ts";
 export { type Family, type FamilyInput, readFamilies } from "./core/families/index.ts";
 export type { RunEvent, StoredEvent } from "./core/journal/events.ts";

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
-import { openShowrunner } from "../../src/core/engine/showrunner/open-showrunner.ts";
+import { openShowrunner } from "../../src/core/engine/showrunner/embedded.ts";
 import type { JournalStore } from "../../src/core/journal/store.ts";
 import { executed, lastValue, layeredGraph, layeredPipeline } from "./graph.ts";
 import { cpuMs, inFolder, interleaved, pooled, type Report, roundsOf } from "./harness.ts";

@@ -1,9 +1,11 @@
+import type { Row } from "./columns.ts";
 import type { Delivery } from "./deliveries.ts";
+import { RunUnknownError } from "./errors.ts";
 import type { RunEvent, StoredEvent } from "./events.ts";
-import type { SpendingScope } from "./money.ts";
+import type { SpendingCap, SpendingScope } from "./money.ts";
 import { ChangeFeed } from "./postgres/change-feed.ts";
-import { commitRun } from "./postgres/commits.ts";
-import { closedError, Database } from "./postgres/database.ts";
+import { closedError, Database, loadDriver } from "./postgres/database.ts";
+import { encodeCommit } from "./postgres/encode.ts";
 import {
   databaseClock,
   type LeaseClock,
@@ -13,7 +15,6 @@ import {
   SharedClock,
   takeLease,
 } from "./postgres/leases.ts";
-import { loadDriver } from "./postgres/load.ts";
 import { prepareSchema } from "./postgres/migrate.ts";
 import * as runs from "./postgres/runs.ts";
 import { type PostgresJournalOptions, readSettings } from "./postgres/settings.ts";
@@ -22,8 +23,10 @@ import { WriteQueue } from "./postgres/write-queue.ts";
 import { checkCommit } from "./record.ts";
 import type { ReviewLinkRow } from "./review-links.ts";
 import type { RunsQuery } from "./search.ts";
+import { guarded } from "./spend-guard.ts";
 import type {
   Commit,
+  CommitOutcome,
   DueQuery,
   InboxMessage,
   IssuedQuote,
@@ -271,5 +274,43 @@ class PostgresJournal implements JournalStore {
 
   #checkOpen(): void {
     if (this.#closing !== null) throw closedError(this.#db.place);
+  }
+}
+
+type FullCommit = Commit & { readonly status: string };
+
+function commitRun(db: Database, writes: WriteQueue, clock: LeaseClock, commit: FullCommit): Promise<CommitOutcome> {
+  const wire = { ...encodeCommit(commit), ...clock.forWrite() };
+  return writes.add(wire, (row) => {
+    const outcome = outcomeOf(db, clock, commit, row);
+    if (outcome.committed && outcome.lease !== null) writes.note(wire.run, wire.epoch, wire.write);
+    else if (outcome.committed || outcome.reason === "fenced") writes.forget(wire.run);
+    return outcome;
+  });
+}
+
+function outcomeOf({ columns, place }: Database, clock: LeaseClock, commit: FullCommit, row: Row): CommitOutcome {
+  const outcome = columns.text(row, "outcome");
+  const all = row.committed === null ? [] : (columns.json(row, "committed") as readonly number[]);
+  switch (outcome) {
+    case "committed": {
+      const expiresAt = clock.expiryOf(columns.integer(row, "lease_left"));
+      const lease = commit.park === true ? null : { ...commit.lease, expiresAt };
+      const [lastSeq, tail] = [columns.integer(row, "last_seq"), columns.integer(row, "tail")];
+      return { committed: true, lastSeq, tail, lease, committedMicros: all };
+    }
+    case "fenced":
+    case "inbox":
+      return { committed: false, reason: outcome };
+    case "money": {
+      const unseen = columns.integerOrNull(row, "unseen_micros") ?? 0;
+      const { refused } = guarded(commit, () => ({
+        committedMicros: (cap) => all[commit.guard!.caps.indexOf(cap as SpendingCap)]!,
+        unseenMicros: () => unseen,
+      }));
+      return refused!;
+    }
+    default:
+      throw new RunUnknownError(commit.lease.runId, place);
   }
 }

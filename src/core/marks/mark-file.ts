@@ -2,10 +2,17 @@ import { createHash } from "node:crypto";
 import { type FileHandle, realpath } from "node:fs/promises";
 import { type CleanText, cleanText } from "../kit/clean-text.ts";
 import { replaceDurably } from "../kit/durable-file.ts";
-import type { Scan } from "./formats/format.ts";
-import { formats } from "./formats/index.ts";
+import type { Format, Scan } from "./formats/format.ts";
+import { isoMedia } from "./formats/iso-media.ts";
+import { jpeg } from "./formats/jpeg.ts";
+import { mp3 } from "./formats/mp3.ts";
+import { png } from "./formats/png.ts";
+import { wav, webp } from "./formats/riff.ts";
 import { openSource, type Source, type Splice, spliced, UnmarkableError } from "./source.ts";
 import { type DigitalSourceType, linksManifest, sourceTypeIn, withSourceType } from "./xmp.ts";
+
+/** Formats whose marks can be read and written. */
+const formats: readonly Format[] = [png, jpeg, webp, isoMedia, wav, mp3];
 
 export interface Mark {
   readonly digitalSourceType: DigitalSourceType;

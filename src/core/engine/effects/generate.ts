@@ -4,16 +4,15 @@ import { planStep } from "../../journal/state.ts";
 import { type CleanText, ownText } from "../../kit/clean-text.ts";
 import { withRoutes } from "../../network/index.ts";
 import type { GenerateModel, ImageModel, SpeechModel, VideoModel } from "../../plan/generate-model.ts";
-import type { GenerateStep } from "../../plan/plan.ts";
+import type { GenerateStep, Json } from "../../plan/plan.ts";
 import { declaredOf } from "../../providers/index.ts";
 import type { Command } from "../../run/command.ts";
+import { plainName } from "../../run/foreign-names.ts";
 import { generationId, lostAnswer } from "../../run/kinds/generate.ts";
-import { callOptions } from "../generate/call-options.ts";
 import { completedEvents, keepOutputs, type Made, madeOf, UnkeptError } from "../generate/keep-answer.ts";
 import { learnSecretsOf, sealed } from "../generate/model-secrets.ts";
-import type { Call } from "../generate/verdict.ts";
-import { providerVerdict, saidBy } from "../generate/verdict.ts";
-import type { StoredMedia } from "../media/media-store.ts";
+import { type Call, providerVerdict, saidBy } from "../generate/verdict.ts";
+import type { MediaStore, StoredMedia } from "../media/media-store.ts";
 import { done, type EffectResult, FIRST_WAITS_MS, holdOnMs } from "../service/service-answers.ts";
 import { beforeSending, type Effect, type EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
@@ -209,4 +208,60 @@ export function modelOf(
 ): { readonly model: GenerateModel } | { readonly without: EffectResult } {
   const found = localCode(context, step, "generate");
   return "without" in found ? found : { model: found.code.model };
+}
+
+/** Every field of the specification, undefined unless given. */
+const UNSAID = {
+  image: {
+    n: 1,
+    prompt: undefined,
+    size: undefined,
+    aspectRatio: undefined,
+    seed: undefined,
+    files: undefined,
+    mask: undefined,
+  },
+  video: {
+    n: 1,
+    prompt: undefined,
+    aspectRatio: undefined,
+    resolution: undefined,
+    duration: undefined,
+    fps: undefined,
+    seed: undefined,
+    image: undefined,
+    frameImages: undefined,
+    inputReferences: undefined,
+    generateAudio: undefined,
+  },
+  audio: {},
+} as const;
+
+/** Converts a resolved input to AI SDK call options (specification v4), with media as bytes. */
+async function callOptions(
+  { yields }: GenerateStep,
+  input: Json,
+  media: MediaStore,
+): Promise<{ readonly [option: string]: unknown }> {
+  const given = (await converted(input, media)) as { readonly [option: string]: unknown };
+  return { ...UNSAID[yields], providerOptions: {}, ...given };
+}
+
+async function converted(value: Json, media: MediaStore): Promise<unknown> {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return Promise.all(value.map((item: Json) => converted(item, media)));
+  if ("$file" in value) {
+    const { sha256, contentType } = value.$file as { readonly sha256: string; readonly contentType: string };
+    return { type: "file", mediaType: contentType, data: await bytesOf(sha256, media) };
+  }
+  const entries = Object.entries(value).map(
+    async ([key, item]) => [plainName(key), await converted(item, media)] as const,
+  );
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+async function bytesOf(sha256: string, media: MediaStore): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of await media.read(sha256)) chunks.push(chunk);
+  return new Uint8Array(Buffer.concat(chunks));
 }

@@ -4,7 +4,7 @@ import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { redactUrl } from "../../api/index.ts";
 import { ForbiddenAddressError, fetchForInput, unreached } from "../../network/index.ts";
-import type { InputDoor } from "../options/input-door.ts";
+import type { InputDoor } from "../options/options.ts";
 import { MediaBucketError } from "./bucket/bucket-errors.ts";
 import type { MediaStore, StoredMedia } from "./media-store.ts";
 

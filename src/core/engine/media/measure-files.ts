@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { normalize, resolve, sep } from "node:path";
 import PQueue from "p-queue";
 import type { FileFacts } from "../../plan/plan.ts";
-import type { InputDoor } from "../options/input-door.ts";
+import type { InputDoor } from "../options/options.ts";
 import { fetchFile } from "./fetch-file.ts";
 import { measureMedia } from "./measure-media.ts";
 import { measureBytes } from "./media-files.ts";

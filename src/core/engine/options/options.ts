@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { type Clock, safeFileName } from "../../api/index.ts";
 import type { Pipeline, ProfileFields } from "../../define/index.ts";
 import type { Chosen } from "../../journal/events.ts";
@@ -5,6 +6,7 @@ import type { RunsQuery } from "../../journal/search.ts";
 import type { JournalStore, RunRow } from "../../journal/store.ts";
 import { DAY_MS } from "../../kit/duration.ts";
 import { parseUsd } from "../../kit/money.ts";
+import { webOrigin } from "../../kit/web-origin.ts";
 import { expansionsIn, type JobLimits } from "../../plan/index.ts";
 import type { Json, Plan } from "../../plan/plan.ts";
 import { didYouMean } from "../../plan/suggest.ts";
@@ -414,4 +416,25 @@ export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
     else if (name !== "total") perModel[name] = limit;
   }
   return { total: given.total ?? DEFAULT_LIMIT, perModel, perModality };
+}
+
+/** What this machine may read on behalf of inputs. */
+export interface InputDoor {
+  /** Files and folders that may be read, links resolved; null: any file. */
+  readonly filesFrom: readonly string[] | null;
+  /** Origins inside a network that URLs may have. */
+  readonly inside: readonly string[];
+}
+
+/** @throws InvalidOptionError */
+export function inputDoor({ inside = [], filesDir }: OpenOptions): InputDoor {
+  const origins = inside.map((text) => {
+    const origin = webOrigin(text);
+    if (origin !== null) return origin;
+    throw new InvalidOptionError(
+      "inside",
+      `${JSON.stringify(text)} is not an origin; write it like http://assets.corp:8080, without a path.`,
+    );
+  });
+  return { inside: origins, filesFrom: filesDir === undefined ? null : [resolve(filesDir)] };
 }

@@ -17,7 +17,7 @@ import {
 import type { ExpandingStep, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import type { InputDoor } from "../options/input-door.ts";
+import type { InputDoor } from "../options/options.ts";
 import type { PlaceholderInput, PlaceholderSources, Requested } from "./placeholder-input.ts";
 import type { Quote } from "./quote.ts";
 import { MODERATED } from "./refusal.ts";

@@ -1,18 +1,22 @@
+import { hash } from "node:crypto";
 import { resolve } from "node:path";
 import type { Client } from "../../api/index.ts";
 import { type Catalog, type ChatLook, lookForChat, readCatalog, withFamilies } from "../../catalog/index.ts";
-import { type Draft, draft, type Pipeline, profileNamed } from "../../define/index.ts";
+import { draft, type Pipeline, profileNamed } from "../../define/index.ts";
 import type { Families } from "../../families/index.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { outputsLiveMs } from "../../kit/deployments.ts";
 import { LongWork } from "../../kit/long-work.ts";
+import { ownVersion } from "../../kit/own-version.ts";
 import {
   type AppliedProfile,
   chatModelsOf,
+  type Draft,
   filesOf,
   type JobLimits,
   modelsOf,
   type Overlay,
+  type PlanContext,
   type PlanOutcome,
   planStepwise,
   profileModels,
@@ -26,9 +30,8 @@ import { isCacheable } from "../../run/request-identity.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import type { InputDoor } from "../options/input-door.ts";
-import type { PlanOptions } from "../options/options.ts";
-import { limitsOf } from "../options/options.ts";
+import type { InputDoor } from "../options/options.ts";
+import { limitsOf, type PlanOptions } from "../options/options.ts";
 import { previewReuse, type ReusePreview, whyAnew } from "../reuse/preview.ts";
 import type { ResultCache } from "../reuse/result-cache.ts";
 import { EstimateCache } from "./estimates.ts";
@@ -42,9 +45,7 @@ import {
   withoutModerated,
 } from "./expansion.ts";
 import type { ExpectedDurations } from "./expected-durations.ts";
-import type { EarlierMs } from "./expected-media.ts";
-import { foreseeMedia } from "./expected-media.ts";
-import { KeptAnswers } from "./kept-answers.ts";
+import { type EarlierMs, foreseeMedia } from "./expected-media.ts";
 import { NO_OFFER, newRun, Offers } from "./offers.ts";
 import {
   type PlaceholderInput,
@@ -52,10 +53,9 @@ import {
   placeholderInput,
   type Requested,
 } from "./placeholder-input.ts";
-import { planBasis } from "./plan-basis.ts";
 import { pricePlan, type Quote, unplanned } from "./quote.ts";
-import type { StepPrice } from "./totals.ts";
-import { type PlanWarning, textsTwice, unlistedChats } from "./totals.ts";
+import { type PlanWarning, type StepPrice, textsTwice, unlistedChats } from "./totals.ts";
+import { KeptAnswers } from "./voices.ts";
 
 /** Maximum number of steps whose price explains why they are not reused. */
 const EXPLAINED = 100;
@@ -293,4 +293,16 @@ export class Planner {
     const looks = chats.map((id) => this.#chats.once(id, () => lookForChat(asked, id)));
     return withFamilies(await readCatalog(asked, ids, looks), families);
   }
+}
+
+/** A hash of everything a plan is made from. Equal hashes mean equal plans; different ones mean nothing. */
+function planBasis(drafted: Draft, overlay: Overlay, { catalog, files, voices }: PlanContext): string {
+  const { pipeline, steps, returns, groups, onFailure } = drafted;
+  // `files` includes the bytes by content.
+  const said = steps.map((step) => ("bytes" in step && step.bytes !== null ? { ...step, bytes: [] } : step));
+  const models = catalog.models();
+  const families = models.map(({ id }) => catalog.family(id));
+  const known = [catalog.ids(), models, families, [...files], [...(voices ?? [])]];
+  const program = ownVersion();
+  return `b1_${hash("sha256", JSON.stringify([program, pipeline, said, returns, groups, onFailure, overlay.profile, overlay.edits, overlay.texts, known]))}`;
 }

@@ -1,9 +1,7 @@
 import { ApiError, type Client } from "../../api/index.ts";
-import type { Draft } from "../../plan/index.ts";
-import { type NamedVoice, traitsOf, type VoicesByName, voiceKey, voicesNamedIn } from "../../plan/index.ts";
+import { type Draft, type NamedVoice, traitsOf, type VoicesByName, voiceKey, voicesNamedIn } from "../../plan/index.ts";
 import type { PlanStep, Problem, SubmittingStep } from "../../plan/plan.ts";
 import { suggest } from "../../plan/suggest.ts";
-import { KeptAnswers } from "./kept-answers.ts";
 import type { StepPrice } from "./totals.ts";
 
 /** Maximum number of voices read from a list. */
@@ -124,4 +122,26 @@ function unknownVoice(id: string, model: string, voices: readonly NamedVoice[]) 
 
 function textOf({ id, name }: NamedVoice): string {
   return name === null || name === id ? id : `${id} (${name})`;
+}
+
+/** Caches the service's answers for a limited time. */
+export class KeptAnswers<T> {
+  readonly #kept = new Map<string, { readonly at: number; readonly answer: Promise<T> }>();
+  readonly #now: () => number;
+  readonly #keepMs: number;
+
+  constructor(now: () => number, keepMs: number) {
+    this.#now = now;
+    this.#keepMs = keepMs;
+  }
+
+  /** Returns the cached answer, or asks. A failure is not cached. */
+  once(key: string, ask: () => Promise<T>): Promise<T> {
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && this.#now() - kept.at < this.#keepMs) return kept.answer;
+    const answer = ask();
+    this.#kept.set(key, { at: this.#now(), answer });
+    answer.catch(() => this.#kept.delete(key));
+    return answer;
+  }
 }

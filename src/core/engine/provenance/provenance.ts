@@ -9,7 +9,15 @@ import { redactText, withoutSecrets } from "../../kit/clean-text.ts";
 import { syncFolder, temporaryPath } from "../../kit/durable-file.ts";
 import { open } from "../../kit/file-handle.ts";
 import { formatUsd } from "../../kit/money.ts";
-import { type DigitalSourceType, type Mark, type MarkPreview, previewMark } from "../../marks/index.ts";
+import {
+  type Claim,
+  type DigitalSourceType,
+  type Ingredient,
+  type Mark,
+  type MarkPreview,
+  previewMark,
+  sourceTypes,
+} from "../../marks/index.ts";
 import { editedFields, referencesOf, resolveInput, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
@@ -97,7 +105,7 @@ export function manifestOf(state: RunState, named: NamedOutput, version: string)
       duration_ms: durationMs,
       fps,
     },
-    digital_source_type: sourceTypeOf(planned.plan, named.step, copy!.contentType),
+    digital_source_type: plannedSourceType(planned.plan, named.step, copy!.contentType),
     ...(marked !== null && { mark: markOf(marked, copy!.sha256) }),
     made_by: { step: named.step, output: index },
     created_at: instant(produced.reusedFrom?.completedAt ?? produced.finishedAt ?? state.createdAt)!,
@@ -351,7 +359,7 @@ export async function plannedMark(
   { step, copy: { sha256, contentType } }: { readonly step: string; readonly copy: StoredCopy },
   media: MediaStore,
 ): Promise<PlannedMark | null> {
-  const digitalSourceType = planned.marks === true ? sourceTypeOf(planned.plan, step, contentType) : null;
+  const digitalSourceType = planned.marks === true ? plannedSourceType(planned.plan, step, contentType) : null;
   if (digitalSourceType === null) return null;
   await using held = await media.hold([sha256]);
   const mark = { digitalSourceType };
@@ -362,7 +370,7 @@ export async function plannedMark(
  * IPTC's digital source type of an output: made by a model, or composed (by a model from a user's file, or by a local
  * function from a model's output). Null for text, or if no model took part in its pictures or sound.
  */
-function sourceTypeOf(plan: Plan, path: string, contentType: string): DigitalSourceType | null {
+function plannedSourceType(plan: Plan, path: string, contentType: string): DigitalSourceType | null {
   if (!/^(?:image|video|audio)\//.test(contentType)) return null;
   const steps = mediaSources(plan, path);
   if (!steps.some(isByModel)) return null;
@@ -391,4 +399,40 @@ function usedMedia(step: PlanStep): readonly Reference["$ref"][] {
   const { standsFor } = traitsOf(step);
   const references = "input" in step ? referencesOf(step.input) : standsFor.map(({ $ref }) => $ref);
   return references.filter(({ as }) => as === "asset" || as === "upload");
+}
+
+/**
+ * The statement that a file's content credentials sign: models, run, step and source media. Prompts are left out,
+ * because a published signature cannot be withdrawn. The source type is null if no model took part.
+ */
+export function claimOf(manifest: Manifest): Omit<Claim, "digitalSourceType"> & {
+  readonly digitalSourceType: DigitalSourceType | null;
+} {
+  const { made_by, run, pipeline, models, steps } = manifest;
+  return {
+    digitalSourceType: sourceTypeOf(manifest),
+    models,
+    description: `Made by step ${made_by.step} of run ${run}, pipeline ${pipeline}`,
+    ingredients: steps.filter(({ path }) => path !== made_by.step).flatMap(ingredientsOf),
+  };
+}
+
+function ingredientsOf({ path, kind, model, outputs, input }: ManifestStep): readonly Ingredient[] {
+  const how = kind === "upload" ? "Uploaded" : model === null ? "Made by a local function" : `Made with ${model}`;
+  return outputs.flatMap(({ index, sha256, content_type }) => {
+    if (sha256 === null || content_type === null) return [];
+    const title = fileIn(input) ?? (index === 0 ? path : `${path} ${index + 1}`);
+    return [{ title, contentType: content_type, sha256, description: `${how}: step ${path}` }];
+  });
+}
+
+function fileIn(input: Json): string | null {
+  if (typeof input !== "object" || input === null || !("file" in input)) return null;
+  return typeof input.file === "string" ? input.file : null;
+}
+
+/** The source type in the file itself, otherwise by the run's plan. */
+function sourceTypeOf({ mark, digital_source_type: planned }: Manifest): DigitalSourceType | null {
+  const kept = mark?.status === "kept" ? mark.digital_source_type : null;
+  return sourceTypes.find((type) => kept === type || kept?.endsWith(`/${type}`)) ?? planned;
 }

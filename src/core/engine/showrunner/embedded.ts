@@ -1,8 +1,14 @@
+import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
+import { type Clock, systemClock } from "../../api/index.ts";
 import type { Pipeline, Returns } from "../../define/index.ts";
+import { readFamilies } from "../../families/index.ts";
 import { RunUnknownError } from "../../journal/errors.ts";
+import { openJournal } from "../../journal/open.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
+import type { JournalStore } from "../../journal/store.ts";
+import { folderOfJournal } from "../../kit/journal-location.ts";
 import { checkSameRun } from "../change/check-same-run.ts";
 import { outdatedStops } from "../change/compare.ts";
 import { replanFor, revise } from "../change/revision.ts";
@@ -16,23 +22,26 @@ import { refuseWhileLoading } from "../drive/while-loading.ts";
 import { JobOwners } from "../effects/effect.ts";
 import { functionsFor } from "../effects/functions.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "../media/gc.ts";
-import { Spending } from "../money/spending.ts";
+import { openMedia } from "../media/open-media.ts";
+import { Spending, spendingLimits } from "../money/spending.ts";
 import { type AccountMove, accountMove } from "../money/wallet.ts";
+import { openNotifications } from "../notify/notifications.ts";
 import { Notifier } from "../notify/notifier.ts";
-import { inputDoor } from "../options/input-door.ts";
 import {
   DEFAULT_IDEMPOTENCY_WINDOW_MS,
   DEFAULT_LEASE_MS,
+  inputDoor,
+  type OpenOptions,
   type ResumeOptions,
   type RunOptions,
   usdOption,
 } from "../options/options.ts";
-import { turnOf } from "../options/tags.ts";
+import { checkTurns, turnOf } from "../options/tags.ts";
 import { keysReusedBy } from "../reuse/result-cache.ts";
+import { openService } from "../service/embedded-service.ts";
 import { noSubstitute, rehearsal, type Substitute } from "../service/rehearsal.ts";
 import { GIVE_UP_AFTER_MS } from "../service/service-answers.ts";
-import type { LocalWork, Slice, SliceOptions } from "../slice/run-slices.ts";
-import { RunSlices } from "../slice/run-slices.ts";
+import { type LocalWork, RunSlices, type Slice, type SliceOptions } from "../slice/run-slices.ts";
 import { createRun } from "./create-run.ts";
 import { type Parts, PlannedRuns } from "./planned-runs.ts";
 import type { EnginePort, Showrunner } from "./showrunner.ts";
@@ -284,4 +293,47 @@ function isOtherBudget({ budgetMicros, planned }: RunState, given: number | null
   const { agreed, budgetTag } = planned;
   if (given === null || given === budgetMicros) return false;
   return agreed === undefined || budgetTag !== undefined || given !== agreed.budgetMicros;
+}
+
+/** Opens the journal, the media store and the service. Close it when done. */
+export async function openShowrunner(options: OpenOptions = {}): Promise<Showrunner> {
+  const limits = spendingLimits(options);
+  checkTurns(options.turns);
+  const notifications = openNotifications(options);
+  const ownFamilies = options.families ?? ((options.env ?? process.env).SHOWRUNNER_FAMILIES || undefined);
+  const families = readFamilies(ownFamilies);
+  const journal = options.journal ?? process.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db";
+  const store = typeof journal === "string" ? await openJournal(journal) : journal;
+  try {
+    const folder = typeof journal === "string" ? folderOfJournal(journal) : ".showrunner";
+    const { media: location, mediaDir = join(folder, "media"), env } = options;
+    const media = await openMedia({ media: location, mediaDir, env, isReadOnly: store.isReadOnly === true });
+    const clock = clockOf(store, options.clock ?? systemClock);
+    const isShared = store.clockOffsetMs !== undefined && options.client === undefined;
+    const all = isShared ? { ...options, clientOptions: { clock, ...options.clientOptions } } : options;
+    const service = await openService({ ...all, families: ownFamilies });
+    const ownsStore = typeof journal === "string";
+    return new EmbeddedShowrunner({
+      options: { ...options, clock },
+      limits,
+      notifications,
+      families,
+      store,
+      ownsStore,
+      media,
+      service,
+    });
+  } catch (error) {
+    if (typeof journal === "string") await store.close();
+    throw error;
+  }
+}
+
+/** A journal shared by machines provides the clock for what they coordinate. */
+function clockOf(store: JournalStore, clock: Clock): Clock {
+  if (store.clockOffsetMs === undefined) return clock;
+  return {
+    now: () => clock.now() + store.clockOffsetMs!(),
+    setTimer: (delayMs, fire, options) => clock.setTimer(delayMs, fire, options),
+  };
 }

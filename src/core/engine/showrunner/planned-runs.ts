@@ -15,10 +15,10 @@ import type { MediaStore } from "../media/media-store.ts";
 import type { SpendingLimits } from "../money/spending.ts";
 import { GlancedBalance } from "../money/wallet.ts";
 import type { openNotifications } from "../notify/notifications.ts";
-import { inputDoor } from "../options/input-door.ts";
 import {
   type CompareOptions,
   checkLimits,
+  inputDoor,
   limitsOf,
   type OpenOptions,
   type PlanOptions,

@@ -1,5 +1,4 @@
-import { Database } from "./database.ts";
-import { loadDriver } from "./load.ts";
+import { Database, loadDriver } from "./database.ts";
 import { readSettings } from "./settings.ts";
 
 export interface DatabaseFacts {
