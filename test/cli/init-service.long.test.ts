@@ -9,6 +9,7 @@ import { type Catalog, pullCatalog } from "../../src/core/catalog/index.ts";
 import { createMemoryJournal, model, openShowrunner, pipeline, type Showrunner } from "../../src/index.ts";
 import { type LocalServiceOptions, startLocalService } from "../../src/local-service/index.ts";
 import { largeCatalog } from "../support/large-catalog/index.ts";
+import { sampled } from "../support/sample.ts";
 import { emptyFolder } from "./support/cli.ts";
 import { fakeIo } from "./support/fake-io.ts";
 
@@ -140,7 +141,7 @@ describe("init --recipe", () => {
     expect(listRecipes().length).toBeGreaterThan(10);
   });
 
-  test.each(listRecipes().map(({ name }) => name))(
+  test.each(sampled(listRecipes(), 4).map(({ name }) => name))(
     "%s comes with every file and package that it needs",
     async (name) => {
       const { code, cwd, stderr } = await init({}, "--recipe", name);
