@@ -101,10 +101,12 @@ describe("a medium with nothing in it", () => {
     writeFileSync(path("empty.wav"), plainWav(0));
     const none = ["-v", "error", "-f", "lavfi", "-i", "testsrc=s=64x64:r=10", "-t", "0"];
     for (const name of ["empty.mp4", "empty.webm"]) await ffmpeg(...none, path(name));
+    await ffmpeg("-v", "error", "-f", "lavfi", "-i", "sine", "-t", "0", path("empty.flac"));
   });
 
   test.each([
     ["empty.wav", /empty\.wav: it holds audio\/wav without sound: it lasts 0 ms; check the path/],
+    ["empty.flac", /empty\.flac: it holds audio\/flac without sound: it lasts 0 ms; check the path/],
     ["empty.png", /empty\.png: it holds image\/png of no pixels; check the path/],
     ["empty.mp4", /empty\.mp4: it holds video\/mp4 without pictures and sound: it lasts 0 ms; check the path/],
     ["empty.webm", /empty\.webm: it holds video\/webm without pictures and sound: it lasts 0 ms; check the path/],

@@ -17,12 +17,19 @@ export async function readTimed(path: string, contentType: string) {
   using input = new Input({ source, formats });
   const track = await input.getPrimaryVideoTrack();
   const stated = STATED.test(contentType) ? await input.getDurationFromMetadata() : null;
-  const durationMs = Math.round((stated ?? (await input.computeDuration())) * 1000);
+  const durationMs = Math.round((stated ?? (await lengthOf(input))) * 1000);
   if (track === null) return { picture: null, durationMs };
   const { displayWidth: width, displayHeight: height } = track;
   const { averagePacketRate, packetCount } = await track.computePacketStats(500);
   if (packetCount === 0) return { picture: null, durationMs };
   return { picture: { width, height, fps: Math.round(averagePacketRate) }, durationMs };
+}
+
+/** Seconds by the packets. The library never ends the search for the last packet of a FLAC without packets. */
+async function lengthOf(input: Input): Promise<number> {
+  const sound = await input.getPrimaryAudioTrack();
+  const isEmpty = (await sound?.computePacketStats(1))?.packetCount === 0;
+  return isEmpty && (await input.getPrimaryVideoTrack()) === null ? 0 : input.computeDuration();
 }
 
 const WAV_HEADER_BYTES = 65_536;
