@@ -79,6 +79,8 @@ const looking = new PQueue({ concurrency: 4 });
 /** Results by path, time of change, size and ffmpeg. */
 const looked = new Map<string, Promise<Looked | null>>();
 const MOST_LOOKED = 1000;
+/** Files may come from strangers, who wait for each other here. In milliseconds. */
+const LOOK_MS = 10_000;
 
 /** Durations in a file, or why every step will refuse it. */
 type Looked = Ends | { readonly fault: string };
@@ -99,13 +101,13 @@ export async function lookAt(path: string): Promise<Looked | null> {
 async function endsOf(path: string): Promise<Looked | null> {
   const name = basename(path);
   try {
-    const { seconds, video, audio } = await probe(path, { name });
+    const { seconds, video, audio } = await probe(path, { name, signal: AbortSignal.timeout(LOOK_MS) });
     if (video !== null) await checkToneMapping(video, name);
     return { seconds, sound: video === null ? null : (audio?.seconds ?? null) };
   } catch (error) {
     if (!(error instanceof FilmError)) throw error;
     // A busy machine says nothing about the file.
-    return error.code === "FFMPEG_TIMEOUT" ? null : { fault: error.message };
+    return error.code === "FFMPEG_TIMEOUT" || error.code === "FFMPEG_STOPPED" ? null : { fault: error.message };
   }
 }
 
