@@ -270,6 +270,16 @@ describe("recordings", () => {
     }
   });
 
+  test("of television, whose clock starts late and has gaps, are as long as their pictures", async () => {
+    const sound = ["-f", "lavfi", "-i", "sine=f=440:d=2"];
+    const coded = { "h264.ts": ["-c:v", "libx264", "-c:a", "aac"], "mpeg2.ts": ["-c:v", "mpeg2video", "-c:a", "mp2"], "dvd.mpg": ["-c:v", "mpeg2video", "-c:a", "mp2"] }; // biome-ignore format: one line
+    for (const [name, codec] of Object.entries(coded)) {
+      await draw(name, "testsrc2=s=160x96:r=25:d=2", ...sound, ...codec, "-pix_fmt", "yuv420p");
+      const { file } = await make(folder, (task) => join(task, "j", [video(name)]));
+      expect([name, (await probe(file())).video!.seconds]).toEqual([name, 2]);
+    }
+  });
+
   test("of pixels that are not square keep their shape, also of odd sizes", async () => {
     await draw("wide.mp4", "testsrc2=s=160x180:r=10:d=1,setsar=2", "-pix_fmt", "yuv420p");
     await draw("odd.mp4", "color=gray:s=160x90:r=10:d=1,format=yuv444p,scale=161:91,setsar=1", "-pix_fmt", "yuv444p");

@@ -23,21 +23,31 @@ export async function walkPackets(
   { begins, signal }: { readonly begins: number; readonly signal?: AbortSignal | undefined },
 ): Promise<Packets> {
   const { probePath } = await requireFfmpeg();
-  const entries = ["-select_streams", stream, "-show_entries", "packet=pts_time,duration_time,flags", "-of", "csv=p=0"];
+  const entries = [
+    "-select_streams",
+    stream,
+    "-show_entries",
+    "packet=pts_time,dts_time,duration_time,flags",
+    "-of",
+    "csv=p=0",
+  ];
   let [first, last, ends, rest] = [Number.POSITIVE_INFINITY, 0, 0, ""];
-  let [count, shown, longest] = [0, begins, 0];
+  let [count, shown, longest, delay] = [0, begins, 0, 0];
   const onOutput = (text: string) => {
     const lines = (rest + text).split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) {
-      const [at, duration, flags = ""] = line.split(",");
-      if (flags.includes("D") || !Number.isFinite(Number(at))) continue;
-      first = Math.min(first, Number(at));
+      const [presented = "", decoded, duration, flags = ""] = line.split(",");
+      // MPEG-PS states few presentation times, and ffprobe adds empty lines.
+      const at = presented === "N/A" ? Number(decoded) + delay : Number.parseFloat(presented);
+      if (flags.includes("D") || !Number.isFinite(at)) continue;
+      delay = at - Number(decoded) || 0;
+      first = Math.min(first, at);
       count += 1;
-      longest = Math.max(longest, Number(at) - shown, Number(duration) || 0);
-      shown = Math.max(shown, Number(at));
-      last = Math.max(last, Number(at));
-      ends = Math.max(ends, Number(at) + (Number(duration) || 0));
+      longest = Math.max(longest, at - shown, Number(duration) || 0);
+      shown = Math.max(shown, at);
+      last = Math.max(last, at);
+      ends = Math.max(ends, at + (Number(duration) || 0));
     }
   };
   const args = ["-v", "error", ...entries, ...(await inputArgs(path))];
