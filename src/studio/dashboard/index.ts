@@ -4,4 +4,4 @@ export { createReviewLink, type ReviewLinkView, reviewLinkUrl, reviewLinkView } 
 export { type Dashboard, type DashboardOptions, type OfferedPipeline, PortInUseError } from "./options.ts";
 export { planSvg } from "./plan-svg.ts";
 export { type WriteReportOptions, writeReport } from "./report/write-report.ts";
-export { startDashboard } from "./start.ts";
+export { listen, shut, startDashboard } from "./start.ts";

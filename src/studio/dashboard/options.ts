@@ -25,7 +25,6 @@ export interface OfferedPipeline {
   readonly source: { readonly file: string; readonly exportName: string } | null;
 }
 
-/** What the dashboard needs of a media store. */
 type ShownMedia = Pick<MediaStore, "sizeOf" | "read" | "link" | "linkOrigin">;
 
 export interface DashboardOptions {
@@ -85,17 +84,15 @@ export interface Dashboard {
   close(): Promise<void>;
 }
 
-/** What every route works with. */
 export interface DashboardContext extends WatchParts {
-  /** The one that works now; another one after `renew`. */
+  /** Current instance; `renew` may replace it. */
   readonly show: Showrunner;
-  /** Replaces `show` when its service has ended and another can be opened. */
+  /** Replaces `show` if its service has ended and another one can be opened. */
   renew(): Promise<void>;
   readonly media: ShownMedia;
   readonly gauges: GaugeReader;
   readonly pipelines: readonly OfferedPipeline[];
   readonly pickedDir: string | null;
   readonly loadPipeline: NonNullable<DashboardOptions["loadPipeline"]>;
-  /** Streams that are open, to be ended when the server closes. */
   readonly streams: Set<EventStream>;
 }

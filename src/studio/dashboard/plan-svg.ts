@@ -16,7 +16,7 @@ const STYLE = `
   .edge { fill: none; stroke: #8c959f; stroke-width: 1.25 }
   .edge.critical { stroke: #c2410c; stroke-width: 2 }`;
 
-/** The plan as a picture: a self-contained SVG document that needs no script and no font of its own. */
+/** Draws the plan as a self-contained SVG document without script or fonts. */
 export function planSvg({ pipeline, steps }: Plan, { note, highlighted = [] }: DiagramOptions = {}): string {
   const critical = new Set(highlighted);
   const { nodes, arrows, width, height } = draw({
@@ -69,7 +69,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&apos;",
 };
 
-/** Text of a document: markup escaped, control characters, which XML cannot hold, as spaces. */
+/** Escapes markup, and replaces control characters, which XML cannot hold, with spaces. */
 function text(value: string): string {
   return value.replace(/\p{Cc}/gu, " ").replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 }

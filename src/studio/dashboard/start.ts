@@ -1,8 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { withLauncher } from "../../core/kit/launcher.ts";
-import { isRunId } from "../../internal.ts";
-import { matchPath, notFound, Refusal, refusalFor, sendResponse, stderrReport } from "../served/index.ts";
+import { notFound, Refusal, refusalFor, routeOf, sendResponse, stderrReport } from "../served/index.ts";
 import { refusalOf, securityHeaders, sendJson, sendLockedPage, sendRefusal } from "./http/answer.ts";
 import { jsonOf, type Route } from "./http/route.ts";
 import {
@@ -87,9 +86,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     runUrl: (runId) => address(`/runs/${encodeURIComponent(runId)}`),
     async close() {
       for (const stream of context.streams) stream.end();
-      const closed = new Promise((done) => server.close(done));
-      server.closeAllConnections();
-      await closed;
+      await shut(server);
     },
   };
 }
@@ -138,7 +135,6 @@ interface Request {
   readonly hosts: readonly string[];
   readonly proxied: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
-  /** What review links lead to, and by which names. */
   readonly links: Pick<Request, "hosts" | "proxied"> & { readonly routes: ReturnType<typeof linkRoutes> };
 }
 
@@ -151,29 +147,18 @@ async function answer(request: Request): Promise<void> {
   if (url === null) throw notFound("This address");
   if (isByLink(url)) {
     response.setHeader("X-Robots-Tag", "noindex, nofollow, noarchive");
-    const { route, params } = routeOf(links.routes, method, url);
+    const { route, params } = routeOf(links.routes, { method, path: url.pathname });
     return sendResult(response, await route.handle({ incoming, response, params, query: url.searchParams }));
   }
   const visitor = await visitorOf({ incoming, response, url }, session);
   if (visitor === null) return;
-  const { route, params } = routeOf(request.routes, method, url);
+  const { route, params } = routeOf(request.routes, { method, path: url.pathname });
   if (route.method === "POST" && visitor.role === "viewer") throw readOnly();
   const json = () => jsonOf(incoming);
   await sendResult(
     response,
     await route.handle({ incoming, response, params, query: url.searchParams, visitor, json }),
   );
-}
-
-function routeOf<R extends Pick<Route, "method" | "path">>(routes: readonly R[], method: string, { pathname }: URL) {
-  for (const route of routes) {
-    const params = route.method === (method === "HEAD" ? "GET" : method) ? matchPath(route.path, pathname) : null;
-    if (params === null) continue;
-    // No store is asked for what can be no run: it may not even take the text.
-    if (params.run !== undefined && !isRunId(params.run)) throw notFound("This run");
-    return { route, params };
-  }
-  throw notFound("This address");
 }
 
 async function sendResult(response: ServerResponse, body: unknown): Promise<void> {
@@ -197,14 +182,14 @@ function readOnly(): Refusal {
   return new Refusal(403, "READ_ONLY", "This login sees everything and changes nothing; ask somebody who may act.");
 }
 
-/** Null for what is no path. Slashes in its segments stay encoded; every question about the path is asked of this one. */
+/** Returns null for a target that is not a path. Encoded slashes stay encoded; every check of the path uses this URL. */
 function urlOf({ url: target = "/" }: IncomingMessage): URL | null {
   return target.startsWith("/") && URL.canParse(`http://dashboard${target}`)
     ? new URL(`http://dashboard${target}`)
     : null;
 }
 
-/** A person who navigates sees a page; the page itself reads JSON. */
+/** A person who navigates gets a page; the page's requests get JSON. */
 async function fail({ incoming, response }: Request, folder: string, refusal: Refusal): Promise<void> {
   const isPerson = incoming.headers.accept?.includes("text/html") === true && !response.headersSent;
   if (isPerson && refusal.status === 401) sendLockedPage(response, { isWrong: incoming.method === "POST" });
@@ -213,11 +198,19 @@ async function fail({ incoming, response }: Request, folder: string, refusal: Re
   else sendRefusal(response, refusal);
 }
 
-function listen(server: ReturnType<typeof createServer>, port: number, host: string): Promise<number> {
+/** Listens and returns the port. @throws PortInUseError */
+export function listen(server: Server, port: number, host: string): Promise<number> {
   return new Promise((done, failed) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       failed(error.code === "EADDRINUSE" ? new PortInUseError(port, error) : error);
     });
     server.listen(port, host, () => done((server.address() as AddressInfo).port));
   });
+}
+
+/** Stops listening and cuts open connections. */
+export async function shut(server: Server): Promise<void> {
+  const closed = new Promise((done) => server.close(done));
+  server.closeAllConnections();
+  await closed;
 }

@@ -4,7 +4,7 @@ import { fileExtension } from "../../internal.ts";
 import { isSame } from "../served/index.ts";
 import type { Context } from "./options.ts";
 
-/** How long the address of a file lasts, at least, milliseconds; it stays the same for so long too, or players would begin anew. */
+/** Shortest life of a file's address, milliseconds. The address stays the same for as long, or players would start over. */
 export const ADDRESS_MS = HOUR_MS;
 
 interface SignedFile {
@@ -15,7 +15,7 @@ interface SignedFile {
 
 type Signing = Pick<Context, "secret" | "prefix">;
 
-/** A path that shows one file to whoever has it, for one to two hours. It names no host: it is of the server that is asked. */
+/** Returns a signed path that shows one file to anyone who has it, for one to two hours. The path names no host. */
 export function fileAddress({ secret, prefix }: Signing, file: SignedFile, now: number): string {
   const ends = (Math.floor(now / ADDRESS_MS) + 2) * ADDRESS_MS;
   const query = new URLSearchParams({ type: file.contentType, ends: String(ends), mark: markOf(secret, file, ends) });
@@ -23,7 +23,7 @@ export function fileAddress({ secret, prefix }: Signing, file: SignedFile, now: 
   return `${prefix}/media/${encodeURIComponent(file.runId)}/${name}?${query}`;
 }
 
-/** The file that an address was made for; null for one that was changed, made elsewhere, or has ended. */
+/** Returns the file of an address; null if the address was changed, made elsewhere or has expired. */
 export function fileOfAddress(
   { secret }: Pick<Context, "secret">,
   { runId, name, query }: { readonly runId: string; readonly name: string; readonly query: URLSearchParams },

@@ -3,12 +3,11 @@ import { checkTags, formatUsd, InvalidOptionError, parseUsd, type RunRow } from 
 import { leftOfBudget, notFound, Refusal } from "../served/index.ts";
 import type { Call, Caller, Context } from "./options.ts";
 
-/** Tag of every run that is started here: the endpoint that it was started at. */
+/** The tag that names the endpoint a run was started at. */
 export const ENDPOINT = "endpoint";
-/** What an endpoint may be called. */
 export const ENDPOINT_NAME = /^[A-Za-z0-9][\w.-]{0,59}$/;
 
-/** @throws InvalidOptionError for what `authorize` must not say: a caller without tags would own every run */
+/** Checks what `authorize` returned: a caller without tags would own every run. @throws InvalidOptionError */
 export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
   const checked = checkTags(tags, "tags");
   const keys = Object.keys(checked);
@@ -20,13 +19,13 @@ export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
   return { ...rest, tags, ...(budget !== undefined && { budget }) };
 }
 
-/** The tag over whose runs the caller's budget is kept. */
+/** The tag whose runs share the caller's budget. */
 export function budgetTag({ tags }: Caller): string {
   const [[key, value]] = Object.entries(tags) as [[string, string]];
   return `${key}=${value}`;
 }
 
-/** What is left of the caller's budget, micro-dollars; null without one. */
+/** Returns what is left of the caller's budget, micro-dollars; null without a budget. */
 export async function leftMicros({ show }: Context, caller: Caller): Promise<number | null> {
   if (caller.budget === undefined) return null;
   return leftOfBudget(show, { tag: budgetTag(caller), budgetMicros: parseUsd(caller.budget)! });
@@ -37,12 +36,12 @@ export function overBudget(expectedMicros: number, left: number): Refusal {
   return new Refusal(402, "OVER_BUDGET", message);
 }
 
-/** The same caller and key are the same run, whatever process is asked, and no other caller's. */
+/** Derives the run's id: one caller and key give the same run in every process, and no other caller's. */
 export function runIdOf(caller: Caller, key: string): string {
   return `run-${hash("sha256", JSON.stringify([ownerTags(caller), key])).slice(0, 32)}`;
 }
 
-/** A name for the caller that can be a folder. */
+/** Returns a name for the caller that is safe as a folder name. */
 export function ownerOf(caller: Caller): string {
   return hash("sha256", JSON.stringify(ownerTags(caller))).slice(0, 16);
 }
@@ -51,7 +50,7 @@ function ownerTags({ tags }: Caller) {
   return Object.entries(tags).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** The row of a run that is the caller's; any other is as absent as one that never was. @throws Refusal 404 */
+/** Returns the row of a caller's run. Runs of others are refused like runs that do not exist. @throws Refusal 404 */
 export async function ownRun({ context, caller, params }: Call): Promise<RunRow> {
   const row = await context.show.journal.run(params.run!);
   const isOwn =

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { cleanText } from "../../core/kit/clean-text.ts";
 import { DAY_MS } from "../../core/kit/duration.ts";
-import { InvalidOptionError, isPipeline, isRunId, readingFor, type Showrunner } from "../../internal.ts";
+import { InvalidOptionError, isPipeline, readingFor, type Showrunner } from "../../internal.ts";
 import {
   BusyRefusal,
   matchPath,
@@ -11,6 +11,7 @@ import {
   Refusal,
   refusalFor,
   reported,
+  routeOf,
   Shares,
   stderrReport,
   Unplannable,
@@ -29,9 +30,9 @@ const MOST_MESSAGE = 1_000;
 const MOST_FIELD = 300;
 const DEFAULT_MOST_BYTES = 64 * 1024 * 1024;
 const MOST_KEPT = { caller: 1024 ** 3, all: 16 * 1024 ** 3 };
-/** Of the bodies of all requests that are not answered yet, bytes. */
+/** Bytes of all bodies of requests that are not answered yet. */
 const MOST_IN_MEMORY = 128 * 1024 * 1024;
-/** What a request takes beside its body. */
+/** Memory of a request besides its body. */
 const REQUEST_BYTES = 64 * 1024;
 
 /**
@@ -116,27 +117,21 @@ async function answer(context: Context, routes: readonly Route[], request: Reque
   const { pathname, searchParams: query } = new URL(request.url);
   if (!pathname.startsWith(`${context.prefix}/`)) throw notFound("This address");
   const path = pathname.slice(context.prefix.length);
-  const method = request.method === "HEAD" ? "GET" : request.method;
-  const file = method === "GET" ? matchPath("/media/:run/:name", path) : null;
+  const { method } = request;
+  const file = method === "GET" || method === "HEAD" ? matchPath("/media/:run/:name", path) : null;
   if (file !== null) return sendMedia(context, request, file);
   const given = await context.options.authorize(request);
   if (given instanceof Response) return given;
   if (given === null) throw new Refusal(401, "UNAUTHORIZED", "Say who you are, as this server asks for it.");
   const caller = callerOf(context, given);
-  for (const route of routes) {
-    const params = route.method === method ? matchPath(route.path, path) : null;
-    if (params === null) continue;
-    // No store is asked for what can be no run: it may not even take the text.
-    if (params.run !== undefined && !isRunId(params.run)) throw notFound("This run");
-    const answered = await readingFor(`caller ${budgetTag(caller)}`, () =>
-      withShare(context, caller, (share) => route.handle({ context, request, caller, params, query, ...share })),
-    );
-    return answered instanceof Response ? answered : Response.json(answered);
-  }
-  throw notFound("This address");
+  const { route, params } = routeOf(routes, { method, path });
+  const answered = await readingFor(`caller ${budgetTag(caller)}`, () =>
+    withShare(context, caller, (share) => route.handle({ context, request, caller, params, query, ...share })),
+  );
+  return answered instanceof Response ? answered : Response.json(answered);
 }
 
-/** What a request may take of memory and disk, given back once it is answered. @throws BusyRefusal */
+/** Gives a request its share of memory and disk, and takes it back once the request is answered. @throws BusyRefusal */
 async function withShare<T>(
   { memory, sent, report }: Context,
   caller: Caller,
@@ -158,7 +153,7 @@ async function withShare<T>(
   }
 }
 
-/** A mistake of `authorize` is the operator's: logged once for each of its kinds, however often callers meet it. @throws Refusal 500 */
+/** Checks the caller. A mistake of `authorize` is the operator's, so each kind is logged once. @throws Refusal 500 */
 function callerOf({ report, mistakes }: Context, given: Caller): Caller {
   try {
     return checkedCaller(given);
@@ -180,7 +175,7 @@ class AuthorizeError extends Error {
   }
 }
 
-/** Continues what an earlier process left: runs that were under way, or whose decision came when nobody drove them. */
+/** Continues what an earlier process left: runs that were under way, or were decided while no process drove them. */
 async function resumeDue(context: Context): Promise<readonly string[]> {
   const due = (await context.show.due()).filter(({ tags }) => context.endpoints.has(tags[ENDPOINT] ?? ""));
   for (const { runId } of due) await continueRun(context, runId);
@@ -192,7 +187,7 @@ function refused({ report }: Context, error: unknown): Response {
   const { status, code, message, field, reference } = refusal;
   const problems = refusal instanceof Unplannable ? { problems: refusal.problems } : {};
   const quote = refusal instanceof QuoteFirst ? { quote: refusal.quote } : {};
-  // Names of fields and parts are the sender's, and as long as a body.
+  // Names of fields and parts come from the sender and may be as long as a body.
   const [text, at] = [cleanText(message, MOST_MESSAGE), field === null ? null : cleanText(field, MOST_FIELD)];
   const headers = refusal instanceof BusyRefusal ? { "Retry-After": String(refusal.retryAfterS) } : {};
   const body = { error: { code, message: text, field: at, reference, ...problems, ...quote } };
@@ -205,7 +200,7 @@ function withHeaders(response: Response): Response {
   return response;
 }
 
-/** The bytes that a signed address leads to, or the range of them that is asked for. @throws Refusal 404 */
+/** Sends the bytes behind a signed address, or the range that was asked for. @throws Refusal 404 */
 async function sendMedia(
   context: Context,
   request: Request,
@@ -213,7 +208,7 @@ async function sendMedia(
 ): Promise<Response> {
   const address = { runId: params.run!, name: params.name!, query: new URL(request.url).searchParams };
   const file = fileOfAddress(context, address, Date.now());
-  // A run that was removed shows nothing any more, although its bytes may be another's too.
+  // A removed run shows nothing any more, even where another run has the same bytes.
   if (file === null || (await context.show.journal.run(file.runId)) === null) throw notFound("This file");
   return mediaResponse(request, context.show.media, file, {
     "X-Content-Type-Options": "nosniff",

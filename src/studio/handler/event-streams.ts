@@ -10,7 +10,7 @@ interface Followed {
   readers: number;
 }
 
-/** The open streams of events: one reading of a run, however many follow it. */
+/** Holds the open streams. A run is read once, however many follow it. */
 export class EventStreams {
   readonly #context: Context;
   readonly #followed = new Map<string, Followed>();
@@ -27,11 +27,11 @@ export class EventStreams {
     this.#followed.clear();
   }
 
-  /** The run's events after that of `Last-Event-ID`, pictures of the run as it changes, and progress. @throws Refusal 429, 503 */
+  /** Streams the run's events after `Last-Event-ID`, pictures of the run as it changes, and progress. @throws Refusal 429, 503 */
   open({ request, caller }: Call, row: RunRow): Response {
     const afterSeq = seenBefore(request, row);
     const isFinal = isRunFinal(row.status as RunState["status"]);
-    // A browser connects again whenever a stream ends; this answer ends that, as nothing comes any more.
+    // Browsers reconnect when a stream ends; 204 stops that, as nothing more will come.
     if (isFinal && afterSeq === row.lastSeq) return new Response(null, { status: 204 });
     if (request.method === "HEAD") return new Response(null, { headers: STREAM_HEADERS });
     const owner = budgetTag(caller);
@@ -63,12 +63,12 @@ export class EventStreams {
       { highWaterMark: 0 },
     );
     request.signal.addEventListener("abort", end, { once: true });
-    // A reader who left while the run was looked up causes no further event.
+    // A reader may have left while the run was looked up; then no abort event comes any more.
     if (request.signal.aborted) end();
     return new Response(body, { headers: { ...STREAM_HEADERS, "Cache-Control": "no-store" } });
   }
 
-  /** Text as it comes. Ends with the run, with the feed, and with the reader. */
+  /** Yields text until the run, the feed or the reader ends. */
   async *#frames(feed: RunFeed, after: number, signal: AbortSignal): AsyncGenerator<string, void, undefined> {
     yield STREAM_START;
     await feed.ready;
@@ -112,14 +112,14 @@ export class EventStreams {
   }
 }
 
-/** The number of the last event that the reader has; 0 for none, and for what cannot be one of this run's. */
+/** Returns the last event that the reader has; 0 for none, or for a number that this run cannot have. */
 function seenBefore(request: Request, { lastSeq }: RunRow): number {
   const text = request.headers.get("Last-Event-ID") ?? new URL(request.url).searchParams.get("after") ?? "";
   const seq = /^\d{1,15}$/.test(text) ? Number(text) : 0;
   return seq > lastSeq ? 0 : seq;
 }
 
-/** True when nothing came for a while. */
+/** Resolves to true if nothing moves within a beat. */
 async function beatOr(moved: Promise<void>, signal: AbortSignal): Promise<boolean> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);

@@ -15,14 +15,14 @@ interface Schema {
   readonly showrunnerFile?: string;
 }
 
-/** Deeper than this no input is looked into: it is refused by its schema first. */
+/** Inputs nested deeper are not searched; their schema refuses them first. */
 const MOST_LEVELS = 40;
 
 export function inputSchema(input: z.ZodType): { readonly [keyword: string]: unknown } {
   return z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
 }
 
-/** The value with every file of it, by what the schema says is one, in the form that `replace` gives it. */
+/** Replaces every file in a value; the schema says which values are files. */
 export async function withFiles(
   schema: { readonly [keyword: string]: unknown },
   value: unknown,
@@ -47,10 +47,10 @@ export async function withFiles(
   return map(value, [root], "", 0);
 }
 
-/** Schemas with all that they may stand for, each once: else the forms of a recursive union double with each level. */
+/** Expands schemas to all they may stand for, each once: recursive unions would double with each level. */
 function expanded(root: Schema, nodes: readonly Schema[]): readonly Schema[] {
   const all = new Set(nodes);
-  // A set is walked over what is added meanwhile too.
+  // Iterating over a set also visits what is added meanwhile.
   for (const node of all) {
     const { $ref, anyOf = [], oneOf = [], allOf = [] } = node;
     const named = $ref?.startsWith("#/$defs/") ? own(root.$defs ?? {}, $ref.slice("#/$defs/".length)) : undefined;

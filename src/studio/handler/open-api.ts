@@ -81,7 +81,7 @@ const decisionShape = z.object({
   note: z.string().max(2000).optional(),
 });
 
-/** The OpenAPI 3.1 document of the endpoints, with the input of each pipeline as its schema says it. */
+/** Makes the OpenAPI 3.1 document of the endpoints, with the input schema of each pipeline. */
 export function openApi({ endpoints, prefix }: Context): Schema {
   const paths = [...endpoints].flatMap(([name, endpoint]) => Object.entries(pathsOf(name, endpoint)));
   return {
@@ -205,7 +205,7 @@ function plain(schema: z.ZodType): Schema {
   return rest;
 }
 
-/** An input's schema, whose own references lead to where it stands in the document; callers give a file by its URL or as a part. */
+/** Moves a schema's references to its place in the document. A file becomes a URL or a part of a form. */
 function bundled(name: string, input: z.ZodType): Schema {
   const { $schema: _, ...rest } = inputSchema(input);
   const text = JSON.stringify(rest).replaceAll('"$ref":"#', `"$ref":"#/components/schemas/${inputName(name)}`);

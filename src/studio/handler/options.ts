@@ -88,13 +88,13 @@ export interface Context {
   readonly prefix: string;
   readonly secret: string;
   readonly sent: SentFiles;
-  /** Bytes that requests under way hold in memory. */
+  /** Bytes that pending requests hold in memory. */
   readonly memory: Shares;
   /** Quotes of a day. */
   readonly quotes: Shares;
   readonly mostBytes: number;
   readonly report: Report;
-  /** References of what `authorize` said wrongly, by what was wrong. */
+  /** References under which mistakes of `authorize` were logged, by the option that was wrong. */
   readonly mistakes: Map<string, string>;
 }
 

@@ -6,13 +6,13 @@ import type { Call } from "./options.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Largest body without files, and largest field of a form, bytes. */
+/** Largest body without files, and largest form field, bytes. */
 export const MOST_JSON_BYTES = 1024 * 1024;
-/** Of a form: files, the input, and what is said beside it. */
+/** Parts of a form: files, the input, and the options beside it. */
 const MOST_PARTS = 120;
 const SLICE_BYTES = 64 * 1024;
 
-/** The JSON object of a request. @throws Refusal 408 when it takes too long, 413 when it is too large, 415 when it is no JSON, 400 when malformed */
+/** Reads the JSON object of a request. @throws Refusal 408 when it takes too long, 413 when it is too large, 415 when it is not JSON, 400 when malformed */
 export function jsonBody({ request, hold }: Pick<Call, "request" | "hold">): Promise<Body> {
   return readJson(bodyOfRequest(request), { ...boundsOf(MOST_JSON_BYTES), onPiece: hold });
 }
@@ -23,14 +23,12 @@ export function boundsOf(mostBytes: number): BodyBounds {
 
 interface FormReader {
   readonly mostBytes: number;
-  /** Called with the size of each piece of the form. */
   onPiece(sizeBytes: number): void;
   onField(name: string, value: string): void;
-  /** Reads the file to its end. */
   onFile(part: string, file: Readable, name: string): Promise<void>;
 }
 
-/** Reads a form as it comes; of files nothing stays in memory. @throws Refusal 408, 413, 400, and what `onField` and `onFile` throw */
+/** Reads a form as it arrives; files never stay in memory. @throws Refusal 408, 413, 400, and what `onField` and `onFile` throw */
 export async function readForm(
   { request, hold }: Pick<Call, "request" | "hold">,
   { mostBytes, onPiece, onField, onFile }: FormReader,
@@ -43,7 +41,7 @@ export async function readForm(
     refusal ??= error;
     parser.destroy(error as Error);
   };
-  // Neither may end the process with an error that comes when nobody waits for it any more.
+  // An error after the last listener is gone would end the process.
   parser.on("error", () => {});
   parser.on("partsLimit", () => refuse(badRequest(`A form may have ${MOST_PARTS} parts.`)));
   parser.on("field", (part: string | undefined, value: string, _isNameCut: boolean, isCut: boolean) => {
@@ -61,7 +59,7 @@ export async function readForm(
   });
   const body = passBytes(bodyOfRequest(request), { ...boundsOf(mostBytes), onPiece });
   const outcome = await pipeline(body, inSlices, parser).catch((error: unknown) => error);
-  // A file that the parser left does not end by itself.
+  // A file that the parser gave up does not end by itself.
   if (outcome !== undefined) for (const file of files) file.destroy(outcome as Error);
   await Promise.all(reading);
   if (outcome instanceof Refusal) throw outcome;
@@ -69,7 +67,7 @@ export async function readForm(
   if (outcome !== undefined) throw badRequest("The form is malformed, or was cut short.");
 }
 
-/** What is refused within a piece ends only the slice of it that is being parsed. */
+/** A refusal in the middle of a piece stops after the current slice. */
 async function* inSlices(pieces: AsyncIterable<Uint8Array>) {
   for await (const piece of pieces) {
     for (let at = 0; at < piece.length; at += SLICE_BYTES) yield piece.subarray(at, at + SLICE_BYTES);

@@ -12,12 +12,12 @@ interface ReadInput {
   readonly body: Body;
 }
 
-/** How long a file at a URL may take to come, milliseconds. */
+/** Time limit for fetching a file from a URL, milliseconds. */
 const FETCH_MS = 60_000;
 const MOST_FILES = 100;
 const MOST_LEVELS = 40;
 
-/** A file of the form that is on this machine, at the place of the input that its part names. */
+/** A file of the form, saved on this machine, at the place of the input that its part names. */
 class SentFile {
   readonly path: string;
   constructor(path: string) {
@@ -45,7 +45,7 @@ export async function readInput(call: Call, { pipeline }: Endpoint): Promise<Rea
   return { input: given, body };
 }
 
-/** `input` as JSON, and one part for each file, named after the field that it is for: `photo`, `shots.0.image`. */
+/** Reads `input` as JSON, and one part for each file, named after its field: `photo`, `shots.0.image`. */
 async function formFields(call: Call, left: { bytes: number }): Promise<Body> {
   const { mostBytes } = call.context;
   const body: Record<string, unknown> = {};
@@ -84,12 +84,12 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
     at = (at as Record<string, unknown>)[part];
   }
   if (typeof at !== "object" || at === null || last === undefined || last === "__proto__") throw wrong();
-  // A far index would make a list of billions of holes, each of which is looked at.
+  // A far index would create billions of holes, and each would be visited.
   if (Array.isArray(at) && !(/^\d{1,6}$/.test(last) && Number(last) < at.length + MOST_FILES)) throw wrong();
   (at as Record<string, unknown>)[last] = file;
 }
 
-/** The file at the URL that a field names, on this machine. `left`: what the input may still hold, with its form and all of its files. */
+/** Fetches the file at the URL that a field names. `left`: bytes that the form and all its files may still take. */
 async function fetched(call: Call, value: unknown, field: string, left: { bytes: number }): Promise<string> {
   const { mostBytes, options } = call.context;
   const url = webAddress(typeof value === "object" && value !== null ? (value as { path?: unknown }).path : value);
@@ -130,19 +130,19 @@ function decodedName({ pathname }: URL): string {
   return /[A-Za-z0-9]/.test(last) && !last.startsWith(".") ? last.replace(/[^\w.-]/g, "_") : "file";
 }
 
-/** How a path begins: absolute, of a home, upwards, or with the scheme of files. */
+/** Matches what starts like a path: absolute, home, parent folder, or a `file:` URL. */
 const PATH = /^(?:file:|[/\\]|~[/\\]|[A-Za-z]:[/\\]|\.{1,2}[/\\])/i;
 
-/** A text that is nothing but a path. Each test is linear: texts are as long as a body. */
+/** True for a text that is only a path. Every test is linear, as texts may be as long as a body. */
 function isPath(value: string): boolean {
   const text = value.trim();
   if (text.includes("\0")) return true;
-  // A step upwards is one also in a name with spaces; code of a pipeline may put a folder before it.
+  // `..` counts even in a name with spaces, as the pipeline's code may prepend a folder.
   if (text.length >= 2 && text.split(/[/\\]/).includes("..")) return true;
   return text.length >= 2 && !/\s/.test(text) && PATH.test(text);
 }
 
-/** Code of a pipeline may read what an input names, so nothing that looks like a place of this machine comes in. */
+/** Refuses anything that looks like a path of this machine: the pipeline's code may read what an input names. */
 export function refusePaths(value: unknown, field: string, level = 0): void {
   if (level > MOST_LEVELS) throw badRequest("This is nested too deeply.", field.split(".", 1)[0]!);
   if (typeof value === "string") {
@@ -152,7 +152,7 @@ export function refusePaths(value: unknown, field: string, level = 0): void {
   }
   if (value instanceof SentFile || typeof value !== "object" || value === null) return;
   for (const [name, inner] of Object.entries(value)) {
-    // A name is a text of the caller as well.
+    // Names of fields come from the caller too.
     refusePaths(name, field, level);
     refusePaths(inner, `${field}.${name}`, level + 1);
   }

@@ -4,16 +4,16 @@ import { endText, streamFrame } from "../served/index.ts";
 import type { Context } from "./options.ts";
 import { runView } from "./run-view.ts";
 
-/** Events that are kept as text: whoever is further behind reads the journal. */
+/** Events kept as text. Readers who are further behind read the journal. */
 const MOST_FRAMES = 500;
 const READ_AT_ONCE = 500;
-/** How often progress is read, which has no events, and whether a process still drives the run, milliseconds. */
+/** How often progress and the driving process are checked, milliseconds: neither has events. */
 const LOOK_MS = 1_000;
-/** Between two whole pictures of a run, milliseconds for each of its steps, and at least. */
+/** Least time between two pictures of a run, milliseconds per step, and at least. */
 const VIEW_MS_PER_STEP = 5;
 const LEAST_VIEW_MS = 250;
 
-/** The newest of something that only its newest state matters of. */
+/** Only the newest version of it matters. */
 interface Latest {
   readonly frame: string;
   readonly version: number;
@@ -38,7 +38,6 @@ export class RunFeed {
   #viewTimer: ReturnType<typeof setTimeout> | undefined;
   #looks: ReturnType<typeof setInterval> | undefined;
   #moved = Promise.withResolvers<void>();
-  /** Settles once readers can begin. */
   readonly ready: Promise<void>;
 
   constructor(context: Context, runId: string) {
@@ -71,7 +70,7 @@ export class RunFeed {
     return this.#progress;
   }
 
-  /** The run is at its end, and the picture says so. */
+  /** True once the run has ended and the last picture shows that. */
   get isShownToEnd(): boolean {
     const { state } = this.#folded!;
     return isRunFinal(state.status) && this.#shownSeq === state.seq;
@@ -81,12 +80,12 @@ export class RunFeed {
     return this.#folded?.state.seq ?? 0;
   }
 
-  /** Settles when there is more. */
+  /**  */
   moved(): Promise<void> {
     return this.#moved.promise;
   }
 
-  /** Text of events after `afterSeq`, in order, as many as come at once; null where there are none yet. */
+  /** Returns the next events after `afterSeq` as text; null if there are none yet. */
   async after(afterSeq: number): Promise<{ readonly text: string; readonly seq: number } | null> {
     if (afterSeq >= this.lastSeq) return null;
     const [first] = this.#frames;
@@ -132,7 +131,7 @@ export class RunFeed {
     return events.length;
   }
 
-  /** What follows at once is shown with it; a large run is not drawn anew with every event. */
+  /** Draws soon, but not for every event: what follows at once is drawn together. */
   #showInTime(): void {
     const now = Date.now();
     const everyMs = Math.max(LEAST_VIEW_MS, VIEW_MS_PER_STEP * this.#folded!.state.planned.plan.steps.length);

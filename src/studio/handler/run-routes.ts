@@ -19,15 +19,15 @@ import { runLine, runView } from "./run-view.ts";
 
 const MOST_LISTED = 200;
 
-/** A route answers with what is sent as JSON, or with a response of its own. */
+/** What a route returns is sent as JSON, a `Response` unchanged. */
 export interface Route {
   readonly method: "GET" | "POST";
-  /** Below the prefix, with `:name` for parts that vary. */
+  /** Relative to the prefix, with `:name` for the parts that vary. */
   readonly path: string;
   handle(call: Call): Promise<unknown>;
 }
 
-/** Runs that are there: what callers see of theirs, and do to them. */
+/** Routes for a caller's existing runs. */
 export function runRoutes(streams: EventStreams): readonly Route[] {
   return [
     { method: "GET", path: "/runs", handle: list },
@@ -44,7 +44,7 @@ export async function viewOf(context: Context, { runId }: Pick<RunRow, "runId">)
   const isInterrupted = row !== null && statusNow(row, Date.now()).status === "interrupted";
   const state = await loadRun(journal, runId);
   const { seq } = state;
-  // What was decided just now counts, also before whoever drives the run has read it.
+  // A decision counts at once, even before the driving process has read it.
   return { ...runView(context, new Folded(foresee(state, await journal.inbox(runId))), isInterrupted), seq };
 }
 
@@ -65,7 +65,7 @@ function wholeNumber(query: URLSearchParams, name: string): number | undefined {
   return Number(text);
 }
 
-/** Records the decision; continues the run where no process drives it. */
+/** Records the decision, and continues the run if no process drives it. */
 async function decideOn(call: Call): Promise<RunView> {
   const { context, caller } = call;
   const row = await ownRun(call);
@@ -75,7 +75,7 @@ async function decideOn(call: Call): Promise<RunView> {
   const step = textField(body, "step");
   const { approve } = body;
   if (typeof approve !== "boolean") throw badRequest("approve must be true or false.", "approve");
-  // What is approved in place of what was made is an input like any other.
+  // A value that replaces the shown one is checked like any input.
   refusePaths(body.value, "value");
   const by = caller.name === undefined ? undefined : { name: caller.name, verified: true };
   await decide(context.show, row.runId, step, { ...verdictIn(body, approve), by });
@@ -83,10 +83,10 @@ async function decideOn(call: Call): Promise<RunView> {
   return viewOf(context, row);
 }
 
-/** The caller's budget as it is now, for a run that was started under one. */
+/** Returns the caller's current budget, if the run shares it and was started with another amount. */
 async function budgetNow({ context, caller }: Call, { runId }: RunRow): Promise<string | undefined> {
   const { planned } = await loadRun(context.show.journal, runId);
-  // One who decides on a run of somebody else's budget has no say in that.
+  // A caller who decides on a run with someone else's budget does not change that budget.
   const isShared = planned.budgetTag === budgetTag(caller) && (await leftMicros(context, caller)) !== null;
   return isShared && parseUsd(caller.budget!) !== planned.budgetMicros ? caller.budget : undefined;
 }
@@ -98,7 +98,7 @@ async function stop(call: Call): Promise<RunView> {
   return viewOf(call.context, row);
 }
 
-/** Sees to it that somebody drives the run, if nobody does. */
+/** Makes sure that a process drives the run. */
 export async function continueRun(context: Context, runId: string, budget?: string): Promise<void> {
   const { show, options } = context;
   if (options.engine !== undefined) return options.engine.wake(runId);
@@ -112,14 +112,14 @@ export async function continueRun(context: Context, runId: string, budget?: stri
   }
 }
 
-/** Lets it run; what ends it unexpectedly is reported, unless another process drives it. */
+/** Lets the run go on in the background. Unexpected ends are reported; another process's lease is not. */
 export function drive({ report }: Context, handle: { result(): Promise<unknown> }): void {
   handle.result().catch((error: unknown) => {
     if ((error as { readonly code?: unknown }).code !== "RUN_BUSY") reported(error, report);
   });
 }
 
-/** The endpoint that a run was started at; null for one that this handler does not have. */
+/** Returns the endpoint that a run was started at; null if this handler does not have it. */
 export function endpointOf({ endpoints }: Context, { planned }: RunState): Endpoint | null {
   const name = planned.tags?.[ENDPOINT];
   const endpoint = name === undefined ? undefined : endpoints.get(name);

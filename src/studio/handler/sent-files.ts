@@ -6,19 +6,19 @@ import { HOUR_MS } from "../../core/kit/duration.ts";
 import { discardUnnamed, isRunId, type Showrunner } from "../../internal.ts";
 import { keepFile, type Refusal, Shares } from "../served/index.ts";
 
-/** How often what has ended is looked for, and how old what a killed process left is by then. */
+/** How often expired files are looked for, and how old leftovers of a killed process are by then. */
 const SWEEP_MS = HOUR_MS;
-/** Until then a request that has just ended may have had its file copied into the media store, whose `gc` spares what is young. */
+/** The request of a file may have copied it into the media store until then; the store's `gc` spares young files. */
 const COPIES_MS = 2 * HOUR_MS;
 const RETRY_AFTER_S = 3600;
-/** What a file takes beside its bytes, in blocks of the disk: its folder, its last block, its marks. */
+/** Disk space of a file besides its bytes: its folder, its last block, its marks. */
 const FILE_BYTES = 12 * 1024;
 
 interface Parts {
-  /** Where they lie: `OWNER/SHA256/NAME`, with marks beside the file that say what it is kept for. */
+  /** Layout: `OWNER/SHA256/NAME`, with marks beside the file that say what it is kept for. */
   readonly folder: string;
   readonly show: Pick<Showrunner, "journal" | "media">;
-  /** Bytes that belong to no run. */
+  /** Limits for bytes that belong to no run. */
   readonly most: { readonly each: number; readonly all: number };
   readonly now: () => number;
 }
@@ -30,21 +30,20 @@ export interface SentBytes {
   tooLarge(): Refusal;
 }
 
-/** What a file is kept for: a request, a quote that ends then (epoch milliseconds), a run. */
+/** What a file is kept for: a request, a quote until it expires (epoch milliseconds), or a run. */
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
-/** Before a file is removed, a mark says so: who sends it meanwhile waits for the end of that. With its process it ends so late, milliseconds. */
+/** Marks a file that is being removed: senders of the same file wait. A mark older than `REMOVAL_MS` is from a dead process. */
 const REMOVING = ".removing-";
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 20;
 
-/** What the marks beside a file say. */
+/** What a file's marks say. */
 interface Kept {
   readonly isUsed: boolean;
-  /** Whether the media store may have it too. */
   readonly isCopied: boolean;
   readonly runs: readonly string[];
-  /** When the file went, epoch milliseconds: its copy in the media store may be there. */
+  /** When the file was removed, epoch milliseconds. The media store may still have a copy. */
   readonly endedAt: number | null;
   readonly sizeBytes: number;
 }
@@ -57,7 +56,7 @@ interface Kept {
 export class SentFiles {
   readonly #parts: Parts;
   readonly #shares: Shares;
-  /** Bytes that count, by owner and hash, as this process knows them. */
+  /** Counted bytes by owner and hash, as far as this process knows. */
   readonly #sizes = new Map<string, Map<string, number>>();
   #counts: Promise<void> = Promise.resolve();
   #counted: Promise<void> | null = null;
@@ -68,7 +67,7 @@ export class SentFiles {
     this.#shares = new Shares({ ...parts.most, what: "files of yours", retryAfterS: RETRY_AFTER_S });
   }
 
-  /** What one request of a caller sends. `owner`: a name for the caller that can be a folder. */
+  /** Collects what one request sends. `owner` names the caller and is safe as a folder name. */
   request(owner: string): RequestFiles {
     return new RequestFiles(this, owner);
   }
@@ -77,7 +76,7 @@ export class SentFiles {
     clearInterval(this.#timer);
   }
 
-  /** Keeps bytes by their content: the same file sent again is the same path, and so the same input. @throws Refusal 400, 413, 429, 503 */
+  /** Stores bytes by content: sending a file again gives the same path, and so the same input. @throws Refusal 400, 413, 429, 503 */
   async receive({ owner, id }: RequestFiles, { bytes, ...how }: SentBytes): Promise<string> {
     this.#counted ??= this.#begin();
     await this.#counted;
@@ -110,13 +109,12 @@ export class SentFiles {
     await this.#count(owner, sha256);
   }
 
-  /** The file is not kept for this run after all. */
   async unmark(owner: string, sha256: string, run: string): Promise<void> {
     await rm(join(this.#folderOf(owner, sha256), `.run-${run}`), { force: true });
     await this.#count(owner, sha256);
   }
 
-  /** The request is answered: files that nothing else uses go. */
+  /** Ends the request's claim on its files; files without any other claim are removed. */
   async release({ owner, id, mayBeCopied }: RequestFiles, hashes: readonly string[]): Promise<void> {
     for (const sha256 of hashes) {
       const folder = this.#folderOf(owner, sha256);
@@ -126,7 +124,7 @@ export class SentFiles {
     }
   }
 
-  /** Removes what has ended: files of quotes and runs, copies of them, and what killed processes left. */
+  /** Removes files of expired quotes and removed runs, their copies, and leftovers of killed processes. */
   async sweep(): Promise<void> {
     const { show, now } = this.#parts;
     const gone: { readonly owner: string; readonly sha256: string }[] = [];
@@ -151,7 +149,7 @@ export class SentFiles {
     });
   }
 
-  /** Removes a file with its marks, or leaves one in their place. `decide`: null where the file stays. */
+  /** Removes a file and its marks, or leaves one mark in their place. `decide` returns null to keep the file. */
   async #remove(
     owner: string,
     sha256: string,
@@ -162,21 +160,21 @@ export class SentFiles {
     if ((await decide(await this.#kept(owner, sha256))) !== null) {
       await writeFile(join(folder, removal), "").catch(unlessMissing);
       const decided = await decide(await this.#kept(owner, sha256));
-      // Before the file goes: should this process die in between, a sweep begins anew.
+      // Written first: if this process dies in between, the next sweep starts over.
       if (decided?.mark !== undefined) await writeFile(join(folder, decided.mark), "").catch(unlessMissing);
       for (const name of decided === null ? [] : await namesIn(folder)) {
-        // Others that remove it as well may not be at their end.
+        // Another process may still be removing it.
         if (name.startsWith(REMOVING) ? await isLeft(join(folder, name)) : name !== decided?.mark)
           await rm(join(folder, name), { force: true });
       }
       await rm(join(folder, removal), { force: true });
-      // Whoever sent it again has a mark there by now.
+      // Fails if someone sent the file again and put a mark there.
       await rmdir(folder).catch(() => {});
     }
     await this.#count(owner, sha256);
   }
 
-  /** Counts what an earlier process left, and looks for what has ended from then on. */
+  /** Counts what an earlier process left, then sweeps regularly. */
   async #begin(): Promise<void> {
     for await (const { owner, sha256 } of this.#all()) await this.#count(owner, sha256);
     this.#timer = setInterval(() => void this.sweep().catch(() => {}), SWEEP_MS).unref();
@@ -205,7 +203,7 @@ export class SentFiles {
       const [, kind, value = ""] = /^\.(request|until|run|ended|copied|removing)-(.+)$/.exec(name) ?? [];
       const found = kind === undefined || kind === "request" ? await stat(join(folder, name)).catch(() => null) : null;
       if (kind === undefined) sizeBytes += FILE_BYTES + (found?.size ?? 0);
-      // A request that takes longer has ended with its process.
+      // A request older than that ended with its process.
       else if (kind === "request") isUsed ||= found !== null && now - found.mtimeMs < SWEEP_MS;
       else if (kind === "until") isUsed ||= Number(value) > now;
       else if (kind === "ended") [endedAt = 0, endedBytes = 0] = value.split("-").map(Number);
@@ -216,7 +214,7 @@ export class SentFiles {
     return { isUsed, isCopied, runs, endedAt: isGone ? endedAt : null, sizeBytes: isGone ? endedBytes : sizeBytes };
   }
 
-  /** One after the other: the last one has seen what all before it changed. */
+  /** Counts run one at a time, so that the last one has seen every change before it. */
   #count(owner: string, sha256: string): Promise<void> {
     const counted = this.#counts.then(() => this.#countNow(owner, sha256));
     this.#counts = counted.catch(() => {});
@@ -241,11 +239,10 @@ export class SentFiles {
   }
 }
 
-/** The files that one request sends. */
 export class RequestFiles {
   readonly owner: string;
   readonly id = randomUUID();
-  /** From when the media store may have them too. */
+  /** Set once the media store may have copies. */
   mayBeCopied = false;
   readonly #files: SentFiles;
   readonly #paths = new Set<string>();
@@ -260,24 +257,23 @@ export class RequestFiles {
     return this.#paths;
   }
 
-  /** Answers its path. @throws Refusal */
+  /** Returns the path. @throws Refusal */
   async keep(sent: SentBytes): Promise<string> {
     try {
       const path = await this.#files.receive(this, sent);
       this.#paths.add(path);
       return path;
     } finally {
-      // One of several that are fetched may come, or fail, after another one led to the refusal.
+      // With several files, one may arrive after another one got the request refused.
       if (this.#isAnswered) await this.release();
     }
   }
 
-  /** They are kept until a quote ends, or as long as there is the run. */
   async keepFor(use: { readonly until: number } | { readonly run: string }): Promise<void> {
     for (const path of this.#paths) await this.#files.mark(this.owner, shaOf(path), use);
   }
 
-  /** Of those that were kept for a run, it keeps these. */
+  /** Of the files kept for a run, keeps only the named ones. */
   async keepOnly(run: string, named: ReadonlySet<string>): Promise<void> {
     for (const path of this.#paths) {
       if (named.has(path)) await this.#files.mark(this.owner, shaOf(path), { run });
@@ -291,7 +287,7 @@ export class RequestFiles {
   }
 }
 
-/** Marks a file for a request, before it is there. */
+/** Marks a file for a request before it exists. */
 async function use(folder: string, request: string): Promise<void> {
   for (;;) {
     await mkdir(folder, { recursive: true, mode: 0o700 }).catch(unlessMissing);
@@ -304,13 +300,13 @@ async function use(folder: string, request: string): Promise<void> {
   }
 }
 
-/** Whether a process died while it removed the file. */
+/** True if the removing process died. */
 async function isLeft(removal: string): Promise<boolean> {
   const found = await stat(removal).catch(() => null);
   return found !== null && Date.now() - found.mtimeMs > REMOVAL_MS;
 }
 
-/** The folder was removed meanwhile. */
+/** For a folder that was removed meanwhile. */
 function unlessMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== "ENOENT") throw error;
 }
@@ -324,7 +320,7 @@ async function* passing(bytes: AsyncIterable<Uint8Array>, take: (sizeBytes: numb
   }
 }
 
-/** None where there is no such folder. */
+/** Returns none for a missing folder. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   return readdir(folder).catch(() => []);
 }

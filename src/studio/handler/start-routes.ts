@@ -6,7 +6,7 @@ import type { Call, Endpoint } from "./options.ts";
 import { readInput } from "./read-input.ts";
 import { drive, type Route, viewOf } from "./run-routes.ts";
 
-/** Pipelines as endpoints: their price, and their start. */
+/** Routes that price and start pipelines. */
 export const startRoutes: readonly Route[] = [
   { method: "POST", path: "/:endpoint/quote", handle: quote },
   { method: "POST", path: "/:endpoint/runs", handle: start },
@@ -16,7 +16,6 @@ interface Priced {
   readonly endpoint: Endpoint;
   readonly input: unknown;
   readonly body: Readonly<Record<string, unknown>>;
-  /** What the pipeline's uploads may read. */
   readonly filesFrom: readonly string[];
   readonly quote: Quote;
 }
@@ -57,7 +56,7 @@ async function quoteView({ context, caller, files }: Call, quote: Quote): Promis
 
 const KEY = /^[\x21-\x7e]{1,200}$/;
 
-/** Starts a run, or answers with that of the same key; continues it where it is paused or interrupted. */
+/** Starts a run or returns the one of the same key, and continues it if it is paused or interrupted. */
 async function start(call: Call): Promise<Response> {
   const { context, caller, params, request, files } = call;
   const key = request.headers.get("Idempotency-Key") ?? "";
@@ -87,7 +86,7 @@ async function start(call: Call): Promise<Response> {
     filesFrom,
     source: endpoint.source,
   };
-  // Before the run is there: should this process die, or its engine not be reached, the run still finds its files.
+  // Done before the run exists: it finds its files even if this process dies or its engine cannot be reached.
   await files.keepFor({ run: id });
   try {
     if (options.engine === undefined) drive(context, await show.run(endpoint.pipeline, input, how));
@@ -103,7 +102,7 @@ async function start(call: Call): Promise<Response> {
   return Response.json(view, { status: isThere ? 200 : 201, headers: { Location: `${context.prefix}/runs/${id}` } });
 }
 
-/** The run keeps the files that its own input names: one of the same key may have been started with another input, or none may be there. */
+/** Keeps only the files that the run's own input names. An earlier start with this key may have had another input, or failed. */
 async function keepNamed({ context, files }: Call, run: string): Promise<void> {
   if (files.paths.size === 0) return;
   const { journal } = context.show;
@@ -112,13 +111,13 @@ async function keepNamed({ context, files }: Call, run: string): Promise<void> {
   await files.keepOnly(run, new Set(named));
 }
 
-/** Refused before the run is written down; that parallel starts pass here together is caught as each reserves its money. */
+/** Refuses early. Parallel starts may all pass here; the transaction that reserves their money stops them. */
 async function refuseOverBudget({ context, caller }: Call, { expectedMicros }: Quote): Promise<void> {
   const left = await leftMicros(context, caller);
   if (left !== null && expectedMicros > left) throw overBudget(expectedMicros, left);
 }
 
-/** That of the caller over all their runs, else that of the run: what the start names, or what was agreed to. @throws Refusal 400 */
+/** Returns the caller's budget over all their runs, else the run's own: from the start, or from the agreed quote. @throws Refusal 400 */
 function budgetOf({ caller }: Call, body: Priced["body"], agreed: string | undefined) {
   const budget = optionalText(body, "budget", 20);
   if (caller.budget !== undefined) {
@@ -137,7 +136,7 @@ function* textsIn(value: unknown): Generator<string> {
   else if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) yield* textsIn(inner);
 }
 
-/** Somebody has to agree to this quote first. */
+/** The caller has to agree to this quote first. */
 export class QuoteFirst extends Refusal {
   readonly quote: QuoteView;
 

@@ -6,7 +6,7 @@ import type { AgentSession } from "./session.ts";
 
 const LONGEST_QUESTION = 500;
 
-/** What the person says, whatever the agent proposes; a changed value is the agent's, and they see it. */
+/** Asks the person, whatever the agent proposes. A changed value comes from the agent, and the person sees it. */
 export async function askedOf(
   person: Person,
   { runId, step, message: question, takes }: OpenDecision & { readonly runId: string },
@@ -39,7 +39,7 @@ function proposalOf({ decision, pick, value }: Decision): string {
   return `The agent proposes: ${decision}${choice}${changed}`;
 }
 
-/** Asks the person for every decision that the run waits for, one after the other. @throws ToolError where they do not answer */
+/** Asks the person for every open decision of the run, one after the other. @throws ToolError if they do not answer */
 export async function askAll(session: AgentSession, runId: string, person: Person): Promise<void> {
   for (const open of await session.waiting(runId)) {
     await session.refuseBeyondLimits(runId);

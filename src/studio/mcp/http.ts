@@ -4,16 +4,15 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from "node:http";
-import type { AddressInfo } from "node:net";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
-import { allowedHosts, PortInUseError } from "../dashboard/index.ts";
+import { allowedHosts, listen, shut } from "../dashboard/index.ts";
 import { bodyOfMessage, headOf, isSame, Refusal, readJson, sendResponse } from "../served/index.ts";
 import { createServer } from "./server.ts";
 import type { AgentSession } from "./session.ts";
 
 const HOST = "127.0.0.1";
 const PATH = "/mcp";
-/** Of the protocol; others, such as TRACE, are none of a web request. */
+/** The protocol's methods; others, such as TRACE, cannot be made into a web request. */
 const METHODS = new Set(["POST", "GET", "DELETE"]);
 const BOUNDS = { mostBytes: 1024 * 1024, instead: "name large files by a URL" };
 
@@ -29,12 +28,7 @@ export async function startHttp(
   options: { readonly port: number; readonly token: string },
 ): Promise<McpHttp> {
   const server = createHttpServer();
-  const port = await new Promise<number>((done, failed) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      failed(error.code === "EADDRINUSE" ? new PortInUseError(options.port, error) : error);
-    });
-    server.listen(options.port, HOST, () => done((server.address() as AddressInfo).port));
-  });
+  const port = await listen(server, options.port, HOST);
   const hosts = allowedHosts({ host: HOST, port });
   server.on("request", (incoming, response) => {
     const refusal = refusalOf(incoming, hosts, options.token);
@@ -46,14 +40,7 @@ export async function startHttp(
       else refuse(response, { status: 500, message: "Something went wrong in this server." });
     });
   });
-  return {
-    url: `http://${hosts[0]}${PATH}`,
-    async close() {
-      const closed = new Promise((done) => server.close(done));
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  return { url: `http://${hosts[0]}${PATH}`, close: () => shut(server) };
 }
 
 interface HttpRefusal {
@@ -61,7 +48,7 @@ interface HttpRefusal {
   readonly message: string;
 }
 
-/** A page in a browser may neither reach this by another name nor send on behalf of its own. */
+/** Keeps browsers out: no page may reach this under another name, or send from its own site. */
 function refusalOf(
   { method = "", headers, url }: IncomingMessage,
   hosts: readonly string[],
@@ -83,7 +70,7 @@ function bearerOf({ authorization }: IncomingHttpHeaders): string {
 
 function refuse(response: ServerResponse, { status, message }: HttpRefusal): void {
   response.writeHead(status, {
-    // Whoever may not ask has sent a body that nobody reads.
+    // A refused sender's body is not read.
     Connection: "close",
     "Content-Type": "application/json; charset=utf-8",
     ...(status === 401 && { "WWW-Authenticate": "Bearer" }),
@@ -91,9 +78,9 @@ function refuse(response: ServerResponse, { status, message }: HttpRefusal): voi
   response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32_000, message }, id: null }));
 }
 
-/** Each request stands alone, so that nothing is kept for an agent that never comes back. */
+/** Serves each request by itself, so that nothing is kept for an agent that never returns. */
 async function answer(session: AgentSession, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-  // One message a request: of a list, each part would be worked on at once.
+  // One message per request: the messages of a list would run in parallel.
   const parsedBody = incoming.method === "POST" ? await readJson(bodyOfMessage(incoming), BOUNDS) : undefined;
   const transport = new WebStandardStreamableHTTPServerTransport();
   const server = createServer(session);

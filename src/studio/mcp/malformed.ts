@@ -3,10 +3,10 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ErrorCode, type JSONRPCErrorResponse, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { isRecord } from "../served/index.ts";
 
-/** A server that answers what is no message of the protocol: the SDK drops it, and its sender would wait. */
+/** Also answers messages that are not of the protocol: the SDK drops them, and their sender would wait. */
 export class AnsweringServer extends Server {
   override connect(transport: Transport): Promise<void> {
-    // What listens before the protocol does is called first, and with everything.
+    // A handler set before the protocol's is called first, with every message.
     transport.onmessage = (message) => {
       const answer = malformed(message);
       if (answer !== null) transport.send(answer).catch(() => {});
@@ -15,7 +15,7 @@ export class AnsweringServer extends Server {
   }
 }
 
-/** The answer to a request that is malformed; null for a message of the protocol, and for what asks for no answer. */
+/** Returns the answer to a malformed request; null for a valid message, and for one that expects no answer. */
 function malformed(given: unknown): JSONRPCErrorResponse | null {
   if (JSONRPCMessageSchema.safeParse(given).success) return null;
   const id = idOf(given);
@@ -23,7 +23,7 @@ function malformed(given: unknown): JSONRPCErrorResponse | null {
   return errorOf(ErrorCode.InvalidRequest, "This is no JSON-RPC message of this protocol.", id);
 }
 
-/** The answer to a line that is no message; null for one that is, and for an empty one. */
+/** Returns the answer to a line that is no message; null for a message or an empty line. */
 export function malformedLine(line: string): JSONRPCErrorResponse | null {
   if (line.trim() === "") return null;
   try {
@@ -37,7 +37,7 @@ function errorOf(code: ErrorCode, message: string, id: string | number | undefin
   return { jsonrpc: "2.0", ...(id !== undefined && { id }), error: { code, message } };
 }
 
-/** Of a request: an answer to our own question is none, and its id is ours. */
+/** Returns a request's id. In a response the id is of our own request. */
 function idOf(given: unknown): string | number | undefined {
   if (!isRecord(given) || "result" in given || "error" in given) return undefined;
   const { id } = given;

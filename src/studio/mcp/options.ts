@@ -1,6 +1,5 @@
 import type { JournalStore, Json, MediaStore, Pipeline, Showrunner } from "../../internal.ts";
 
-/** A pipeline that agents may plan and, under a budget, run. */
 export interface AgentPipeline {
   /** Unique. */
   readonly name: string;
@@ -8,7 +7,7 @@ export interface AgentPipeline {
   readonly source: { readonly file: string; readonly exportName: string };
 }
 
-/** What is said of a step that waits; a value is what is approved in place of the one that is shown. */
+/** A verdict on a waiting step. `value` replaces the value that is shown. */
 export interface Decision {
   readonly decision: "approve" | "reject";
   /** From 1. */
@@ -30,15 +29,15 @@ export interface McpOptions {
    * as a cap on their tag, with what they had cost before.
    */
   readonly budgetMicros: number | null;
-  /** What runs of agents had cost before. Default 0. */
+  /** What runs of agents had cost before this server started. Default 0. */
   readonly beforeMicros?: number | undefined;
-  /** The most that one of them may cost; null: its quote. */
+  /** The most that one run may cost; null: its quote. */
   readonly runBudgetMicros: number | null;
   /** The most that one job without a quote may cost, a decimal of US dollars. */
   readonly maxUnquoted?: string | undefined;
   readonly allowApprove: boolean;
   /** Whether the agent's program may ask the person at its side for decisions, and for a run above what is set for each. */
   readonly mayAsk: boolean;
-  /** A line for the person who started the server. */
+  /** Writes a line for the person who started the server. */
   readonly log: (text: string) => void;
 }

@@ -9,31 +9,30 @@ import { cleanText } from "../../core/kit/clean-text.ts";
 import { CallerError } from "../../core/kit/errors.ts";
 import { ToolError } from "./tool-error.ts";
 
-/** The person at the agent's side, whom its program asks in our words; the model answers nothing. */
+/** The person beside the agent. The agent's program asks them in our words; the model answers nothing. */
 export interface Person {
-  /** What they filled in; throws {@link ToolError} where they say no, or nothing. */
+  /** Returns what they filled in; throws {@link ToolError} if they decline or do not answer. */
   ask(message: string, fields: Fields): Promise<Readonly<Record<string, unknown>>>;
 }
 
 type Fields = ElicitRequestFormParams["requestedSchema"]["properties"];
 
-/** People think, and look at pictures first. */
 const TIMEOUT_MS = 10 * 60_000;
 const LONGEST_MESSAGE = 2_000;
 
-/** What says that a message belongs to a task. */
+/** Metadata that ties a message to a task. */
 export function ofTask(taskId: string) {
   return { [RELATED_TASK_META_KEY]: { taskId } };
 }
 
-/** Null where the person who started the server did not allow it, or the agent's program cannot ask. */
+/** Returns null if the person who started the server did not allow questions, or the agent's program cannot ask them. */
 export function personAt(
   server: Server,
   how: {
     readonly isAllowed: boolean;
     readonly signal: AbortSignal;
     readonly requestId: string | number;
-    /** The task that the question belongs to. */
+    /** The task that a question belongs to. */
     readonly taskId?: string;
   },
 ): Person | null {

@@ -19,22 +19,21 @@ import { decide, leftOfBudget } from "../served/index.ts";
 import type { AgentPipeline, Decision, McpOptions } from "./options.ts";
 import { ToolError } from "./tool-error.ts";
 
-/** Runs that agents started are distinguished by it: tools neither show nor change any other. */
+/** Prefix of all runs of agents: tools neither show nor change any other run. */
 const PREFIX = "agent-";
 const POLL_MS = 250;
-/** Runs of every list. */
 const MOST_LISTED = 100;
 const FINAL: ReadonlySet<string> = new Set(["succeeded", "partial", "failed", "cancelled"]);
 
-/** Every run that an agent starts carries it: what they may spend together is a cap on this tag. */
+/** Tag of every run of an agent; their shared budget is a cap on it. */
 export const AGENT_TAG = "started-by=agent";
 const tags = { "started-by": "agent" };
 
-/** What agents do with runs while one server lives, whichever connection they come by. */
+/** The runs of agents during one life of the server, over all connections. */
 export class AgentSession {
   readonly options: McpOptions;
   readonly #driven = new Map<string, Promise<unknown>>();
-  /** Runs that a person allowed to cost more than is set for each. */
+  /** Runs that a person allowed to exceed the limit per run. */
   readonly #allowed = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
 
@@ -50,7 +49,7 @@ export class AgentSession {
     throw new ToolError(`There is no pipeline ${JSON.stringify(name)}`, `choose one of: ${names}`);
   }
 
-  /** @throws ToolError for an input that names files elsewhere */
+  /** Prices a pipeline. @throws ToolError for an input that names files elsewhere */
   async quote(name: string, input: unknown, { keep = false } = {}) {
     const { show, maxUnquoted, filesDir } = this.options;
     const found = this.pipeline(name);
@@ -95,7 +94,7 @@ export class AgentSession {
     });
   }
 
-  /** Drives a paused or interrupted run on, under the budget that it has. */
+  /** Continues a paused or interrupted run under its own budget. */
   resume(runId: string): Promise<void> {
     return this.#inTurn(() => this.#resume(runId));
   }
@@ -111,14 +110,14 @@ export class AgentSession {
     this.#drive(runId, handle.result());
   }
 
-  /** Decisions that the run waits for; one that was made, and that nobody has acted on yet, is none. */
+  /** Returns the open decisions of the run; one that was made but not yet acted on is not among them. */
   async waiting(runId: string): Promise<readonly WaitingDecision[]> {
     await this.state(runId);
     const found = await this.options.show.waiting({ tags, search: runId });
     return found.filter((one) => one.runId === runId);
   }
 
-  /** Decides what was asked, and drives the run on. @throws ToolError where that no longer waits: the answer came late, or second */
+  /** Decides what was asked, and continues the run. @throws ToolError if it no longer waits: the answer was late, or a second one */
   decide({ runId, step, since }: WaitingDecision, { decision, pick, note, value }: Decision): Promise<void> {
     return this.#inTurn(async () => {
       await this.refuseBeyondLimits(runId, decision);
@@ -131,7 +130,7 @@ export class AgentSession {
     });
   }
 
-  /** Before a decision is asked for and made: what it leads to must be within what a start may cost. @throws ToolError */
+  /** Checks that what a decision leads to stays within the limits of a start. @throws ToolError */
   async refuseBeyondLimits(runId: string, decision: Decision["decision"] = "approve"): Promise<void> {
     this.#refuseWithoutBudget();
     const { projected, cost, held } = await this.report(runId);
@@ -145,7 +144,7 @@ export class AgentSession {
     );
   }
 
-  /** The run, with what was decided already. @throws ToolError for a run that no agent started */
+  /** Loads the run with decisions that no process has read yet. @throws ToolError for a run that no agent started */
   async state(runId: string): Promise<RunState> {
     if (!runId.startsWith(PREFIX) || !isRunId(runId)) throw notAnAgents(runId);
     const { journal } = this.options;
@@ -154,20 +153,19 @@ export class AgentSession {
     return foresee(state, await journal.inbox(runId));
   }
 
-  /** @throws ToolError for a run that no agent started */
+  /** Reports on a run. @throws ToolError for a run that no agent started */
   async report(runId: string): Promise<RunReport> {
-    // The tag is what says whose it is: a person may have named a run like one of an agent.
+    // The tag decides, not the name: a person may have named a run like an agent's.
     await this.state(runId);
     return this.options.show.show(runId);
   }
 
-  /** The newest ones. */
   async runs() {
     const rows = await this.options.show.runs({ tags, limit: MOST_LISTED });
     return rows.filter(({ runId }) => runId.startsWith(PREFIX));
   }
 
-  /** Settles when the run is idle or ends, when time is up, or when nobody waits any more. */
+  /** Settles when the run is idle or ends, when time is up, or when the signal aborts. */
   async wait(
     runId: string,
     timeoutMs: number,
@@ -190,19 +188,18 @@ export class AgentSession {
     }
   }
 
-  /** What is left of the budget over the runs of agents; null without one. */
+  /** Returns what is left of the agents' budget; null without one. */
   async remainingMicros(): Promise<number | null> {
     const { show, budgetMicros, beforeMicros = 0 } = this.options;
     if (budgetMicros === null) return null;
     return leftOfBudget(show, { tag: AGENT_TAG, budgetMicros: beforeMicros + budgetMicros });
   }
 
-  /** Runs that are being driven here. */
   get driven(): readonly string[] {
     return [...this.#driven.keys()];
   }
 
-  /** Settles once every run that is driven here is idle or has ended. */
+  /** Settles once every run driven here is idle or has ended. */
   async idle(): Promise<void> {
     while (this.#driven.size > 0) await Promise.allSettled(this.#driven.values());
   }
@@ -214,7 +211,7 @@ export class AgentSession {
     this.#driven.set(runId, over);
   }
 
-  /** The library compares pipeline and input with those of the run, and refuses others. */
+  /** Repeats a start. The library compares pipeline and input with the run's, and refuses others. */
   async #again(id: string, pipeline: AgentPipeline["pipeline"], input: unknown): Promise<string> {
     const { status } = await this.state(id);
     if (!this.#driven.has(id) && !FINAL.has(status)) await this.#refuseToGoOn(id);
@@ -224,7 +221,7 @@ export class AgentSession {
     return id;
   }
 
-  /** A run's budget: what is set for each, else its quote; at most what is left. */
+  /** Returns a run's budget: the limit per run, else its quote; at most what is left. */
   async #capFor({ totalMicros, expectedMicros }: Quote, allowedMicros: number | null): Promise<number> {
     const runBudgetMicros = allowedMicros ?? this.options.runBudgetMicros;
     const left = (await this.remainingMicros()) ?? 0;
@@ -237,7 +234,7 @@ export class AgentSession {
     );
   }
 
-  /** A run that was begun under other limits is continued within those of now. @throws ToolError */
+  /** Keeps a run that began under other limits within the current ones. @throws ToolError */
   async #refuseToGoOn(runId: string): Promise<void> {
     this.#refuseAboveRunBudget(runId, parseUsd((await this.report(runId)).projected) ?? 0);
   }
@@ -259,7 +256,7 @@ export class AgentSession {
     );
   }
 
-  /** One after the other, so that two calls for one name are one run. */
+  /** One call at a time, so that two starts of one name are one run. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => {});
@@ -274,7 +271,7 @@ function notAnAgents(runId: string): ToolError {
   );
 }
 
-/** A run is started only with the quote that somebody has seen. */
+/** A run starts only with a quote that someone has seen. */
 function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
   const open = openSteps(prices);
   const asks =
@@ -285,11 +282,10 @@ function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
   );
 }
 
-/** Of a path, in a message. */
 const MOST_CHARACTERS = 300;
-/** No input of a pipeline is nested deeper; what looks at it calls itself for each level. */
+/** No pipeline's input is nested deeper; the search is recursive. */
 const MOST_LEVELS = 100;
-/** The disk is asked for each, and other calls of the session may wait for that. */
+/** Each text asks the disk, and other calls of the session may wait for that. */
 const MOST_TEXTS = 20_000;
 
 /**
@@ -311,7 +307,7 @@ export async function checkFiles(input: unknown, folder: string): Promise<void> 
     const path = resolve(text);
     const climbs = isAbsolute(text) || text.split(/[\\/]/).includes("..");
     if (climbs && !isWithin(folder, path) && !isWithin(await realFolder(), path)) throw outside(text, folder);
-    // Where a folder is a link, `..` leads from where it leads.
+    // In a linked folder, `..` leads up from the link's target.
     for (const one of climbs ? [path, text] : [path]) {
       const place = await realpath(one).catch(() => null);
       if (place !== null && !isWithin(await realFolder(), place)) throw outside(text, folder);

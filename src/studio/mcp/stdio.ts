@@ -4,10 +4,9 @@ import { malformedLine } from "./malformed.ts";
 import { createServer } from "./server.ts";
 import type { AgentSession } from "./session.ts";
 
-/** Longest message of an agent, in bytes. */
 const MOST_BYTES = 10 * 1024 * 1024;
 
-/** Serves the agent at this process's standard input; settles when it has hung up, or `signal` aborts. */
+/** Serves the agent at standard input; settles when it has hung up, or `signal` aborts. */
 export async function serveStdio(session: AgentSession, signal: AbortSignal): Promise<void> {
   const server = createServer(session);
   const say = (answer: object) => void process.stdout.write(`${JSON.stringify(answer)}\n`);
@@ -33,7 +32,7 @@ export async function serveStdio(session: AgentSession, signal: AbortSignal): Pr
   await server.close();
 }
 
-/** Passes whole lines on, and leaves out those that are too long, where the transport would end without a word, or no message. */
+/** Passes on whole lines. Drops lines that are no message or too long, for which the transport would end without a word. */
 export function boundedLines(
   mostBytes: number,
   refuse: (message: string) => void,

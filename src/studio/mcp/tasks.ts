@@ -16,12 +16,12 @@ import { errorText, ToolError } from "./tool-error.ts";
 import { summary } from "./tools/runs.ts";
 import { json } from "./tools/tool.ts";
 
-/** How often a client should look, milliseconds. */
+/** How often a client should poll, milliseconds. */
 const POLL_MS = 1_000;
-/** How long one request for a result waits; a client that still waits asks again. */
+/** Longest wait of one request for a result; a client that still waits asks again. */
 const LONGEST_WAIT_MS = 10 * 60_000;
 
-/** A run as MCP's task: its id is the run's, so that it outlives connections, servers and crashes. */
+/** Returns a run as an MCP task. Its id is the run's, so it outlives connections, servers and crashes. */
 export async function taskOf(session: AgentSession, runId: string): Promise<Task> {
   const { status, pause, message } = await summary(session, await session.report(runId));
   const { createdAt, updatedAt } = (await session.options.journal.run(runId))!;
@@ -36,7 +36,7 @@ export async function taskOf(session: AgentSession, runId: string): Promise<Task
   };
 }
 
-/** What is paused waits for somebody; what was stopped has been given up by whoever cancelled it. */
+/** A paused run waits for input; a stopped one counts as cancelled. */
 function statusOf(status: string, pause: string | null): Task["status"] {
   switch (status) {
     case "succeeded":
@@ -55,7 +55,7 @@ function statusOf(status: string, pause: string | null): Task["status"] {
   }
 }
 
-/** What became of a run; where it waits for the person at the agent's side, they are asked, and it continues. */
+/** Waits for a run's result. If the run waits for the person beside the agent, they are asked and it continues. */
 async function resultOf(
   session: AgentSession,
   runId: string,
@@ -68,7 +68,7 @@ async function resultOf(
     try {
       await askAll(session, runId, person);
     } catch (error) {
-      // Who does not answer leaves the run as it is, waiting.
+      // Without an answer the run keeps waiting.
       if (error instanceof ToolError) return session.report(runId);
       throw error;
     }

@@ -4,7 +4,7 @@ import { isShowrunnerError } from "../../internal.ts";
 import { refusalFor } from "../served/index.ts";
 import type { McpOptions } from "./options.ts";
 
-/** What an agent reads of a call that failed: what was wrong, and what to do. */
+/** Tells the agent what was wrong and what to do next. */
 export class ToolError extends Error {
   readonly next: string;
 
@@ -17,7 +17,6 @@ export class ToolError extends Error {
 
 const ASK = "ask the person who started this server";
 
-/** What helps with errors of the library. */
 const NEXT: Readonly<Record<string, string>> = {
   PLAN_PROBLEMS: "correct the input; `describe_pipeline` shows its schema, and `plan_pipeline` checks for free",
   OVER_BUDGET: `ask for less, or ${ASK} for a larger budget; it cannot be raised from here`,
@@ -33,13 +32,13 @@ const NEXT: Readonly<Record<string, string>> = {
 
 const MOST_CHARACTERS = 4_000;
 
-/** Any thrown value as JSON for an agent. What no sentence of ours says of it goes to the log of who started the server. */
+/** Returns any thrown value as JSON for an agent. What our own sentences leave out goes to the operator's log. */
 export function errorText(error: unknown, options: Pick<McpOptions, "log">): string {
   const { message: text, next } = error instanceof ToolError ? error : agentError(error, options);
   return JSON.stringify({ error: cleanText(text, MOST_CHARACTERS), next });
 }
 
-/** Who answers, and where what is not answered is logged. */
+/** Addresses agents, and logs what they are not told. */
 export function reportTo({ log }: Pick<McpOptions, "log">) {
   const report = (error: unknown, reference: string) => log(`${reference}: ${String(error)}`);
   return { audience: "agent", report } as const;

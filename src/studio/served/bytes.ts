@@ -3,7 +3,7 @@ import type { MediaStore } from "../../internal.ts";
 import { mediaHeaders } from "./media-type.ts";
 import { notFound } from "./refusal.ts";
 
-/** Bytes from `start` to `end`, both included. */
+/** Both ends are included. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
@@ -30,7 +30,6 @@ export function parseRange(header: string | null | undefined, sizeBytes: number)
 
 type Asked = Pick<Request, "method" | "headers">;
 
-/** Bytes from wherever they come. */
 interface Bytes {
   readonly sizeBytes: number;
   read(range: ByteRange): Promise<AsyncIterable<Uint8Array>>;
@@ -39,11 +38,11 @@ interface Bytes {
 interface Answer {
   /** Default 200, or 206 for a part. */
   readonly status?: number | undefined;
-  /** An `ETag` among them is compared with what the sender has. */
+  /** An `ETag` is compared with the request's `If-None-Match` and `If-Range`. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Bytes, or the range of them that is asked for. */
+/** Answers with the bytes, or with the range of them that the request asks for. */
 export async function bytesResponse(
   { method, headers: asked }: Asked,
   { sizeBytes: size, read }: Bytes,
@@ -66,7 +65,7 @@ export async function bytesResponse(
   return new Response(body, { status: range === "whole" ? status : 206, headers: all });
 }
 
-/** Bytes of the media store, or the way to them where the store makes addresses itself. @throws Refusal 404 */
+/** Answers with bytes of the media store, or redirects to the store's own address. @throws Refusal 404 */
 export async function mediaResponse(
   asked: Asked,
   media: Pick<MediaStore, "sizeOf" | "read" | "link">,

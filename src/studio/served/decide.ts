@@ -6,13 +6,13 @@ interface Verdict extends NonNullable<Parameters<Showrunner["approve"]>[2]> {
   readonly pick?: number | undefined;
 }
 
-/** What a body says of a decision. Without a value, what is shown is approved as it is; null is a value. @throws Refusal 400 */
+/** Reads a verdict from a body. No `value`: what is shown is approved unchanged; null is a value. @throws Refusal 400 */
 export function verdictIn(body: Readonly<Record<string, unknown>>, approved: boolean): Verdict {
   const note = optionalText(body, "note", 2000);
   return { approved, note, pick: optionalPosition(body, "pick"), value: body["value"] as Json | undefined };
 }
 
-/** Records a person's decision, whichever way it comes. Throws what `approve` and `reject` throw. */
+/** Records a person's decision, whichever interface it came by. Throws what `approve` and `reject` throw. */
 export function decide(
   show: Pick<Showrunner, "approve" | "reject">,
   runId: string,

@@ -1,9 +1,9 @@
 // Server-sent events, as text.
 
 export const STREAM_HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" };
-/** How soon a browser connects again, milliseconds. */
+/** Browsers reconnect after so many milliseconds. */
 export const STREAM_START = "retry: 1000\n\n";
-/** Keeps proxies and browsers from taking silence for death. */
+/** Sent when nothing happens, so that no proxy closes a silent connection. */
 export const STREAM_BEAT = ": beat\n\n";
 export const STREAM_BEAT_MS = 15_000;
 

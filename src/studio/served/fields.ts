@@ -2,14 +2,14 @@ import { badRequest } from "./refusal.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** A text field of a body. @throws Refusal 400 */
+/** Reads a required text field. @throws Refusal 400 */
 export function textField(body: Body, name: string): string {
   const value = optionalText(body, name);
   if (value === undefined) throw badRequest(`${name} is missing.`, name);
   return value;
 }
 
-/** Absent, null and empty mean: not given. @throws Refusal 400 */
+/** Returns undefined for a field that is absent, null or empty. @throws Refusal 400 */
 export function optionalText(body: Body, name: string, most = 10_000): string | undefined {
   const value = body[name];
   if (value === undefined || value === null || value === "") return undefined;

@@ -23,10 +23,10 @@ import { Refusal } from "./refusal.ts";
  */
 export type Audience = "customer" | "agent" | "reviewer";
 
-/** Writes an error into the operator's log, under a reference that callers can quote. */
+/** Writes an error to the operator's log, under a reference that callers can quote. */
 export type Report = (error: unknown, reference: string) => void;
 
-/** Where nobody says otherwise: a line of stderr, in which no text of a caller is a secret, a line or a command of the terminal. */
+/** The default `Report`: writes one line to stderr, cleaned of secrets, line breaks and terminal controls. */
 export function stderrReport(server: string): (error: unknown, reference?: string) => void {
   return (error, reference) => {
     const said = cleanText(String(error), MOST_LOGGED).replaceAll(/[\n\t]+/g, " ");
@@ -34,7 +34,7 @@ export function stderrReport(server: string): (error: unknown, reference?: strin
   };
 }
 
-/** Of an error in the log, characters. */
+/** Characters of an error in the log. */
 const MOST_LOGGED = 4_000;
 
 type Sentences = { readonly customer: string; readonly agent: string };
@@ -45,7 +45,7 @@ const MOST_MESSAGE = 1_000;
 const PERSON = "the person who started this server";
 const OPERATOR: Sentences = { customer: "whoever runs this server", agent: PERSON };
 
-/** What our own errors mean for who caused them. `isReported`: the operator has to do something about it. */
+/** How each of our own errors is answered. `isReported`: the operator has to act on it. */
 const REFUSALS: Readonly<
   Record<string, { readonly status: number; readonly is: Sentences; readonly isReported?: true }>
 > = {
@@ -74,7 +74,7 @@ const REFUSALS: Readonly<
   PLAN_PROBLEMS: { status: 422, is: both("This cannot be made with this input.") },
 };
 
-/** What is wrong with the options that a caller gives. */
+/** What is wrong with an option that a caller gave. */
 const OPTIONS: Readonly<Record<string, string>> = {
   step: "This step does not wait for a decision, or can no longer be decided on.",
   pick: "Choose one of those that are shown, by its number.",
@@ -88,7 +88,7 @@ interface How {
   readonly report: Report;
 }
 
-/** What a caller is answered to an error; what that does not say is reported. */
+/** Turns an error into the answer for a caller. What the answer leaves out is reported. */
 export function refusalFor(error: unknown, { audience, report }: How): Refusal {
   if (error instanceof Refusal) return error;
   if (isCallerError(error)) return new Refusal(422, "CALLER_ERROR", cleanText(error.message, MOST_MESSAGE));
@@ -120,20 +120,20 @@ function problemsIn(error: unknown): readonly Problem[] | null {
   return error.problems as readonly Problem[];
 }
 
-/** What of a quote that no longer holds is the caller's own: the rest is of the plan and the service. */
+/** Returns the changes of the caller's own input since the quote. Changes of the plan and the service stay private. */
 export function inputChanges({ changes }: { readonly changes: readonly string[] }): string | null {
   const own = changes.filter((line) => line.startsWith("input."));
   return own.length === 0 ? null : cleanText(own.join("; "), MOST_MESSAGE);
 }
 
-/** A short name of what is logged, for a caller to quote. */
+/** Reports an error and returns the reference for a caller to quote. */
 export function reported(error: unknown, report: Report): string {
   const reference = randomBytes(4).toString("hex");
   report(error, reference);
   return reference;
 }
 
-/** One thing that is wrong with an input. */
+/**  */
 export interface CallerProblem {
   readonly field: string | null;
   readonly step: string | null;
@@ -143,7 +143,7 @@ export interface CallerProblem {
 const MOST_PROBLEMS = 50;
 const MOST_FIELD = 300;
 
-/** What is wrong with an input, all of it at once. */
+/** Holds everything that is wrong with an input at once. */
 export class Unplannable extends Refusal {
   readonly problems: readonly CallerProblem[];
 
@@ -158,7 +158,7 @@ export class Unplannable extends Refusal {
   }
 }
 
-/** The refusal for an input that cannot be planned; what is not for callers is reported. */
+/** Makes the refusal for an input that cannot be planned. Problems that are not meant for callers are reported. */
 export function unplannable(problems: readonly Problem[], { audience, report }: How): Unplannable {
   const isWhole = problems.every(isForCallers);
   const reference = isWhole ? null : reported(new UnplannedError(problems), report);
@@ -181,7 +181,7 @@ class UnplannedError extends Error {
   }
 }
 
-/** What the pipeline's schema says of the input, and what its code says to callers: of neither is there a step. */
+/** True for problems of the input's schema, and for those that the pipeline's code addresses to callers. Neither has a step. */
 function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {
   return step === null && (code === "input" || code === FOR_CALLERS);
 }
@@ -189,7 +189,7 @@ function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {
 const UNPLANNED = "This cannot be made with this input.";
 const NO_FILE = "A file that it needs is missing, damaged or of another kind.";
 const PROBLEMS: Readonly<Record<string, string>> = {
-  // One sentence: two would say whether a file of this machine is there, where code of the pipeline makes its path of an input.
+  // One sentence for both: two would tell a caller whether a file exists on this machine.
   "missing-file": NO_FILE,
   "not-media-file": NO_FILE,
   "media-bounds": "A file that was sent is larger, smaller, longer or shorter than is allowed.",
@@ -203,7 +203,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   enum: "A value is not one of those that are allowed.",
 };
 
-/** A problem or warning as callers may see it. */
+/** Returns a problem or warning as callers may see it. */
 export function problemFor(problem: Pick<Problem, "code" | "step" | "message"> & Partial<Problem>): CallerProblem {
   const { code, step, field = null, message } = problem;
   if (!isForCallers(problem)) return { step, field: null, message: own(PROBLEMS, code) ?? UNPLANNED };
@@ -251,7 +251,7 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
   },
 };
 
-/** Whom a run is described to, and whether an engine of the server drives it, whose workers continue what is due. */
+/** `hasEngine`: workers of an engine continue what is due. */
 interface RunTextOptions {
   readonly audience: Audience;
   readonly hasEngine?: boolean;
@@ -259,14 +259,14 @@ interface RunTextOptions {
 
 type Pause = Pick<NonNullable<RunState["pause"]>, "reason" | "flag" | "asks" | "requiredMicros" | "resumeAt">;
 
-/** Of pauses that no caller can end: whether a worker does, and when. */
+/** Says whether a pause that callers cannot end is ended by a worker or by the operator. */
 function whoContinues(reason: string, { resumeAt }: Pick<Pause, "resumeAt">, hasEngine: boolean): string {
   if (hasEngine && reason === "late") return "; it continues once it is there.";
   if (hasEngine && resumeAt !== null) return "; it continues later.";
   return "; whoever runs this server can continue it.";
 }
 
-/** Why a run is paused. `flag` is set where what all callers may spend is spent, and not what this one may. */
+/** Says why a run is paused. `flag` is set where the cap over all callers is spent, not the caller's own budget. */
 function pauseText(pause: Pause, { audience, hasEngine = false }: RunTextOptions): string {
   const { reason, flag, asks, requiredMicros } = pause;
   if (asks !== undefined && requiredMicros !== null)
@@ -284,7 +284,7 @@ const INTERRUPTED: Sentences = {
 };
 const PARTIAL = "Some of the results could not be made.";
 
-/** What there is to say of a run beside its status; null: nothing. */
+/** Describes a run beyond its status; null where there is nothing to add. */
 export function runText(state: RunState, isInterrupted: boolean, how: RunTextOptions): string | null {
   const { audience } = how;
   if (isInterrupted) return said(INTERRUPTED, audience);
@@ -304,7 +304,7 @@ export function runText(state: RunState, isInterrupted: boolean, how: RunTextOpt
   }
 }
 
-/** Whether a run is paused for nothing but a decision that was made meanwhile: whoever drives it next continues. */
+/** True for a run that only waited for a decision which was made meanwhile: the next process to drive it continues. */
 export function isDecided(state: RunState): boolean {
   return state.pause?.reason === "approval" && openDecisions(state).length === 0;
 }
@@ -317,7 +317,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   away: "What makes it is not available at the moment. Try again later.",
 };
 
-/** Why a step ended as it did; null: there is nothing to say. */
+/** Says why a step ended; null where there is nothing to say. */
 export function stepText(state: RunState, step: StepState): string | null {
   if (step.status !== "failed") return endText({ status: step.status });
   if (step.approval?.approved === false) return "It was rejected.";
@@ -327,7 +327,7 @@ export function stepText(state: RunState, step: StepState): string | null {
 
 type Ended = Pick<Extract<RunEvent, { readonly type: "step.finished" }>, "forCallers"> & { readonly status: string };
 
-/** As {@link stepText}, where no more is known than the end. */
+/** Like {@link stepText}, for callers who know only how the step ended. */
 export function endText({ status, forCallers }: Ended): string | null {
   switch (status) {
     case "failed":

@@ -1,4 +1,4 @@
-/** Works one after the other for each run. */
+/** Runs the work of each run one at a time, in the order of the calls. */
 export async function inTurn<T>(
   turns: Map<string, Promise<unknown>>,
   runId: string,

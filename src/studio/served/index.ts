@@ -20,7 +20,7 @@ export {
 } from "./for-callers.ts";
 export { inTurn } from "./in-turn.ts";
 export { keepFile } from "./keep-file.ts";
-export { decoded, matchPath } from "./match-path.ts";
+export { decoded, matchPath, routeOf } from "./match-path.ts";
 export { kindOfType, mediaHeaders } from "./media-type.ts";
 export { headOf, sendResponse } from "./node-http.ts";
 export {

@@ -8,12 +8,11 @@ import { badRequest, type Refusal } from "./refusal.ts";
 
 interface Kept {
   readonly folder: string;
-  /** As the sender calls it: of a path, its last part. */
+  /** The sender's name for it; only the last part of a path is used. */
   readonly name: string;
   readonly mostBytes: number;
-  /** What to say to more than that. */
   tooLarge(): Refusal;
-  /** Makes the folder of the file's own, before it is put there. */
+  /** Creates the file's own folder before the file is moved there. */
   makeOwn?(own: string): Promise<unknown>;
 }
 
@@ -52,7 +51,7 @@ export async function keepFile(
 
 const makeFolder = (path: string) => mkdir(path, { recursive: true, mode: 0o700 });
 
-/** The name that people know the file by, as one plain part of a path. @throws Refusal 400 */
+/** Turns the sender's name into one safe part of a path. @throws Refusal 400 */
 function safeName(given: string): string {
   const name = basename(given.replaceAll("\\", "/"))
     .replace(/[^\p{L}\p{N}._ -]/gu, "_")

@@ -1,4 +1,4 @@
-/** Types that a browser may show in place; everything else is only offered to be saved. No type here can hold script. */
+/** Types that a browser may show in place; none can hold script. Everything else is offered for saving. */
 const SHOWN: ReadonlySet<string> = new Set([
   "image/png",
   "image/jpeg",
@@ -26,7 +26,7 @@ export interface MediaHeaders {
   readonly disposition: "inline" | "attachment";
 }
 
-/** The type to send for bytes that the service called so. */
+/** Returns the headers for bytes of this declared type. */
 export function mediaHeaders(declared: string | null): MediaHeaders {
   const type = essence(declared);
   if (SHOWN.has(type)) return { contentType: type, disposition: "inline" };

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-/** What a request asks for, as the web has it. */
+/** Returns the method and headers of a request as the Fetch API has them. */
 export function headOf({ method = "GET", headers: given }: IncomingMessage): Pick<Request, "method" | "headers"> {
   const headers = new Headers();
   for (const [name, value] of Object.entries(given))

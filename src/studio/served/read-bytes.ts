@@ -1,13 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { badRequest, Refusal } from "./refusal.ts";
 
-/** A sender that trickles would hold its request, and the memory for it, for ever; as long as Node's own server waits. */
+/** A slow sender would otherwise hold its request and memory for ever. Node's own server waits as long. */
 export const LONGEST_BODY_MS = 5 * 60_000;
 
-/** The body of a request, however its server names it. */
 export interface SentBody {
   readonly contentType: string;
-  /** As its head says; 0 where it does not. */
+  /** From `Content-Length`; 0 without it. */
   readonly declaredBytes: number;
   readonly bytes: ReadableStream<Uint8Array> | null;
 }
@@ -20,7 +19,7 @@ export function bodyOfRequest({ headers, body }: Request): SentBody {
   };
 }
 
-/** Who stops reading it can still answer: the connection stays open. */
+/** Leaving off reading pauses the message instead of destroying it, so that an answer can still be sent. */
 export function bodyOfMessage(incoming: IncomingMessage): SentBody {
   const pieces = incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
   const bytes = new ReadableStream<Uint8Array>(
@@ -42,22 +41,22 @@ export function bodyOfMessage(incoming: IncomingMessage): SentBody {
   };
 }
 
-/** `instead`: what is to be done about a body that is too large. */
+/** `instead` says what to do about a body that is too large. */
 export interface BodyBounds {
   readonly mostBytes: number;
   readonly instead: string;
-  /** Called with the size of each piece before it is kept; what it throws ends the reading. */
+  /** Called with the size of each piece before it is kept; throwing ends the reading. */
   readonly onPiece?: ((sizeBytes: number) => void) | undefined;
 }
 
-/** All of a body. @throws Refusal 408 when it takes too long, 413 when it is too large, 400 when it is cut short */
+/** Reads a whole body. @throws Refusal 408 when it takes too long, 413 when it is too large, 400 when it is cut short */
 export async function readBytes(body: SentBody, bounds: BodyBounds): Promise<Uint8Array<ArrayBuffer>> {
   const pieces: Uint8Array[] = [];
   for await (const piece of passBytes(body, bounds)) pieces.push(piece);
   return new Uint8Array(Buffer.concat(pieces));
 }
 
-/** The pieces of a body as they come. @throws Refusal as {@link readBytes} */
+/** Yields the pieces of a body as they arrive. @throws Refusal as {@link readBytes} */
 export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGenerator<Uint8Array, void, undefined> {
   const { mostBytes, onPiece } = bounds;
   if (body.declaredBytes > mostBytes) throw tooLarge(bounds);
@@ -81,7 +80,7 @@ export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGener
       yield value;
     }
   } catch (error) {
-    // A sender that hangs up is nothing that went wrong here.
+    // A sender that disconnects is no failure of this server.
     throw error instanceof Refusal ? error : badRequest("The body was cut short.");
   } finally {
     if (!isOver) reader.cancel().catch(() => {});
@@ -89,7 +88,7 @@ export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGener
   }
 }
 
-/** A start whose input was lost on the way would buy the defaults. @throws Refusal 400 */
+/** Refuses a body that got lost on the way: a start without its input would pay for the defaults. @throws Refusal 400 */
 function checkCame(size: number, { declaredBytes }: SentBody): void {
   if (size > 0 || !(declaredBytes > 0)) return;
   throw badRequest(

@@ -3,7 +3,7 @@ import { badRequest, Refusal } from "./refusal.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The JSON object of a request. @throws Refusal 408, 413, 415 when it is no JSON, 400 when malformed */
+/** Reads the JSON object of a request. @throws Refusal 408, 413, 415 when it is not JSON, 400 when malformed */
 export async function readJson(body: SentBody, bounds: BodyBounds): Promise<JsonObject> {
   if (!isOfType(body, "application/json")) throw new Refusal(415, "CONTENT_TYPE", "Send JSON, as application/json.");
   return jsonObject(new TextDecoder().decode(await readBytes(body, bounds)), "The body");

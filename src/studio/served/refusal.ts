@@ -4,7 +4,7 @@ export class Refusal extends Error {
   readonly code: string;
   /** The field that is wrong, where one is. */
   readonly field: string | null;
-  /** Names what the operator's log has of it; null where nothing more is known. */
+  /** Names the entry in the operator's log; null without one. */
   readonly reference: string | null;
 
   constructor(
@@ -22,7 +22,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Nothing is wrong with the request: it may be sent again later. */
+/** The request itself is fine and may be sent again later. */
 export class BusyRefusal extends Refusal {
   readonly retryAfterS: number;
 

@@ -1,15 +1,14 @@
 import { BusyRefusal } from "./refusal.ts";
 
 interface Limits {
-  /** What one owner may have. Default: as much as is left for the others. */
+  /** The most for one owner. Default: as much as it leaves for the others. */
   readonly each?: number;
-  /** What all owners together may have. */
   readonly all: number;
-  /** Seconds after which it may be asked for again. */
+  /** Seconds until a retry makes sense. */
   readonly retryAfterS: number;
-  /** What is too much, for the refusal: `files of yours`. */
+  /** Names the amount in refusals, such as `files of yours`. */
   readonly what: string;
-  /** What is lent comes back after so long, milliseconds. */
+  /** What `lend` took is given back after so many milliseconds. */
   readonly lentMs?: number;
 }
 
@@ -20,7 +19,7 @@ interface Limits {
 export class Shares {
   readonly #limits: Limits;
   readonly #held = new Map<string, number>();
-  /** In the order in which it comes back. */
+  /** Soonest to expire first. */
   readonly #lent = new Set<{ readonly owner: string; readonly until: number }>();
   #sum = 0;
 
@@ -42,7 +41,7 @@ export class Shares {
     this.add(owner, amount);
   }
 
-  /** Takes one, which comes back by itself after `lentMs`: looked at here, as nobody else asks. @throws Refusal as `take` */
+  /** Takes one, which expires after `lentMs`. Expired ones are freed here, as nothing else looks. @throws Refusal as `take` */
   lend(owner: string, now: number): void {
     for (const loan of this.#lent) {
       if (loan.until > now) break;
@@ -53,7 +52,7 @@ export class Shares {
     this.#lent.add({ owner, until: now + (this.#limits.lentMs ?? 0) });
   }
 
-  /** Counts what is there already, whatever the limits. */
+  /** Counts an amount that exists already, without checking the limits. */
   add(owner: string, amount: number): void {
     this.#sum += amount;
     this.#held.set(owner, (this.#held.get(owner) ?? 0) + amount);

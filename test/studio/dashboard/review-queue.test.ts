@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { JournalStore, RunRow } from "../../../src/internal.ts";
 import { differing } from "../../../src/studio/dashboard/page/review/differing.ts";
+import { WaitingDecisions } from "../../../src/studio/dashboard/runs/waiting.ts";
 import type { ReviewQueue, StepView } from "../../../src/studio/dashboard/views/document.ts";
 import { plantQuestion, send } from "./support/review-links.ts";
 import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
@@ -56,6 +58,25 @@ describe("what waits", () => {
     expect(waiting.map(({ runId }) => runId).toSorted()).toEqual(["acme-1", "acme-2"]);
     expect(waiting[0]).toMatchObject({ message: "Which look for acme?", takes: 2, tags: { client: "acme" } });
     expect(await served.show.waiting({ pipeline: "none" })).toEqual([]);
+  });
+
+  test("reads each run once while it does not move, also where more than 20,000 wait", async () => {
+    const row = { pipeline: "look", title: null, tags: {}, status: "paused", createdAt: 1, lastSeq: 1 };
+    const rows = Array.from({ length: 20_001 }, (_, index) => ({ ...row, runId: `run-${index}` }) as RunRow);
+    let reads = 0;
+    const journal = {
+      runs: async () => rows,
+      snapshot: async () => {
+        reads += 1;
+        throw new Error("not readable");
+      },
+    } as unknown as JournalStore;
+    const waiting = new WaitingDecisions(journal);
+    const all = { search: "", run: null, pipeline: null, tag: null };
+    await waiting.find(all);
+    expect(reads).toBe(20_001);
+    await waiting.find(all);
+    expect(reads).toBe(20_001);
   });
 
   test("shows a comment at once, and leaves when somebody has decided", async () => {

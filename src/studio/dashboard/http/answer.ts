@@ -8,9 +8,9 @@ const wrong = "<p role=alert>This is not its token. It is what follows <code>tok
 const bodyWith = (said: string) =>
   `${head}<main><h1>${title}</h1>${said}<p>Open the address that <code>showrunner dashboard</code> printed in the terminal. It holds a token that only you have. Or enter the token:</p><form method="post" action="/login"><label>Token <input name="token" type="password" required autocomplete="current-password"></label> <button>Open</button></form></main></html>`;
 
-/** What a person sees who comes without the token, or with a wrong one. Plain: style and script are behind the door. */
+/** The page for a missing or wrong token. Plain, as style and script need the token too. */
 export function sendLockedPage(response: ServerResponse, { isWrong }: { readonly isWrong: boolean }): void {
-  // A form sends where it comes from only under this policy.
+  // Without this policy a form would not send its origin.
   response.setHeader("Referrer-Policy", "same-origin");
   response.setHeader(
     "Content-Security-Policy",
@@ -21,7 +21,7 @@ export function sendLockedPage(response: ServerResponse, { isWrong }: { readonly
 }
 
 /**
- * What every answer says: no script but our own, no frames, no guessing of types, nothing revealed to other sites. Media may also
+ * Returns the headers of every answer: own scripts only, no frames, no type sniffing, nothing for other sites. Media may also
  * come from `mediaOrigin`.
  */
 export function securityHeaders(mediaOrigin: string | null): Readonly<Record<string, string>> {
@@ -56,7 +56,7 @@ const FIXED_HEADERS = {
   "Cache-Control": "no-store",
 };
 
-/** The refusal for a failure; null for an unexpected one. */
+/** Returns the refusal for an expected failure; null for an unexpected one. */
 export function refusalOf(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
   if (!isShowrunnerError(error)) return null;
@@ -72,12 +72,11 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
 
 export function sendRefusal(response: ServerResponse, { status, code, message }: Refusal): void {
   if (response.headersSent) return void response.destroy();
-  // What is left of a body that is too long, or too slow, is not read.
+  // The rest of a body that is too long, or too slow, is not read.
   if (status === 413 || status === 408) response.setHeader("Connection", "close");
   sendJson(response, status, { error: { code, message } });
 }
 
-/** One open stream of server-sent events. */
 export interface EventStream {
   /** Aborted when the reader disconnects or the server closes. */
   readonly signal: AbortSignal;
@@ -85,10 +84,10 @@ export interface EventStream {
   end(): void;
 }
 
-/** A reader this far behind is disconnected; it reconnects with the number of the last event that it saw. */
+/** A reader this far behind is disconnected; it reconnects with the last event that it saw. */
 const MOST_UNSENT_BYTES = 32 * 1024 * 1024;
 
-/** The head that a stream would have, for who asks for that alone. */
+/** Answers HEAD as a stream would begin. */
 export function sendStreamHead(response: ServerResponse): void {
   response.writeHead(200, STREAM_HEADERS).end();
 }

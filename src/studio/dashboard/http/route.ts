@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type BodyBounds, bodyOfMessage, isOfType, Refusal, readBytes, readJson } from "../../served/index.ts";
 
-/** Who looks: a viewer sees everything and changes nothing. */
+/** A viewer sees everything and changes nothing. */
 export interface VisitorView {
   readonly role: "operator" | "viewer";
 }
@@ -13,24 +13,22 @@ export interface Call {
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly visitor: VisitorView;
-  /** The body as a JSON object. @throws Refusal */
   json(): Promise<Readonly<Record<string, unknown>>>;
 }
 
 export interface Route {
   readonly method: "GET" | "POST";
-  /** Segments with `:name` for those that vary, e.g. `/api/runs/:run`. */
+  /** With `:name` for the segments that vary, e.g. `/api/runs/:run`. */
   readonly path: string;
-  /** What it returns is sent as JSON, a response as it is; undefined: it answered by itself. */
+  /** The return value is sent as JSON, a `Response` unchanged; undefined if the route answered by itself. */
   handle(call: Call): Promise<unknown>;
 }
 
-/** Largest request body, in bytes. */
 export const LARGEST_REQUEST_BYTES = 1024 * 1024;
 
 const BOUNDS: BodyBounds = { mostBytes: LARGEST_REQUEST_BYTES, instead: "give long input on the command line" };
 
-/** The JSON object of a request. @throws Refusal 408 when it takes too long, 413 when it is too large, 415 when it is no JSON, 400 when malformed */
+/** Reads the JSON object of a request. @throws Refusal 408 when it takes too long, 413 when it is too large, 415 when it is not JSON, 400 when malformed */
 export function jsonOf(
   incoming: IncomingMessage,
   mostBytes = LARGEST_REQUEST_BYTES,
@@ -38,7 +36,7 @@ export function jsonOf(
   return readJson(bodyOfMessage(incoming), { ...BOUNDS, mostBytes });
 }
 
-/** The fields of a plain form. @throws Refusal 408, 413, 415, 400 */
+/** Reads the fields of a plain form. @throws Refusal 408, 413, 415, 400 */
 export async function readForm(incoming: IncomingMessage): Promise<URLSearchParams> {
   const body = bodyOfMessage(incoming);
   if (!isOfType(body, "application/x-www-form-urlencoded")) {

@@ -7,14 +7,14 @@ import { readForm, type VisitorView } from "./route.ts";
 
 type Role = VisitorView["role"];
 
-/** Tokens of the addresses that open the dashboard; a digest of them goes into cookies. */
+/** Checks tokens of the addresses that open the dashboard, and cookies that hold their digests. */
 export interface Session {
   readonly token: string;
-  /** Who shows this token is let in as; null for a wrong one. */
+  /** Returns the role of a token; null for a wrong one. */
   roleOfToken(text: string): Role | null;
-  /** Who sends this `Cookie` header was let in as; null for who was not. */
+  /** Returns the role of a `Cookie` header; null without a valid one. */
   roleOfCookies(cookies: string | undefined): Role | null;
-  /** `Set-Cookie` for one who showed a token. */
+  /** Makes the `Set-Cookie` for a role. */
   cookie(role: Role): string;
 }
 
@@ -23,7 +23,7 @@ const roles: readonly Role[] = ["operator", "viewer"];
 
 type Tokens = Readonly<Partial<Record<Role, string>>> & { readonly operator: string };
 
-/** What opens a dashboard, made here where none is given. @throws TypeError for a short one, or the same for both roles */
+/** Returns the tokens of a dashboard, with a random one for the operator by default. @throws TypeError for a short one, or the same for both roles */
 export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "token" | "viewerToken">): Tokens {
   const operator = token ?? randomBytes(24).toString("base64url");
   for (const [option, secret] of Object.entries({ token: operator, viewerToken })) {
@@ -35,7 +35,7 @@ export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "to
   return { operator, ...(viewerToken !== undefined && { viewer: viewerToken }) };
 }
 
-/** The cookie holds a digest, so that it cannot be turned back into the address; cookies ignore ports, hence its name. */
+/** The cookie holds a digest, from which the address cannot be recovered. Cookies ignore ports, so its name has the port. */
 export function createSession(secrets: Tokens, port: number): Session {
   const name = `showrunner_${port}`;
   const cookieValue = (role: Role) => hash("sha256", `session ${role} ${secrets[role]}`);
@@ -60,8 +60,8 @@ function cookieValues(header: string | undefined, name: string): readonly string
 }
 
 /**
- * Who asks. Null: answered here, with a cookie for who showed a token, in the address or in the form of the locked page.
- * Then comes a refresh rather than a redirect, because a strict cookie is not sent along one that began elsewhere.
+ * Returns who asks. Null: already answered, with a cookie for a valid token in the address or in the form of the locked page.
+ * It sends a refresh instead of a redirect, as a strict cookie is not sent along a redirect that began elsewhere.
  * @throws Refusal 401
  */
 export async function visitorOf(
@@ -93,7 +93,7 @@ function letIn(response: ServerResponse, session: Session, token: string, path: 
   return null;
 }
 
-/** A path of this server, never another site's (`//elsewhere`). */
+/** Keeps a path on this server (`//elsewhere` would lead to another). */
 function safePath(path: string): string {
   return `/${path.replace(/^[/\\]+/, "")}`;
 }
@@ -102,13 +102,11 @@ function locked(): Refusal {
   return new Refusal(401, "LOCKED", "Open the address that `showrunner dashboard` printed; it holds the token.");
 }
 
-/** Where the dashboard listens, and as what browsers may call it. */
 export interface ServerAddress {
   readonly host: string;
   readonly port: number;
-  /** Further names and addresses. */
   readonly allowed?: readonly string[];
-  /** This machine's own name and addresses, for a server that listens on all of them. */
+  /** The machine's own name and addresses, for a server that listens on all of them. */
   readonly own?: readonly string[];
 }
 
@@ -117,7 +115,7 @@ const EVERYWHERE = ["0.0.0.0", "[::]"];
 
 const bracketed = (name: string) => (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name).toLowerCase();
 
-/** Values of `Host` that mean this server, the one to print first: anything else is another site's name pointed at this machine. */
+/** Returns the values of `Host` that mean this server, the one to print first. Any other is a foreign name pointed at this machine. */
 export function allowedHosts({ host, port, allowed = [], own: machine = [] }: ServerAddress): readonly string[] {
   const bare = bracketed(host);
   const bound = EVERYWHERE.includes(bare)
@@ -130,12 +128,12 @@ export function allowedHosts({ host, port, allowed = [], own: machine = [] }: Se
   return [...new Set([...own, ...proxiedHosts(allowed)])];
 }
 
-/** What browsers send as `Host` for these names behind a proxy that speaks TLS: no port, or that of https. */
+/** Returns the values of `Host` for these names behind a TLS proxy: without a port, or with 443. */
 export function proxiedHosts(allowed: readonly string[] = []): readonly string[] {
   return allowed.map(bracketed).flatMap((name) => [name, `${name}:443`]);
 }
 
-/** What this machine is called in its networks. */
+/** Returns this machine's name and addresses in its networks. */
 export function ownNames(): readonly string[] {
   const name = hostname();
   const addresses = Object.values(networkInterfaces()).flatMap((ones = []) => ones.map(({ address }) => address));
@@ -143,7 +141,7 @@ export function ownNames(): readonly string[] {
 }
 
 /**
- * Accepts requests that a page of this server, or a person's own navigation, may send.
+ * Accepts requests that a page of this server, or a person's navigation, may send.
  * @throws Refusal 403 `HOST` for a foreign name, `ORIGIN` for another site's request
  */
 export function checkSender(
@@ -162,7 +160,7 @@ export function checkSender(
   }
 }
 
-/** Browsers say where a request comes from; following a link from elsewhere is fine, loading parts is not. */
+/** Judges the Sec-Fetch headers: following a link from elsewhere is fine, loading parts is not. */
 function isOwnSite(site: unknown, mode: unknown, isSafe: boolean): boolean {
   if (site === undefined || site === "same-origin") return true;
   if (site === "none") return isSafe;

@@ -23,16 +23,14 @@ import { type Shared, type SharedDecision, SharedDecisions } from "./shared-deci
 
 export interface SharedPage {
   readonly decisions: readonly SharedDecision[];
-  /** How many more there are. */
   readonly more: number;
   readonly expiresAt: number;
 }
 
 export interface LinkParts {
   readonly context: DashboardContext;
-  /** Where the built pages are. */
   readonly folder: string;
-  /** Whether a request came by the public name, through a proxy. */
+  /** True for a request under the public name, through a proxy. */
   isPublic(incoming: IncomingMessage): boolean;
   readonly onDefect: (error: unknown) => void;
 }
@@ -44,14 +42,14 @@ const MOST_SHOWN = 200;
 type SharedCall = Omit<Call, "visitor" | "json">;
 type SharedRoute = Omit<Route, "handle"> & { handle(call: SharedCall): Promise<unknown> };
 
-/** What who holds a review link may ask for. Nothing here looks at cookies, and nothing else of the server at tokens of links. */
+/** Routes for holders of a review link. They ignore cookies, and no other route accepts tokens of links. */
 export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): readonly SharedRoute[] {
   const { journal, media } = context;
   const decisions = new SharedDecisions(context);
   const tries = new Tries();
   const turns = new Map<string, Promise<unknown>>();
 
-  /** The link that was shown, as long as it lasts. @throws Refusal 404, 410, 429 */
+  /** Returns the link of a request while it is valid. @throws Refusal 404, 410, 429 */
   const admitted = async (
     incoming: IncomingMessage,
     now: number,
@@ -100,7 +98,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     const { value: _, ...verdict } = verdictIn(body, approved);
     const by = { name: nameOf(body), verified: false, link: link.id };
     const { runId } = await found(link, ref);
-    // Of two verdicts at once, the second hears of the first.
+    // Of two verdicts at once, the second learns of the first.
     return inTurn(turns, runId, async () => {
       const { step, view } = await found(link, ref);
       if (view.status !== "waiting") throw decidedAlready(view);
@@ -112,7 +110,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
         await decide(context.show, runId, step, { ...verdict, pick: view.choose ? verdict.pick : undefined, by });
       } catch (error) {
         if (!(error instanceof InvalidOptionError)) throw error;
-        // Somebody else was quicker, or what it was about is no longer there.
+        // Someone else was quicker, or what it was about is gone.
         throw decidedAlready((await found(link, ref)).view);
       }
       await continued(runId);
@@ -120,7 +118,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     });
   };
 
-  /** What the house stopped, or has to pay for first, it continues itself. */
+  /** Continues the run, unless the operator stopped it or has to pay first. */
   const continued = async (runId: string) => {
     const { state } = (await context.cache.get(runId)).view;
     if (state.pause === null || state.pause.reason === "approval")
@@ -223,7 +221,7 @@ export class Tries {
   #total = 0;
   #endsAt = 0;
 
-  /** Counts a token that was looked up and is wrong. @throws Refusal 429 */
+  /** Counts a wrong token. @throws Refusal 429 */
   wrong(address: string, now: number): void {
     if (now >= this.#endsAt) {
       this.#wrong.clear();
@@ -240,16 +238,16 @@ export class Tries {
   }
 }
 
-/** Whose address it is: of IPv6 the first 64 bits, because one sender has all addresses of that network. */
+/** Identifies a sender: IPv6 by its first 64 bits, because one sender owns that whole network. */
 export function senderOf(address: string): string {
   const [bare = ""] = address.split("%", 1);
   if (isIP(bare) !== 6) return address;
-  // Written out by the parser of URLs: lower case, without leading zeros, an IPv4 address in it as two groups.
+  // The URL parser normalises: lower case, no leading zeros, an embedded IPv4 address as two groups.
   const [head = "", tail] = new URL(`http://[${bare}]`).hostname.slice(1, -1).split("::");
   const [first, last] = [head, tail ?? ""].map((part) => (part === "" ? [] : part.split(":"))) as [string[], string[]];
   const zeros = tail === undefined ? 0 : 8 - first.length - last.length;
   const groups = [...first, ...Array.from({ length: zeros }, () => "0"), ...last];
-  // Of IPv4 as ::ffff:a.b.c.d it is the last groups that differ.
+  // IPv4 as ::ffff:a.b.c.d differs in its last groups.
   const isMapped = groups.slice(0, 6).join(":") === "0:0:0:0:0:ffff";
   return isMapped ? groups.join(":") : `${groups.slice(0, 4).join(":")}::/64`;
 }

@@ -2,14 +2,14 @@ import { InvalidOptionError } from "../../../internal.ts";
 import { allowedHosts, ownNames, proxiedHosts } from "../http/visitor.ts";
 import type { DashboardOptions } from "../options.ts";
 
-/** The origin of an address that review links may lead to. @throws InvalidOptionError */
+/** Returns the origin of an address for review links. @throws InvalidOptionError */
 export function originOf(publicUrl: string): string {
   const url = URL.canParse(publicUrl) ? new URL(publicUrl) : null;
   if (url?.protocol === "https:" && `${url.origin}/` === url.href) return url.origin;
   throw new InvalidOptionError("publicUrl", "give the address alone, with https, as https://review.example.com");
 }
 
-/** The public name, which must be none that the dashboard itself answers to; null without one. @throws InvalidOptionError */
+/** Returns the public name, which must differ from the dashboard's own names; null without one. @throws InvalidOptionError */
 export function publicPlace({
   publicUrl,
   host = "",

@@ -11,7 +11,6 @@ import {
 } from "../../../internal.ts";
 import { isSame } from "../../served/index.ts";
 
-/** Where everything of review links is served. */
 export const SHARED = "/shared";
 
 const LONGEST_MS = 90 * DAY_MS;
@@ -22,7 +21,7 @@ export interface NewReviewLink {
   readonly scope: ReviewScope;
   /** Default seven days; from a minute to 90 days. */
   readonly expiresMs?: number | undefined;
-  /** Decisions and comments that it takes in all. Default 500. */
+  /** How many decisions and comments it takes. Default 500. */
   readonly maxUses?: number | undefined;
 }
 
@@ -46,7 +45,7 @@ export async function createReviewLink(
   return { link, token: `${id}.${secret}` };
 }
 
-/** The token stands behind `#`: browsers send that to no server, so it is in no log and no referrer. */
+/** The token follows `#`: browsers never send that part, so it is in no log and no referrer. */
 export function reviewLinkUrl(origin: string, token: string): string {
   return `${origin}${SHARED}#${token}`;
 }
@@ -72,10 +71,10 @@ function checkNumber(option: string, value: number, least: number, most: number,
   throw new InvalidOptionError(option, `give ${range}.`);
 }
 
-/** Compared with where no link has this id, so that this takes as long as a wrong secret. */
+/** Stands in for a missing link, so that an unknown id takes as long as a wrong secret. */
 const NO_HASH = hash("sha256", randomBytes(24));
 
-/** The link of a token, whatever became of it; null for a wrong one. */
+/** Returns the link of a token, even an expired or revoked one; null for a wrong token. */
 export async function linkOfToken(journal: JournalStore, token: string): Promise<ReviewLinkRow | null> {
   const [, id, secret] = /^([\w-]{22})\.([\w-]{32})$/.exec(token) ?? [];
   if (id === undefined || secret === undefined) return null;
@@ -89,7 +88,7 @@ export function statusOf({ revokedAt, expiresAt }: ReviewLinkRow, now: number): 
   return expiresAt <= now ? "expired" : "active";
 }
 
-/** A name that means something to this link only, and says nothing. */
+/** Makes an opaque name that is valid for this link only. */
 export function refOf(link: ReviewLinkRow, kind: "decision" | "media", ...parts: readonly (string | number)[]): string {
   return signed(link, [kind, ...parts]).slice(0, 22);
 }
@@ -102,10 +101,10 @@ function signed({ id, secretHash }: SigningLink, parts: readonly (string | numbe
     .digest("base64url");
 }
 
-/** How long the address of a file lasts, at least; it stays the same for so long too, or players would begin anew. */
+/** Shortest life of a file's address. The address stays the same for as long, or players would start over. */
 export const FILE_MS = HOUR_MS;
 
-/** The address of a file, which no token is in. */
+/** Returns the address of a file, without any token in it. */
 export function fileUrl(
   link: ReviewLinkRow,
   ref: string,
@@ -121,7 +120,7 @@ function fileMark(link: SigningLink, ref: string, urlEndsAt: number): string {
 
 type FileAddress = Readonly<Record<"id" | "ref" | "ends" | "mark", string>>;
 
-/** The link of a file's address, in time or not; null where it was not made here. */
+/** Returns the link of a file's address, expired or not; null if the address was not made here. */
 export async function linkOfFile(
   journal: JournalStore,
   { id, ref, ends, mark }: FileAddress,
@@ -132,7 +131,7 @@ export async function linkOfFile(
   return isSame(mark, expected) ? link : null;
 }
 
-/** A review link as the operator sees it: its secret is shown once, when it is made. */
+/** A review link without its secret, which is shown once, when it is made. */
 export type ReviewLinkView = ReturnType<typeof reviewLinkView>;
 
 export function reviewLinkView(link: ReviewLinkRow, now: number) {

@@ -21,13 +21,13 @@ import type { CommentView } from "../views/step-view.ts";
 import { cut, cutJson } from "../views/truncate.ts";
 import { FILE_MS, fileUrl, refOf } from "./review-link.ts";
 
-// What the page behind a review link learns: what it names here, and nothing else. Instants are epoch milliseconds.
+// Types of the page behind a review link, which learns nothing else. Instants are epoch milliseconds.
 
-/** One thing that is to be decided on, in the order in which a pick counts them. */
+/** One of the things to decide on, in the order in which a pick counts them. */
 export type SharedTake =
   | {
       readonly kind: "image" | "video" | "audio" | "other";
-      /** Where its bytes are until `urlEndsAt`; null while there is no copy. */
+      /** The address of its bytes until `urlEndsAt`; null without a copy. */
       readonly url: string | null;
       readonly urlEndsAt: number;
       readonly width: number | null;
@@ -37,35 +37,30 @@ export type SharedTake =
   | { readonly kind: "text"; readonly value: unknown };
 
 export interface SharedDecision {
-  /** Names it for this link alone. */
   readonly ref: string;
   readonly title: string;
   readonly question: string;
   readonly choose: boolean;
   readonly takes: readonly SharedTake[];
   readonly status: "waiting" | "approved" | "rejected";
-  /** Position among the takes; null where nothing was chosen. */
   readonly pick: number | null;
-  /** What was said and typed as a name, where it was decided by this link. */
+  /** Note and typed name, where it was decided by this link. */
   readonly note: string | null;
   readonly name: string | null;
   readonly decidedAt: number | null;
-  /** Those that came by this link. */
   readonly comments: readonly (CommentView & { readonly name: string })[];
 }
 
-/** A file that a link shows. */
 export interface SharedFile {
   readonly ref: string;
   readonly copy: NonNullable<StepState["upload"]>;
 }
 
-/** A decision that a link shows, with what only the server knows of it. */
+/** A decision with what only the server knows of it. */
 export interface Shared {
   readonly runId: string;
   readonly step: string;
   readonly view: SharedDecision;
-  /** Its takes, as the run knows them. */
   readonly shown: readonly Pick<Take, "at">[];
   readonly files: readonly SharedFile[];
 }
@@ -73,7 +68,7 @@ export interface Shared {
 const MOST_RUNS = 500;
 const MOST_KNOWN = 5000;
 
-/** What links show. All that a link may see or touch is found here and nowhere else. */
+/** Finds what links show. A link can see or touch nothing that is not found here. */
 export class SharedDecisions {
   readonly #journal: JournalStore;
   readonly #cache: RunCache;
@@ -84,13 +79,13 @@ export class SharedDecisions {
     this.#cache = cache;
   }
 
-  /** The decisions of a link, newest run first: those that wait, and those that were decided since the link was made. */
+  /** Returns the decisions of a link, newest run first: open ones, and those decided since the link was made. */
   async of(link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
     const found: Shared[] = [];
     for (const row of await runsOf(this.#journal, link.scope)) {
       const shared = await this.#ofRun(row, link, now);
       const isOpen = shared.some(({ view }) => view.status === "waiting");
-      // What was said of a run that no process has taken in yet counts.
+      // Decisions and comments that no process has read yet count too.
       const inbox = isOpen ? await this.#journal.inbox(row.runId) : [];
       if (inbox.length === 0) found.push(...shared);
       else found.push(...decisionsOf(foresee(await loadRun(this.#journal, row.runId), inbox), link, now, inbox));
@@ -108,7 +103,7 @@ export class SharedDecisions {
     return null;
   }
 
-  /** Addresses of files change with the period. A run that cannot be read hides no other. */
+  /** Addresses of files change with the period. One unreadable run does not hide the others. */
   #ofRun(row: RunRow, link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
     const find = () =>
       this.#cache.upTo(row).then(
@@ -126,7 +121,7 @@ async function runsOf(journal: JournalStore, { tags, runId }: ReviewScope): Prom
   return isOurs ? [row] : [];
 }
 
-/** `inbox`: what the state holds already, and the run does not yet. */
+/** `inbox`: messages that the state includes and the journal does not yet. */
 function decisionsOf(
   state: RunState,
   link: ReviewLinkRow,
@@ -184,7 +179,7 @@ interface Take {
   readonly file: SharedFile | null;
 }
 
-/** What the reference at a position shows, of each what a pick counts. */
+/** Returns what the reference at a position shows, in the order in which a pick counts. */
 function takesOf(state: RunState, decision: Decision, position: number, { link, now }: Viewing): readonly Take[] {
   const show = decision.shows[position]!;
   const { $ref } = show;

@@ -2,25 +2,24 @@ import { MINUTE_MS } from "../../../core/kit/duration.ts";
 import type { Showrunner } from "../../../internal.ts";
 import { cut } from "../views/truncate.ts";
 
-/** A balance is believed for so long: asking costs a request of the same limit that jobs need. */
+/** A balance is reused for so long: asking counts against the request limit that jobs need. */
 const BALANCE_MS = 15_000;
 
 interface Balance {
   readonly balanceMicros: number | null;
-  /** Why the balance is not known. */
   readonly balanceError: string | null;
 }
 
-/** Wallet and pace, read at most so often however many pages look at them. */
+/** Reads wallet and pace, however many pages ask, at most this often. */
 export class GaugeReader {
   readonly #show: () => Pick<Showrunner, "balance" | "client">;
   readonly #onLost: () => void;
   readonly #now: () => number;
   #balance: { readonly at: number; readonly answer: Promise<Balance> } | null = null;
-  /** Requests sent so far, as of earlier reads within the last minute. */
+  /** Totals of requests sent, as read within the last minute. */
   #sent: { readonly at: number; readonly total: number }[] = [];
 
-  /** `onLost` is called when the service did not say what is in the wallet. */
+  /** `onLost` is called when the service did not answer with a balance. */
   constructor(show: () => Pick<Showrunner, "balance" | "client">, onLost: () => void, now: () => number = Date.now) {
     this.#show = show;
     this.#onLost = onLost;
@@ -31,7 +30,7 @@ export class GaugeReader {
     return { ...(await this.#readBalance()), pace: this.#pace() };
   }
 
-  /** After funds were added: the next read fetches the balance again. */
+  /** Makes the next read fetch the balance again. */
   forgetBalance(): void {
     this.#balance = null;
   }
@@ -63,7 +62,6 @@ export class GaugeReader {
       queued,
       pausedUntil,
       limitPerMinute: limit === null ? null : Math.round((limit.requests * MINUTE_MS) / limit.perMs),
-      /** Requests that this process sent within the last minute. */
       lastMinute: sent - this.#sent[0]!.total,
     };
   }

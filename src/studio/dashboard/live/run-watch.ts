@@ -26,16 +26,14 @@ export interface WatchParts {
   readonly drivers: Drivers;
 }
 
-/** Changes that come within this time are sent together. */
 const GATHER_MS = 120;
-/** How often progress, which has no events, is polled while a run is active. */
 const PROGRESS_MS = 1000;
-/** How often it is looked whether the process that drives a run still lives. */
+/** How often the driving process is checked for life. */
 const LIVENESS_MS = 1000;
 const MOST_LINES = 200;
 const MOST_READS = 20;
 
-/** Everything about a run, or what changed since an event that the reader has seen. */
+/** Returns everything about a run, or what changed since an event that the reader has seen. */
 export async function runPatch(parts: WatchParts, runId: string, afterSeq: number) {
   const { journal, cache, drivers } = parts;
   const { row, view, groups } = await cache.get(runId);
@@ -46,7 +44,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   const touched = known ? touchedSteps(since.map(({ event }) => event)) : "all";
   const steps = stepsToSend(view, touched, groups);
   return {
-    /** Nothing that was sent before counts. */
+    /** The reader drops what it has. */
     full: touched === "all",
     head: runHead(state, {
       row: statusNow(row, Date.now()),
@@ -54,7 +52,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
       drivenHere: drivers.isDriving(runId),
       counts: groups?.counts(),
     }),
-    /** Of a run too large for a page, of which `steps` are some; null where `steps` are all. */
+    /** Groups of a run too large for a page, with `steps` as samples; null where `steps` are all. */
     groups: groups?.views() ?? null,
     steps: steps.map((step) => stepView(state, step)),
     events: since.slice(-MOST_LINES).map(eventLine),
@@ -62,7 +60,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   };
 }
 
-/** What changed, and decisions, whose offers may have changed; from the start all, or what a large run shows first. */
+/** Selects changed steps and all decisions, whose offers may have changed; at first all steps, or those that a large run shows. */
 function stepsToSend(
   view: RunView,
   touched: ReadonlySet<string> | "all",
@@ -77,17 +75,17 @@ function stepsToSend(
   return view.steps.filter((step) => touched.has(step.path) || isDecision(step));
 }
 
-/** Events after `from` that the state holds. Others may bring the shared state forward while this one reads. */
+/** Reads events after `from` up to the state's. Another reader may move the shared state forward meanwhile. */
 async function eventsUpTo(journal: JournalStore, state: RunState, from: number): Promise<readonly StoredEvent[]> {
   for (let read = 0; read < MOST_READS; read += 1) {
     const since = await journal.read(state.runId, { afterSeq: from });
     if ((since.at(-1)?.seq ?? from) >= state.seq) return since.filter(({ seq }) => seq <= state.seq);
   }
-  // It has no events any more: it was removed meanwhile.
+  // The run was removed meanwhile.
   throw notFound("This run");
 }
 
-/** Sends what happens to a run until the reader goes. A change written by another process is seen as well. */
+/** Sends what happens to a run until the reader leaves, also where another process writes it. */
 export async function watchRun(parts: WatchParts, runId: string, afterSeq: number, stream: EventStream): Promise<void> {
   const { journal, drivers } = parts;
   let seq = afterSeq;
@@ -111,7 +109,7 @@ export async function watchRun(parts: WatchParts, runId: string, afterSeq: numbe
   }
 }
 
-/** Resolves when the process that drives the run has ended, for which no journal has an event. */
+/** Resolves when the driving process ends or returns, for which the journal has no event. */
 async function drivenAgainOrNoMore(journal: JournalStore, runId: string, before: string, signal: AbortSignal) {
   while (!signal.aborted) {
     await pause(LIVENESS_MS, signal);
@@ -121,7 +119,7 @@ async function drivenAgainOrNoMore(journal: JournalStore, runId: string, before:
   }
 }
 
-/** Settles with the first of several waits, and calls the others off. */
+/** Settles with the first of several waits and aborts the others. */
 async function firstOf(signal: AbortSignal, waits: readonly ((signal: AbortSignal) => Promise<void>)[]): Promise<void> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
@@ -154,9 +152,9 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 const RUN_POLL_MS = 1000;
 
-/** Tells a page that some run changed, whoever writes it, and what the gauges show. */
+/** Tells a page when any run changes, whoever writes it, and what the gauges show. */
 export async function watchList(journal: JournalStore, gauges: GaugeReader, stream: EventStream): Promise<void> {
-  // Each at its own pace: a service that does not answer must not keep the runs back.
+  // Polled apart: a service that does not answer must not delay the runs.
   await Promise.all([
     whenChanged(
       stream,
@@ -171,7 +169,7 @@ export async function watchList(journal: JournalStore, gauges: GaugeReader, stre
   ]);
 }
 
-/** Looks again and again until the reader goes, and tells when what is seen is another. */
+/** Polls until the reader leaves, and tells each change. */
 async function whenChanged<T>(stream: EventStream, read: () => Promise<T>, tell: (seen: T) => void): Promise<void> {
   let before = "";
   while (!stream.signal.aborted) {
@@ -183,7 +181,7 @@ async function whenChanged<T>(stream: EventStream, read: () => Promise<T>, tell:
   }
 }
 
-/** Differs whenever a run was added, removed or changed, or its process ended. */
+/** Changes whenever a run is added, removed or changed, or its process ends. */
 function signOf(rows: readonly RunRow[]): string {
   const moved = rows.reduce((sum, { lastSeq }) => sum + lastSeq, 0);
   const now = Date.now();

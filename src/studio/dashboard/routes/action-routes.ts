@@ -1,21 +1,13 @@
-import {
-  type AdoptionCandidate,
-  changeableValue,
-  openSteps,
-  plannedStep,
-  type Quote,
-  traitsOf,
-} from "../../../internal.ts";
+import { type AdoptionCandidate, changeableValue, openSteps, plannedStep, type Quote } from "../../../internal.ts";
 import { badRequest, decide, notFound, optionalText, textField, verdictIn } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext, OfferedPipeline } from "../options.ts";
 import { inputForm, shownValueOf } from "../views/input-form.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
-import { stepView } from "../views/step-view.ts";
+import { decisionAt, stepView } from "../views/step-view.ts";
 import { cut } from "../views/truncate.ts";
 import { goOnWhereParked } from "./resume-routes.ts";
 
-/** What can be done to runs. */
 export function actionRoutes(context: DashboardContext): readonly Route[] {
   const { cache } = context;
 
@@ -24,7 +16,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     return {};
   };
 
-  /** Records the decision; resumes the run where that was requested and no process drives it. */
+  /** Records the decision, and resumes the run if that was asked for and no process drives it. */
   const decideOn = async ({ params, json }: Call, approved: boolean) => {
     const body = await json();
     await decide(context.show, params.run!, textField(body, "step"), verdictIn(body, approved));
@@ -36,10 +28,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     const {
       view: { state },
     } = await cache.get(params.run!);
-    const plan = state.planned.plan.steps.find(({ path }) => path === query.get("step"));
-    const decision = plan === undefined ? null : traitsOf(plan).decision;
-    if (decision === null) throw notFound("This decision");
-    const shown = changeableValue(state, decision);
+    const shown = changeableValue(state, decisionAt(state, query.get("step")));
     if (typeof shown === "string") throw badRequest(shown);
     return shownValueOf(shown.value, shown.schema);
   };
@@ -55,7 +44,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
       view: { state },
     } = await cache.get(params.run!);
     const attempts = Object.hasOwn(state.steps, step) ? state.steps[step]!.attempts : [];
-    // It would be a path on this machine, which is for whoever has a command line there.
+    // A provider's file is a path on this machine, which is for the command line.
     if (jobId !== null && attempts.at(-1)?.provider !== undefined)
       throw badRequest(`Give the file on the command line: showrunner adopt ${params.run!} ${step} FILE`);
     await context.show.adopt(params.run!, step, jobId);
@@ -78,7 +67,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     const { offered, input, maxUnquoted } = await quoteOf(body);
     const handle = await context.show.run(offered.pipeline, input, {
       id: optionalText(body, "id", 100),
-      // Somebody at the page means a new run.
+      // Starting from the page means a new run.
       onExisting: "fail",
       budget: textField(body, "budget"),
       quote: optionalText(body, "quote", 100),
@@ -119,7 +108,6 @@ const MOST_RISKS = 20;
 export function planView(quote: Quote) {
   const prices = new Map(quote.prices.map((price) => [price.step, price]));
   return {
-    /** The quote that a start agrees to; null where nothing can be started. */
     quote: quote.id,
     ok: quote.ok,
     problems: quote.problems
@@ -141,11 +129,11 @@ export function planView(quote: Quote) {
     expectedMicros: quote.expectedMicros,
     openSteps: openSteps(quote.prices).slice(0, MOST_LISTED),
     forecastMs: quote.forecastMs,
-    /** Outputs that may have expired at the service when they are needed. */
+    /** Outputs that may have expired at the service by the time they are needed, and would have to be paid for again. */
     risks: quote.risks
       .filter(({ heals }) => !heals)
       .slice(0, MOST_RISKS)
-      .map(({ why, heals }) => ({ why: cut(why, 500), heals })),
+      .map(({ why }) => cut(why, 500)),
     criticalPath: quote.criticalPath,
   };
 }

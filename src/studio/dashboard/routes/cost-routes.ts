@@ -5,10 +5,10 @@ import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { runCosts } from "../views/run-costs.ts";
 
-/** Runs whose pipelines are summed for a period; the newest ones. */
+/** How many runs are summed by pipeline, newest first. */
 const MOST_RUNS = 1000;
 const MOST_TAGS = 200;
-/** What the service counts is believed for so long: asking costs a request of the same limit that jobs need. */
+/** The service's counts are reused for so long: asking counts against the request limit that jobs need. */
 const USAGE_MS = 60_000;
 
 interface Share {
@@ -16,21 +16,21 @@ interface Share {
   readonly costMicros: number;
 }
 
-/** What runs cost in a period that begins at `from`, the first instant of a day (UTC). */
+/** Costs of a period that begins at `from`, the first instant of a day (UTC). */
 export interface AllCosts {
   readonly from: number;
-  /** Charged for what was reserved on each of its days, micro-dollars. */
+  /** Charged for what was reserved on each day, micro-dollars. */
   readonly days: readonly number[];
-  /** Of runs that moved since then, with what they had cost before. */
+  /** All costs of the runs that moved since then, earlier ones included. */
   readonly pipelines: readonly Share[];
   readonly tags: readonly Share[];
-  /** As the service counts them, jobs outside of runs too; none where it does not say. */
+  /** By the service's own count, which includes jobs outside of runs; none where it does not say. */
   readonly models: readonly Share[];
-  /** Older runs that are not among those of `pipelines`. */
+  /** How many older runs `pipelines` leaves out. */
   readonly runsLeftOut: number;
 }
 
-/** What runs cost: of a period as the journal's ledger has it by day and tag, by which caps are kept too. */
+/** Costs of a period come from the journal's ledger by day and tag, as caps do. */
 export function costRoutes(context: Pick<DashboardContext, "journal" | "cache" | "show">): readonly Route[] {
   const { journal, cache } = context;
 
@@ -52,7 +52,7 @@ export function costRoutes(context: Pick<DashboardContext, "journal" | "cache" |
       const totals = await Promise.all(accounts.map((account) => journal.spending(account, { tag, sinceAt })));
       return totals.reduce((sum, { settledMicros }) => sum + settledMicros, 0);
     };
-    // A run that was not touched since then has been charged nothing since then.
+    // A run untouched since then was charged nothing since then.
     const touched = rows.filter(({ updatedAt }) => updatedAt >= from);
     const since = await Promise.all(Array.from({ length: days + 1 }, (_, at) => chargedSince(from + at * DAY_MS)));
     const tags = [...new Set(touched.flatMap((row) => listedTags(tagTexts(row.tags))))].slice(0, MOST_TAGS);
@@ -75,14 +75,14 @@ export function costRoutes(context: Pick<DashboardContext, "journal" | "cache" |
 async function byPipeline(journal: JournalStore, rows: readonly RunRow[]): Promise<AllCosts["pipelines"]> {
   const sums = new Map<string, number>();
   for (const { runId, pipeline } of rows) {
-    // A run may have been removed since it was listed.
+    // The run may have been removed since it was listed.
     const { settledMicros } = await journal.ledger(runId).catch(() => ({ settledMicros: 0 }));
     sums.set(pipeline, (sums.get(pipeline) ?? 0) + settledMicros);
   }
   return [...sums].map(([name, costMicros]) => ({ name, costMicros }));
 }
 
-/** Nothing where the service does not answer. */
+/** Asks at most once in a while, and returns none if the service does not answer. */
 function onceInAWhile<T>(ask: (from: number) => Promise<readonly T[]>): (from: number) => Promise<readonly T[]> {
   let known: { readonly from: number; readonly at: number; readonly answer: Promise<readonly T[]> } | null = null;
   return (from) => {

@@ -19,20 +19,20 @@ import {
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 
-/** Addresses of the page's screens; the page itself decides what it shows there. */
+/** The page's own addresses; it decides what to show there. */
 const SCREENS = ["/", "/review", "/plan", "/costs", "/runs/:run", "/runs/:run/:tab"];
 
 export function pageRoutes(folder: string): readonly Route[] {
   const send = ({ incoming }: Call, inFolder: string, name: string) => pageFile(incoming, inFolder, name);
   return [
     ...SCREENS.map((path): Route => ({ method: "GET", path, handle: (call) => send(call, folder, "index.html") })),
-    // Browsers ask for it before they have read the page, which names another one.
+    // Browsers ask for it before they have read the page, which names another icon.
     { method: "GET", path: "/favicon.ico", handle: async ({ response }) => void response.writeHead(204).end() },
     { method: "GET", path: "/assets/:name", handle: (call) => send(call, join(folder, "assets"), call.params.name!) },
   ];
 }
 
-/** Bytes of outputs and uploads, by what the journal knows: no part of the address ever becomes part of a path. */
+/** Serves outputs and uploads by what the journal knows: no part of the address becomes part of a path. */
 export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[] {
   const send = async ({ params, query, incoming }: Call) => {
     const {
@@ -50,7 +50,7 @@ export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[
   return [{ method: "GET", path: "/media/:run/:step/:index", handle: send }];
 }
 
-/** The page's own files; no others are served. */
+/** No other types are served. */
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
@@ -59,7 +59,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** Where the built page is: beside this folder in the package; in a checkout it is built when its sources changed. */
+/** Returns the folder of the built page. In a checkout it is built when its sources changed. */
 export async function pageFolder(): Promise<string> {
   if (!import.meta.url.endsWith(".ts")) return fileURLToPath(new URL("../page", import.meta.url));
   const builder = new URL("../../../../scripts/dashboard-page.ts", import.meta.url).href;
@@ -67,7 +67,7 @@ export async function pageFolder(): Promise<string> {
   return builtPage();
 }
 
-/** A file of the page by the last part of its address. Names hold no folders. @throws Refusal 404 */
+/** Sends a file of the page by its bare name. @throws Refusal 404 */
 export async function pageFile(
   incoming: IncomingMessage,
   folder: string,
@@ -79,7 +79,7 @@ export async function pageFile(
   const path = join(folder, name);
   const found = isName ? await stat(path).catch(() => null) : null;
   if (contentType === undefined || found?.isFile() !== true) throw notFound("This file");
-  // The names of script, style and fonts hold a hash of what is in them.
+  // Names of script, style and fonts hold a hash of their content.
   const isLasting = !name.endsWith(".html");
   const headers = {
     "Content-Type": contentType,
@@ -90,12 +90,11 @@ export async function pageFile(
 }
 
 interface Entry {
-  /** Within the archive. */
   readonly name: string;
   readonly sha256: string;
 }
 
-/** All results of a run as one archive: returned files under their names, the others in a folder beside them. */
+/** Sends all results of a run as one archive: returned files under their names, the others in a folder beside them. */
 export function downloadRoutes({ cache, media }: Pick<DashboardContext, "cache" | "media">): readonly Route[] {
   const send = async ({ params, incoming, response }: Call): Promise<void> => {
     const { view } = await cache.get(params.run!);
@@ -113,7 +112,7 @@ export function downloadRoutes({ cache, media }: Pick<DashboardContext, "cache" 
     const missing: string[] = [];
     for (const { name, sha256 } of entries) {
       if ((await media.sizeOf(sha256)) === null) missing.push(name);
-      // Opened one after the other, as the archive gets to them; media are compressed already.
+      // Opened one at a time, as the archive gets to them. Media are compressed already.
       else
         zip.addReadStreamLazy(name, { compress: false, mtime }, (opened) => {
           media.read(sha256).then(
@@ -146,7 +145,7 @@ function entriesOf({ state, steps }: RunView): readonly Entry[] {
   );
 }
 
-/** A relative path of plain parts, whatever a step or a file is called. */
+/** Makes a relative path of plain parts, whatever the names are. */
 function safePath(path: string): string {
   const parts = path.split(/[/\\]/).map((part) => part.replace(/[^\p{L}\p{N}._ -]/gu, "_"));
   return parts.filter((part) => !/^\.*$/.test(part)).join("/");
@@ -159,10 +158,10 @@ function unused(name: string, taken: Set<string>): string {
   return free;
 }
 
-/** Largest file that can be picked, bytes; larger ones are given by their path. */
+/** Largest file that can be picked, bytes; a larger one is given by its path. */
 const MOST_BYTES = 2 ** 31;
 
-/** Files that are picked in the browser: they come here as bytes and go into the input as a path. */
+/** Stores files that are picked in the browser; their paths go into the input. */
 export function pickRoutes({ pickedDir }: Pick<DashboardContext, "pickedDir">): readonly Route[] {
   if (pickedDir === null) return [];
   const pick = async ({ incoming, query }: Call) => {
@@ -173,7 +172,7 @@ export function pickRoutes({ pickedDir }: Pick<DashboardContext, "pickedDir">): 
     if (Number(incoming.headers["content-length"] ?? 0) > MOST_BYTES) throw tooLarge();
     const sender = incoming as AsyncIterable<Buffer>;
     return keepFile(sender, { folder: pickedDir, name, mostBytes: MOST_BYTES, tooLarge }).catch((error: unknown) => {
-      // A sender that hangs up is nothing that went wrong here.
+      // A sender that disconnects is no failure of this server.
       throw incoming.complete || error instanceof Refusal ? error : badRequest("The file was cut short.");
     });
   };

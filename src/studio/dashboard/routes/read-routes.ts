@@ -21,9 +21,7 @@ import { earlierOf, stepView } from "../views/step-view.ts";
 import { cut, cutJson } from "../views/truncate.ts";
 
 export interface RunQuery {
-  /** Words of the run's id, title, pipeline, tags and input. */
   readonly search: string;
-  /** Null: every status. */
   readonly status: string | null;
   readonly limit: number;
 }
@@ -31,7 +29,7 @@ export interface RunQuery {
 const MOST_ROWS = 1000;
 const MOST_SUMMARIES = 2000;
 
-/** The runs of a journal with what each one did so far; a run that did not move since is not read again. */
+/** Lists the runs of a journal. A run is read again only after it moved. */
 export class RunList {
   readonly #journal: JournalStore;
   readonly #cache: RunCache;
@@ -42,7 +40,7 @@ export class RunList {
     this.#cache = cache;
   }
 
-  /** The newest ones that match. */
+  /** Returns the newest runs that match. */
   async find(query: RunQuery) {
     const now = Date.now();
     const all = (await this.#journal.runs({ search: query.search })).map((row) => statusNow(row, now));
@@ -52,11 +50,11 @@ export class RunList {
       rows.push(await this.#summaries.get(row, () => this.#read(row), { more: row.status }));
     const byStatus: Record<string, number> = {};
     for (const { status } of all) byStatus[status] = (byStatus[status] ?? 0) + 1;
-    // By status all that the search finds, whatever is chosen of them.
+    // Counts by status cover everything that the search finds.
     return { rows, matching: requested.length, byStatus };
   }
 
-  /** A run that cannot be read is listed as what its row says, and does not hide the others. */
+  /** An unreadable run is listed by its row, and does not hide the others. */
   async #read(row: RunRow): Promise<RunSummary> {
     try {
       const { view, groups } = await this.#cache.upTo(row);
@@ -67,7 +65,7 @@ export class RunList {
   }
 }
 
-/** Steps of a run by path, group, phase or by what they have (`returned`, `intermediate`, `attempts`), the first ones of them. */
+/** Returns the first steps with a path, group, phase or property (`returned`, `intermediate`, `attempts`). */
 export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, limit: number) {
   const [path, group, phase, having] = ["path", "group", "phase", "with"].map((name) => query.get(name));
   const returned = new Set(view.state.files.map(({ step }) => step));
@@ -88,7 +86,7 @@ export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, li
 
 const MOST_INCIDENTS = 300;
 
-/** The rows that begin first, one a step; `from` and `to` are of all. */
+/** Returns the earliest rows, one a step; `from` and `to` span all rows. */
 export function timelineView({ view, history }: FoldedRun, rows: number) {
   const { spans } = history;
   const steps = new Set(spans.map(({ step }) => step));
@@ -107,7 +105,6 @@ export function timelineView({ view, history }: FoldedRun, rows: number) {
   };
 }
 
-/** What a run was given. */
 export function givenView({ state }: RunView) {
   const { value, isCut } = cutJson(state.planned.input);
   return { input: value, isCut };
@@ -117,7 +114,6 @@ const PAGE_ROWS = 50;
 const MOST_EVENTS = 500;
 const TIMELINE_ROWS = 1000;
 
-/** What can be seen of runs. */
 export function readRoutes(context: DashboardContext): readonly Route[] {
   const { journal, cache } = context;
   const list = new RunList(journal, cache);

@@ -15,7 +15,7 @@ import type { DashboardContext } from "../options.ts";
 import { stepForm } from "../views/input-form.ts";
 import { cut } from "../views/truncate.ts";
 
-/** How runs are resumed: as planned, with changed code, with steps to rerun or with the inputs of some edited. Priced first. */
+/** Resumes runs: as planned, with changed code, with steps to rerun, or with edited inputs. Priced first. */
 export function resumeRoutes(context: DashboardContext): readonly Route[] {
   const { cache } = context;
 
@@ -70,7 +70,7 @@ interface Remade extends Pick<ResumeOptions, "edit"> {
   readonly rerun: readonly string[];
 }
 
-/** What is to be made again: the steps that are named, or what the note on a step asks for. @throws Refusal 400 */
+/** Returns what to make again: the named steps, or what the note on a step asks for. @throws Refusal 400 */
 async function remadeOf(
   context: DashboardContext,
   runId: string,
@@ -85,7 +85,7 @@ async function remadeOf(
   return { rerun, edit };
 }
 
-/** Fields of steps' inputs as the page sends them, `null` for one that is left out. @throws Refusal 400 */
+/** Reads the edited fields of steps' inputs; `null` leaves a field out. @throws Refusal 400 */
 function editOf({ edit }: Readonly<Record<string, unknown>>): ResumeOptions["edit"] {
   if (edit === undefined || edit === null) return undefined;
   const wrong = () => badRequest("edit must be an object of steps, each an object of fields.");
@@ -104,14 +104,14 @@ function everywhereOf({ everywhere }: Readonly<Record<string, unknown>>): boolea
   throw badRequest("everywhere must be true or false.");
 }
 
-/** The plain fields of a step's input, and those that the model's schema offers beside them. */
+/** Returns a form for the plain fields of a step's input and further ones that the model's schema offers. */
 async function stepInputView(context: DashboardContext, state: RunState, path: string) {
   const plan = state.planned.plan.steps.find((step) => step.path === path);
   if (plan === undefined) throw notFound("This step");
   if (!("model" in plan) || !isRecord(plan.input)) return { fields: null, why: null, text: "{}" };
   if ((await codeOf(context, state)) === null) return { fields: null, why: NEEDS_CODE, text: "{}" };
   const plain = Object.entries(plan.input).filter(([, value]) => isPlain(value));
-  // Without the model's schema the values themselves say what they are.
+  // Without a schema, the values themselves give the types.
   const model = plan.kind === "job" ? await context.show.client.model(plan.model).catch(() => null) : null;
   return stepForm(
     model?.inputSchema ?? {},
@@ -120,7 +120,7 @@ async function stepInputView(context: DashboardContext, state: RunState, path: s
   );
 }
 
-/** Whether it says everything itself: neither refers to another step nor is an asset. */
+/** True for a value that refers to no other step and no asset. */
 function isPlain(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return true;
   return !("$ref" in value) && !("$asset" in value) && Object.values(value).every(isPlain);
@@ -137,7 +137,6 @@ async function goOn(context: DashboardContext, runId: string, options: ResumeOpt
   await context.drivers.follow(handle, (signal) => context.journal.waitForChange(runId, seq, signal));
 }
 
-/** Resumes a run that no process drives. */
 export async function goOnWhereParked(context: DashboardContext, runId: string): Promise<void> {
   const { row } = await context.cache.get(runId);
   const { status } = statusNow(row, Date.now());
@@ -146,14 +145,14 @@ export async function goOnWhereParked(context: DashboardContext, runId: string):
 
 type Code = Awaited<ReturnType<DashboardContext["loadPipeline"]>>;
 
-/** The code of a run with local functions, which it needs to continue; null for any other run. */
+/** Returns the code of a run with local functions, which it needs to continue; null for any other run. */
 async function neededCode(context: DashboardContext, state: RunState): Promise<Code> {
   const { plan } = state.planned;
   const isNeeded = plan.steps.some((step) => traitsOf(step).needsCode);
   return isNeeded ? codeOf(context, state) : null;
 }
 
-/** The code of a run that continues as it was planned, whatever became of the code since. */
+/** Continues a run as it was planned, even if its code has changed. */
 async function asPlanned(
   context: DashboardContext,
   state: RunState,
@@ -162,23 +161,23 @@ async function asPlanned(
   return pipeline === null ? {} : { pipeline, compare: false };
 }
 
-/** The code that a run was planned with, as it is now; null where it is not found. */
+/** Returns the current code of a run; null if it is not found. */
 export async function codeOf({ loadPipeline }: DashboardContext, state: RunState): Promise<Code> {
   const { source } = state.planned;
   return source === null ? null : loadPipeline(source);
 }
 
-/** What resuming would do. Both are null when it only continues. */
+/** What resuming would do. `drift` and `rerunScope` are null if the run only continues. */
 export interface ResumePreview {
   readonly drift: ReturnType<typeof driftView> | null;
   readonly rerunScope: ReturnType<typeof rerunView> | null;
-  /** The fields that are replaced, each with what it is then. */
+  /** Edited fields with their new values. */
   readonly edited: readonly { readonly step: string; readonly field: string; readonly value: string }[];
-  /** Where an edited text stands in other steps, and stays unless it is replaced everywhere. */
+  /** Other steps with the same text, which keep it unless it is replaced everywhere. */
   readonly sameText: readonly { readonly step: string; readonly field: string }[];
 }
 
-/** What resuming would do and cost: whether the code changed, and which steps would run again. Spends nothing. */
+/** Says what resuming would do and cost: whether the code changed, and which steps would run again. Spends nothing. */
 export async function resumePreview(
   context: DashboardContext,
   state: RunState,
@@ -205,11 +204,11 @@ export async function resumePreview(
 
 const MOST_LISTED = 100;
 
-/** Steps to run again, and their price; the first ones of each list. */
+/** Returns the steps to run again and their price, with the first entries of each list. */
 function rerunView(rerunScope: RerunScope & Pick<Quote, "id">) {
   const { id, runId, problems, totalMicros, expectedMicros, committedMicros, budgetMicros, ...lists } = rerunScope;
   return {
-    /** The quote that a yes agrees to; null where nothing can be agreed to. */
+    /** The quote to agree to; null if there is nothing to agree to. */
     quote: id,
     runId,
     totalMicros,
@@ -241,7 +240,7 @@ function editedView(edit: ResumeOptions["edit"]): ResumePreview["edited"] {
   }));
 }
 
-/** How the code differs from the run's plan. */
+/** Returns how the code differs from the run's plan. */
 function driftView({ changed, added, removed, renamed }: Drift) {
   return {
     changed: changed

@@ -4,11 +4,10 @@ import { badRequest, notFound, optionalPosition, textField } from "../../served/
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { WaitingDecisions } from "../runs/waiting.ts";
-import { stepView } from "../views/step-view.ts";
+import { decisionAt, stepView } from "../views/step-view.ts";
 
 const LONGEST_FILM_MS = DAY_MS;
 
-/** What waits for a person, and what people say of it. */
 export function reviewRoutes(context: DashboardContext): readonly Route[] {
   const { cache } = context;
   const waiting = new WaitingDecisions(context.journal);
@@ -19,7 +18,7 @@ export function reviewRoutes(context: DashboardContext): readonly Route[] {
     return waiting.find(wanted);
   };
 
-  /** One decision, with what was said of it that no process has taken in yet. */
+  /** Returns one decision with its comments, also those that no process has read yet. */
   const shown = async ({ query }: Call) => {
     const run = query.get("run") ?? "";
     const { view } = await cache.get(run);
@@ -45,9 +44,7 @@ export function reviewRoutes(context: DashboardContext): readonly Route[] {
     const {
       view: { state },
     } = await cache.get(params.run!);
-    const plan = state.planned.plan.steps.find(({ path }) => path === step);
-    const decision = plan === undefined ? null : traitsOf(plan).decision;
-    if (decision === null) throw notFound("This decision");
+    const decision = decisionAt(state, step);
     const position = optionalPosition(body, "take") ?? null;
     const take = position === null ? null : offered(state, decision)[position];
     if (take === undefined) throw badRequest(`take must be one of the ${offered(state, decision).length} shown.`);

@@ -1,13 +1,13 @@
 import { EventEmitter, once } from "node:events";
 import type { RunHandle } from "../../../internal.ts";
 
-/** Runs that this dashboard drives, and what went wrong with those that it drove. */
+/** Runs that this dashboard drives, and the errors of those it drove. */
 export class Drivers {
   readonly #driven = new Set<string>();
   readonly #errors = new Map<string, string>();
   readonly #changes = new EventEmitter().setMaxListeners(0);
 
-  /** Settles when this dashboard begins or ends driving the run, or the signal aborts. */
+  /** Settles when this dashboard starts or stops driving the run, or the signal aborts. */
   async changed(runId: string, signal: AbortSignal): Promise<void> {
     await once(this.#changes, nameOf(runId), { signal }).catch(() => {});
   }
@@ -46,5 +46,5 @@ export class Drivers {
   }
 }
 
-/** A run may have the name of an event that means something by itself. */
+/** Prefixed: a run may be called `error`, which means something to an emitter. */
 const nameOf = (runId: string) => `run ${runId}`;

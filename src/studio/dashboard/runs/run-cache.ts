@@ -11,7 +11,7 @@ import {
 import { inTurn, notFound } from "../../served/index.ts";
 import { MOST_WHOLE, RunGroups } from "../views/run-groups.ts";
 
-/** A run's view as of its newest event; of a large one, its steps by group beside it. */
+/** A run's view at its newest event; for a large run, also its steps by group. */
 interface KnownView {
   readonly view: RunView;
   groups: RunGroups | null;
@@ -21,7 +21,7 @@ export interface KnownRun extends KnownView {
   readonly row: RunRow;
 }
 
-/** What was found of runs, each until its run moves; of so many, those that were found last. */
+/** Remembers what was found for a run until the run moves; beyond `most` entries the oldest go. */
 export class RunMemo<T> {
   readonly #most: number;
   readonly #known = new Map<string, { readonly mark: string; readonly found: T }>();
@@ -30,7 +30,7 @@ export class RunMemo<T> {
     this.#most = most;
   }
 
-  /** `of`: what is found of the run; `more`: what it depends on besides the run's events. */
+  /** `of` tells apart several findings for one run; `more` is what a finding depends on besides the run's events. */
   async get(
     { runId, createdAt, lastSeq }: RunRow,
     find: () => Promise<T>,
@@ -47,16 +47,22 @@ export class RunMemo<T> {
     if (this.#known.size > this.#most) this.#known.delete(oldest!);
     return found;
   }
+
+  /** Forgets every other run. */
+  keepOnly(rows: readonly RunRow[]): void {
+    const kept = new Set(rows.map(({ runId }) => ` ${runId}`));
+    for (const key of this.#known.keys()) if (!kept.has(key)) this.#known.delete(key);
+  }
 }
 
 const MOST_VIEWS = 40;
 
-/** Views of runs, brought up to date by reading only the events that came since. */
+/** Keeps views of runs up to date by reading only new events. */
 export class RunCache {
   readonly #journal: JournalStore;
   readonly #views = new Map<string, KnownView>();
   readonly #histories = new Map<string, { readonly createdAt: number; seq: number; readonly run: FoldedRun }>();
-  /** Two requests for one run wait for each other: both would add the same events to one state. */
+  /** Requests for one run wait for each other: both would add the same events to one state. */
   readonly #loading = new Map<string, Promise<unknown>>();
 
   constructor(journal: JournalStore) {
@@ -76,7 +82,7 @@ export class RunCache {
 
   async #load({ runId, lastSeq, createdAt }: RunRow): Promise<KnownView> {
     const known = this.#views.get(runId);
-    // A run may have been removed, and another one made under its name.
+    // The run may have been removed and its id used again.
     const current =
       known?.view.state.createdAt === createdAt ? known : withGroups(new RunView(await loadRun(this.#journal, runId)));
     if (current.view.state.seq < lastSeq) {
@@ -86,7 +92,7 @@ export class RunCache {
     return current;
   }
 
-  /** With its past; only events that came since are read. */
+  /** Returns the run with its history; only new events are read. */
   async history({ runId, createdAt }: RunRow): Promise<FoldedRun> {
     let known = this.#histories.get(runId);
     if (known?.createdAt !== createdAt) known = { createdAt, seq: 0, run: new FoldedRun() };

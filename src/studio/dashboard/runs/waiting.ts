@@ -15,30 +15,31 @@ export interface QueueQuery {
   readonly search: string;
   readonly run: string | null;
   readonly pipeline: string | null;
-  /** As `key=value`. */
+  /** `key=value`. */
   readonly tag: string | null;
 }
 
 const MOST_ITEMS = 1000;
-const MOST_KNOWN = 20_000;
 
-/** What waits for a person in all runs of a journal; a run that did not move since is not read again. */
+/** Finds what waits for a person in all runs of a journal. A run is read again only after it moved. */
 export class WaitingDecisions {
   readonly #journal: JournalStore;
-  readonly #known = new RunMemo<readonly OpenDecision[]>(MOST_KNOWN);
+  /** Unbounded: a limit below the number of waiting runs would make each look read all of them again. */
+  readonly #known = new RunMemo<readonly OpenDecision[]>(Number.POSITIVE_INFINITY);
 
   constructor(journal: JournalStore) {
     this.#journal = journal;
   }
 
-  /** The longest wait first; pipelines and tags are of all that the search finds, whatever is chosen of them. */
+  /** Lists the longest wait first. The filters on offer come from everything that the search finds. */
   async find(query: QueueQuery) {
     const listed = query.run === null ? await this.#journal.runs({ search: query.search }) : await this.#one(query.run);
     const rows = listed.filter((row) => !isRunFinal(row.status as never));
+    if (query.search === "" && query.run === null) this.#known.keepOnly(rows);
     const found = [];
     for (const row of rows) {
       const { runId, title, pipeline, tags } = row;
-      // A run that cannot be read hides no other.
+      // One unreadable run does not hide the others.
       const open = await this.#known.get(row, () => loadRun(this.#journal, runId).then(openDecisions, () => []));
       const said = open.length > 0 ? await this.#decided(runId) : null;
       for (const { step, message, ...one } of open) {
@@ -64,7 +65,7 @@ export class WaitingDecisions {
     return row === null ? [] : [row];
   }
 
-  /** Steps that somebody has decided on, which no process has taken in yet. */
+  /** Returns steps with a decision that no process has read yet. */
   async #decided(runId: string): Promise<ReadonlySet<string>> {
     const inbox = await this.#journal.inbox(runId);
     return new Set(

@@ -1,16 +1,14 @@
 import type { StepPhase } from "../../../internal.ts";
 import type { StepView } from "./step-view.ts";
 
-/** What a step must say of itself to be drawn with others. */
 export interface Groupable {
   readonly path: string;
   readonly kind: string;
   readonly model: string | null;
 }
 
-/** Steps that are drawn as one node, or one step by itself. */
 export interface Group<T> {
-  /** The path, with `*` where members differ. */
+  /** The path, with `*` where the members differ. */
   readonly key: string;
   readonly members: readonly T[];
   /** Keys of the groups that it needs. */
@@ -20,10 +18,9 @@ export interface Group<T> {
 /** Up to so many steps are drawn one by one. */
 export const MOST_SINGLE = 60;
 const MOST_GROUPS = 150;
-/** Fewer than these are drawn one by one. */
 export const LEAST_MEMBERS = 3;
 
-/** Every step by itself while that can be overlooked; else those that are alike as one. */
+/** Groups similar steps if `isGrouped`; else each step stands alone. */
 export function groupsOf<T extends Groupable>(
   steps: readonly T[],
   isGrouped: boolean,
@@ -53,7 +50,6 @@ function coarse({ kind, model, path }: Groupable): string {
   return `${nested}${model ?? kind} *`;
 }
 
-/** How many steps are where. */
 export interface StepCounts {
   readonly total: number;
   readonly done: number;
@@ -63,20 +59,17 @@ export interface StepCounts {
   readonly skipped: number;
 }
 
-/** Steps that are alike, counted. */
 export interface GroupView {
   readonly key: string;
   readonly count: number;
   readonly phases: { readonly [P in StepPhase]?: number };
-  /** Steps among those sent that stand for it. */
+  /** Sample steps that were sent for it. */
   readonly shown: readonly string[];
   /** Keys of the groups that it needs. */
   readonly needs: readonly string[];
 }
 
-/** A group with what its steps do. */
 export interface Bundle extends Omit<GroupView, "shown"> {
-  /** Of a large run, some of them. */
   readonly members: readonly StepView[];
 }
 
@@ -85,7 +78,7 @@ interface Steps {
   readonly groups?: readonly GroupView[] | null;
 }
 
-/** What the graph draws; a large run comes in groups already. */
+/** Returns what the graph draws. A large run arrives in groups already. */
 export function bundlesOf({ steps, groups = null }: Steps, isGrouped: boolean): readonly Bundle[] {
   if (groups !== null) {
     return groups.map((group) => ({ ...group, members: group.shown.flatMap((path) => steps.get(path) ?? []) }));

@@ -4,7 +4,6 @@ import { own } from "../../../core/kit/own.ts";
 import { type Json, suggestedValues } from "../../../internal.ts";
 import { cut } from "./truncate.ts";
 
-/** A named field of a pipeline's input. */
 export interface FieldView {
   readonly name: string;
   readonly description: string | null;
@@ -12,13 +11,12 @@ export interface FieldView {
   readonly control: Control;
 }
 
-/** How a value is entered. `json`: as text, since no other control fits its schema. */
+/** The control that a value is entered with. `json`: as text, where no other control fits the schema. */
 export type Control =
   | {
       readonly type: "text";
       readonly minLength: number;
       readonly maxLength: number | null;
-      /** Values to choose from; any other text is accepted too. */
       readonly suggested?: readonly string[];
     }
   | { readonly type: "number"; readonly isInteger: boolean; readonly min: number | null; readonly max: number | null }
@@ -29,10 +27,10 @@ export type Control =
   | { readonly type: "group"; readonly fields: readonly FieldView[] }
   | { readonly type: "json" };
 
-/** What a form asks for; null where no fields have names, or none can be edited. */
+/** Null where no fields have names, or none can be edited. */
 type Fields = readonly FieldView[] | null;
 
-/** The part of a JSON Schema that decides which control asks for a value. */
+/** The keywords of JSON Schema that decide on the control. */
 interface Schema {
   readonly type?: unknown;
   readonly description?: string;
@@ -49,14 +47,13 @@ interface Schema {
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
-  /** Media kind of an input that is the path of a file. */
+  /** Media kind of an input that is a file's path. */
   readonly showrunnerFile?: string;
 }
 
-/** Nested deeper than this, a value is entered as JSON. */
 const MOST_LEVELS = 3;
 
-/** What a pipeline asks for, as a form and as JSON to begin with: defaults, and blanks to be filled in elsewhere. */
+/** Returns a pipeline's input as a form, and sample JSON with defaults and blanks. */
 export function inputForm(input: z.ZodType): { readonly sample: string; readonly fields: Fields } {
   try {
     const schema = z.toJSONSchema(input, { io: "input", unrepresentable: "any" }) as Schema;
@@ -102,7 +99,7 @@ export function stepForm(
 
 const SMALL: ReadonlySet<Control["type"]> = new Set(["number", "switch", "choice"]);
 
-/** A value that waits for a decision, and how it is changed; where no schema says more, what it is says it. */
+/** Returns a value that waits for a decision, with the control to change it. Without a schema the value gives its type. */
 export function shownValueOf(value: Json, schema: Json | null) {
   return { value, control: controlOf(schema === null ? schemaOf(value) : (schema as Schema), MOST_LEVELS) };
 }
@@ -127,7 +124,7 @@ function controlOf(schema: Schema, levels: number): Control {
   if (suggested !== null) return { type: "text", minLength, maxLength, suggested };
   if (type === "string") return { type: "text", minLength, maxLength };
   if (type === "integer" || type === "number") {
-    // Every integer of the schema language has these bounds; nobody needs to read them.
+    // zod gives every integer these bounds; nobody needs to read them.
     const bounded = (limit: number | null) =>
       limit !== null && Number.isSafeInteger(limit + Math.sign(limit)) ? limit : null;
     return { type: "number", isInteger: type === "integer", min: bounded(min), max: bounded(max) };
@@ -151,7 +148,7 @@ function controlOf(schema: Schema, levels: number): Control {
   return { type: "group", fields };
 }
 
-/** The values of a schema that allows only these; null for any other. */
+/** Returns the values of a schema that allows nothing else; null for any other. */
 function choiceOf(schema: Schema): readonly (string | number)[] | null {
   const { anyOf } = schema;
   const values = schema.enum ?? (schema.const !== undefined ? [schema.const] : anyOf?.map((one) => one.const));

@@ -2,20 +2,20 @@ import type { AttemptView, RunView, StepView } from "../../../internal.ts";
 
 const MOST_POINTS = 200;
 
-/** What a run cost, steps included that its plan no longer has. */
+/** Sums up what a run cost, including steps that its plan no longer has. */
 export function runCosts({ steps, removed }: RunView) {
   const all = [...steps, ...removed];
   return { models: modelCosts(all), spent: spentOverTime(all) };
 }
 
 /** Tries of a task cost nothing. */
-export function isBilled({ kind }: AttemptView): boolean {
+export function isBilled({ kind }: Pick<AttemptView, "kind">): boolean {
   return kind !== "try";
 }
 
 interface Billed {
   readonly costMicros: number;
-  /** When the service charged it, as near as the journal knows. */
+  /** When it was charged, as near as the journal knows. */
   readonly at: number;
 }
 
@@ -30,7 +30,7 @@ function billed(steps: readonly StepView[]): readonly Billed[] {
   );
 }
 
-/** The dearest first. */
+/** Most expensive first. */
 function modelCosts(steps: readonly StepView[]) {
   const rows = Map.groupBy(
     steps.filter(({ model }) => model !== null),
@@ -41,7 +41,6 @@ function modelCosts(steps: readonly StepView[]) {
     return {
       name,
       count: own.reduce((sum, { attempts }) => sum + attempts.filter(isBilled).length, 0),
-      /** Null where none of its steps has a price. */
       quoted: quotes.length === 0 ? null : quotes.reduce((sum, quote) => sum + quote, 0),
       held: own.reduce((sum, { heldMicros }) => sum + heldMicros, 0),
       cost: own.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0),
@@ -50,7 +49,7 @@ function modelCosts(steps: readonly StepView[]) {
   return models.sort((a, b) => b.cost - a.cost || b.held - a.held);
 }
 
-/** The sum after each charge, thinned out to what a chart can show; the last one is always there. */
+/** Returns the sum after each charge, thinned out for a chart; the last one is always included. */
 function spentOverTime(steps: readonly StepView[]) {
   const charges = [...billed(steps)].filter(({ costMicros }) => costMicros !== 0).sort((a, b) => a.at - b.at);
   const every = Math.max(1, Math.ceil(charges.length / MOST_POINTS));

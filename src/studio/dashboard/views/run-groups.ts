@@ -2,7 +2,7 @@ import type { RunView, StepPhase, StepView } from "../../../internal.ts";
 import { kindOfType } from "../../served/index.ts";
 import { type GroupView, groupsOf, LEAST_MEMBERS, type StepCounts } from "./groups.ts";
 
-/** A run of more steps is shown by its groups, and its steps as somebody looks at them. */
+/** A larger run is shown by its groups; its steps are loaded when someone looks at them. */
 export const MOST_WHOLE = 2000;
 const MOST_NOTABLE = 300;
 const MOST_PICTURES = 4;
@@ -12,13 +12,13 @@ interface Tally {
   readonly count: number;
   readonly phases: Map<StepPhase, number>;
   readonly needs: readonly string[];
-  /** Paths of steps that stand for all of it. */
+  /** Paths of sample steps. */
   readonly first: readonly string[];
   readonly pictures: string[];
 }
 
 const ended: ReadonlySet<StepPhase> = new Set(["succeeded", "partial", "skipped", "cancelled", "waiting"]);
-/** Of a step's phase, and of its status; any other is active. */
+/** Any other phase or status is active. */
 const countedAs: Partial<Readonly<Record<StepPhase | "running", keyof StepCounts>>> = {
   succeeded: "done",
   partial: "done",
@@ -28,7 +28,7 @@ const countedAs: Partial<Readonly<Record<StepPhase | "running", keyof StepCounts
   waiting: "waiting",
 };
 
-/** How many steps are where, by numbers of them in each phase. */
+/** Counts steps by state, given their number in each phase. */
 export function countSteps(phases: Iterable<readonly [StepPhase | "running", number]>): StepCounts {
   const counts = { total: 0, done: 0, active: 0, waiting: 0, failed: 0, skipped: 0 };
   for (const [phase, number] of phases) {
@@ -38,7 +38,7 @@ export function countSteps(phases: Iterable<readonly [StepPhase | "running", num
   return counts;
 }
 
-/** The steps of a large run counted by group and by what they do; an event changes the counts of its step. */
+/** Counts the steps of a large run by group and phase; an event updates the counts of its step. */
 export class RunGroups {
   readonly #groups = new Map<string, Tally>();
   readonly #groupOf = new Map<string, Tally>();
@@ -62,7 +62,7 @@ export class RunGroups {
     }
   }
 
-  /** After an event of the step. */
+  /** To be called after an event of the step. */
   update(step: StepView): void {
     const { path, phase } = step;
     const tally = this.#groupOf.get(path);
@@ -91,7 +91,7 @@ export class RunGroups {
     });
   }
 
-  /** Steps that a page holds from the start: what moves or asks for somebody, and some of each group. */
+  /** Returns the steps that a page gets at first: active ones, those that need someone, and samples of each group. */
   shown(): ReadonlySet<string> {
     const notable: string[] = [];
     for (const [path, phase] of this.#phases) {

@@ -8,7 +8,6 @@ import { cut } from "./truncate.ts";
 const MOST_COVERS = 4;
 const MOST_MISSING = 200;
 
-/** A run in the list. */
 export type RunSummary = ReturnType<typeof summaryView>;
 
 export function summaryView(
@@ -16,19 +15,17 @@ export function summaryView(
   row: Pick<RunRow, "updatedAt" | "status">,
   counts: StepCounts = countSteps(state.planned.plan.steps.map(({ path }) => [state.steps[path]!.status, 1])),
 ) {
-  // Another process may have written since the row was read: then a process drives it.
+  // Another process may have driven it on since the row was read.
   const isInterrupted = row.status === "interrupted" && !isResting(state);
   const { unconfirmedMicros, tags, pause, message, ...same } = runSummary(state, { isInterrupted });
   return {
     ...same,
-    /** `key=value` each. */
     tags: listedTags(tagTexts(tags)),
     updatedAt: row.updatedAt,
     pause:
       pause === null ? null : { ...pause, message: cut(pause.message, 500), fundingUrl: safeUrl(pause.fundingUrl) },
     message: message === null ? null : cut(message, 500),
     counts,
-    /** Active time up to its last pause. */
     tookMs: state.activeTime.ms,
     covers: coversOf(state),
   };
@@ -38,7 +35,7 @@ function isResting({ status }: RunState): boolean {
   return status !== "running" && status !== "planned";
 }
 
-/** A run of which only the row can be read. */
+/** Summarises a run of which only the row can be read. */
 export function unreadable(
   { runId, pipeline, title, tags, status, createdAt, updatedAt }: RunRow,
   why: string,
@@ -69,26 +66,23 @@ export function unreadable(
 
 export interface HeadFacts {
   readonly row: Pick<RunRow, "updatedAt" | "status">;
-  /** Why this dashboard stopped driving the run; null when nothing went wrong. */
+  /** Why this dashboard stopped driving the run. */
   readonly driveError: string | null;
-  /** True while this dashboard drives it. */
+  /**  */
   readonly drivenHere: boolean;
-  /** Default: counted. */
   readonly counts?: StepCounts | undefined;
 }
 
-/** A run as its own screen shows it. */
 export function runHead(state: RunState, { row, driveError, drivenHere, counts }: HeadFacts) {
   const { planned } = state;
   const summary = summaryView(state, row, counts);
   return {
     ...summary,
     tags: tagTexts(planned.tags),
-    /** What it lacks, as every view of the run names it. */
+    /** What the run lacks, in the words of every other view. */
     missing: missing(state, { isInterrupted: summary.status === "interrupted" }).slice(0, MOST_MISSING),
     seq: state.seq,
     startedAt: state.startedAt,
-    /** Null while it is paused. */
     workingSince: state.activeTime.since,
     baseUrl: planned.baseUrl,
     keyId: planned.keyId,
@@ -101,7 +95,7 @@ export function runHead(state: RunState, { row, driveError, drivenHere, counts }
   };
 }
 
-/** What the pipeline returns first, then what came last; pictures and films only. */
+/** Covers of a run: what it returns first, then the newest; pictures and films only. */
 function coversOf(state: RunState): readonly MediaView[] {
   const covers = new Map<string, readonly MediaView[]>();
   let count = 0;
@@ -124,7 +118,7 @@ function* newestFirst({ files, planned }: RunState): Generator<string> {
   for (let at = steps.length - 1; at >= 0; at -= 1) yield steps[at]!.path;
 }
 
-/** Only addresses that lead to a page; a journal could hold any text. */
+/** Drops anything but web addresses, as a journal could hold any text. */
 function safeUrl(url: string | null): string | null {
   return url !== null && /^https?:\/\//i.test(url) ? url : null;
 }

@@ -16,7 +16,7 @@ const MOST_READ = 10_000;
 const MOST_NEIGHBOURS = 200;
 const MOST_USED = 24;
 
-/** What is said of one step beyond what every list says. `mostText`: characters of each text that are kept. */
+/** Details of one step beyond its line in lists. `mostText`: characters kept of each text. */
 export function stepDetail(
   { state }: RunView,
   { path, plan, value }: StepView,
@@ -29,10 +29,8 @@ export function stepDetail(
   const sent = state.steps[path]!.attempts.at(-1)?.input;
   const { value: input, isCut } = cutJson(sent ?? requested(plan), mostText);
   return {
-    /** As it was, or is to be, sent. */
     input,
     inputIsCut: isCut,
-    /** The media that the input refers to. */
     uses: usedMedia(state, plan).slice(0, MOST_USED),
     value: cutJson(value, mostText).value,
     needs: plan.needs.slice(0, MOST_NEIGHBOURS),
@@ -43,10 +41,10 @@ export function stepDetail(
 
 const ownFields = new Set(["path", "kind", "needs", "fingerprint", "yields", "policy", "when", "outputs", "model"]);
 
-/** What a step asks for: its input, or the fields of its kind. */
+/** Returns a step's input, or the fields of its kind. */
 function requested(plan: PlanStep): unknown {
   if ("input" in plan && plan.input !== null) return plan.input;
-  // What is to be decided stands above it.
+  // What is to be decided is shown above it.
   if (traitsOf(plan).standsFor.length > 0) return null;
   const fields = Object.entries(plan).filter(([name, value]) => !ownFields.has(name) && value !== null);
   return fields.length === 0 ? null : Object.fromEntries(fields);
@@ -54,7 +52,6 @@ function requested(plan: PlanStep): unknown {
 
 type UsedBy = ReadonlyMap<string, readonly string[]>;
 
-/** Steps that use a step, by its path. */
 export function usersOf({ state }: RunView): UsedBy {
   const users = new Map<string, string[]>();
   for (const { path, needs } of state.planned.plan.steps) {
@@ -67,7 +64,7 @@ export function usersOf({ state }: RunView): UsedBy {
   return users;
 }
 
-/** Events of a step. Of very many, those about its start and its end are read, found by their time. */
+/** Reads the events of a step. In a very long journal only those around its start and end are found, by time. */
 export async function eventsOf(
   journal: JournalStore,
   { runId, seq }: RunState,
@@ -102,7 +99,6 @@ async function seqAt(
 
 export type EventLine = ReturnType<typeof eventLine>;
 
-/** One line of the event log. */
 export function eventLine({ seq, at, event }: StoredEvent) {
   const step = "step" in event ? event.step : null;
   return { seq, at, type: event.type, step, text: cut(eventText(event) ?? "", 300) };

@@ -17,7 +17,7 @@ import {
   traitsOf,
   unresolvedText,
 } from "../../../internal.ts";
-import { kindOfType } from "../../served/index.ts";
+import { kindOfType, notFound } from "../../served/index.ts";
 import { blankMedia, type MediaView } from "./media-view.ts";
 import { cut, cutJson } from "./truncate.ts";
 
@@ -31,12 +31,11 @@ interface Ref {
   readonly output: number | "all" | "chosen";
 }
 
-/** The newest of a step. */
 const MOST_COMMENTS = 100;
 
 export type CommentView = NonNullable<ReturnType<typeof decisionOf>>["comments"][number];
 
-/** What a person (or a rule) is to choose among, and what was chosen. Null for steps that choose nothing. */
+/** Returns what a person (or a rule) chooses among, and what was chosen; null for other steps. */
 export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
   const { standsFor: refs, isChoice, subject, decision } = traitsOf(plan);
   if (refs.length === 0) return null;
@@ -47,32 +46,38 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
     chosen === null ? -1 : offered.findIndex(({ step, index }) => step === chosen.step && index === chosen.index);
   return {
     shows: offered.map((ref) => viewAt(state, ref)),
-    /** What is to be read rather than looked at. */
     values: refs.flatMap(({ $ref }) => ($ref.as === "value" ? valueView(state, $ref) : [])),
     choose: isChoice,
     message: subject === null ? null : cut(subject, 2000),
     approved: approval?.approved ?? null,
     note: approval?.note == null ? null : cut(approval.note, 2000),
-    /** Position in `shows`. */
     pick: pick < 0 ? null : pick,
-    /** What made each, where several models are compared; null elsewhere. Its positions count in `shows`. */
+    /** Which model made which of `shows`, where several are compared. */
     compared: compared?.map((part) => ({ ...part, missing: part.missing && cut(part.missing, 300) })) ?? null,
     comments: (step.comments ?? []).slice(-MOST_COMMENTS).map(({ text, take, timeMs, at, by }) => {
       const position = offered.findIndex((one) => one.step === take?.step && one.index === take.index);
       const name = by === null ? null : cut(by.name, 100);
-      // Without a name: whoever may act on the run. Without a take: of all that is shown.
+      // No name: the operator. No take: the comment is about everything shown.
       return { text: cut(text, 2000), name, take: position < 0 ? null : position, timeMs, at };
     }),
   };
 }
 
-/** A value that a person reads before deciding; long texts are cut. */
+/** The decision that a step asks for. @throws Refusal 404 */
+export function decisionAt({ planned }: RunState, path: string | null) {
+  const plan = planned.plan.steps.find((step) => step.path === path);
+  const decision = plan === undefined ? null : traitsOf(plan).decision;
+  if (decision === null) throw notFound("This decision");
+  return decision;
+}
+
+/** Returns a value to read before deciding, with long texts cut. */
 function valueView(state: RunState, ref: Reference["$ref"]) {
   const value = referencedValue(state, ref);
   return value === undefined ? [] : [{ step: ref.step, value: cutJson(value, 8000).value }];
 }
 
-/** Available outputs, in the order in which a pick counts them; picks and approvals are resolved to their targets. */
+/** Returns available outputs in the order in which a pick counts them. Picks and approvals resolve to their targets. */
 function outputsAt(state: RunState, ref: Ref): readonly OutputRef[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];
@@ -92,7 +97,7 @@ function viewAt(state: RunState, { step: path, index }: OutputRef): MediaView {
   return { ...blankMedia(path, index), state: "pending" };
 }
 
-/** A step as the page shows it; without a state, as it is planned. */
+/** A step as the page shows it. */
 export type StepView = ReturnType<typeof stepView>;
 
 export function stepView(state: RunState | null, step: Step) {
@@ -103,14 +108,12 @@ export function stepView(state: RunState | null, step: Step) {
   const isVisual = plan.yields === "image" || plan.yields === "video";
   return {
     ...same,
-    /** Of the attempt that counts; of a plan, its price. */
+    /** Price of the current attempt, or of the plan. */
     quote: price,
-    /** What a person calls a step of its kind. */
     noun,
     icon,
-    /** Whether it yields pictures of its own, or film. */
+    /** True for a step with pictures or film of its own. */
     hasPicture: isVisual && decision === null && expansion === null,
-    /** Null where that is not known beforehand. */
     yields: plan.yields,
     needs: state === null ? plan.needs : linksOf(state, plan),
     reason: own?.status === "unresolved" ? unresolvedText(state!, own) : reasonOf(step),
@@ -119,9 +122,9 @@ export function stepView(state: RunState | null, step: Step) {
     media: state === null || own === undefined ? [] : mediaOf(state, own),
     voiceId: outputs.find(({ voiceId }) => voiceId !== null)?.voiceId ?? null,
     decision: state === null || own === undefined ? null : decisionOf(state, plan, own),
-    /** What checks refused of it, or on the way to what it passes on. */
+    /** What checks refused of it or of what it passes on. */
     refused: state === null || own === undefined ? [] : refusedOf(state, plan),
-    /** The plan no longer has it: what it made and cost stays listed. */
+    /** The plan no longer has it; its media and cost stay listed. */
     isRemoved: state?.removedSteps.includes(plan) ?? false,
   };
 }
@@ -142,7 +145,7 @@ function returnedBy(state: RunState, path: string): readonly string[] {
   return expanded.length === 0 ? [path] : expanded.flatMap(({ $ref }) => returnedBy(state, $ref.step));
 }
 
-/** The expansion that this step came from; null for a step that was planned from the start. */
+/** Returns the expansion that the step came from; null for a step planned from the start. */
 function expansionAround(state: RunState, path: string): string | null {
   for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
     const around = path.slice(0, end);
@@ -154,7 +157,7 @@ function expansionAround(state: RunState, path: string): string | null {
 function attemptView({ input, outputs, error, ...attempt }: Attempt) {
   return {
     ...attempt,
-    // The site: where in its author's code a local function threw.
+    // `site`: where a local function threw in its author's code.
     error: error === null ? null : { code: error.code, message: cut(error.message, 500), site: error.site ?? null },
   };
 }
@@ -164,7 +167,7 @@ function reasonOf({ reason, status, error }: Step): string | null {
   return said === null ? null : cut(said, 500);
 }
 
-/** What the step asks for, in short: the first of these that its input has. */
+/** Returns the gist of a step's input: the first of these fields that it has. */
 function askOf(plan: PlanStep): string | null {
   const { subject } = traitsOf(plan);
   if (subject !== null) return cut(subject, 200);
@@ -178,7 +181,6 @@ function askOf(plan: PlanStep): string | null {
   return null;
 }
 
-/** Everything of a step that a person can look at. */
 export function mediaOf(state: RunState, step: StepState): readonly MediaView[] {
   if (step.upload !== null)
     return [{ ...blankMedia(step.path, "upload"), ...stored(state, step.path, "upload", step.upload) }];
@@ -189,7 +191,7 @@ export function mediaOf(state: RunState, step: StepState): readonly MediaView[] 
 
 const MOST_EARLIER = 24;
 
-/** What was made before of what a decision shows, or of the step itself: the results of attempts that were superseded, newest first. */
+/** Returns results of superseded attempts, newest first: those of the step, or of what a decision shows. */
 export function earlierOf(view: RunView, { path, plan }: Step) {
   const { state } = view;
   const { standsFor } = traitsOf(plan);
@@ -205,7 +207,7 @@ export function earlierOf(view: RunView, { path, plan }: Step) {
   return found.toSorted((a, b) => b.attempt - a.attempt).slice(0, MOST_EARLIER);
 }
 
-/** The steps that made what a step passes on, or itself. */
+/** Returns the steps that made what a step passes on, or the step itself. */
 function madeBy(state: RunState, path: string): readonly string[] {
   const plan = state.planned.plan.steps.find((step) => step.path === path);
   const passed = state.steps[path]?.expanded ?? (plan === undefined ? [] : traitsOf(plan).standsFor);
@@ -222,7 +224,6 @@ function refusedOf(state: RunState, plan: PlanStep) {
   });
 }
 
-/** The media that a step's input refers to. */
 export function usedMedia(state: RunState, plan: PlanStep): readonly Pick<MediaView, "step" | "index">[] {
   const refs = "input" in plan ? referencesOf(plan.input) : [];
   return refs.flatMap((ref): readonly Pick<MediaView, "step" | "index">[] =>
@@ -247,7 +248,7 @@ export function outputView(state: RunState, { path }: StepState, output: OutputS
 
 type Copy = NonNullable<OutputState["copy"]>;
 
-/** The hash in the address only tells two versions apart; what is sent is looked up in the journal. */
+/** The hash in the address only tells versions apart; the journal decides what is sent. */
 function stored(
   { runId }: RunState,
   step: string,

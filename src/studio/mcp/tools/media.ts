@@ -7,11 +7,10 @@ import { ToolError } from "../tool-error.ts";
 import { mediaList } from "./output.ts";
 import { json, type Outcome, runId, tool } from "./tool.ts";
 
-/** Largest picture that is sent as one, and all pictures of a call together: a model takes no larger ones. */
+/** Largest picture that is sent as one, bytes: models take no larger ones. */
 export const MOST_IMAGE_BYTES = 3 * 1024 * 1024;
 const MOST_BYTES_AT_ONCE = 2 * MOST_IMAGE_BYTES;
 const MOST_LINKS = 50;
-/** Pictures that models read. */
 const SHOWN: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "image/gif"]);
 
 export interface StoredMedia {
@@ -22,7 +21,7 @@ export interface StoredMedia {
   readonly sizeBytes: number;
 }
 
-/** Outputs of a run that are on this machine. Their bytes are found by content hash: no path of the journal is followed. */
+/** Returns outputs that are on this machine. Bytes are found by content hash: no path of the journal is followed. */
 export async function storedMedia(session: AgentSession, state: RunState): Promise<readonly StoredMedia[]> {
   const all = Object.values(state.steps).flatMap((step) =>
     (outputsOf(step) ?? []).flatMap(({ index, copy, contentType }) =>
@@ -37,7 +36,6 @@ export async function storedMedia(session: AgentSession, state: RunState): Promi
   return sized.flatMap((one) => (one.sizeBytes === null ? [] : [{ ...one, sizeBytes: one.sizeBytes }]));
 }
 
-/** Where an output is read as a resource. */
 export function mediaUri(run: string, { step, index }: Pick<StoredMedia, "step" | "index">): string {
   return `showrunner://runs/${encodeURIComponent(run)}/media/${encodeURIComponent(step)}/${index}`;
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { modelFacts, modelList } from "./output.ts";
 import { json, tool } from "./tool.ts";
 
-/** Of a catalog; so many are never listed, but counted. */
+/** A bound for any catalog. */
 const MOST_MODELS = 10_000;
 
 export const modelTools = [

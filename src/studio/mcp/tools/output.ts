@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Items of others are cut: the rest stands as one text at the end. */
+/** A list that may be cut, with the rest as one text at its end. */
 const list = <T extends z.ZodType>(item: T) => z.array(z.union([item, z.string()]));
 const usd = z.string().nullable().describe("US dollars, as a decimal");
 
@@ -17,7 +17,7 @@ export const runSummary = z.looseObject({
   steps: list(z.looseObject({ path: z.string(), kind: z.string(), status: z.string() })),
 });
 
-/** Of a run that was started; the result of its task is the same, later. */
+/** What starts a run returns this, and so does the run's task later. */
 export const startedRun = runSummary.extend({ left_usd: usd.optional() });
 
 export const stopRequested = z.looseObject({ run: z.string(), stop: z.literal("requested") });

@@ -146,7 +146,7 @@ function planned(session: AgentSession, quote: Quote) {
 
 type RunRequest = { readonly pipeline: string; readonly name: string; readonly input: unknown };
 
-/** More for this run than each may cost, where the person at the agent agrees; never more than is left of the budget. */
+/** Asks the person for more than the limit per run; never more than is left of the budget. */
 async function allowed(session: AgentSession, person: Person | null, given: RunRequest): Promise<number | null> {
   const { runBudgetMicros } = session.options;
   if (person === null || runBudgetMicros === null) return null;
@@ -165,7 +165,7 @@ interface InputSchema {
   readonly required?: readonly string[];
 }
 
-/** By name: what each field takes, and what its author says of it. */
+/** Returns each field's type and its author's description. */
 function fieldsOf({ properties = {}, required = [] }: InputSchema) {
   return Object.fromEntries(
     Object.entries(properties).map(([field, { type, description }]) => [

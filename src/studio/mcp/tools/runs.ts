@@ -125,11 +125,11 @@ export const runTools = [
   }),
 ];
 
-/** What an agent needs of a report. */
+/** Returns what an agent needs of a report. */
 export async function summary(session: AgentSession, report: RunReport) {
   const { id, status, pause, cost, held, budget, quote, out_dir: outDir, steps } = report;
   const state = await session.state(id);
-  // A decision that was made meanwhile counts: whoever drives the run continues.
+  // A decision that no process has read yet counts: whoever drives the run continues.
   const isGoingOn = isDecided(state);
   return {
     run: id,

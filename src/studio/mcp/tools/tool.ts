@@ -4,35 +4,31 @@ import { cleanText } from "../../../core/kit/clean-text.ts";
 import type { Person } from "../person.ts";
 import type { AgentSession } from "../session.ts";
 
-/** What a call of a tool brings along. */
 export interface Call {
   readonly session: AgentSession;
-  /** Aborted when the caller cancels or goes away. */
+  /** Aborted when the caller cancels or disconnects. */
   readonly signal: AbortSignal;
-  /** Tells the caller how far it is, where it asked for that. */
+  /** Reports progress, if the caller asked for it. */
   readonly progress: (done: number, total: number, message: string) => void;
-  /** Null where nobody can be asked. */
   readonly person: Person | null;
 }
 
-/** What a tool answers: for models as text and pictures, for programs by the tool's schema. */
+/** A tool's answer: text and pictures for models, data by the tool's schema for programs. */
 export type Outcome = Pick<CallToolResult, "content" | "structuredContent">;
 
-/** One tool: what agents read of it, its input, and what it does. */
 export interface Tool {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
-  /** Changes nothing and costs nothing. */
   readonly isReadOnly: boolean;
-  /** It starts a run, which a client may ask for as a task. */
+  /** It starts a run, which may be asked for as a task. */
   readonly takesTask?: true;
   run(input: unknown, call: Call): Promise<Outcome>;
 }
 
-/** A tool whose input is checked by its schema before `run` sees it. */
+/** Defines a tool. Its input is checked by its schema before `run` gets it. */
 export function tool<S extends z.ZodRawShape>(
   given: Omit<Tool, "input" | "run"> & {
     readonly input: S;
@@ -40,20 +36,20 @@ export function tool<S extends z.ZodRawShape>(
   },
 ): Tool {
   const input = z.strictObject(given.input);
-  // Checked by the server against this very schema.
+  // The server has checked the input against this schema.
   return { ...given, input, run: given.run as Tool["run"] };
 }
 
 export const runId = z.string().min(1).max(120).describe("Id of the run, as `run_pipeline` or `list_runs` gave it");
 
-/** Most items of each list, the first that fits. */
+/** Items kept of each list: the first limit that makes the answer short enough. */
 const MOST_ITEMS = [200, 100, 50, 20, 10, 5, 2, 1];
 const MOST_CHARACTERS = 60_000;
 const LONGEST_TEXT = 2_000;
-/** Of an object: our own answers have fewer. */
+/** Fields kept of an object; our own answers have fewer. */
 const LEAST_FIELDS = 20;
 
-/** An answer as JSON: texts of others cleaned, long lists cut, all of it of bounded length. */
+/** Makes an answer of JSON: texts of others cleaned, long lists cut, the whole of bounded length. */
 export function json(
   value: Readonly<Record<string, unknown>>,
 ): Outcome & { readonly content: [{ type: "text"; text: string }] } {

@@ -9,27 +9,27 @@ import { GraphNode, NODE_WIDTH, nodeHeight } from "./node.tsx";
 
 interface Props {
   readonly model: Pick<RunModel, "steps" | "progress" | "groups">;
-  /** Default: as many as the model has. */
+  /**  */
   readonly count?: number;
   readonly step: string | null;
   readonly group: string | null;
   readonly onOpen: (step: string | null) => void;
   readonly onGroup: (group: string | null) => void;
-  /** Steps of the chain that takes longest, to be drawn more strongly. */
+  /** Steps of the critical path, drawn more strongly. */
   readonly longest?: readonly string[];
 }
 
 const SMALLEST = 0.2;
 const LARGEST = 1.6;
-/** Below this, names cannot be read: better to scroll. */
+/** Names cannot be read below this: better to scroll. */
 const LEAST_FIT = 0.7;
-/** Up to so many nodes on a wide screen, where they stand to each other says more than their names. */
+/** Up to so many nodes are fitted whole on a wide screen, where their places say more than their names. */
 const MOST_WHOLE = 30;
 const WIDE = 720;
-/** Nodes this far outside of the view are drawn already. */
+/** Nodes this far outside of the view are drawn ahead, pixels. */
 const AHEAD = 300;
 
-/** The steps and what they need of each other, as a drawing that lives. */
+/** Draws the steps and their dependencies, live. */
 export function GraphTab({
   model,
   count: total = model.steps.size,
@@ -178,7 +178,7 @@ function fitting(drawing: Drawing, size: Size): number {
 
 type BoxRef = { readonly current: HTMLDivElement | null };
 
-/** Ctrl and the wheel (which is also what two fingers are) zoom about the pointer's place. */
+/** Zooms about the pointer on Ctrl and wheel, which a pinch sends too. */
 function useZoomWheel(box: BoxRef, zoom: number, setScale: (scale: number) => void): void {
   const latest = useRef(zoom);
   latest.current = zoom;
@@ -195,7 +195,7 @@ function useZoomWheel(box: BoxRef, zoom: number, setScale: (scale: number) => vo
   }, []);
 }
 
-/** The mouse pulls the sheet about; fingers do that by themselves. */
+/** Drags the sheet with the mouse; touch scrolls by itself. */
 function useDrag(box: BoxRef): void {
   useEffect(() => {
     const element = box.current;
@@ -227,7 +227,7 @@ function useDrag(box: BoxRef): void {
   }, []);
 }
 
-/** A step that was opened from elsewhere is brought into view. */
+/** Brings a step that was opened elsewhere into view. */
 function useReveal(box: BoxRef, drawing: Drawing, chosen: string | null, zoom: number): void {
   useLayoutEffect(() => {
     if (chosen !== null) reveal(box.current, drawing.nodes.get(chosen), zoom);

@@ -16,7 +16,6 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** The members of a group, however many. */
 export function GroupPanel({ model, group, onOpen, onClose }: Props) {
   const [phase, setPhase] = useState<string | null>(null);
   const { steps, groups } = model;

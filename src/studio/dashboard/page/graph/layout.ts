@@ -1,6 +1,6 @@
 import { Graph, layout } from "@dagrejs/dagre";
 
-/** The node that an arrow key leads to: along the arrows one way, to the nearest beside it the other way. */
+/** Returns the node that an arrow key leads to: linked ones along the flow, the nearest one across it. */
 export function neighbour(drawing: Drawing, from: string, key: string, direction: "LR" | "TB"): string | null {
   const here = drawing.nodes.get(from);
   if (here === undefined) return null;
@@ -43,7 +43,7 @@ export interface Point {
 
 export interface Placed {
   readonly key: string;
-  /** Left upper corner. */
+  /** Of the upper left corner. */
   readonly x: number;
   readonly y: number;
   readonly width: number;
@@ -70,7 +70,7 @@ export interface Sketch {
 }
 
 const MARGIN = 28;
-/** Above this many nodes a careful drawing takes seconds. */
+/** Careful layout of more nodes takes seconds. */
 const MOST_CAREFUL = 220;
 
 export function draw(sketch: Sketch): Drawing {
@@ -102,13 +102,13 @@ function careful({ nodes, arrows, direction }: Sketch): Drawing {
   const drawn = arrows.map(([from, to]) => {
     const { points = [] } = graph.edge(from, to) as { readonly points?: readonly Point[] };
     const [first, last] = straight(placed.get(from)!, placed.get(to)!, direction === "LR");
-    // Between neighbours one bend is enough; farther ones go around what lies between.
+    // One bend is enough between neighbours; longer arrows go around what lies between.
     return { from, to, points: points.length > 3 ? [first, ...points.slice(1, -1), last] : [first, last] };
   });
   return { nodes: placed, arrows: drawn, ...extent(placed) };
 }
 
-/** Whether most nodes side by side stand against the order of the plan: the last shot first. */
+/** True if most nodes of a rank stand against the order of the plan, the last shot first. */
 function isReversed(nodes: Sketch["nodes"], graph: Graph, direction: Sketch["direction"]): boolean {
   const [main, cross] = direction === "LR" ? (["x", "y"] as const) : (["y", "x"] as const);
   const last = new Map<number, number>();
@@ -164,7 +164,7 @@ function putInOrder(
   }
 }
 
-/** Columns by how deep a step lies, in the order of the plan. */
+/** Lays out columns by depth, in the order of the plan. */
 function quick({ nodes, arrows, direction }: Sketch): Drawing {
   const needs = new Map<string, string[]>();
   for (const [from, to] of arrows) needs.set(to, [...(needs.get(to) ?? []), from]);

@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 
 const NEAR_S = 0.1;
 
-/** Films in an element run together, one of them heard; of sounds, one at a time. */
+/** Plays the films of an element in sync, only one with sound; of sounds, one at a time. */
 export function usePlayersTogether(stage: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const root = stage.current;
@@ -19,7 +19,7 @@ export function usePlayersTogether(stage: RefObject<HTMLElement | null>): void {
       }
     };
     const events = ["play", "pause", "seeking", "ratechange"];
-    // Events of players do not bubble.
+    // Media events do not bubble.
     for (const name of events) root.addEventListener(name, followed, true);
     return () => {
       for (const name of events) root.removeEventListener(name, followed, true);
@@ -27,7 +27,7 @@ export function usePlayersTogether(stage: RefObject<HTMLElement | null>): void {
   }, []);
 }
 
-/** Does what is not done yet, so that the events that this causes end here. */
+/** Changes only what differs, so that the events this causes end here. */
 function follow(one: HTMLVideoElement, other: HTMLVideoElement, what: string): void {
   other.playbackRate = one.playbackRate;
   if (what === "play" && other.paused && !other.ended) {
@@ -36,7 +36,7 @@ function follow(one: HTMLVideoElement, other: HTMLVideoElement, what: string): v
     void other.play().catch(() => {});
   }
   if (what === "pause" && !one.ended && !other.paused) other.pause();
-  // A shorter one that stands at its end does not pull the others there.
+  // A shorter film at its end does not pull the others there.
   const isAtEnd = one.currentTime >= one.duration - NEAR_S;
   if (what === "seeking" && !isAtEnd && Math.abs(other.currentTime - one.currentTime) > NEAR_S) {
     other.currentTime = Math.min(one.currentTime, other.duration || one.currentTime);
@@ -47,7 +47,6 @@ export function playersIn(root: ParentNode): readonly HTMLMediaElement[] {
   return [...root.querySelectorAll<HTMLMediaElement>("video, audio")];
 }
 
-/** Starts what is shown, or stops it. */
 export function playOrPause(root: ParentNode): void {
   const all = playersIn(root);
   const playing = all.filter(({ paused }) => !paused);
@@ -55,7 +54,7 @@ export function playOrPause(root: ParentNode): void {
   if (playing.length === 0) void all[0]?.play().catch(() => {});
 }
 
-/** Where the player at a position stands, in whole ms; null where there is none, or it was not begun. */
+/** Returns a player's position in whole ms; null if there is none or it has not started. */
 export function timeAt(item: Element | undefined): number | null {
   const player = item?.querySelector<HTMLMediaElement>("video, audio");
   return player == null || player.currentTime === 0 ? null : Math.round(player.currentTime * 1000);

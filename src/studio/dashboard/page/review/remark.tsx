@@ -7,14 +7,14 @@ import { About } from "../ui/comments.tsx";
 interface Props {
   readonly runId: string;
   readonly step: string;
-  /** How many takes there are; a comment is about one of them, or about all. */
+  /** The number of takes; a comment is about one of them, or about all. */
   readonly takes: number;
-  /** Where the player of a take stands, in ms; null: at no place. */
+  /** Position of a take's player, ms; null if it has not started. */
   readonly timeOf: (take: number) => number | null;
   readonly onSaid: (comment: CommentView) => void;
 }
 
-/** Says something of what is shown, and decides nothing. */
+/** A form for a comment, which decides nothing. */
 export function RemarkForm({ runId, step, takes, timeOf, onSaid }: Props) {
   const [text, setText] = useState("");
   const [about, setAbout] = useState<number | null>(takes === 1 ? 0 : null);

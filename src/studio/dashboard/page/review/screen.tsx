@@ -11,7 +11,7 @@ import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
 import { Stage } from "./stage.tsx";
 
-/** Everything that waits for a person, one after the other. */
+/** Shows everything that waits for a person, one decision at a time. */
 export function ReviewScreen({ route }: { readonly route: ReviewRoute }) {
   const { search, run, pipeline, tag } = route;
   const version = useThrottled(useStore(listVersion), 400);
@@ -41,7 +41,6 @@ export function ReviewScreen({ route }: { readonly route: ReviewRoute }) {
 
 interface ReviewingProps {
   readonly route: ReviewRoute;
-  /** The filters that the queue was asked with. */
   readonly asked: string;
   readonly queue: ReviewQueue;
   readonly version: number;
@@ -59,7 +58,7 @@ function Reviewing({ route, asked, queue, version }: ReviewingProps) {
     if (open.length > 0) show(open[Math.min(open.length - 1, Math.max(0, index + by))]);
   };
   useEffect(() => {
-    // The place is in the address, so that a decision made elsewhere moves nothing under the hand.
+    // The address keeps the place, so that someone else's decision moves nothing under the hand.
     if (route.at === null && at !== null) go(reviewHref({ ...route, at }), "replace");
   }, [route.at, at]);
   const filtered = useRef(asked);
@@ -76,7 +75,7 @@ function Reviewing({ route, asked, queue, version }: ReviewingProps) {
     if (item !== undefined) show(item);
   };
   useKeys({ u: undo });
-  // The decision that is shown says itself what became of it.
+  // The shown decision displays its own outcome.
   const isSaidThere = last?.[1].error != null && open[index] !== undefined && keyOf(open[index]) === last[0];
   return (
     <div class="desk">
@@ -157,7 +156,6 @@ function Queue({ items, at, onShow }: QueueProps) {
 interface ShownProps {
   /** `run/step`. */
   readonly at: string;
-  /** Absent once it is decided. */
   readonly item: WaitingView | undefined;
   readonly next: WaitingView | undefined;
   readonly version: number;
@@ -170,7 +168,7 @@ function stepOf(at: string, signal?: AbortSignal): Promise<StepView> {
   return get<StepView>(`/api/review/step?${new URLSearchParams({ run, step: path.join("/") })}`, signal);
 }
 
-/** Steps that were asked for before they are shown. */
+/** Steps requested before they are shown. */
 const ahead = new Map<string, Promise<StepView>>();
 
 function Shown({ at, item, next, version, onMove, onDecided }: ShownProps) {
@@ -193,7 +191,7 @@ function Shown({ at, item, next, version, onMove, onDecided }: ShownProps) {
   );
 }
 
-/** The media of the next one, loaded while this one is looked at. */
+/** Loads the media of the next decision ahead. */
 function Ahead({ at }: { readonly at: string }) {
   const asked = useMemo(() => {
     const step = stepOf(at);
@@ -219,7 +217,7 @@ function Ahead({ at }: { readonly at: string }) {
   );
 }
 
-/** What was decided last, and the way back. */
+/** The last verdict, with Undo. */
 function Said({ verdict: { said, error, undo }, onUndo }: { readonly verdict: Verdict; readonly onUndo: () => void }) {
   return (
     <p class={error === null ? "said" : "said note bad"} role={error === null ? "status" : "alert"}>
@@ -251,7 +249,6 @@ function Done({ route }: { readonly route: ReviewRoute }) {
 const MOST_LISTED = 50;
 
 interface Props {
-  /** Those where nothing is to be picked. */
   readonly items: readonly WaitingView[];
   readonly onClose: () => void;
 }
@@ -259,7 +256,7 @@ interface Props {
 function ApproveAll({ items, onClose }: Props) {
   const approve = async () => {
     for (const [position, { run, step }] of items.entries()) {
-      // A run that no process drives is resumed with the last of its decisions.
+      // The last decision of a run resumes it, if no process drives it.
       const goOn = !items.slice(position + 1).some((other) => other.run === run);
       await post(`${runPath(run)}/approve`, { step, note: "", goOn });
     }
@@ -286,7 +283,7 @@ interface FiltersProps {
   readonly queue: ReviewQueue;
 }
 
-/** What of the queue is looked at; kept in the address. */
+/** Filters of the queue, kept in the address. */
 function Filters({ route, queue: { pipelines, tags } }: FiltersProps) {
   const { search, run, pipeline, tag } = route;
   const filter = (wanted: Partial<ReviewRoute>) => go(reviewHref({ ...route, ...wanted }), "replace");

@@ -28,7 +28,7 @@ interface Props {
 
 const MOST_KEYS = 9;
 
-/** One decision in full size: its takes side by side, and the decision. */
+/** One decision in full size, with its takes side by side. */
 export function Stage({ runId, title, step, onDecided, onMove }: Props) {
   const { shows, values, choose: isChoice, message, comments, compared, approved, note: noted } = step.decision!;
   const canAct = useCanAct();
@@ -180,7 +180,7 @@ export function Stage({ runId, title, step, onDecided, onMove }: Props) {
   );
 }
 
-/** Not while a player or a control has the focus, which has keys of its own. */
+/** False while a player or control has the focus, which has keys of its own. */
 function isFree({ target }: KeyboardEvent): boolean {
   return !(target as HTMLElement).matches("video, audio, button, a, input, summary");
 }
@@ -189,7 +189,7 @@ function isSame(a: CommentView, b: CommentView): boolean {
   return a.text === b.text && a.take === b.take && a.timeMs === b.timeMs;
 }
 
-/** In what the inputs of the takes differ, side by side. */
+/** The differing input fields of the takes, side by side. */
 function Differences({ runId, shows }: { readonly runId: string; readonly shows: readonly MediaView[] }) {
   const steps = [...new Set(shows.map(({ step }) => step))];
   const loaded = useLoaded(

@@ -3,7 +3,7 @@ import { Empty } from "../ui/bits.tsx";
 import { dateTime } from "../ui/format.ts";
 import { filmsFirst, Gallery } from "./results.tsx";
 
-/** What a run made, for the one it was made for. */
+/** The results of a run, for the client. */
 export function ClientReportPage({ report }: { readonly report: ClientReport }) {
   const { title, writtenAt, isComplete, price, media } = report;
   return (

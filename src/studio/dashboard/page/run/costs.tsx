@@ -1,5 +1,6 @@
 import { formatDuration } from "../../../../core/kit/duration.ts";
 import type { AttemptView, RunCosts } from "../../views/document.ts";
+import { isBilled } from "../../views/run-costs.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty, Fact, Meter, Table } from "../ui/bits.tsx";
@@ -12,10 +13,7 @@ interface Entry {
   readonly attempt: AttemptView;
 }
 
-/** Tries of a task cost nothing. */
-const isBilled = ({ kind }: AttemptView) => kind !== "try";
-
-/** The run's ledger: what was reserved and what was paid, by model and by attempt. */
+/** The run's ledger: money reserved and paid, by model and by attempt. */
 export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
   const { head } = model;
   const { steps, more } = useSteps(model, { with: "attempts" }, ({ attempts }) => attempts.some(isBilled));
@@ -124,7 +122,6 @@ function LedgerRow({ entry, onOpen }: { readonly entry: Entry; readonly onOpen: 
 
 interface Props {
   readonly spent: RunCosts["spent"];
-  /** When the run began. */
   readonly from: number;
   readonly budget: number | null;
 }
@@ -132,11 +129,11 @@ interface Props {
 const WIDTH = 720;
 const HEIGHT = 140;
 
-/** What the run had cost after each charge. Charges stand side by side: hours between two of them would hide the others. */
+/** The cost after each charge. Charges are spaced evenly: hours between two would hide the others. */
 function SpentChart({ spent, from, budget }: Props) {
   const last = spent.at(-1)!;
   const lengthMs = Math.max(0, last.at - from);
-  // A budget far above what was spent would press the line onto the ground.
+  // A budget far above the costs would flatten the line.
   const isBudgetNear = budget !== null && budget <= last.sumMicros * 3;
   const most = Math.max(1, last.sumMicros, isBudgetNear ? budget : 0);
   const x = (charges: number) => (WIDTH * charges) / spent.length;

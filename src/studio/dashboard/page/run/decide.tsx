@@ -17,12 +17,12 @@ interface Props {
   readonly runId: string;
   readonly step: StepView;
   readonly decision: DecisionView;
-  /** True when no process drives the run: a decision alone then changes nothing yet. */
+  /** True if no process drives the run: a decision alone then changes nothing yet. */
   readonly isParked: boolean;
   readonly onOpen: (step: string) => void;
 }
 
-/** What is shown for a decision, and (while it is open) the decision itself. */
+/** Shows what a decision is about and, while it is open, its buttons. */
 export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
   const { shows, values, choose: isChoice, message, approved, note, pick, compared, comments } = decision;
   const canAct = useCanAct();
@@ -109,7 +109,7 @@ const matches: Readonly<Record<CandidateView["match"], string>> = {
   unlike: "Other words:",
 };
 
-/** What an unanswered request may have made; a person says what it was. The step's reason, above, says what is known. */
+/** Lets a person say what an unanswered request made. The step's reason, above, says what is known. */
 export function Resolve({ runId, step }: { readonly runId: string; readonly step: StepView }) {
   const isOfProvider = step.kind === "generate";
   const query = `${runPath(runId)}/candidates?step=${encodeURIComponent(step.path)}`;

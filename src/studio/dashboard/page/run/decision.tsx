@@ -4,21 +4,21 @@ import { postLater, runPath } from "../state/api.ts";
 import { createStore, useStore } from "../state/store.ts";
 import { ResumeDialog } from "./dialogs.tsx";
 
-/** So long a decision can be taken back: what follows an approval is paid for, what a rejection ends is not made. */
+/** How long a decision can be undone: an approval leads to costs, a rejection to missing results. */
 const UNDO_MS = 5000;
 
 export interface Verdict {
   readonly said: string;
-  /** Why the server did not take it: then it is still to be decided. */
+  /** Why the server refused it, which leaves the decision open. */
   readonly error: string | null;
-  /** Takes it back; null once it was sent. */
+  /** Null once it was sent. */
   readonly undo: (() => void) | null;
 }
 
-/** What was decided on this page, by `decisionKey`, newest last. */
+/** Verdicts of this page by `decisionKey`, newest last. */
 export const verdicts = createStore<ReadonlyMap<string, Verdict>>(new Map());
 
-/** A rerun asks again: it is another decision. */
+/** Includes the start, as a rerun asks for another decision. */
 export function decisionKey(runId: string, step: string, since: number | null): string {
   return `${runId}/${step}@${since}`;
 }
@@ -39,7 +39,7 @@ interface Draft {
   readonly value?: unknown;
 }
 
-/** What was chosen and written, kept until the tab is closed. */
+/** Keeps what was chosen and written until the tab closes. */
 function useDraft(key: string, initial: Draft): readonly [Draft, (change: Partial<Draft>) => void] {
   const name = `showrunner.draft.${key}`;
   const [, draw] = useState({});
@@ -52,7 +52,6 @@ function useDraft(key: string, initial: Draft): readonly [Draft, (change: Partia
 }
 
 export interface Deciding {
-  /** Position of the take that is chosen; null while none is. */
   readonly chosen: number | null;
   readonly choose: (index: number | null) => void;
   readonly note: string;
@@ -60,26 +59,25 @@ export interface Deciding {
   /** What is approved in place of the value that is shown; undefined: as it is. */
   readonly changed: unknown;
   readonly change: (value: unknown) => void;
-  /** What became of it; null before it was sent. */
+  /** The outcome; null before it was sent. */
   readonly sent: string | null;
   readonly error: string | null;
-  /** Whether it can be sent now. */
   readonly canApprove: boolean;
   readonly canReject: boolean;
-  /** A rejection asks once. */
+  /** Whether a rejection is being confirmed. */
   readonly isSure: boolean;
   readonly askSure: (asks: boolean) => void;
-  /** Whether a note says what should be different, and its price is looked at. */
+  /** Whether the price of a redo with the note is shown. */
   readonly isRedoOpen: boolean;
   readonly openRedo: (isOpen: boolean) => void;
-  /** `goOn`: the server resumes the run, if no process drives it when the decision arrives: what a page knows is old by then. */
+  /** `goOn`: the server resumes the run if no process drives it when the decision arrives; the page cannot know. */
   readonly approve: (goOn: boolean) => void;
   readonly reject: (goOn: boolean) => void;
-  /** Takes the decision back; null where there is none, or it was sent. */
+  /** Null without a decision, or once it was sent. */
   readonly undo: (() => void) | null;
 }
 
-/** A person's decision on one step, until it is sent. It survives the component: only closing the page sends it early. */
+/** A person's decision on one step until it is sent. It outlives the component; only closing the page sends it early. */
 export function useDecision(runId: string, { path, decision, phase, startedAt }: StepView): Deciding {
   const { shows, choose: isChoice } = decision!;
   const key = decisionKey(runId, path, startedAt);
@@ -128,11 +126,11 @@ interface ButtonsProps {
   readonly step: StepView;
   readonly deciding: Deciding;
   readonly goOn: boolean;
-  /** What is shown is being made again. */
+  /** Called once a redo has started. */
   readonly onRedone?: () => void;
 }
 
-/** A rejection ends what needs the step, so it asks once. */
+/** Reject asks for confirmation: it ends everything that needs the step. */
 export function DecisionButtons({ runId, step, deciding, goOn, onRedone }: ButtonsProps) {
   const { chosen, note, canApprove, canReject, isSure, askSure, isRedoOpen, openRedo } = deciding;
   const { choose: isChoice } = step.decision!;

@@ -29,22 +29,21 @@ export function StopDialog({ model, onClose }: { readonly model: RunModel; reado
   );
 }
 
-/** Where a dialog stands without a run's money, the prices tell it. */
+/** Without the run's money, the prices tell it. */
 type Resumed = Pick<RunHead, "id" | "title"> & Partial<Pick<RunHead, "budgetMicros" | "spentMicros">>;
 
 interface ResumeProps {
   readonly head: Resumed;
-  /** Steps to rerun; none: only resume. */
   readonly rerun?: readonly string[];
-  /** Whether the input of the one step to rerun can be edited. */
+  /** Whether the input of the single step to rerun can be edited. */
   readonly isEditable?: boolean;
-  /** What is to be different in what a step shows. */
+  /** What should change in what a step shows. */
   readonly redo?: { readonly step: string; readonly note: string };
   readonly onResumed?: () => void;
   readonly onClose: () => void;
 }
 
-/** Resumes a run: as planned, with the changes of its code, or with a rerun of steps, one perhaps edited. Priced first. */
+/** Resumes a run as planned, with changed code, or with a rerun of steps, one perhaps edited. Priced first. */
 export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onResumed, onClose }: ResumeProps) {
   const [budget, setBudget] = useState("");
   const [note, setNote] = useState(redo?.note ?? "");
@@ -52,11 +51,11 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
   const [takesUp, setTakesUp] = useState(false);
   const [sameSeed, setSameSeed] = useState(false);
   const [everywhere, setEverywhere] = useState<boolean | null>(null);
-  // One request id per dialog: a click that is sent twice, or again after a lost answer, is the same request.
+  // One request id per dialog: a repeated click, or a retry after a lost answer, is the same request.
   const [requestId] = useState(newRequestId);
   const [first] = rerun;
   const isEdited = Object.keys(fields).length > 0;
-  // What is edited is made again by itself.
+  // An edited step is made again anyway.
   const choice = everywhere === null ? {} : { everywhere };
   const wanted =
     redo !== undefined
@@ -65,7 +64,7 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
         ? { edit: { [first!]: fields }, ...choice }
         : { rerun, requestId };
   const asked = useThrottled(JSON.stringify(wanted), 500);
-  /** Counted up where a yes was refused, or no answer came: what it costs is asked for, and shown, again. */
+  /** Increased after a refusal or lost answer, to ask for and show the costs again. */
   const [turn, setTurn] = useState(0);
   const preview = useLoaded(
     async (signal) => ({
@@ -174,7 +173,7 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
   );
 }
 
-/** Made without `crypto.randomUUID`, which a page on plain http does not have. */
+/** Avoids `crypto.randomUUID`, which pages on plain http lack. */
 function newRequestId(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
@@ -185,13 +184,13 @@ interface DriftedProps {
   readonly onChange: (takesUp: boolean) => void;
 }
 
-/** Whether more than what is edited changes. */
+/** True if the code changes more than the edited fields. */
 function isMoreChanged({ changed, added, removed, renamed }: DriftView, edited: ResumePreview["edited"]): boolean {
   const others = changed.filter((one) => !edited.some(({ step }) => step === one.step));
   return others.length + added.length + removed.length + renamed.length > 0;
 }
 
-/** What changes with an edited input, since the code is another one too. */
+/** The further changes of code that come with an edited input. */
 function AlsoChanged({ drift }: { readonly drift: DriftView }) {
   return (
     <div class="note ask">
@@ -334,7 +333,7 @@ function BudgetField({ head, value, onChange }: BudgetProps) {
   );
 }
 
-/** Fields that somebody changed, as the server takes them: `null` for one that is left out. */
+/** Changed fields as the server takes them; `null` leaves a field out. */
 type ChangedFields = Readonly<Record<string, unknown>>;
 
 interface Props {
@@ -343,7 +342,7 @@ interface Props {
   readonly onChange: (fields: ChangedFields) => void;
 }
 
-/** The input of a step as a form; tells what in it is not as it was. */
+/** A step's input as a form; reports the changed fields. */
 function StepInput({ runId, step, onChange }: Props) {
   const [text, setText] = useState<string | null>(null);
   const path = `${runPath(runId)}/step-input?step=${encodeURIComponent(step)}`;

@@ -11,12 +11,12 @@ import { Player } from "../ui/media.tsx";
 const PAGE = 24;
 const order = ["video", "image", "audio", "other"];
 
-/** Films first, then pictures, then sound. */
+/** Sorts films first, then pictures, then sound. */
 export function filmsFirst(a: MediaView, b: MediaView): number {
   return order.indexOf(a.kind) - order.indexOf(b.kind);
 }
 
-/** What came out: what the pipeline returns first, then what was made on the way there. */
+/** The results: what the pipeline returns, then intermediate outputs. */
 export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
   const isReturned = ({ media }: StepView) => media.some(({ name }) => name !== null);
   const returned = useSteps(model, { with: "returned" }, isReturned);
@@ -60,9 +60,7 @@ function mediaOf(steps: readonly StepView[]): readonly MediaView[] {
 interface GalleryProps {
   readonly title: string;
   readonly results: readonly MediaView[];
-  /** Loads further ones. */
   readonly more: (() => void) | null;
-  /** Absent: there is nothing more of them to see. */
   readonly onOpen?: ((step: string) => void) | undefined;
 }
 

@@ -30,7 +30,6 @@ const tabNames: Readonly<Record<Tab, string>> = {
   about: "About",
 };
 
-/** One run: what it is doing, what it cost, what it needs. */
 export function RunScreen({ route }: { readonly route: RunRoute }) {
   const view = useStore(runView);
   switch (view.state) {
@@ -128,7 +127,7 @@ function TabButton({ name, route }: { readonly name: Tab; readonly route: RunRou
   );
 }
 
-/** Says aloud what changed, without saying every step. */
+/** Announces changes to screen readers, without naming every step. */
 function Announcer({ model }: { readonly model: RunModel }) {
   const { status, pause, counts } = model.head;
   const [said, say] = useState("");
@@ -143,7 +142,7 @@ function Announcer({ model }: { readonly model: RunModel }) {
   );
 }
 
-/** What the run was given, and where it runs. */
+/** The run's input and settings. */
 function AboutTab({ model: { head } }: { readonly model: RunModel }) {
   const given = useLoaded((signal) => get<GivenView>(`${runPath(head.id)}/given`, signal), [head.id]);
   const { pipeline, source, tags, baseUrl, keyId, outDir, jobsAtOnce, maxUnquotedMicros, seq } = head;
@@ -171,7 +170,6 @@ function AboutTab({ model: { head } }: { readonly model: RunModel }) {
   );
 }
 
-/** The run's events, newest at the end. */
 function LogTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
   const { id } = model.head;
   const [earlier, setEarlier] = useState<readonly EventLine[]>([]);

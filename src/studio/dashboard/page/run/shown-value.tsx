@@ -9,13 +9,12 @@ import type { Deciding } from "./decision.tsx";
 interface Props {
   readonly runId: string;
   readonly step: StepView;
-  /** As it was made; long texts are cut. */
+  /** As it was made, with long texts cut. */
   readonly value: unknown;
-  /** Null where nobody decides here. */
   readonly deciding: Deciding | null;
 }
 
-/** A value that a decision is about: to be read, or to be changed before it is approved. */
+/** A value that a decision is about, to read or to change before approving it. */
 export function ShownValue({ runId, step: { path, decision }, value, deciding }: Props) {
   const { shows, values, choose: isChoice } = decision!;
   const isOnly = shows.length === 0 && values.length === 1 && !isChoice;
@@ -55,7 +54,7 @@ interface EntryProps {
   readonly onChange: (value: unknown) => void;
 }
 
-/** Loaded whole, since what is shown may be cut. */
+/** Loads the whole value, as the shown one may be cut. */
 function ValueEntry({ runId, step, label, changed, onChange }: EntryProps) {
   const path = `${runPath(runId)}/shown-value?step=${encodeURIComponent(step)}`;
   const loaded = useLoaded((signal) => get<Shown>(path, signal), [path]);

@@ -13,7 +13,7 @@ interface Props {
   readonly detail: StepDetail;
 }
 
-/** What is said of a step where it alone is looked at. */
+/** Details of a step in its panel. */
 export function StepDetails({ step, model, detail, onOpen }: Props) {
   const { input, inputIsCut, uses, value, needs, usedBy, events } = detail;
   const copies = step.media.filter(({ sha256, assetId }) => sha256 !== null || assetId !== null);
@@ -74,7 +74,7 @@ export function StepDetails({ step, model, detail, onOpen }: Props) {
   );
 }
 
-/** What went into the steps that are needed, the nearest first. */
+/** Returns the steps behind the needed ones, nearest first. */
 function ancestors({ steps }: RunModel, needs: readonly string[]): readonly string[] {
   const found = new Set(needs.flatMap((need) => steps.get(need)?.needs ?? []));
   for (const path of found) for (const further of steps.get(path)?.needs ?? []) found.add(further);
@@ -113,7 +113,6 @@ function Neighbours({
   );
 }
 
-/** The media that an input refers to. */
 function Used({ model, uses, onOpen }: Pick<StepDetail, "uses"> & Pick<Props, "model" | "onOpen">) {
   const media = uses.flatMap((use) => {
     const made = model.steps.get(use.step)?.media.find(({ index }) => index === use.index);
@@ -133,7 +132,7 @@ function Used({ model, uses, onOpen }: Pick<StepDetail, "uses"> & Pick<Props, "m
   );
 }
 
-/** What attempts made that were superseded since. */
+/** Results of superseded attempts. */
 function Before({ runId, step }: { readonly runId: string; readonly step: StepView }) {
   return (
     <ol class="takes">
@@ -147,7 +146,7 @@ function Before({ runId, step }: { readonly runId: string; readonly step: StepVi
   );
 }
 
-/** `reason`: what the step says above, which need not be said again. */
+/** `reason`: already shown above, so not repeated. */
 function Attempt({ attempt, reason }: { readonly attempt: AttemptView; readonly reason: string | null }) {
   const { n, phase, jobId, costMicros, holdMicros, money, error, isSuperseded } = attempt;
   const paid = costMicros === null ? (money === "held" ? `${usd(holdMicros)} held` : null) : usd(costMicros);

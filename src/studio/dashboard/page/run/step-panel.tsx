@@ -26,7 +26,6 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** One step: its outputs, its request, its cost and its actions. */
 export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
   const canAct = useCanAct();
   const commands = useCommands();
@@ -107,14 +106,14 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
   );
 }
 
-/** A check of an upload, say, has nothing to show or decide. */
+/** False, for example, for a check of an upload. */
 function hasAnything({ shows, values }: DecisionView, phase: StepView["phase"]): boolean {
   return phase === "approval" || shows.length + values.length > 0;
 }
 
 const replaced = new Set(["succeeded", "partial", "failed"]);
 
-/** Steps with a request to a model or a function, other than uploads and choices. */
+/** True for finished steps with a request to a model or a function. */
 function canBeReplaced({ icon, status }: StepView): boolean {
   return replaced.has(status) && icon !== "file";
 }

@@ -1,6 +1,6 @@
 import type { TimelineSpan } from "../../../../internal.ts";
 
-/** A stretch in which nothing but people was waited for, drawn narrow. */
+/** A stretch in which the run only waited for people, drawn narrow. */
 export interface Fold {
   readonly from: number;
   readonly to: number;
@@ -10,19 +10,19 @@ export interface TimeScale {
   readonly folds: readonly Fold[];
   /** Time that is drawn to scale, milliseconds. */
   readonly shownMs: number;
-  /** Where an instant stands, 0 to 1. */
+  /** Position of an instant, 0 to 1. */
   position(at: number): number;
-  /** The instant that lies so many milliseconds of drawn time after the start. */
+  /** The instant after so many milliseconds of drawn time. */
   instant(shownMs: number): number;
 }
 
-/** Part of the picture's width that a fold takes. */
+/** Share of the width that a fold takes. */
 const FOLD_SHARE = 0.03;
-/** A wait is folded when it is at least this long, and this part of the time that is drawn to scale. */
+/** A wait is folded if it lasts this long, and this share of the time drawn to scale. */
 const LEAST_MS = 30_000;
 const LEAST_SHARE = 0.15;
 
-/** A run's time, without the hours in which it waited for a person or stood still. */
+/** Maps a run's time to positions, with waits for people and standstills folded. */
 export function timeScale(spans: readonly TimelineSpan[], from: number, to: number, now: number): TimeScale {
   const gaps = idle(spans, from, to, now);
   const idleMs = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0);
@@ -50,7 +50,7 @@ export function timeScale(spans: readonly TimelineSpan[], from: number, to: numb
   return { folds, shownMs, position, instant };
 }
 
-/** Stretches in which no step did anything but wait for a person. */
+/** Returns stretches in which every step at most waited for a person. */
 function idle(spans: readonly TimelineSpan[], from: number, to: number, now: number): readonly Fold[] {
   const busy = spans
     .filter(({ phase }) => phase !== "approval")

@@ -24,7 +24,6 @@ interface Row {
 const ROWS_A_PAGE = 1000;
 const phases: readonly TimelineSpan["phase"][] = ["upload", "queue", "render", "download", "task", "chat", "approval"];
 
-/** When each step did what. */
 export function TimelineTab({ model, step, onOpen }: Props) {
   const { head } = model;
   const seq = useThrottled(head.seq, 1500);
@@ -96,7 +95,7 @@ function rowsOf(spans: readonly TimelineSpan[]): readonly Row[] {
   return [...rows].map(([step, own]) => ({ step, spans: own }));
 }
 
-/** From its start to its end, without what it waited for a person; milliseconds. */
+/** Time from start to end, without waiting for a person, milliseconds. */
 function workOf({ spans }: Row, now: number): number {
   const own = spans.filter(({ phase }) => phase !== "approval");
   const [first] = own;

@@ -11,7 +11,6 @@ export interface EntryProps<C extends Control = Control> {
   readonly onChange: (value: unknown) => void;
 }
 
-/** Of the control with this type. */
 export type Of<T extends Control["type"]> = EntryProps<Extract<Control, { readonly type: T }>>;
 
 const asText = (value: unknown) =>
@@ -98,7 +97,7 @@ export function ChoiceEntry({ control, required, label, value, onChange }: Of<"c
 export function FileEntry({ control, required, label, value, onChange }: Of<"file">) {
   const [note, setNote] = useState<string | null>(null);
   const id = useId();
-  // Other fields may be edited while the file is copied: the form as it is then gets the path, if it is there still.
+  // Other fields may change while the file is copied: the path goes into the form as it is then, if it still exists.
   const latest = useRef<typeof onChange | null>(onChange);
   latest.current = onChange;
   useEffect(
@@ -174,7 +173,7 @@ export function JsonEntry({ label, value, onChange }: Of<"json">) {
   );
 }
 
-/** JSON text without its spaces; null when it is none. */
+/** Returns JSON text without whitespace; null if it is invalid. */
 function compact(text: string): string | null {
   if (text.trim() === "") return "";
   try {

@@ -13,9 +13,9 @@ import {
 } from "./entries.tsx";
 
 interface Props {
-  /** Null: the input is entered as JSON alone. */
+  /** Null: the input is entered as JSON only. */
   readonly fields: readonly FieldView[] | null;
-  /** The input as JSON text: the form writes it, and shows what it says. */
+  /** The input as JSON text, which the form reads and writes. */
   readonly text: string;
   readonly onText: (text: string) => void;
 }
@@ -59,7 +59,7 @@ function Fields({ fields, values, onChange }: FieldsProps) {
   const set = (name: string, value: unknown) => {
     const { [name]: _, ...rest } = values;
     if (value === undefined) return onChange(rest);
-    // In the place where it was; a new one comes last.
+    // Keeps the field's place; a new one goes last.
     onChange(Object.hasOwn(values, name) ? { ...values, [name]: value } : { ...rest, [name]: value });
   };
   return fields.map((field) => (
@@ -118,7 +118,7 @@ function hintOf(control: Control, required: boolean): string {
   }
 }
 
-/** The control for one value. A cleared one that is optional is left out. */
+/** The control for one value. Clearing an optional value leaves it out. */
 export function Entry(props: EntryProps) {
   const Own = entries[props.control.type] as (props: EntryProps) => ComponentChildren;
   return <Own {...props} />;
@@ -144,7 +144,6 @@ function ListEntry({ control, label, value, onChange }: Of<"list">) {
     <>
       <ol class="list-entry">
         {items.map((item, index) => (
-          // Items have no name but their position.
           <li key={index}>
             <div>
               <Entry

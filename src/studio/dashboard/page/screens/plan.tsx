@@ -11,7 +11,7 @@ import { useLoaded } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
 import { InputForm } from "./input-form.tsx";
 
-/** A pipeline and an input become a plan with prices; nothing is spent before a confirmation. */
+/** Plans and prices a pipeline with an input; nothing is spent before a confirmation. */
 export function PlanScreen() {
   const canAct = useCanAct();
   const commands = useCommands();
@@ -54,7 +54,7 @@ function Planner({ offered }: { readonly offered: readonly OfferedView[] }) {
   const [text, setText] = useState(offered[0]!.sample);
   const [answer, setAnswer] = useState<Answer>({ state: "none" });
   const [isStarting, setStarting] = useState(false);
-  // A plan is of the input that is shown: once that changes, neither it nor an answer on its way counts.
+  // A plan belongs to the shown input: a change discards it, and any answer on its way.
   const edit = (next: string) => {
     setText(next);
     if (next !== text) setAnswer({ state: "none" });
@@ -150,11 +150,8 @@ function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart:
             <div class="note ask">
               <strong>May have expired at the service by then</strong>
               <ul>
-                {plan.risks.map(({ why, heals }) => (
-                  <li key={why}>
-                    {why}
-                    {heals ? " A copy is kept and sent again for free." : " It would have to be paid for again."}
-                  </li>
+                {plan.risks.map((why) => (
+                  <li key={why}>{why} It would have to be paid for again.</li>
                 ))}
               </ul>
             </div>
@@ -190,7 +187,7 @@ interface PricesProps {
   readonly chosen: string | null;
 }
 
-/** A step chosen in the graph is brought into view here, with what it asks for. */
+/** Scrolls to the step chosen in the graph, and shows its gist. */
 function Prices({ steps, count: total, chosen }: PricesProps) {
   useEffect(() => document.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" }), [chosen]);
   return (

@@ -12,11 +12,11 @@ import { Thumb } from "../ui/media.tsx";
 import { Dialog } from "../ui/panel.tsx";
 
 const PAGE = 50;
-/** As many as the server lists at once; beyond, search. */
+/** The server lists no more; beyond, search. */
 const MOST_ROWS = 1000;
 const statuses = ["running", "interrupted", "paused", "planned", "succeeded", "partial", "failed", "cancelled"];
 
-/** All runs of the journal, newest first; what needs a person comes before. */
+/** All runs, newest first; runs that need a person come before. */
 export function RunsScreen({ search, status }: { readonly search: string; readonly status: string | null }) {
   const [limit, setLimit] = useState(PAGE);
   const box = useRef<HTMLInputElement>(null);
@@ -226,7 +226,7 @@ export function pauseWord(reason: string): string {
 
 const lives = [1, 7, 30, 90];
 
-/** Opens what makes links on which clients decide, and ends them. */
+/** Opens the dialog for review links. */
 function ReviewLinksButton() {
   const canAct = useCanAct();
   const [isOpen, setOpen] = useState(false);
@@ -293,7 +293,7 @@ function ReviewLinks({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** The links that lead somewhere. */
+/** The active links. */
 function Active() {
   const [version, setVersion] = useState(0);
   const [error, setError] = useState<string | null>(null);

@@ -11,14 +11,14 @@ import { ask } from "./ask.ts";
 
 interface Props {
   readonly decision: SharedDecision;
-  /** Who decides; empty while no name was entered. */
+  /** Empty while no name was entered. */
   readonly name: string;
   readonly onDecided: (decision: SharedDecision) => void;
-  /** Somebody may have been quicker. */
+  /** Reloads, as someone may have been quicker. */
   readonly onRefused: () => void;
 }
 
-/** One decision: what is shown for it, and the decision itself or what became of it. */
+/** One decision: what it is about, and its buttons or outcome. */
 export function Decision({ decision, name, onDecided, onRefused }: Props) {
   const { ref, title, question, choose, takes, status } = decision;
   const [chosen, setChosen] = useState<number | null>(null);
@@ -71,7 +71,7 @@ interface ButtonsProps extends Props {
   readonly chosen: number | null;
 }
 
-/** A rejection ends what needs the step, so it asks once. */
+/** Reject asks for confirmation: it ends everything that needs the step. */
 function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps) {
   const { ref, choose, takes } = decision;
   const [note, setNote] = useState("");

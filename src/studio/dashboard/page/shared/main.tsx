@@ -1,19 +1,19 @@
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SharedDecision, SharedPage, SharedTake } from "../../views/document.ts";
+import type { Refused } from "../state/api.ts";
 import { count, dateTime } from "../ui/format.ts";
 import "../style/index.css";
 import "./shared.css";
-import { ask, type SharedRefusal } from "./ask.ts";
+import { ask } from "./ask.ts";
 import { Decision } from "./decision.tsx";
 
 const EVERY_MS = 10_000;
 const NAME = "showrunner.reviewer";
 
-/** What a review link shows: its decisions, each to be made here. */
 function Shared() {
   const [page, setPage] = useState<SharedPage | null>(null);
-  const [error, setError] = useState<SharedRefusal | null>(null);
+  const [error, setError] = useState<Refused | null>(null);
   const [name, setName] = useState(() => localStorage.getItem(NAME) ?? "");
   const places = useRef(new Map<string, number>());
   const files = useRef(new Map<string, SharedTake>());
@@ -22,7 +22,7 @@ function Shared() {
       setPage(await ask<SharedPage>("decisions"));
       setError(null);
     } catch (failure) {
-      setError(failure as SharedRefusal);
+      setError(failure as Refused);
     }
   };
   useEffect(() => {
@@ -93,13 +93,13 @@ function Shared() {
   );
 }
 
-/** In the order in which they were first seen: nothing moves under the hand. */
+/** Keeps the order in which decisions first appeared, so that nothing moves under the hand. */
 function kept(decisions: readonly SharedDecision[], places: Map<string, number>): readonly SharedDecision[] {
   for (const { ref } of decisions) if (!places.has(ref)) places.set(ref, places.size);
   return decisions.toSorted((one, other) => places.get(one.ref)! - places.get(other.ref)!);
 }
 
-/** With the address that it had, as long as that lasts: another one would begin a film anew. */
+/** Keeps a file's address while it lasts: a new one would restart the film. */
 function lasting(known: Map<string, SharedTake>, key: string, take: SharedTake): SharedTake {
   const before = known.get(key);
   if (take.kind !== "text" && before !== undefined && before.kind !== "text") {

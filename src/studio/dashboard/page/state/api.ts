@@ -1,7 +1,7 @@
 import type { ErrorBody } from "../../views/document.ts";
 import { inlined, inlinedAnswer } from "./inlined.ts";
 
-/** A refusal of the server, with its message. */
+/**  */
 export class Refused extends Error {
   readonly status: number;
   readonly code: string;
@@ -13,7 +13,7 @@ export class Refused extends Error {
   }
 }
 
-/** In a report, what it holds. */
+/** A report answers from its own content. */
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   if (inlined === null) return send<T>(path, { signal: signal ?? null });
   const answer = inlinedAnswer(inlined, path);
@@ -21,31 +21,32 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return answer as T;
 }
 
-/** What is held back goes first, so that the server hears of everything in the order in which it was done. */
+/** Sends a held-back request first, so that the server receives everything in order. */
 export async function post<T>(path: string, body: unknown, signal: AbortSignal | null = null): Promise<T> {
   await held?.send();
   return send<T>(path, { ...json(body), signal });
 }
 
-function json(body: unknown): RequestInit {
+const UNREACHABLE = "The dashboard's server does not answer. Is it still running?";
+
+export function json(body: unknown): RequestInit {
   return { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
 }
 
 interface Held {
-  /** Sends it now. */
   send(): Promise<void>;
-  /** Takes it back; too late once it was sent. */
+  /** Has no effect once it was sent. */
   undo(): void;
 }
 
 let held: Held | null = null;
 addEventListener("pagehide", () => void held?.send());
 
-/** Posts a moment later, so that it can be taken back; at once where the page is left or something else is posted. */
+/** Posts after a delay, within which it can be undone; at once if the page is left or something else is posted. */
 export function postLater(path: string, body: unknown, ms: number, ended: (failure: Error | null) => void): Held {
   void held?.send();
   const timer = setTimeout(() => void own.send(), ms);
-  /** False where it was sent or taken back before. */
+  /** False if it was already sent or undone. */
   const release = () => {
     if (held !== own) return false;
     clearTimeout(timer);
@@ -68,15 +69,14 @@ export function postLater(path: string, body: unknown, ms: number, ended: (failu
   return own;
 }
 
-/** Sends the bytes of a file that was picked. */
 export function sendFile<T>(path: string, file: Blob): Promise<T> {
   return send<T>(path, { method: "POST", headers: { "content-type": "application/octet-stream" }, body: file });
 }
 
-async function send<T>(path: string, init: RequestInit): Promise<T> {
+export async function send<T>(path: string, init: RequestInit, unreachable = UNREACHABLE): Promise<T> {
   const answer = await fetch(path, init).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Refused(0, "UNREACHABLE", "The dashboard's server does not answer. Is it still running?");
+    throw new Refused(0, "UNREACHABLE", unreachable);
   });
   const body: unknown = await answer.json().catch(() => null);
   if (answer.ok) return body as T;

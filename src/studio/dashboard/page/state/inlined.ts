@@ -1,12 +1,12 @@
 import type { ClientReport, InlinedRun } from "../../views/document.ts";
 
-/** The run of a report: a file that holds the page and all it would ask for, with no server behind it. Null elsewhere. */
+/** The run of a report, which is one file with no server behind it. Null elsewhere. */
 export const inlined: InlinedRun | null = read("inlined-run");
 
-/** What a report for a client shows. Null elsewhere. */
+/** The content of a report for a client. Null elsewhere. */
 export const clientReport: ClientReport | null = read("client-report");
 
-/** Media stand in an element of their own, each once; where they are shown their keys are named. */
+/** Each medium is stored once, in an element of its own, and referred to by key. */
 function read<T>(of: string): T | null {
   const [data, media] = [of, "inlined-media"].map((id) => document.getElementById(id)?.textContent);
   if (data == null || media == null) return null;
@@ -14,7 +14,7 @@ function read<T>(of: string): T | null {
   return JSON.parse(data, (name, value) => (name === "url" && Object.hasOwn(urls, value) ? urls[value] : value));
 }
 
-/** The server's answer, as it was when the report was written. */
+/** Returns the server's answer as of the time of the report. */
 export function inlinedAnswer({ answers }: InlinedRun, path: string): unknown {
   const [, name = ""] = /^\/api\/runs\/[^/]+\/(.*?)(?:\?rows=\d+)?$/.exec(path) ?? [];
   return Object.hasOwn(answers, name) ? answers[name] : null;

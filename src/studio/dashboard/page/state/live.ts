@@ -14,7 +14,7 @@ export type RunView =
 
 export const connection = createStore<Connection>("connecting");
 export const gauges = createStore<Gauges | null>(null);
-/** Who looks at the page. Until the server has said so, nobody who may act. */
+/** Who views the page; someone who may not act until the server has answered. */
 export const visitor = createStore<VisitorView>({ role: "viewer" });
 const launcher = createStore("showrunner");
 if (inlined === null && clientReport === null)
@@ -26,27 +26,27 @@ if (inlined === null && clientReport === null)
     () => {},
   );
 
-/** Text that names commands, as they are typed here. */
+/** Rewrites commands in a text to how they are typed here. */
 export const useCommands = () => {
   const name = useStore(launcher);
   return (text: string) => withLauncher(text, name);
 };
 
-/** Whether actions are offered. The server refuses a viewer's in any case. */
+/** Whether actions are offered. The server refuses a viewer's anyway. */
 export const useCanAct = (): boolean => useStore(visitor).role === "operator";
 
-/** Counts up whenever some run changed. */
+/** Increased whenever any run changes. */
 export const listVersion = createStore(0);
 export const run = createStore<RunView>({ state: "none" });
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
-/** A hidden page closes its connection: browsers allow few to one server. */
+/** A hidden page closes its connection, as browsers allow few to one server. */
 const HIDDEN_MS = 60_000;
 
-/** Follows the list, the gauges and (where given) one run; answers what ends it. */
+/** Follows the list, the gauges and (if given) one run; returns how to stop. */
 export function follow(requested: string | null): () => void {
-  /** Null also once there is no such run: the list and the gauges are followed all the same. */
+  /** Becomes null if the run does not exist; the list and the gauges are still followed. */
   let runId = requested;
   let source: EventSource | null = null;
   let waitMs = FIRST_WAIT_MS;
@@ -90,7 +90,7 @@ export function follow(requested: string | null): () => void {
     run.set({ state: "ready", model: applyPatch(now.state === "ready" ? now.model : null, patch) });
   };
 
-  /** The browser gave up: find out why, then try again unless that is of no use. */
+  /** After the browser gave up: finds out why, and retries unless that is pointless. */
   const again = async () => {
     shut();
     try {

@@ -16,11 +16,11 @@ export type Route =
   | {
       readonly screen: "review";
       readonly search: string;
-      /** Only of this run, this pipeline, or runs with this tag (`key=value`). */
+      /** Filters by run, pipeline or tag (`key=value`). */
       readonly run: string | null;
       readonly pipeline: string | null;
       readonly tag: string | null;
-      /** `run/step` of the decision that is shown; null: the first. */
+      /** `run/step` of the shown decision; null: the first. */
       readonly at: string | null;
     }
   | { readonly screen: "plan" }
@@ -32,7 +32,7 @@ const reviewed = ["run", "pipeline", "tag", "at"] as const;
 const route = createStore<Route>(readRoute());
 window.addEventListener("popstate", () => route.set(readRoute()));
 
-/** Where the page is. A report is one file of one run: its screens are distinguished behind the `#`. */
+/** Returns the page's address. In a report, which is one file, it follows the `#`. */
 function address(): string {
   if (inlined === null) return location.pathname + location.search;
   if (location.hash.startsWith("#/runs/")) return location.hash.slice(1);
@@ -60,7 +60,7 @@ export function useRoute(): Route {
   return useStore(route);
 }
 
-/** Goes to an address of the page. `replace`: the one before does not come back with the back button. */
+/** Goes to an address of the page. `replace` keeps the current one out of the history. */
 export function go(href: string, how: "push" | "replace" = "push"): void {
   if (href === address()) return;
   history[how === "push" ? "pushState" : "replaceState"](null, "", inlined === null ? href : `#${href}`);

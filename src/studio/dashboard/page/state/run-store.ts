@@ -1,13 +1,13 @@
 import type { EventLine, GroupView, ProgressView, RunHead, RunPatch, StepView } from "../../views/document.ts";
 
-/** A run as far as the page knows it. Replaced, never changed, when something comes. */
+/** A run as the page knows it. Updates replace it. */
 export interface RunModel {
   readonly head: RunHead;
-  /** Of a large run those that were sent so far. */
+  /** For a large run, those that were sent so far. */
   readonly steps: ReadonlyMap<string, StepView>;
   /** Of a large run. */
   readonly groups: readonly GroupView[] | null;
-  /** Newest last; earlier ones are loaded on demand. */
+  /** Newest last; earlier ones load on demand. */
   readonly events: readonly EventLine[];
   readonly progress: ReadonlyMap<string, ProgressView>;
 }
@@ -26,7 +26,7 @@ export function applyPatch(model: RunModel | null, patch: RunPatch): RunModel {
   return { head: patch.head, steps, groups: patch.groups, events, progress: byStep(patch.progress) };
 }
 
-/** The page of a large run holds no more steps the longer it is open. */
+/** Keeps the page of a large run from growing with time. */
 function forgetFinished(steps: Map<string, StepView>, groups: readonly GroupView[]): void {
   if (steps.size <= MOST_STEPS) return;
   const shown = new Set(groups.flatMap((group) => group.shown));

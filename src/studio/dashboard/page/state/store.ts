@@ -1,6 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** A value that components can watch. */
 export interface Store<T> {
   get(): T;
   set(next: T | ((now: T) => T)): void;
@@ -23,7 +22,7 @@ export function createStore<T>(initial: T): Store<T> {
   };
 }
 
-/** The store's value; the component is drawn again when it changes. */
+/** Returns the store's value and redraws the component on changes. */
 export function useStore<T>(store: Store<T>): T {
   const [, draw] = useState({});
   useEffect(() => {

@@ -6,7 +6,7 @@ import { count } from "./format.ts";
 
 type Props = AnchorHTMLAttributes<HTMLAnchorElement> & { readonly href: string; readonly children: ComponentChildren };
 
-/** A link within the page: opens without loading anything, unless the browser is asked for a new tab. */
+/** A link within the page, which loads nothing unless a new tab is asked for. */
 export function Link({ href, children, ...rest }: Props) {
   const open = (event: MouseEvent) => {
     if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
@@ -22,7 +22,7 @@ export function Link({ href, children, ...rest }: Props) {
 
 interface EmptyProps {
   readonly title: string;
-  /** True when there is nothing else on the screen. */
+  /** True if nothing else is on the screen. */
   readonly isAll?: boolean;
   readonly children?: ComponentChildren;
 }
@@ -46,7 +46,7 @@ export function Problem({ title, children }: { readonly title: string; readonly 
   );
 }
 
-/** What was refused, in the server's words; nothing where nothing was. */
+/** Shows an error, if there is one. */
 export function Wrong({ text }: { readonly text: string | null }) {
   if (text === null) return null;
   return (
@@ -74,7 +74,7 @@ const parts = [
   ["skipped", "off"],
 ] as const;
 
-/** Where a run's steps are, as one bar. */
+/** A bar of a run's steps by state. */
 export function StepBar({ counts }: { readonly counts: StepCounts }) {
   const said = [
     `${counts.done} of ${count(counts.total, "step")} done`,
@@ -93,14 +93,14 @@ export function StepBar({ counts }: { readonly counts: StepCounts }) {
 
 interface TableProps {
   readonly caption?: string;
-  /** Names; of numbers in an object, null over a picture of one. */
+  /** A column's name, in an object for numbers; null for a column of meters. */
   readonly columns: readonly (string | { readonly number: string } | null)[];
-  /** What is said below, such as how many rows are left out. */
+  /** A line below, such as how many rows are left out. */
   readonly rest?: string | null;
   readonly children: ComponentChildren;
 }
 
-/** Rows in a box that scrolls where they are wide. */
+/** A table that scrolls if it is too wide. */
 export function Table({ caption, columns, rest = null, children }: TableProps) {
   const head = (column: TableProps["columns"][number], at: number) => {
     if (column === null) return <td key={at} />;
@@ -125,7 +125,7 @@ export function Table({ caption, columns, rest = null, children }: TableProps) {
   );
 }
 
-/** Something of a whole, such as money of a budget. `soft` is what is reserved. */
+/** A share of a whole, such as money of a budget. `soft` is the reserved part. */
 export function Meter({
   label,
   value,
@@ -195,7 +195,6 @@ const icons = {
   group: "M3 3h4v4H3zM9 3h4v4H9zM3 9h4v4H3zM9 9h4v4H9z",
 } as const;
 
-/** The few tones that everything is coloured with. */
 export type Tone = "idle" | "active" | "good" | "ask" | "bad" | "off";
 
 const runTones: Readonly<Record<string, Tone>> = {

@@ -3,12 +3,12 @@ import type { CommentView } from "../../views/document.ts";
 
 interface AboutProps {
   readonly takes: number;
-  /** Position of the take; null: all of them. */
+  /** Position of the take; null: all. */
   readonly about: number | null;
   readonly onChange: (about: number | null) => void;
 }
 
-/** What a comment is about, where there is a choice. */
+/** Chooses what a comment is about. */
 export function About({ takes, about, onChange }: AboutProps) {
   if (takes < 2) return null;
   return (
@@ -29,7 +29,7 @@ export function About({ takes, about, onChange }: AboutProps) {
   );
 }
 
-/** What was said of what waits for a decision, oldest first. */
+/** Comments on a decision, oldest first. */
 export function Comments({ comments }: { readonly comments: readonly CommentView[] }) {
   if (comments.length === 0) return null;
   return (

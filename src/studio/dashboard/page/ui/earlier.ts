@@ -4,7 +4,7 @@ import { useLoaded } from "./hooks.ts";
 
 const none: readonly EarlierView[] = [];
 
-/** What was made before of what a step shows; a report does not hold it. */
+/** Loads earlier results of what a step shows; a report has none. */
 export function useEarlier(runId: string, { path, startedAt }: StepView): readonly EarlierView[] {
   const address = `${runPath(runId)}/earlier?path=${encodeURIComponent(path)}`;
   const loaded = useLoaded((signal) => get<readonly EarlierView[]>(address, signal), [address, startedAt]);

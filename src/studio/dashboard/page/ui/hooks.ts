@@ -4,7 +4,7 @@ import { get, runPath } from "../state/api.ts";
 import { inlined } from "../state/inlined.ts";
 import type { RunModel } from "../state/run-store.ts";
 
-/** The time, moving each second while `active`; in a report, the moment that it shows. */
+/** The time, each second while `active`; in a report, the time of the report. */
 export function useNow(active: boolean): number {
   const [now, setNow] = useState(() => inlined?.now ?? Date.now());
   useEffect(() => {
@@ -21,7 +21,7 @@ export type Loaded<T> =
   | { readonly state: "failed"; readonly error: Error }
   | { readonly state: "ready"; readonly value: T };
 
-/** Loads, and loads again when one of `on` changes; what was there stays until the new is. */
+/** Loads when one of `on` changes; the old value stays until the new one arrives. */
 export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, on: readonly unknown[]): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({ state: "loading" });
   useEffect(() => {
@@ -35,7 +35,7 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, on: read
   return loaded;
 }
 
-/** A value that follows its source at most so often. */
+/** Follows a value at most once in `everyMs`. */
 export function useThrottled<T>(value: T, everyMs: number): T {
   const [throttled, setThrottled] = useState(value);
   const last = useRef(0);
@@ -55,7 +55,6 @@ export interface Box {
   readonly height: number;
 }
 
-/** The size of an element, as it is now. */
 export function useSize<E extends HTMLElement>() {
   const ref = useRef<E>(null);
   const [size, setSize] = useState<Box>({ width: 0, height: 0 });
@@ -71,7 +70,7 @@ export function useSize<E extends HTMLElement>() {
   return [ref, size] as const;
 }
 
-/** Calls back for keys pressed while nobody types. */
+/** Handles keys while nobody types. */
 export function useKeys(keys: Readonly<Record<string, (event: KeyboardEvent) => void>>): void {
   const latest = useRef(keys);
   latest.current = keys;
@@ -93,11 +92,10 @@ const STEPS_A_PAGE = 200;
 const empty: StepsPage = { total: 0, steps: [] };
 
 export interface StepList extends StepsPage {
-  /** Loads further ones; null when all are there. */
   readonly more: (() => void) | null;
 }
 
-/** Steps of a run that a list is about: filtered here, or of a large run by the server, some at a time. A report holds what it has. */
+/** Lists steps of a run: filtered here, or by the server for a large run, page by page. A report lists what it has. */
 export function useSteps(
   { head, steps, groups }: RunModel,
   query: Readonly<Record<string, string>>,
@@ -120,7 +118,7 @@ export function useSteps(
   return { ...page, more: page.steps.length < page.total ? () => setLimit(limit + STEPS_A_PAGE) : null };
 }
 
-/** A step of a run; of a large run it may have to be loaded first. */
+/** Returns a step; in a large run it may have to load first. */
 export function useStep({ head, steps, groups }: RunModel, path: string | null): StepView | undefined {
   const known = path === null ? undefined : steps.get(path);
   const isMissing = groups !== null && inlined === null && path !== null && known === undefined;

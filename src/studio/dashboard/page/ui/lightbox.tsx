@@ -5,13 +5,12 @@ import { facts, Player } from "./media.tsx";
 
 interface LightboxProps {
   readonly media: readonly MediaView[];
-  /** The one that is shown first. */
   readonly start: number;
   readonly labelOf: (media: MediaView) => string;
   readonly onClose: () => void;
 }
 
-/** Results one by one, as large as the window; arrows show the next. Escape closes it, and the focus goes back. */
+/** Shows results one at a time in the whole window, with arrow keys. Closing returns the focus. */
 function Lightbox({ media, start, labelOf, onClose }: LightboxProps) {
   const [index, setIndex] = useState(start);
   const ref = useRef<HTMLDialogElement>(null);
@@ -71,7 +70,7 @@ function Lightbox({ media, start, labelOf, onClose }: LightboxProps) {
   );
 }
 
-/** Shows the result at a position as large as the window, and what is then to be drawn. */
+/** Returns how to open the lightbox at a position, and what to render. */
 export function useLightbox(media: readonly MediaView[], labelOf: LightboxProps["labelOf"]) {
   const [start, open] = useState<number | null>(null);
   const lightbox =

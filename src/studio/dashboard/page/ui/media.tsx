@@ -7,11 +7,11 @@ import { Icon } from "./bits.tsx";
 interface ThumbProps {
   readonly media: MediaView;
   readonly label: string;
-  /** Second of a film. */
+  /** Position in a film, seconds. */
   readonly at?: number;
 }
 
-/** A small still of an output; a film shows an early frame. */
+/** A small picture of an output; a film shows an early frame. */
 export function Thumb({ media, label, at = 0.1 }: ThumbProps) {
   const [isBroken, setBroken] = useState(false);
   useEffect(() => setBroken(false), [media.url]);
@@ -24,7 +24,7 @@ export function Thumb({ media, label, at = 0.1 }: ThumbProps) {
   return <Still url={`${media.url}#t=${at}`} label={label} onBroken={broken} />;
 }
 
-/** A frame of a film; loaded only when it comes into view. */
+/** A frame of a film, loaded when it comes near the view. */
 function Still({
   url,
   label,
@@ -70,11 +70,10 @@ export function Blank({ kind }: { readonly kind: string }) {
 interface PlayerProps {
   readonly media: MediaView;
   readonly label: string;
-  /** Shows a picture larger; without it the file itself opens. */
+  /** Enlarges a picture; without it, the file itself opens. */
   readonly onEnlarge?: (() => void) | undefined;
 }
 
-/** An output to be looked at or listened to in full. */
 export function Player({ media, label, onEnlarge }: PlayerProps) {
   const [isBroken, setBroken] = useState(false);
   const player = useRef<HTMLVideoElement & HTMLAudioElement>(null);

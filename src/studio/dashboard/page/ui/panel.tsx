@@ -2,10 +2,10 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon, Wrong } from "./bits.tsx";
 
-/** Fields within fields up to here; deeper ones as JSON. */
+/** Deeper fields are shown as JSON. */
 const DEEPEST = 4;
 
-/** A JSON value as fields, its long texts broken into lines; everything is text, whatever it looks like. */
+/** Shows a JSON value as fields, as plain text whatever it looks like. */
 export function Data({ value }: { readonly value: unknown }) {
   const fields = fieldsOf(value);
   return fields === null ? <pre>{text(value)}</pre> : <Fields of={fields} depth={1} />;
@@ -27,7 +27,7 @@ function Fields({ of, depth }: { readonly of: readonly (readonly [string, unknow
   );
 }
 
-/** Fields of an object, or numbered ones of a list of objects; null for what is one text. */
+/** Returns the fields of an object, or of a list of objects by number; null for anything shown as text. */
 function fieldsOf(value: unknown): readonly (readonly [string, unknown])[] | null {
   if (typeof value !== "object" || value === null || "$ref" in value) return null;
   if (!Array.isArray(value)) return Object.entries(value);
@@ -50,7 +50,7 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** What was chosen, beside what it was chosen from; on a phone above it. Takes the focus, and gives it back. */
+/** Shows details beside the list they belong to, on a phone above it. Takes the focus and gives it back. */
 export function Panel({ title, note, onClose, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -78,7 +78,7 @@ export function Panel({ title, note, onClose, children }: Props) {
   );
 }
 
-/** On a phone the panel covers everything else: nothing of that can be reached until it closes. */
+/** Makes everything under the panel unreachable on a phone. */
 function coverRest(): () => void {
   if (!matchMedia("(max-width: 760px)").matches) return () => {};
   const covered = [...document.querySelectorAll<HTMLElement>(".top, .run-head, .tabs, .view")];
@@ -90,18 +90,16 @@ function coverRest(): () => void {
 
 interface DialogProps {
   readonly title: string;
-  /** What the button that does it says. */
   readonly action: string;
   readonly danger?: boolean;
-  /** False keeps the button from being pressed. */
   readonly ready?: boolean;
-  /** Does it; what it throws is shown, and the dialog stays. */
+  /** An error is shown, and the dialog stays open. */
   readonly onAction: () => Promise<void>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
-/** Asks before something is done, and says what became of it. */
+/** Asks for confirmation, and shows what went wrong. */
 export function Dialog({ title, action, danger = false, ready = true, onAction, onClose, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const [error, setError] = useState<string | null>(null);

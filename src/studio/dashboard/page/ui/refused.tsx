@@ -1,11 +1,11 @@
 import type { MediaView, RefusedView } from "../../views/document.ts";
 import { Thumb } from "./media.tsx";
 
-/** Checks name a stretch of a film like this. */
+/** How checks name a stretch of a film. */
 const STRETCH = /from ([\d.]+) s to ([\d.]+) s/g;
 const MOST_FRAMES = 6;
 
-/** Why checks refused what they looked at, with the frames. */
+/** Shows why checks refused something, with frames of it. */
 export function Refused({
   refused,
   onOpen,
@@ -52,7 +52,7 @@ function frameLabel({ step, index, kind }: MediaView, at: number): string {
   return typeof index === "number" && index > 0 ? `${step}, ${index + 1}` : step;
 }
 
-/** Seconds of the frames to show: the middle of each stretch that is named, else near the beginning. */
+/** Returns the seconds to show: the middle of each named stretch, else near the beginning. */
 function timesOf({ kind }: MediaView, reason: string): readonly number[] {
   if (kind !== "video") return [0];
   const stretches = [...reason.matchAll(STRETCH)].map(([, from, to]) => (Number(from) + Number(to)) / 2);

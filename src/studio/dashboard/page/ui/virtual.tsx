@@ -7,16 +7,16 @@ interface Props<T> {
   readonly rowHeight: number;
   readonly label: string;
   readonly class?: string;
-  /** Keeps the last row in view as long as it is. */
+  /** Keeps the last row in view while it is there. */
   readonly sticksToEnd?: boolean;
-  /** Called when its end comes into sight and there is more. */
+  /** Called when the end comes into view and there is more. */
   readonly onEnd?: (() => void) | null;
   readonly children: (item: T, index: number) => ComponentChildren;
 }
 
 const EXTRA_ROWS = 12;
 
-/** A long list in a box that scrolls: only the rows in sight exist, and their positions are announced to screen readers. */
+/** A scrolling list that renders only visible rows; screen readers still get their positions. */
 export function VirtualList<T>({
   items,
   rowHeight,
