@@ -112,7 +112,7 @@ export async function continueRun(context: Context, runId: string, budget?: stri
   }
 }
 
-/** Lets the run go on in the background. Unexpected ends are reported; another process's lease is not. */
+/** Drives the run in the background. Unexpected ends are reported; another process's lease is not. */
 export function drive({ report }: Context, handle: { result(): Promise<unknown> }): void {
   handle.result().catch((error: unknown) => {
     if ((error as { readonly code?: unknown }).code !== "RUN_BUSY") reported(error, report);

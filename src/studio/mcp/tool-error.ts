@@ -38,7 +38,7 @@ export function errorText(error: unknown, options: Pick<McpOptions, "log">): str
   return JSON.stringify({ error: cleanText(text, MOST_CHARACTERS), next });
 }
 
-/** Addresses agents, and logs what they are not told. */
+/** Addresses agents, and logs what they do not get to read. */
 export function reportTo({ log }: Pick<McpOptions, "log">) {
   const report = (error: unknown, reference: string) => log(`${reference}: ${String(error)}`);
   return { audience: "agent", report } as const;
