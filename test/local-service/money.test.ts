@@ -33,6 +33,18 @@ test("transactions are what moved the wallet, newest first, and add up to the ba
   await client.close();
 });
 
+test("a request to a language model that failed is listed by the code of its error", async () => {
+  const service = await start();
+  for (const code of ["CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE"] as const) {
+    service.faults([{ kind: "fail_job", code }]);
+    await ask(service, "POST", "/chat/completions", {
+      body: { model: "chat-1", messages: [{ role: "user", content: "Say hi" }] },
+    });
+  }
+  const { data } = (await get(service, "/usage/llm")).body;
+  expect(data.map(({ status }: Body) => status)).toEqual(["upstream_error", "timeout", "client_abort"]);
+});
+
 test("requests to language models are listed with what they were charged, by time, model and key, and a cursor is good for these alone", async () => {
   const service = await start();
   const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });

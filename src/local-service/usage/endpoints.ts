@@ -27,7 +27,13 @@ function readWindow(call: Call, now: number): { start: number; end: number } {
   return { start, end };
 }
 
-const OUTCOMES = { IN_QUEUE: "pending", IN_PROGRESS: "pending", COMPLETED: "ok", FAILED: "upstream_error" } as const;
+/** Of a request that failed, by the code of its error; the model failed in any other case. */
+const FAILURES: Readonly<Record<string, string>> = { CANCELLED: "client_abort", DEADLINE_EXCEEDED: "timeout" };
+
+function outcomeOf({ status, error }: JobRow): string {
+  if (status !== "FAILED") return status === "COMPLETED" ? "ok" : "pending";
+  return FAILURES[(JSON.parse(error ?? "{}") as { code?: string }).code ?? ""] ?? "upstream_error";
+}
 
 /** A request to a language model; its cost is what was charged at its end. */
 function llmRequest(row: JobRow & ChatRow, now: number) {
@@ -35,7 +41,7 @@ function llmRequest(row: JobRow & ChatRow, now: number) {
   return {
     id: row.requestId,
     model: row.model,
-    status: OUTCOMES[row.status],
+    status: outcomeOf(row),
     streamed: row.streamed === 1,
     prompt_tokens: row.promptTokens,
     completion_tokens: row.completionTokens,
