@@ -1,10 +1,10 @@
-import { createHash, type Hash, randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import type { HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
 import type { FolderLock } from "../core/kit/folder-lock.ts";
-import { greyMp4, greyPng, HEARD_MP4, plainWav, pngChunk } from "../core/kit/placeholder-media.ts";
+import { greyMp4, greyPng, HEARD_MP4, plainWav } from "../core/kit/placeholder-media.ts";
 import { authenticator, rateLimiter } from "./access/authenticate.ts";
 import { accessEndpoints } from "./access/endpoints.ts";
 import { createCatalog } from "./catalog/catalog.ts";
@@ -34,6 +34,7 @@ import { readStats, type ServiceStats } from "./operator/stats.ts";
 import { type LocalServiceOptions, type NormalOptions, normalize } from "./options.ts";
 import { createOutbound, type Outbound } from "./outbound/outbound.ts";
 import type { ProbeResult, Renderer, RenderRequest, RenderResult } from "./render/contract.ts";
+import { withMark } from "./render/placeholder.ts";
 import { openReplay, withReplay } from "./replay/index.ts";
 import { CLOCK_OFFSET, startRetention } from "./runner/retention.ts";
 import { createRunner } from "./runner/runner.ts";
@@ -337,13 +338,9 @@ async function markOf({ kind, index, input, media, voice: spoken }: RenderReques
   const hash = createHash("sha256").update(JSON.stringify([kind, index, withoutAddresses(own), spoken]));
   for (const [field, files] of Object.entries(media).sort(([a], [b]) => (a < b ? -1 : 1))) {
     hash.update(field);
-    await addFiles(hash, files);
+    for (const { path } of files) hash.update(await readFile(path));
   }
   return hash.digest("hex");
-}
-
-async function addFiles(hash: Hash, files: RenderRequest["media"][string]): Promise<void> {
-  for (const { path } of files) hash.update(await readFile(path));
 }
 
 /** Fields of media may have another name here than in the request. */
@@ -354,33 +351,4 @@ function withoutAddresses(value: unknown): unknown {
       return isReference || (typeof item === "string" && /^https?:/.test(item)) ? null : item;
     }),
   );
-}
-
-/** Where each container lets readers pass over what they do not know. */
-function withMark(bytes: Uint8Array, contentType: string | null, mark: string): Uint8Array {
-  const text = Buffer.from(mark, "latin1");
-  switch (contentType) {
-    case "image/png": {
-      // A chunk `tEXt` before the last one, `IEND`.
-      const chunk = pngChunk("tEXt", Buffer.concat([Buffer.from("Comment\0"), text]));
-      const end = bytes.length - 12;
-      return Buffer.concat([bytes.subarray(0, end), chunk, bytes.subarray(end)]);
-    }
-    case "video/mp4":
-      return Buffer.concat([bytes, uint32(text.length + 8), Buffer.from("free"), text]);
-    default: {
-      // A chunk of its own at the end of the RIFF file, whose size is in its header.
-      const size = Buffer.alloc(4);
-      size.writeUInt32LE(text.length);
-      const marked = Buffer.concat([bytes, Buffer.from("mark"), size, text]);
-      marked.writeUInt32LE(marked.length - 8, 4);
-      return marked;
-    }
-  }
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
 }

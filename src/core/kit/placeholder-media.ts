@@ -69,7 +69,7 @@ export interface Size {
 
 const MACROBLOCK_PX = 16;
 
-/** A grey H.264 film in MP4. Rounds each side up to a multiple of 16 pixels. */
+/** A grey H.264 film in MP4. Rounds each side up to an even number of pixels. */
 export function greyMp4(durationMs: number, size: Size, fps = 24): Uint8Array {
   const columns = Math.ceil(size.width / MACROBLOCK_PX);
   const rows = Math.ceil(size.height / MACROBLOCK_PX);
@@ -78,10 +78,10 @@ export function greyMp4(durationMs: number, size: Size, fps = 24): Uint8Array {
     at === 0 ? greyFrame(columns * rows) : sameFrame(at, columns * rows),
   );
   const samples = frames.map((frame) => Buffer.concat([u32(frame.length), frame]));
-  const coded = { width: columns * MACROBLOCK_PX, height: rows * MACROBLOCK_PX };
+  const shown = { width: size.width + (size.width % 2), height: size.height + (size.height % 2) };
   const type = box("ftyp", Buffer.from("isom"), u32(512), Buffer.from("isomavc1mp41"));
   const head = (dataAt: number) =>
-    Buffer.concat([type, movie({ durationMs: Math.round(durationMs), fps, size: coded, samples, dataAt })]);
+    Buffer.concat([type, movie({ durationMs: Math.round(durationMs), fps, size: shown, samples, dataAt })]);
   return Buffer.concat([head(head(0).length + 8), box("mdat", ...samples)]);
 }
 
@@ -112,7 +112,7 @@ interface Movie {
 function movie({ durationMs, fps, size: { width, height }, samples, dataAt }: Movie): Buffer {
   const matrix = u32(65_536, 0, 0, 0, 65_536, 0, 0, 0, 0x40000000);
   const scale = fps * 1000;
-  const parameters = [sequenceParameters(width / MACROBLOCK_PX, height / MACROBLOCK_PX), PICTURE_PARAMETERS];
+  const parameters = [sequenceParameters(width, height), PICTURE_PARAMETERS];
   const [sps, pps] = parameters.map((unit) => Buffer.concat([u16(unit.length), unit])) as [Buffer, Buffer];
   const avcC = box("avcC", Buffer.of(1, 66, 0xc0, LEVEL, 0xff, 0xe1), sps, Buffer.of(1), pps);
   const picture = [Buffer.alloc(6), u16(1), Buffer.alloc(16), u16(width, height), u32(72 << 16, 72 << 16, 0), u16(1)];
@@ -162,10 +162,13 @@ function unit(type: number, ...parts: readonly (string | number)[]): Buffer {
   return Buffer.from([type, ...bytes.map((byte) => Number.parseInt(byte.padEnd(8, "0"), 2))]);
 }
 
-function sequenceParameters(columns: number, rows: number): Buffer {
+function sequenceParameters(width: number, height: number): Buffer {
   const profile = [66, 0xc0, LEVEL].map((byte) => byte.toString(2).padStart(8, "0")).join("");
-  // Frame numbers of 4 bits; display order equals coding order; one reference frame; whole frames, no cropping.
-  return unit(0x67, profile, 0, 0, 2, 1, "0", columns - 1, rows - 1, "1", "1", "0", "0");
+  const [columns, rows] = [width, height].map((side) => Math.ceil(side / MACROBLOCK_PX)) as [number, number];
+  // Two pixels each, cropped at the right and at the bottom.
+  const [right, bottom] = [(columns * MACROBLOCK_PX - width) / 2, (rows * MACROBLOCK_PX - height) / 2];
+  // Frame numbers of 4 bits; display order equals coding order; one reference frame; whole frames.
+  return unit(0x67, profile, 0, 0, 2, 1, "0", columns - 1, rows - 1, "1", "1", "1", 0, right, 0, bottom, "0");
 }
 
 const PICTURE_PARAMETERS = unit(0x68, 0, 0, "0", "0", 0, 0, 0, "0", "00", 0, 0, 0, "0", "0", "0");

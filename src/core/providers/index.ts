@@ -1,4 +1,5 @@
-import { DECLARED, type DeclaredProvider } from "./status.ts";
+import { own } from "../kit/own.ts";
+import { DECLARED, type DeclaredProvider, fieldOf } from "./status.ts";
 
 export { isWordOfWork, type StatusReply } from "./status.ts";
 
@@ -8,7 +9,7 @@ export function providerOf(name: string): string {
 }
 
 export function declaredOf(provider: string): DeclaredProvider {
-  return Object.hasOwn(DECLARED, provider) ? DECLARED[provider]! : {};
+  return own(DECLARED, provider) ?? {};
 }
 
 /**
@@ -25,13 +26,7 @@ export function providerPromise(of: {
 
 /** What an answer says that was charged, micro-dollars; null where it says nothing, or what can be no amount. */
 export function chargedMicros(provider: string, metadata: unknown): number | null {
-  const at = declaredOf(provider).cost?.at;
-  if (at === undefined) return null;
-  let found = metadata;
-  for (const key of at) {
-    if (typeof found !== "object" || found === null || !Object.hasOwn(found, key)) return null;
-    found = (found as Readonly<Record<string, unknown>>)[key];
-  }
+  const found = declaredOf(provider).cost?.at.reduce(fieldOf, metadata);
   const usd = typeof found === "string" && /^\d+(\.\d+)?$/.test(found) ? Number(found) : found;
   if (typeof usd !== "number" || !Number.isFinite(usd) || usd < 0) return null;
   // Providers say more digits than there are micro-dollars: rounded up, so that no sum of them is too small.

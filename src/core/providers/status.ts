@@ -1,3 +1,5 @@
+import { own } from "../kit/own.ts";
+
 /** What came of the HTTP request by which a package asks for its work, below what the package makes of it. */
 export interface StatusReply {
   /** Null: no answer came. */
@@ -6,34 +8,13 @@ export interface StatusReply {
   readonly body: unknown;
 }
 
-/** How a status request may end, as far as packages treat the answers differently. */
-export const STATUS_ANSWERS = [
-  "503",
-  "401",
-  "404",
-  "502 with HTML",
-  "429",
-  "an unknown status",
-  "missing fields",
-  "no connection",
-  "no answer in time",
-  "failed",
-  "succeeded",
-] as const;
-
-/** What `doStatus` of a package does: it throws, or answers with a status of the specification. */
-export type StatusOutcome = "throws" | "pending" | "error" | "completed";
-
 interface DeclaredStatus {
-  /** By {@link STATUS_ANSWERS}, in their order; checked against the package. */
-  readonly outcomes: readonly StatusOutcome[];
+  /** The package reports a status request that failed as an error of the work; checked against the package. */
+  readonly hidesFailures?: true;
   /** What the provider itself says of the work; null for an answer in none of the forms that it documents. */
   readonly read: (reply: StatusReply) => "pending" | "failed" | "completed" | null;
   readonly source: string;
 }
-
-const throwing = ["throws", "throws", "throws", "throws", "throws"] as const;
-const erring = ["error", "error", "error", "error", "error"] as const;
 
 /**
  * Packages whose work is asked for, by the first part of the provider's name. @ai-sdk/google and @ai-sdk/google-vertex share
@@ -41,12 +22,11 @@ const erring = ["error", "error", "error", "error", "error"] as const;
  */
 export const STATUS_CALLS: { readonly [provider: string]: DeclaredStatus } = {
   fal: {
-    outcomes: [...erring, "error", "throws", "error", "throws", "error", "completed"],
+    hidesFailures: true,
     read: readFal,
     source: "https://docs.fal.ai/documentation/model-apis/request-errors, https://docs.fal.ai/errors",
   },
   replicate: {
-    outcomes: [...throwing, "throws", "throws", "throws", "throws", "error", "completed"],
     read: byWord(["status"], {
       pending: ["starting", "processing"],
       failed: ["failed", "canceled", "aborted"],
@@ -55,17 +35,14 @@ export const STATUS_CALLS: { readonly [provider: string]: DeclaredStatus } = {
     source: "https://replicate.com/docs/topics/predictions/lifecycle",
   },
   gateway: {
-    outcomes: [...throwing, "throws", "throws", "throws", "throws", "error", "completed"],
     read: byWord(["status"], { pending: ["pending"], failed: ["error", "cancelled"], completed: ["completed"] }),
     source: "the schema of the status in @ai-sdk/gateway",
   },
   google: {
-    outcomes: [...throwing, "pending", "throws", "throws", "throws", "error", "completed"],
     read: readGoogle,
     source: "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/veo-video-generation",
   },
   alibaba: {
-    outcomes: [...throwing, "pending", "throws", "throws", "throws", "error", "completed"],
     read: byWord(["output", "task_status"], {
       pending: ["PENDING", "RUNNING"],
       failed: ["FAILED", "CANCELED"],
@@ -74,7 +51,7 @@ export const STATUS_CALLS: { readonly [provider: string]: DeclaredStatus } = {
     source: "https://www.alibabacloud.com/help/en/model-studio/text-to-video-api-reference",
   },
   xai: {
-    outcomes: [...throwing, "pending", "error", "throws", "throws", "error", "completed"],
+    hidesFailures: true,
     read: readXai,
     source: "https://docs.x.ai/docs/guides/video-generations",
   },
@@ -141,14 +118,10 @@ function isOk(httpStatus: number | null): boolean {
   return httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
 }
 
-function fieldOf(value: unknown, name: string): unknown {
+/** The value of an object's own field; undefined for anything else. */
+export function fieldOf(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];
-}
-
-/** Packages of these call a question that failed an error of the work: none counts whose answer was not seen. */
-function hidesFailures({ outcomes }: DeclaredStatus): boolean {
-  return outcomes.some((outcome, index) => outcome === "error" && STATUS_ANSWERS[index] !== "failed");
 }
 
 /**
@@ -157,9 +130,9 @@ function hidesFailures({ outcomes }: DeclaredStatus): boolean {
  * `reply`: null where it could not be seen.
  */
 export function isWordOfWork(provider: string, status: "pending" | "error", reply: StatusReply | null): boolean {
-  const declared = Object.hasOwn(STATUS_CALLS, provider) ? STATUS_CALLS[provider]! : null;
+  const declared = own(STATUS_CALLS, provider) ?? null;
   if (status === "pending") return declared === null || reply === null || declared.read(reply) === "pending";
-  if (declared !== null) return reply === null ? !hidesFailures(declared) : declared.read(reply) === "failed";
+  if (declared !== null) return reply === null ? declared.hidesFailures !== true : declared.read(reply) === "failed";
   return reply === null || (isOk(reply.httpStatus) && reply.body !== undefined);
 }
 

@@ -7,56 +7,41 @@ import type { JobKind } from "../store/rows.ts";
 import { secondsBegun } from "./builtin/video.ts";
 import { type CatalogEntry, type JsonSchema, type ModelDefinition, STOCK_VOICES, type Work } from "./model.ts";
 
-const PER_PICTURE_MICROS = 20_000;
-const PER_SECOND_MICROS = 50_000;
-const PER_CHARACTER_MICROS = 30;
-const PER_SOUND_SECOND_MICROS = 2_000;
-const PER_VOICE_MICROS = 500_000;
+type Kind = Exclude<JobKind, "chat">;
+
 const ASSUMED_MS = 5_000;
 
 const number = (value: unknown, fallback: number) => (typeof value === "number" && value > 0 ? value : fallback);
 
 /** Expected duration of the output. */
-export function lengthMs({ input, media }: Work): number {
+function lengthMs({ input, media }: Work): number {
   const source = [...(media["audio"] ?? []), ...(media["source_video"] ?? [])];
   const given = source.reduce((sum, item) => sum + (item.durationMs ?? 0), 0);
   return customShotsMs(input) ?? number(input["duration_ms"], given > 0 ? given : ASSUMED_MS);
 }
 
-export function characters({ input }: Work): number {
+function characters({ input }: Work): number {
   return [input["text"], input["prompt"]].reduce(
     (sum: number, text) => sum + (typeof text === "string" ? text.length : 0),
     0,
   );
 }
 
-/** Fallback price for a model whose price is stated in prose only: per picture, second, character or voice. */
-export function guessPriceMicros(kind: Exclude<JobKind, "chat">, work: Work): number {
-  const outputs = number(work.input["num_outputs"], 1);
-  switch (kind) {
-    case "image":
-      return PER_PICTURE_MICROS * outputs;
-    case "video":
-    case "avatar":
-      return PER_SECOND_MICROS * Math.ceil(lengthMs(work) / 1000) * outputs;
-    case "speech":
-      return Math.max(1_000, PER_CHARACTER_MICROS * characters(work));
-    case "sound":
-      return PER_SOUND_SECOND_MICROS * secondsBegun(lengthMs(work));
-    case "voice":
-      return PER_VOICE_MICROS;
-    default:
-      return kind satisfies never;
-  }
-}
+/** Prices of models that state theirs in prose only. */
+const GUESSED_PRICES: Readonly<Record<Kind, FamilyPrice>> = {
+  image: { usd: 0.02, per: "image" },
+  video: { usd: 0.05, per: "second" },
+  avatar: { usd: 0.05, per: "second" },
+  speech: { usd: 0.03, per: "1000_characters" },
+  sound: { usd: 0.002, per: "second" },
+  voice: { usd: 0.5, per: "job" },
+};
 
 /** Simulated processing time, before the speed factor. */
-export function guessRenderMs(kind: Exclude<JobKind, "chat">, work: Work): number {
+function guessRenderMs(kind: Kind, work: Work): number {
   if (kind === "video" || kind === "avatar") return 6_000 + 0.8 * lengthMs(work);
   return kind === "image" ? 2_000 : 3_000;
 }
-
-type Kind = Exclude<JobKind, "chat">;
 
 /** The renderer's name for the media of each role. */
 const FIELD_OF_ROLE: Readonly<Record<string, string>> = {
@@ -83,7 +68,7 @@ function annotation(property: unknown, name: "media_type" | "role"): string | nu
 }
 
 /** Chooses the renderer for a model from its id, its modality and the fields that it takes. */
-export function inferKind({ id, modality, input_schema: schema }: CatalogEntry): Kind {
+function inferKind({ id, modality, input_schema: schema }: CatalogEntry): Kind {
   const properties = propertiesOf(schema);
   const takesSound = Object.values(properties).some((property) =>
     annotation(property, "media_type")?.startsWith("audio"),
@@ -97,7 +82,7 @@ export function inferKind({ id, modality, input_schema: schema }: CatalogEntry):
 }
 
 /** Maps the model's media fields to the renderer's. */
-export function inferNames(schema: JsonSchema): Readonly<Record<string, string>> {
+function inferNames(schema: JsonSchema): Readonly<Record<string, string>> {
   const names = Object.entries(propertiesOf(schema)).flatMap(([field, property]) => {
     const role = annotation(property, "role") ?? "";
     const isPicture = annotation(property, "media_type")?.startsWith("image") !== false;
@@ -108,13 +93,13 @@ export function inferNames(schema: JsonSchema): Readonly<Record<string, string>>
 }
 
 /** Whether the schema enumerates the voices of a text. */
-export function listsVoices(schema: JsonSchema): boolean {
+function listsVoices(schema: JsonSchema): boolean {
   const voice = propertiesOf(schema)["voice_id"];
   return isRecord(voice) && ("enum" in voice || "const" in voice);
 }
 
 /** Fields that a renderer requires, read from wherever a model declares them. */
-export function inferInput(kind: Kind, work: Work): Work["input"] {
+function inferInput(kind: Kind, work: Work): Work["input"] {
   const { input } = work;
   const said = [input["text"], input["prompt"]].find((value) => typeof value === "string") ?? "something";
   if (kind === "speech") return { text: said, ...input };
@@ -122,15 +107,14 @@ export function inferInput(kind: Kind, work: Work): Work["input"] {
   return { prompt: said, ...scaleOf(work), ...input };
 }
 
-/** The configured price of a model's family, in micro-dollars; null where none applies. */
-export function familyPriceMicros(prices: readonly FamilyPrice[], work: Work): number | null {
+/** The first price that applies, in micro-dollars. */
+function priceMicros(prices: readonly FamilyPrice[], work: Work): number {
   const price = prices.find(({ when }) => applies(when, work));
-  return price === undefined ? null : Math.round(micros(price.usd) * unitsOf(price.per, work));
+  return price === undefined ? 0 : Math.round(micros(price.usd) * unitsOf(price.per, work));
 }
 
 function unitsOf(per: FamilyPrice["per"], work: Work): number {
-  const requested = work.input["num_outputs"];
-  const outputs = typeof requested === "number" ? requested : 1;
+  const outputs = number(work.input["num_outputs"], 1);
   switch (per) {
     case "job":
       return 1;
@@ -179,8 +163,7 @@ export function definitionOfEntry(
     // Many films may be given a sound, and a face that says it.
     kind: (work) => (kind === "avatar" && !(has(work, "audio") && has(work, "start_image")) ? "video" : kind),
     unquotable: null,
-    priceMicros: (work) =>
-      familyPriceMicros(family?.prices ?? [], work) ?? familyPriceMicros(prices, work) ?? guessPriceMicros(kind, work),
+    priceMicros: (work) => priceMicros([...(family?.prices ?? []), ...prices, GUESSED_PRICES[kind]], work),
     renderMs: (work) => family?.typicalMs ?? guessRenderMs(kind, work),
     listsVoices: listsVoices(entry.input_schema),
     voices: speaks ? STOCK_VOICES : [],

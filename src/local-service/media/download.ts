@@ -3,36 +3,11 @@ import { pipeline } from "node:stream/promises";
 import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Hono } from "hono";
+import { parseRange } from "../../core/kit/byte-range.ts";
 import { errorAnswer, notFound, refuse } from "../http/refusal.ts";
 import { traceId as newTraceId } from "../ids.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { pathOf } from "../store/tables.ts";
-
-/** The bytes to send: all, a range, or none because the range is unsatisfiable. */
-export type ByteRange =
-  | { readonly is: "whole" }
-  | { readonly is: "part"; readonly start: number; readonly end: number }
-  | { readonly is: "unsatisfiable" };
-
-const WHOLE: ByteRange = { is: "whole" };
-
-/** Parses a Range header for a file of `size` bytes. Multiple ranges, and other units, get the whole file. */
-export function parseRange(header: string | null, size: number): ByteRange {
-  const match = header === null ? null : /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header.replaceAll(" ", ""));
-  if (!match) return WHOLE;
-  const [, first = "", last = ""] = match;
-  if (first === "") return suffix(last, size);
-  const start = Number(first);
-  const end = last === "" ? size - 1 : Math.min(Number(last), size - 1);
-  if (last !== "" && Number(last) < start) return WHOLE;
-  return start >= size ? { is: "unsatisfiable" } : { is: "part", start, end };
-}
-
-function suffix(last: string, size: number): ByteRange {
-  if (last === "") return WHOLE;
-  const length = Math.min(Number(last), size);
-  return length === 0 ? { is: "unsatisfiable" } : { is: "part", start: size - length, end: size - 1 };
-}
 
 /** A file addressed by a presigned URL. */
 export interface Served {
@@ -47,15 +22,16 @@ export interface Served {
 }
 
 type Env = { Bindings: HttpBindings };
+type Range = ReturnType<typeof parseRange>;
 
-function rangeOf(served: Served, headers: HttpBindings["incoming"]["headers"]): ByteRange {
+function rangeOf(served: Served, headers: HttpBindings["incoming"]["headers"]): Range {
   const condition = headers["if-range"];
   const modified = new Date(served.modifiedAt).toUTCString();
   const holds = condition === undefined || condition === served.etag || condition === modified;
-  return holds ? parseRange(headers.range ?? null, served.sizeBytes) : { is: "whole" };
+  return holds ? parseRange(headers.range, served.sizeBytes) : "whole";
 }
 
-function headersOf(served: Served, range: ByteRange): Record<string, string | number> {
+function headersOf(served: Served, range: Range): Record<string, string | number> {
   const base = {
     "Accept-Ranges": "bytes",
     "Content-Type": served.contentType,
@@ -65,14 +41,11 @@ function headersOf(served: Served, range: ByteRange): Record<string, string | nu
     "X-Content-Type-Options": "nosniff",
     "Access-Control-Allow-Origin": "*",
   };
-  if (range.is === "unsatisfiable")
-    return { ...base, "Content-Range": `bytes */${served.sizeBytes}`, "Content-Length": 0 };
-  if (range.is === "whole") return { ...base, "Content-Length": served.sizeBytes };
+  if (range === "beyond") return { ...base, "Content-Range": `bytes */${served.sizeBytes}`, "Content-Length": 0 };
+  if (range === "whole") return { ...base, "Content-Length": served.sizeBytes };
   const { start, end } = range;
   return { ...base, "Content-Range": `bytes ${start}-${end}/${served.sizeBytes}`, "Content-Length": end - start + 1 };
 }
-
-const STATUS = { whole: 200, part: 206, unsatisfiable: 416 } as const;
 
 async function send({ incoming, outgoing }: HttpBindings, served: Served, cutAfter: number | null): Promise<number> {
   const matches = incoming.headers["if-none-match"] === served.etag;
@@ -81,19 +54,19 @@ async function send({ incoming, outgoing }: HttpBindings, served: Served, cutAft
     return 304;
   }
   const range = rangeOf(served, incoming.headers);
-  outgoing.writeHead(STATUS[range.is], headersOf(served, range));
-  if (incoming.method === "HEAD" || range.is === "unsatisfiable" || served.sizeBytes === 0) {
+  const status = range === "whole" ? 200 : range === "beyond" ? 416 : 206;
+  outgoing.writeHead(status, headersOf(served, range));
+  if (incoming.method === "HEAD" || range === "beyond" || served.sizeBytes === 0) {
     outgoing.end();
-    return STATUS[range.is];
+    return status;
   }
-  const start = range.is === "part" ? range.start : 0;
-  const whole = range.is === "part" ? range.end : served.sizeBytes - 1;
+  const { start, end: whole } = range === "whole" ? { start: 0, end: served.sizeBytes - 1 } : range;
   const end = cutAfter === null ? whole : Math.min(whole, start + cutAfter - 1);
   const bytes = createReadStream(served.path, { start, end });
   // A client disconnect is not a defect.
   await pipeline(bytes, outgoing, { end: end === whole }).catch(() => outgoing.destroy());
   if (end !== whole) outgoing.destroy();
-  return STATUS[range.is];
+  return status;
 }
 
 /** The bytes behind presigned URLs: `/media/{asset_id}` and `/uploads/{file_id}`, outside `/v3`, without a credential. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Served } from "../media/download.ts";
 import { RECORDED_MEDIA, type RecordedAsset } from "../recording/recorded-values.ts";
-import type { Placeholder } from "../render/placeholder.ts";
+import { type Placeholder, writePlaceholder } from "../render/placeholder.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { openPlainFile, type Recording } from "./recording.ts";
 import { recordedId } from "./replayed-job.ts";
@@ -58,7 +58,6 @@ export function createReplayedMedia(
       const output = outputs.get(id);
       if (output === undefined) return null;
       const { asset, placeholder } = output;
-      const { writePlaceholder } = await import("../render/placeholder.ts");
       const path = await (asset === undefined
         ? prepared(id, async (to) => writeFile(to, await writePlaceholder(placeholder), { mode: 0o600 }))
         : prepared(asset.sha256, (to) => copyChecked(join(recording.folder, RECORDED_MEDIA, asset.sha256), to, asset)));

@@ -49,7 +49,6 @@ export interface JobEnd {
 const PAGE = "AND seq < ? ORDER BY seq DESC LIMIT ?";
 const OF_OWNER = `SELECT * FROM jobs WHERE workspaceId = ? AND ownerId = ? ${PAGE}`;
 const OF_MODEL = `SELECT * FROM jobs WHERE workspaceId = ? AND ownerId = ? AND model = ? ${PAGE}`;
-const NEXT_EXPIRY = "SELECT min(expiresAt) AS at FROM jobs WHERE expiresAt IS NOT NULL";
 const CHATS_IN_FLIGHT = `SELECT count(*) AS ofWorkspace, count(*) FILTER (WHERE keyId = ?) AS ofKey,
   total(chargedMicros) AS heldMicros FROM jobs WHERE completedAt IS NULL AND kind = 'chat' AND workspaceId = ?`;
 const RUNNING_READERS =
@@ -83,7 +82,6 @@ export function jobTable(db: Statements) {
       db.all<JobRow>("SELECT seq FROM jobs WHERE completedAt IS NULL ORDER BY seq").map(({ seq }) => seq),
     toExpire: (now: number, limit: number) =>
       db.all<JobRow>("SELECT * FROM jobs WHERE expiresAt <= ? ORDER BY expiresAt LIMIT ?", now, limit),
-    nextExpiry: () => db.get<{ at: number | null }>(NEXT_EXPIRY)?.at ?? null,
     /** Unfinished jobs that read an output of this one. */
     runningReaders: (seq: number) => db.get<{ count: number }>(RUNNING_READERS, seq)?.count ?? 0,
     usage: (group: keyof typeof USAGE, workspaceId: string, from: number, to: number) =>

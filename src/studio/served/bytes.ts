@@ -1,32 +1,8 @@
 import { Readable } from "node:stream";
+import { type ByteRange, parseRange } from "../../core/kit/byte-range.ts";
 import type { MediaStore } from "../../internal.ts";
 import { mediaHeaders } from "./media-type.ts";
 import { notFound } from "./refusal.ts";
-
-/** Both ends are included. */
-export interface ByteRange {
-  readonly start: number;
-  readonly end: number;
-}
-
-/**
- * What a `Range` header asks of a file of this size: one range; `whole` when it asks for none (or for several, which a
- * server may ignore); `beyond` when nothing of it exists.
- */
-export function parseRange(header: string | null | undefined, sizeBytes: number): ByteRange | "whole" | "beyond" {
-  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? "");
-  if (match === null) return "whole";
-  const [, first = "", last = ""] = match;
-  if (first === "" && last === "") return "whole";
-  if (first === "") {
-    const length = Math.min(Number(last), sizeBytes);
-    return length === 0 ? "beyond" : { start: sizeBytes - length, end: sizeBytes - 1 };
-  }
-  const start = Number(first);
-  if (start >= sizeBytes) return "beyond";
-  const end = last === "" ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1);
-  return end < start ? "whole" : { start, end };
-}
 
 type Asked = Pick<Request, "method" | "headers">;
 

@@ -1,5 +1,5 @@
 // What servers of this machine share: the dashboard, the handler for any server, and the server for agents.
-export { type ByteRange, bytesResponse, mediaResponse, parseRange } from "./bytes.ts";
+export { bytesResponse, mediaResponse } from "./bytes.ts";
 export { decide, verdictIn } from "./decide.ts";
 export { STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START, streamFrame } from "./event-stream.ts";
 export { optionalPosition, optionalText, textField, textList } from "./fields.ts";

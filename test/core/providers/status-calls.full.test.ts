@@ -3,14 +3,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { z } from "zod";
 import type { VideoModel } from "../../../src/core/plan/generate-model.ts";
 import { providerOf } from "../../../src/core/providers/index.ts";
-import { STATUS_ANSWERS, STATUS_CALLS } from "../../../src/core/providers/status.ts";
 import { pipeline } from "../../../src/index.ts";
 import { describeNeeding } from "../../support/absence.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { type Listening, listen } from "../../support/listen.ts";
 import { TINY_MP4 } from "../../support/tiny-media.ts";
 import { lacksPackages } from "./support/providers.ts";
-import { AskedPackage, PACKAGES_ASKED } from "./support/status-answers.ts";
+import { AskedPackage, OUTCOMES, PACKAGES_ASKED, STATUS_ANSWERS } from "./support/status-answers.ts";
 
 const AWAY_MS = 60 * 60_000;
 const NOT_FAILED = STATUS_ANSWERS.filter((answer) => answer !== "failed");
@@ -37,7 +36,7 @@ describeNeeding(lacksPackages())("With the real packages,", () => {
           ({ status }) => status,
           () => "throws",
         );
-        expect(outcome).toBe(STATUS_CALLS[providerOf(model.provider)]!.outcomes[index]);
+        expect(outcome).toBe(OUTCOMES[providerOf(model.provider)]![index]);
       },
     );
 

@@ -1,15 +1,24 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { isWordOfWork } from "../../../src/core/providers/index.ts";
-import { STATUS_ANSWERS, STATUS_CALLS } from "../../../src/core/providers/status.ts";
+import { STATUS_CALLS } from "../../../src/core/providers/status.ts";
+import { OUTCOMES, STATUS_ANSWERS } from "./support/status-answers.ts";
 
 test("docs/generate.md says what the status call of each package does with each answer", async () => {
-  const calls = Object.values(STATUS_CALLS);
+  const calls = Object.values(OUTCOMES);
   const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  const names = Object.keys(STATUS_CALLS).map((name) => (name === "google" ? "google, google-vertex" : name));
-  const rows = STATUS_ANSWERS.map((answer, index) => row([answer, ...calls.map(({ outcomes }) => outcomes[index]!)]));
+  const names = Object.keys(OUTCOMES).map((name) => (name === "google" ? "google, google-vertex" : name));
+  const rows = STATUS_ANSWERS.map((answer, index) => row([answer, ...calls.map((outcomes) => outcomes[index]!)]));
   const table = [row(["Answer", ...names]), `|${"---|".repeat(names.length + 1)}`, ...rows].join("\n");
   expect(await readFile("docs/generate.md", "utf8")).toContain(table);
+});
+
+test("a package hides failures where it calls anything but a failure of the work an error", () => {
+  const hiding = Object.keys(OUTCOMES).filter((name) =>
+    OUTCOMES[name]!.some((outcome, index) => outcome === "error" && STATUS_ANSWERS[index] !== "failed"),
+  );
+  expect(Object.keys(STATUS_CALLS)).toEqual(Object.keys(OUTCOMES));
+  expect(Object.keys(STATUS_CALLS).filter((name) => STATUS_CALLS[name]!.hidesFailures)).toEqual(hiding);
 });
 
 test.each([

@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { BATCH_TAG, listedTags } from "../../../src/core/journal/tags.ts";
+import { parseRange } from "../../../src/core/kit/byte-range.ts";
 import { draw, neighbour } from "../../../src/studio/dashboard/page/graph/layout.ts";
 import { usd } from "../../../src/studio/dashboard/page/ui/format.ts";
 import type { StepView } from "../../../src/studio/dashboard/views/document.ts";
 import { bundlesOf } from "../../../src/studio/dashboard/views/groups.ts";
 import { cut, cutJson } from "../../../src/studio/dashboard/views/truncate.ts";
-import { matchPath, parseRange } from "../../../src/studio/served/index.ts";
+import { matchPath } from "../../../src/studio/served/index.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 
 describe("a Range header", () => {

@@ -52,20 +52,17 @@ const frames = (bytes = MAX_IMAGE_BYTES, limits: Limits = {}) => ({
 
 type Fields = Readonly<Record<string, JsonSchema>>;
 
-/** A `!` after the name of a field says that it is required. */
+/** A `!` after the name of a field makes it required. `rules` are keywords of the whole input, and no field. */
 function model(
   id: string,
   modality: Modality,
-  description: string,
   { usd, per }: Pick<FamilyPrice, "usd" | "per">,
-  fields: Fields,
-  rules: JsonSchema = {},
+  description: string,
+  { rules = {}, ...fields }: Fields,
 ): ModelDefinition {
   const required = Object.keys(fields).flatMap((name) => (name.endsWith("!") ? [name.slice(0, -1)] : []));
-  const properties = Object.fromEntries(
-    Object.entries(fields).map(([name, schema]) => [name.replace("!", ""), schema]),
-  );
-  const schema = inputObject(required, properties, rules);
+  const properties = Object.entries(fields).map(([name, schema]) => [name.replace("!", ""), schema] as const);
+  const schema = inputObject(required, Object.fromEntries(properties), rules);
   const price_description = `$${usd} per ${per === "1000_characters" ? "1000 characters" : per}`;
   const entry = { id, modality, name: id, description, price_description, logo_url: null };
   return definitionOfEntry({ ...entry, input_schema: schema, output_schema: OUTPUT_SCHEMA }, null, [{ usd, per }]);
@@ -81,21 +78,17 @@ const LIKE_THE_PICTURE = {
   "source_video!": film({ min_duration_ms: 1000, max_duration_ms: 8000 }),
   "images!": references(1, MAX_IMAGE_BYTES),
 };
-const larger = (maxMs: number, more: Fields = {}): Fields => ({
+const larger = (maxMs: number): Fields => ({
   ...one,
   "source_video!": film({ max_duration_ms: maxMs }),
   "resolution!": oneOf(["1080p", "2K", "4K"]),
-  ...more,
 });
-const largerPicture = (more: Fields): Fields => ({
-  "source_image!": picture("reference", LARGE_IMAGE_BYTES),
-  ...one,
-  ...more,
-});
+const largerPicture = { "source_image!": picture("reference", LARGE_IMAGE_BYTES), ...one };
 const target = { "target_resolution!": oneOf(["1080p", "2K", "4K"]) };
 const drawn = (prompt: JsonSchema): Fields => ({ "prompt!": words(prompt), ...one, enhance_prompt: flag(false) });
 const FORMATS = oneOf(["jpeg", "png", "webp"]);
 const WIDE = ["2:1", "20:9", "19.5:9", "16:9", "4:3", "3:2", "1:1", "2:3", "3:4", "9:16", "9:19.5", "9:20", "1:2"];
+const DETAIL = oneOf(["off", "low", "medium", "high"], "off");
 const GPT_IMAGE = {
   ...drawn({ maxLength: 32_000 }),
   "aspect_ratio!": oneOf(["16:9", "9:16", "4:3", "3:4", "1:1"]),
@@ -103,261 +96,185 @@ const GPT_IMAGE = {
   output_format: FORMATS,
   images: references(16),
   quality: oneOf(["auto", "low", "medium", "high"], "auto"),
+  rules: combinations(
+    "requires: aspect_ratio, images, prompt, resolution",
+    "requires: aspect_ratio, prompt, resolution; must omit: images",
+  ),
 };
-const GPT_ROWS = combinations(
-  "requires: aspect_ratio, images, prompt, resolution",
-  "requires: aspect_ratio, prompt, resolution; must omit: images",
-);
+const H3_LENGTH = { min_duration_ms: 2000, max_duration_ms: 15_000 };
 const H3_SIDES = { min_dimension_px: 256, max_dimension_px: 5760, min_aspect_ratio: 0.4, max_aspect_ratio: 2.5 };
-const PER_SECOND = { usd: 0.12, per: "second" } as const;
+const SOUND = { usd: 0.002, per: "second" } as const;
+const FILM = { usd: 0.12, per: "second" } as const;
 const ENLARGED = { usd: 0.1, per: "second" } as const;
-const SMALL = { usd: 0.04, per: "image" } as const;
+const PICTURE = { usd: 0.04, per: "image" } as const;
+const INVENTS = "Enlarges films, and invents detail.";
+const KEEPS = "Enlarges films, and keeps to them.";
 
 export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
-  model(
-    "elevenlabs-sound-effects",
-    "audio",
-    "Makes a sound effect from words.",
-    { usd: 0.002, per: "second" },
-    {
-      "text!": words(),
-      "duration_ms!": { type: "integer", minimum: 500, maximum: 30_000 },
-      prompt_influence: { type: "number", minimum: 0, maximum: 1, default: 0.3 },
-      loop: flag(false),
-    },
-  ),
-  model(
-    "elevenlabs-music",
-    "audio",
-    "Composes music from words.",
-    { usd: 0.01, per: "second" },
-    {
-      "prompt!": words(),
-      "duration_ms!": { type: "integer", minimum: 3000, maximum: 600_000 },
-      lyrics: { type: "string", maxLength: 10_000 },
-      force_instrumental: flag(false),
-    },
-    { dependentSchemas: { lyrics: { properties: { force_instrumental: { const: false } } } } },
-  ),
-  model(
-    "elevenlabs-audio-isolation",
-    "audio",
-    "Isolates a voice from the noise around it.",
-    { usd: 0.002, per: "second" },
-    {
-      "audio!": sound(),
-    },
-  ),
+  model("elevenlabs-sound-effects", "audio", SOUND, "Makes a sound effect from words.", {
+    "text!": words(),
+    "duration_ms!": { type: "integer", minimum: 500, maximum: 30_000 },
+    prompt_influence: { type: "number", minimum: 0, maximum: 1, default: 0.3 },
+    loop: flag(false),
+  }),
+  model("elevenlabs-music", "audio", { usd: 0.01, per: "second" }, "Composes music from words.", {
+    "prompt!": words(),
+    "duration_ms!": { type: "integer", minimum: 3000, maximum: 600_000 },
+    lyrics: { type: "string", maxLength: 10_000 },
+    force_instrumental: flag(false),
+    rules: { dependentSchemas: { lyrics: { properties: { force_instrumental: { const: false } } } } },
+  }),
+  model("elevenlabs-audio-isolation", "audio", SOUND, "Isolates a voice from the noise around it.", {
+    "audio!": sound(),
+  }),
   ...[
     ["elevenlabs-multilingual-sts-v2", "Says a recording in another voice, in any language."],
     ["elevenlabs-english-sts-v2", "Says an English recording in another voice."],
-  ].map(([id, description]) => model(id!, "audio", description!, { usd: 0.004, per: "second" }, CHANGED_VOICE)),
-  model(
-    "elevenlabs-voice-clone",
-    "audio",
-    "Makes a voice from a recording.",
-    { usd: 1, per: "job" },
-    {
-      "audio!": sound(),
-      "name!": { type: "string", minLength: 1 },
-    },
-  ),
+  ].map(([id, description]) => model(id!, "audio", { usd: 0.004, per: "second" }, description!, CHANGED_VOICE)),
+  model("elevenlabs-voice-clone", "audio", { usd: 1, per: "job" }, "Makes a voice from a recording.", {
+    "audio!": sound(),
+    "name!": { type: "string", minLength: 1 },
+  }),
   ...[
     ["eyeline-id-restyle", "Restyles a film like a picture of its first frame."],
     ["eyeline-id-relight", "Lights a film like a picture of its first frame."],
-  ].map(([id, description]) => model(id!, "video", description!, PER_SECOND, LIKE_THE_PICTURE)),
-  model(
-    "topaz-video-upscaler",
-    "video",
-    "Enlarges films.",
-    ENLARGED,
-    larger(600_000, { fps_engine: oneOf(["standard", "high"]), tuning: oneOf(["standard", "auto"], "standard") }),
-  ),
+  ].map(([id, description]) => model(id!, "video", FILM, description!, LIKE_THE_PICTURE)),
+  model("topaz-video-upscaler", "video", ENLARGED, "Enlarges films.", {
+    ...larger(600_000),
+    fps_engine: oneOf(["standard", "high"]),
+    tuning: oneOf(["standard", "auto"], "standard"),
+  }),
   ...[
     ["topaz-video-upscaler-starlight-fast", "Enlarges films quickly, and invents detail."],
-    ["topaz-video-upscaler-starlight-hq", "Enlarges films, and invents detail."],
+    ["topaz-video-upscaler-starlight-hq", INVENTS],
   ].map(([id, description]) =>
-    model(id!, "video", description!, ENLARGED, larger(300_000, { reduce_sharpening: flag(false) })),
+    model(id!, "video", ENLARGED, description!, { ...larger(300_000), reduce_sharpening: flag(false) }),
   ),
-  model(
-    "topaz-video-upscaler-starlight-precise",
-    "video",
-    "Enlarges films, and keeps to them.",
-    ENLARGED,
-    larger(300_000, { reduce_sharpening: oneOf(["off", "low", "medium", "high"], "off") }),
-  ),
-  model("topaz-video-upscaler-hyperion-2-5", "video", "Gives a film of standard dynamic range a high one.", ENLARGED, {
+  model("topaz-video-upscaler-starlight-precise", "video", ENLARGED, KEEPS, {
+    ...larger(300_000),
+    reduce_sharpening: DETAIL,
+  }),
+  model("topaz-video-upscaler-hyperion-2-5", "video", ENLARGED, "Gives a film of standard dynamic range a high one.", {
     ...one,
     "source_video!": film({ max_duration_ms: 600_000 }),
   }),
-  model("flux-3-video-upscaler-creative", "video", "Enlarges films, and invents detail.", ENLARGED, larger(20_000)),
-  model("flux-3-video-upscaler-precise", "video", "Enlarges films, and keeps to them.", ENLARGED, larger(20_000)),
-  model(
-    "topaz-image-upscaler",
-    "image",
-    "Enlarges pictures.",
-    SMALL,
-    largerPicture({
-      ...target,
-      face_recovery: oneOf(["off", "low", "medium", "high"], "off"),
-      face_recovery_creativity: oneOf(["none", "low", "medium", "high"], "none"),
-    }),
-  ),
-  model(
-    "topaz-image-upscaler-wonder",
-    "image",
-    "Enlarges pictures, and invents detail.",
-    SMALL,
-    largerPicture({
-      ...target,
-      enhancement_strength: oneOf(["low", "medium", "high"], "high"),
-      film_grain: flag(false),
-    }),
-  ),
+  model("flux-3-video-upscaler-creative", "video", ENLARGED, INVENTS, larger(20_000)),
+  model("flux-3-video-upscaler-precise", "video", ENLARGED, KEEPS, larger(20_000)),
+  model("topaz-image-upscaler", "image", PICTURE, "Enlarges pictures.", {
+    ...largerPicture,
+    ...target,
+    face_recovery: DETAIL,
+    face_recovery_creativity: oneOf(["none", "low", "medium", "high"], "none"),
+  }),
+  model("topaz-image-upscaler-wonder", "image", PICTURE, "Enlarges pictures, and invents detail.", {
+    ...largerPicture,
+    ...target,
+    enhancement_strength: oneOf(["low", "medium", "high"], "high"),
+    film_grain: flag(false),
+  }),
   model(
     "topaz-image-upscaler-transparency",
     "image",
+    PICTURE,
     "Enlarges pictures that are transparent in parts.",
-    SMALL,
-    largerPicture({}),
+    largerPicture,
   ),
-  model(
-    "creatify-aurora",
-    "video",
-    "Makes a face say a sound.",
-    { usd: 0.14, per: "second" },
-    {
-      ...one,
-      prompt: words(),
-      "resolution!": oneOf(["480p", "720p"]),
-      "start_image!": picture("start_frame", MAX_IMAGE_BYTES),
-      "audio!": sound({ max_duration_ms: 60_000 }),
-    },
-  ),
-  model(
-    "ltx-2-5",
-    "video",
-    "Makes films, also of a sound.",
-    PER_SECOND,
-    {
-      ...one,
-      "prompt!": words({ minLength: 1, maxLength: 5000 }),
-      "resolution!": oneOf(["1080p", "720p", "1440p", "2160p"]),
-      "aspect_ratio!": oneOf(["auto", "16:9", "9:16"]),
-      audio: sound({ min_duration_ms: 2000, max_duration_ms: 20_000 }),
-      ...frames(),
-      generate_audio: flag(true),
-      duration_ms: seconds(6, 20, 2),
-      quality: oneOf(["fast", "pro"], "fast"),
-    },
-    combinations(
+  model("creatify-aurora", "video", { usd: 0.14, per: "second" }, "Makes a face say a sound.", {
+    ...one,
+    prompt: words(),
+    "resolution!": oneOf(["480p", "720p"]),
+    "start_image!": picture("start_frame", MAX_IMAGE_BYTES),
+    "audio!": sound({ max_duration_ms: 60_000 }),
+  }),
+  model("ltx-2-5", "video", FILM, "Makes films, also of a sound.", {
+    ...one,
+    "prompt!": words({ minLength: 1, maxLength: 5000 }),
+    "resolution!": oneOf(["1080p", "720p", "1440p", "2160p"]),
+    "aspect_ratio!": oneOf(["auto", "16:9", "9:16"]),
+    audio: sound({ min_duration_ms: 2000, max_duration_ms: 20_000 }),
+    ...frames(),
+    generate_audio: flag(true),
+    duration_ms: seconds(6, 20, 2),
+    quality: oneOf(["fast", "pro"], "fast"),
+    rules: combinations(
       "requires: aspect_ratio, audio, prompt; must omit: duration_ms, end_image, generate_audio; accepts resolution: 1080p",
       "requires: aspect_ratio, duration_ms, prompt, resolution, start_image; must omit: audio; accepts quality: fast",
       "requires: aspect_ratio, duration_ms, prompt, resolution; must omit: audio, end_image, start_image; accepts aspect_ratio: 16:9 | 9:16; quality: fast",
       "requires: aspect_ratio, duration_ms, prompt, resolution, start_image; must omit: audio; accepts duration_ms: 6000 | 8000 | 10000; quality: pro; resolution: 1080p | 720p",
       "requires: aspect_ratio, duration_ms, prompt, resolution; must omit: audio, end_image, start_image; accepts aspect_ratio: 16:9 | 9:16; duration_ms: 6000 | 8000 | 10000; quality: pro; resolution: 1080p | 720p",
     ),
-  ),
-  model(
-    "wan-3-0",
-    "video",
-    "Makes films of up to 30 seconds.",
-    PER_SECOND,
-    {
-      ...one,
-      "prompt!": words({ minLength: 1, maxLength: 5000 }),
-      "aspect_ratio!": oneOf(["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16"]),
-      "resolution!": oneOf(["480p", "720p", "1080p"]),
-      "duration_ms!": seconds(2, 30),
-      generate_audio: flag(true),
-      seed: { type: "integer", minimum: 0, maximum: 2_147_483_647 },
-      ...frames(20_000_000),
-      images: references(10, 20_000_000),
-      videos: list(film({ max_duration_ms: 15_000 }, "reference"), 5, { max_total_duration_ms: 15_000 }),
-      audios: list(sound({ max_duration_ms: 15_000 }, "reference"), 5, { max_total_duration_ms: 15_000 }),
-      quality: oneOf(["standard", "prime"], "standard"),
-    },
-    combinations(
+  }),
+  model("wan-3-0", "video", FILM, "Makes films of up to 30 seconds.", {
+    ...one,
+    "prompt!": words({ minLength: 1, maxLength: 5000 }),
+    "aspect_ratio!": oneOf(["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16"]),
+    "resolution!": oneOf(["480p", "720p", "1080p"]),
+    "duration_ms!": seconds(2, 30),
+    generate_audio: flag(true),
+    seed: { type: "integer", minimum: 0, maximum: 2_147_483_647 },
+    ...frames(20_000_000),
+    images: references(10, 20_000_000),
+    videos: list(film({ max_duration_ms: 15_000 }, "reference"), 5, { max_total_duration_ms: 15_000 }),
+    audios: list(sound({ max_duration_ms: 15_000 }, "reference"), 5, { max_total_duration_ms: 15_000 }),
+    quality: oneOf(["standard", "prime"], "standard"),
+    rules: combinations(
       "requires: aspect_ratio, duration_ms, prompt, resolution, start_image; must omit: audios, images, videos",
       "requires: aspect_ratio, duration_ms, images, prompt, resolution; must omit: end_image, start_image",
       "requires: aspect_ratio, duration_ms, prompt, resolution; must omit: audios, end_image, images, start_image, videos",
     ),
-  ),
-  model(
-    "minimax-h3",
-    "video",
-    "Makes films of up to 15 seconds.",
-    PER_SECOND,
-    {
-      ...one,
-      "prompt!": words({ minLength: 1, maxLength: 7000 }),
-      "resolution!": oneOf(["480p", "768p", "2K", "4K"]),
-      "duration_ms!": seconds(5, 15),
-      ...frames(LARGE_IMAGE_BYTES, H3_SIDES),
-      aspect_ratio: oneOf(["1:1", "3:4", "4:3", "16:9", "21:9", "9:16", "adaptive"]),
-      images: references(5, LARGE_IMAGE_BYTES, H3_SIDES),
-      videos: list(film({ min_duration_ms: 2000, max_duration_ms: 15_000 }, "reference"), 3, {
-        max_total_duration_ms: 15_000,
-      }),
-      audios: list(sound({ min_duration_ms: 2000, max_duration_ms: 15_000 }, "reference"), 3, {
-        max_total_duration_ms: 15_000,
-      }),
-    },
-    combinations(
+  }),
+  model("minimax-h3", "video", FILM, "Makes films of up to 15 seconds.", {
+    ...one,
+    "prompt!": words({ minLength: 1, maxLength: 7000 }),
+    "resolution!": oneOf(["480p", "768p", "2K", "4K"]),
+    "duration_ms!": seconds(5, 15),
+    ...frames(LARGE_IMAGE_BYTES, H3_SIDES),
+    aspect_ratio: oneOf(["1:1", "3:4", "4:3", "16:9", "21:9", "9:16", "adaptive"]),
+    images: references(5, LARGE_IMAGE_BYTES, H3_SIDES),
+    videos: list(film(H3_LENGTH, "reference"), 3, { max_total_duration_ms: 15_000 }),
+    audios: list(sound(H3_LENGTH, "reference"), 3, { max_total_duration_ms: 15_000 }),
+    rules: combinations(
       "requires: duration_ms, prompt, resolution, start_image; must omit: aspect_ratio, audios, end_image, images, videos",
       "requires: duration_ms, end_image, prompt, resolution, start_image; must omit: aspect_ratio, audios, images, videos",
       "requires: aspect_ratio, duration_ms, images, prompt, resolution; must omit: end_image, start_image",
       "requires: aspect_ratio, duration_ms, prompt, resolution; must omit: audios, end_image, images, start_image, videos; accepts aspect_ratio: 1:1 | 3:4 | 4:3 | 16:9 | 21:9 | 9:16",
     ),
-  ),
-  model(
-    "grok-imagine",
-    "image",
-    "Draws pictures, or changes up to three.",
-    SMALL,
-    {
-      ...drawn({ maxLength: 8000 }),
-      images: references(3),
-      output_format: FORMATS,
-      aspect_ratio: oneOf(["auto", ...WIDE]),
-      resolution: oneOf(["1k", "2k"]),
-      quality: oneOf(["standard", "quality"], "standard"),
-    },
-    combinations(
+  }),
+  model("grok-imagine", "image", PICTURE, "Draws pictures, or changes up to three.", {
+    ...drawn({ maxLength: 8000 }),
+    images: references(3),
+    output_format: FORMATS,
+    aspect_ratio: oneOf(["auto", ...WIDE]),
+    resolution: oneOf(["1k", "2k"]),
+    quality: oneOf(["standard", "quality"], "standard"),
+    rules: combinations(
       "requires: images, prompt; must omit: aspect_ratio, resolution; accepts quality: standard",
       "requires: aspect_ratio, images, prompt, resolution; accepts quality: quality",
       `requires: aspect_ratio, prompt, resolution; must omit: images; accepts aspect_ratio: ${WIDE.join(" | ")}; quality: quality`,
       `requires: aspect_ratio, prompt; must omit: images, resolution; accepts aspect_ratio: ${WIDE.join(" | ")}; quality: standard`,
     ),
-  ),
-  model("grok-imagine-20", "image", "Draws pictures, or changes up to three.", SMALL, {
+  }),
+  model("grok-imagine-20", "image", PICTURE, "Draws pictures, or changes up to three.", {
     ...drawn({ maxLength: 8000 }),
     images: references(3),
     "aspect_ratio!": oneOf(WIDE),
     "resolution!": oneOf(["1k", "2k"]),
     output_format: FORMATS,
   }),
-  model("gpt-image-2.5-flare", "image", "Draws pictures quickly, or changes up to 16.", SMALL, GPT_IMAGE, GPT_ROWS),
+  model("gpt-image-2.5-flare", "image", PICTURE, "Draws pictures quickly, or changes up to 16.", GPT_IMAGE),
   model(
     "gpt-image-2.5-sunburst",
     "image",
-    "Draws pictures with care, or changes up to 16.",
     { usd: 0.08, per: "image" },
+    "Draws pictures with care, or changes up to 16.",
     GPT_IMAGE,
-    GPT_ROWS,
   ),
-  model(
-    "mai-image-2-5",
-    "image",
-    "Draws pictures, or changes one.",
-    SMALL,
-    {
-      ...drawn({ minLength: 3, maxLength: 5000 }),
-      "aspect_ratio!": oneOf(["1:1", "4:3", "3:4", "16:9", "9:16", "3:2", "2:3"]),
-      images: references(1),
-      output_format: FORMATS,
-      quality: oneOf(["standard", "pro"], "standard"),
-    },
-    combinations("requires: aspect_ratio, images, prompt", "requires: aspect_ratio, prompt; must omit: images"),
-  ),
+  model("mai-image-2-5", "image", PICTURE, "Draws pictures, or changes one.", {
+    ...drawn({ minLength: 3, maxLength: 5000 }),
+    "aspect_ratio!": oneOf(["1:1", "4:3", "3:4", "16:9", "9:16", "3:2", "2:3"]),
+    images: references(1),
+    output_format: FORMATS,
+    quality: oneOf(["standard", "pro"], "standard"),
+    rules: combinations("requires: aspect_ratio, images, prompt", "requires: aspect_ratio, prompt; must omit: images"),
+  }),
 ];

@@ -6,7 +6,7 @@ import { loadPicture } from "../probe/probe-image.ts";
 import { type Size, videoSize } from "../size.ts";
 import { loadSound } from "../sound/decode.ts";
 import { durationMsOf, joinSounds, type Sound, toMono } from "../sound/sound.ts";
-import { createFrameEncoder } from "./h264.ts";
+import { encodePictures } from "./h264.ts";
 import { type CodedSound, muxMovie, readCodedSound } from "./mux.ts";
 import { drawLayer, mirroredLayer } from "./shot.ts";
 
@@ -68,21 +68,17 @@ export async function renderAvatar(
   const talk = createTalker(await loadPicture(file, field), size, String(input.prompt ?? ""), durationMs / 1000);
   const frames = Math.max(1, Math.ceil((durationMs * FPS) / 1000 - 1e-6));
   const loudness = "packets" in sound ? effortPerFrame(sound, FPS, frames) : loudnessPerFrame(sound, FPS, frames);
-  const encoder = createFrameEncoder(size, FPS);
   const context = createCanvas(size.width, size.height).getContext("2d");
-  const pictures = async () => {
+  function* pictures() {
     for (let frame = 0; frame < frames; frame++) {
       talk(context, frame / FPS, loudness[frame] ?? 0);
-      await encoder.add(context.canvas.data());
-      if (frame % 6 === 0) onProgress((frame / frames) * 0.95);
+      yield context.canvas.data();
     }
-    return encoder.finish();
-  };
-  try {
-    return await muxMovie({ fps: FPS, durationSeconds: durationMs / 1000, pictures, sound });
-  } finally {
-    encoder.dispose();
   }
+  const encoded = await encodePictures(size, FPS, pictures(), (count) => {
+    if (count % 6 === 0) onProgress((count / frames) * 0.95);
+  });
+  return muxMovie({ fps: FPS, durationSeconds: durationMs / 1000, pictures: encoded, sound });
 }
 
 /** Concatenates the given sounds; a single AAC track is copied without decoding. */

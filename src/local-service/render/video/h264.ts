@@ -17,18 +17,16 @@ export interface EncodedPictures {
   readonly frames: readonly { readonly bytes: Uint8Array; readonly isKey: boolean }[];
 }
 
-/** Takes RGBA pictures one after the other. */
-export interface FrameEncoder {
-  /** Resolves when the next picture may be drawn, while this one is encoded. */
-  add(rgba: Uint8Array | Uint8ClampedArray): Promise<void>;
-  /** Ends the stream and returns it. */
-  finish(): Promise<EncodedPictures>;
-  /** Ends the encoder's thread; harmless after `finish`. */
-  dispose(): void;
-}
-
-/** A baseline-profile H.264 encoder set for speed, with a key frame every two seconds, in a thread of its own. */
-export function createFrameEncoder(size: Size, fps: number): FrameEncoder {
+/**
+ * Encodes RGBA pictures as baseline-profile H.264, set for speed, with a key frame every two seconds, in a thread of its own. The
+ * next picture is drawn while the last one is encoded. `onPicture` gets the number of pictures so far.
+ */
+export async function encodePictures(
+  size: Size,
+  fps: number,
+  pictures: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  onPicture: (count: number) => void = () => undefined,
+): Promise<EncodedPictures> {
   // Fine enough for smooth gradients; coarser for very large frames, where the steps are not seen.
   const quantizationParameter = size.width * size.height > 2_500_000 ? 24 : 20;
   const workerData: EncoderSettings = { ...size, frameRate: fps, quantizationParameter, groupOfPictures: fps * 2 };
@@ -46,24 +44,23 @@ export function createFrameEncoder(size: Size, fps: number): FrameEncoder {
     return value[0];
   }
 
-  return {
-    async add(rgba) {
+  try {
+    for await (const rgba of pictures) {
       // Waiting also gives the event loop a turn, in which the canvas's copies of earlier frames are freed.
       while (sent - answered >= buffers.length) await reply();
       const buffer = buffers[sent % buffers.length]!;
       writeYuv(buffer, rgba, size);
       thread.postMessage(buffer);
       sent += 1;
-    },
-    async finish() {
-      thread.postMessage(null);
-      let file = await reply();
-      while (file === null) file = await reply();
-      await thread.terminate();
-      return readPictures(file, size);
-    },
-    dispose: () => void thread.terminate(),
-  };
+      onPicture(sent);
+    }
+    thread.postMessage(null);
+    let file = await reply();
+    while (file === null) file = await reply();
+    return await readPictures(file, size);
+  } finally {
+    void thread.terminate();
+  }
 }
 
 /** Extracts the pictures from the encoder's own container, whose times and key-frame marks are not used. */
@@ -129,7 +126,7 @@ function parameterSets(description: Uint8Array): Uint8Array[] {
  * RGBA as planar YUV 4:2:0 of BT.601 with limited range; the sides are even. Done here, as the encoder's own way takes longer, keeps
  * less of the picture, and is given 2.7 times the bytes.
  */
-function writeYuv(yuv: Uint8Array, rgba: Uint8Array | Uint8ClampedArray, { width, height }: Size): void {
+function writeYuv(yuv: Uint8Array, rgba: Uint8Array, { width, height }: Size): void {
   let uAt = width * height;
   let vAt = uAt + (uAt >> 2);
   for (let y = 0; y < height; y += 2) {

@@ -34,8 +34,7 @@ export async function readCodedSound(path: string): Promise<CodedSound | null> {
 export interface Movie {
   readonly fps: number;
   readonly durationSeconds: number;
-  /** Called once. */
-  pictures(): Promise<EncodedPictures>;
+  readonly pictures: EncodedPictures;
   readonly sound: Sound | CodedSound | null;
 }
 
@@ -49,7 +48,7 @@ export async function muxMovie(movie: Movie): Promise<Uint8Array> {
   const addSound = movie.sound && soundTrack(output, movie.sound, movie.durationSeconds);
   await output.start();
   // One after the other: the file's order is that of the packets.
-  await addFrames(video, await movie.pictures(), movie);
+  await addFrames(video, movie);
   await addSound?.();
   await output.finalize();
   return withoutDates(Buffer.from(target.buffer!));
@@ -57,8 +56,7 @@ export async function muxMovie(movie: Movie): Promise<Uint8Array> {
 
 async function addFrames(
   video: EncodedVideoPacketSource,
-  { frames, config }: EncodedPictures,
-  { fps, durationSeconds }: Movie,
+  { fps, durationSeconds, pictures: { frames, config } }: Movie,
 ): Promise<void> {
   for (const [i, frame] of frames.entries()) {
     const start = i / fps;

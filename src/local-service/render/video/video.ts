@@ -10,7 +10,7 @@ import { hashOf } from "../random.ts";
 import { customShotsMs, DEFAULT_MS, type Size, storyboardOf, videoSize } from "../size.ts";
 import { loadSound, openInput } from "../sound/decode.ts";
 import { composeMusic } from "../sound/music.ts";
-import { createFrameEncoder, openDecoder } from "./h264.ts";
+import { encodePictures, openDecoder } from "./h264.ts";
 import { muxMovie, readCodedSound } from "./mux.ts";
 import { createShot } from "./shot.ts";
 
@@ -25,7 +25,10 @@ export async function renderVideo(request: RenderRequest, onProgress: (fraction:
   const size = videoSize(input, media.start_image?.[0] ?? media.images?.[0]);
   const durationMs = durationOf(input);
   const seed = hashOf(request.seed, request.index);
-  const pictures = () => encodeFrames(request, size, durationMs, seed, onProgress);
+  const total = Math.max(1, Math.ceil((durationMs * FPS) / 1000 - 1e-6));
+  const pictures = await encodePictures(size, FPS, framesOf(request, size, total, seed), (count) => {
+    if (count % 6 === 0) onProgress((count / total) * 0.95);
+  });
   const words = storyboardOf(input, 1000)
     .map((scene) => scene.prompt)
     .join(". ");
@@ -33,40 +36,24 @@ export async function renderVideo(request: RenderRequest, onProgress: (fraction:
   return muxMovie({ fps: FPS, durationSeconds: durationMs / 1000, pictures, sound });
 }
 
-async function encodeFrames(
-  request: RenderRequest,
-  size: Size,
-  durationMs: number,
-  seed: number,
-  onProgress: (fraction: number) => void,
-) {
+async function* framesOf(request: RenderRequest, size: Size, total: number, seed: number): AsyncGenerator<Uint8Array> {
   const { input, media } = request;
-  const total = Math.max(1, Math.ceil((durationMs * FPS) / 1000 - 1e-6));
   const scenes = storyboardOf(input, total);
   const start = await stillOf(request, ["start_image", "images"], size);
   const isCaptioned = (media.start_image?.[0] ?? media.images?.[0])?.isCaptioned === true;
   const bare = start !== null && isCaptioned ? withoutCaption(start) : null;
   const end = media.end_image?.[0] ? await stillOf(request, ["end_image"], size) : null;
-  const encoder = createFrameEncoder(size, FPS);
   const context = createCanvas(size.width, size.height).getContext("2d");
-  try {
-    let done = 0;
-    for (const [i, scene] of scenes.entries()) {
-      const isLast = i === scenes.length - 1;
-      const brief = readBrief(scene.prompt, request.seed, request.index);
-      const seconds = scene.frames / FPS;
-      const opening = i === 0 ? { start, bare } : { start: null, bare: null };
-      const shot = createShot({ size, brief, seed, seconds, ...opening, end: isLast ? end : null });
-      for (let frame = 0; frame < scene.frames; frame++) {
-        shot(context, scene.frames === 1 ? 1 : frame / (scene.frames - 1));
-        await encoder.add(context.canvas.data());
-        done++;
-        if (done % 6 === 0) onProgress((done / total) * 0.95);
-      }
+  for (const [i, scene] of scenes.entries()) {
+    const isLast = i === scenes.length - 1;
+    const brief = readBrief(scene.prompt, request.seed, request.index);
+    const seconds = scene.frames / FPS;
+    const opening = i === 0 ? { start, bare } : { start: null, bare: null };
+    const shot = createShot({ size, brief, seed, seconds, ...opening, end: isLast ? end : null });
+    for (let frame = 0; frame < scene.frames; frame++) {
+      shot(context, scene.frames === 1 ? 1 : frame / (scene.frames - 1));
+      yield context.canvas.data();
     }
-    return await encoder.finish();
-  } finally {
-    encoder.dispose();
   }
 }
 
@@ -106,23 +93,21 @@ async function enlargeVideo(
   const fps = await frameRateOf(track);
   const to = enlarged(track, typeof scale === "number" ? scale : 2);
   const paint = await painterOf(track, to);
-  const encoder = createFrameEncoder(to, fps);
-  try {
-    let done = 0;
-    for await (const packet of new EncodedPacketSink(track).packets()) {
-      const rgba = paint(packet.data);
-      if (rgba === null) throw inputError(FIELD, `its picture ${done + 1} cannot be decoded`);
-      await encoder.add(rgba);
-      onProgress((++done / packetCount) * 0.95);
+  async function* pictures() {
+    let count = 0;
+    for await (const { data } of new EncodedPacketSink(track!).packets()) {
+      const rgba = paint(data);
+      count += 1;
+      if (rgba === null) throw inputError(FIELD, `its picture ${count} cannot be decoded`);
+      yield rgba;
     }
-    const durationSeconds = Math.max(await track.computeDuration(), done / fps);
-    const hasSound = (await input.getPrimaryAudioTrack()) !== null;
-    // Copied as coded where MP4 allows that, otherwise decoded.
-    const sound = hasSound ? ((await readCodedSound(file.path)) ?? (await loadSound(file, FIELD))) : null;
-    return await muxMovie({ fps, durationSeconds, pictures: encoder.finish, sound });
-  } finally {
-    encoder.dispose();
   }
+  const encoded = await encodePictures(to, fps, pictures(), (count) => onProgress((count / packetCount) * 0.95));
+  const durationSeconds = Math.max(await track.computeDuration(), encoded.frames.length / fps);
+  const hasSound = (await input.getPrimaryAudioTrack()) !== null;
+  // Copied as coded where MP4 allows that, otherwise decoded.
+  const sound = hasSound ? ((await readCodedSound(file.path)) ?? (await loadSound(file, FIELD))) : null;
+  return muxMovie({ fps, durationSeconds, pictures: encoded, sound });
 }
 
 function enlarged({ codedWidth, codedHeight }: InputVideoTrack, scale: number): Size {

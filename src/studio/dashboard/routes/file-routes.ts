@@ -5,17 +5,9 @@ import { extname, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
+import type { ByteRange } from "../../../core/kit/byte-range.ts";
 import { fileExtension, outputsOf, placedFile, type RunView } from "../../../internal.ts";
-import {
-  type ByteRange,
-  badRequest,
-  bytesResponse,
-  headOf,
-  keepFile,
-  mediaResponse,
-  notFound,
-  Refusal,
-} from "../../served/index.ts";
+import { badRequest, bytesResponse, headOf, keepFile, mediaResponse, notFound, Refusal } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 

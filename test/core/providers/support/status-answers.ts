@@ -1,7 +1,36 @@
 import { join } from "node:path";
 import type { VideoModel } from "../../../../src/core/plan/generate-model.ts";
-import type { STATUS_ANSWERS } from "../../../../src/core/providers/status.ts";
 import { PACKAGES } from "./models.ts";
+
+/** How a status request may end, as far as packages treat the answers differently. */
+export const STATUS_ANSWERS = [
+  "503",
+  "401",
+  "404",
+  "502 with HTML",
+  "429",
+  "an unknown status",
+  "missing fields",
+  "no connection",
+  "no answer in time",
+  "failed",
+  "succeeded",
+] as const;
+
+type StatusOutcome = "throws" | "pending" | "error" | "completed";
+
+const throwing = ["throws", "throws", "throws", "throws", "throws"] as const;
+const erring = ["error", "error", "error", "error", "error"] as const;
+
+/** What `doStatus` of each package does with these answers, in their order: it throws, or names a status. */
+export const OUTCOMES: { readonly [provider: string]: readonly StatusOutcome[] } = {
+  fal: [...erring, "error", "throws", "error", "throws", "error", "completed"],
+  replicate: [...throwing, "throws", "throws", "throws", "throws", "error", "completed"],
+  gateway: [...throwing, "throws", "throws", "throws", "throws", "error", "completed"],
+  google: [...throwing, "pending", "throws", "throws", "throws", "error", "completed"],
+  alibaba: [...throwing, "pending", "throws", "throws", "throws", "error", "completed"],
+  xai: [...throwing, "pending", "error", "throws", "throws", "error", "completed"],
+};
 
 export type StatusAnswer = (typeof STATUS_ANSWERS)[number];
 
