@@ -121,7 +121,7 @@ describe("a migrated job", () => {
 test.each([
   ["video", { min_duration_ms: 3000 }, { durationMs: 3000, width: 512, height: 512, fps: 24 }],
   ["video", { max_duration_ms: 50, max_dimension_px: 64 }, { durationMs: 50, width: 64, height: 64 }],
-  ["video", { min_aspect_ratio: 1.7, min_dimension_px: 720 }, { width: 1232, height: 720 }],
+  ["video", { min_aspect_ratio: 1.7, min_dimension_px: 720 }, { width: 1224, height: 720 }],
   ["image", { min_dimension_px: 600, max_aspect_ratio: 0.5 }, { width: 600, height: 1200 }],
   ["audio", { min_duration_ms: 8000 }, { durationMs: 8000 }],
 ] as const)("a placeholder for %s within %j can be decoded, and is as it is asked for", async (kind, bounds, found) => {
