@@ -1,7 +1,14 @@
-import { readFileSync, statSync } from "node:fs";
-
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The value of a JSON text; undefined for what is none. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The names in a JSON pointer such as `/a~1b/0`. */
@@ -20,11 +27,4 @@ export function resolveReference(root: unknown, reference: unknown): unknown {
         : undefined,
     root,
   );
-}
-
-/** Parses a JSON file that the user named. A device is refused: reading one may never end. */
-export function readJsonFile(path: string): unknown {
-  const found = statSync(path);
-  if (found.isCharacterDevice() || found.isBlockDevice()) throw new Error("it is a device, and no file");
-  return JSON.parse(readFileSync(path, "utf8"));
 }

@@ -35,7 +35,7 @@ import { type LocalServiceOptions, type NormalOptions, normalize } from "./optio
 import { createOutbound, type Outbound } from "./outbound/outbound.ts";
 import type { ProbeResult, Renderer, RenderRequest, RenderResult } from "./render/contract.ts";
 import { withMark } from "./render/placeholder.ts";
-import { openReplay, withReplay } from "./replay/index.ts";
+import { openReplay, withReplay } from "./replay/replayer.ts";
 import { CLOCK_OFFSET, startRetention } from "./runner/retention.ts";
 import { createRunner } from "./runner/runner.ts";
 import type { ServiceContext } from "./service-context.ts";

@@ -6,7 +6,8 @@ import { describe, expect, test } from "vitest";
 import { greyMp4, greyPng, plainWav } from "../../src/core/kit/placeholder-media.ts";
 import { PUBLISHED_MODELS } from "../../src/local-service/catalog/builtin/published.ts";
 import type { LocalService } from "../../src/local-service/index.ts";
-import { createRenderer, type MediaFile, type RenderRequest } from "../../src/local-service/render/index.ts";
+import type { MediaFile, RenderRequest } from "../../src/local-service/render/contract.ts";
+import { createRenderer } from "../../src/local-service/render/index.ts";
 import { publishedInputs } from "./support/model-inputs.ts";
 import { ask, get, made, start, uploaded } from "./support/service.ts";
 

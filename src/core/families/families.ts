@@ -1,6 +1,6 @@
-import { readFileSync, statSync } from "node:fs";
 import type { z } from "zod";
 import { ShowrunnerError } from "../kit/errors.ts";
+import { readJsonFile } from "../kit/file-handle.ts";
 import { BUILT_IN, type Family, type FamilyInput, familyList } from "./built-in.ts";
 import { type ModelName, parseModelName, versionSimilarity } from "./model-name.ts";
 
@@ -30,10 +30,7 @@ export function readFamilies(given: FamiliesOption | undefined): Families {
 
 function readJson(path: string): unknown {
   try {
-    const found = statSync(path);
-    // Reading a device may never end.
-    if (found.isCharacterDevice() || found.isBlockDevice()) throw new Error("it is a device, and no file");
-    return JSON.parse(readFileSync(path, "utf8"));
+    return readJsonFile(path);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     const message = `${path} cannot be read as model families (${why}); give a JSON file as in docs/model-families.md.`;

@@ -1,4 +1,4 @@
-import { fsync } from "node:fs";
+import { fsync, readFileSync, statSync } from "node:fs";
 import { type FileHandle, open as openByNode } from "node:fs/promises";
 import { promisify } from "node:util";
 
@@ -19,4 +19,11 @@ export async function open(...args: Parameters<typeof openByNode>): Promise<File
   const handle = await openByNode(...args);
   if (!(Symbol.asyncDispose in handle)) Object.assign(Object.getPrototypeOf(handle), MISSING);
   return handle;
+}
+
+/** Parses a JSON file that the user named. A device is refused: reading one may never end. */
+export function readJsonFile(path: string): unknown {
+  const found = statSync(path);
+  if (found.isCharacterDevice() || found.isBlockDevice()) throw new Error("it is a device, and no file");
+  return JSON.parse(readFileSync(path, "utf8"));
 }

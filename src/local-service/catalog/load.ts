@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { Family } from "../../core/families/index.ts";
+import { readJsonFile } from "../../core/kit/file-handle.ts";
 import { type ChatModel, chatEntry, OWN_CHAT_MODEL } from "../chat/models.ts";
 import { LocalServiceError } from "../errors.ts";
-import { isRecord, readJsonFile } from "../json.ts";
+import { isRecord } from "../json.ts";
 import { micros } from "../money.ts";
 import type { NormalOptions } from "../options.ts";
 import { BUILT_IN_MODELS } from "./builtin/index.ts";

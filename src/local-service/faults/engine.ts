@@ -1,14 +1,7 @@
 import { type ErrorBody, flagged } from "../http/refusal.ts";
+import { randomFrom } from "../render/random.ts";
 import type { JobRow } from "../store/rows.ts";
 import type { FaultKind, ParsedRule } from "./rules.ts";
-
-/** A number from 0 to below 1, determined by its two seeds. */
-export function chance(seed: number, draw: number): number {
-  let mixed = Math.imul(seed ^ (draw + 0x9e3779b9), 0x85ebca6b);
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
-  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x27d4eb2f);
-  return ((mixed ^ (mixed >>> 15)) >>> 0) / 4_294_967_296;
-}
 
 /** What a rule is matched against. */
 export interface FaultSubject {
@@ -40,7 +33,7 @@ function strikes(live: LiveRule, seed: number): boolean {
   const { rule } = live;
   const number = live.matched++;
   if (number < (rule.skip ?? 0) || live.struck >= (rule.count ?? Number.POSITIVE_INFINITY)) return false;
-  if (chance(seed + live.index * 7919, number) >= (rule.probability ?? 1)) return false;
+  if (randomFrom(seed, live.index, number)() >= (rule.probability ?? 1)) return false;
   live.struck += 1;
   return true;
 }

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { DAY_MS } from "../../core/kit/duration.ts";
+import { readJsonFile } from "../../core/kit/file-handle.ts";
 import { LocalServiceError } from "../errors.ts";
 import { type ErrorCode, HTTP_STATUS } from "../http/refusal.ts";
-import { readJsonFile } from "../json.ts";
 
 /** Rules with an optional seed, as code or as a JSON file. */
 export type FaultsOption =

@@ -123,50 +123,31 @@ function drain(response: http.IncomingMessage): void {
 }
 
 /**
- * One POST on its own connection, to the given addresses, or through the proxy that the environment names. Follows no redirect. Resolves with the response's status as
- * soon as its headers arrive; the whole exchange ends within the timeout. Null when aborted by the signal.
+ * One POST on its own connection, to the given addresses or through the proxy that the environment names. Follows no redirect.
+ * Resolves as soon as the response's headers arrive; null when the signal aborts first, which ends the whole exchange.
  */
-export function post(
-  destination: Reachable,
-  message: Message,
-  timeoutMs: number,
-  signal: AbortSignal,
-): Promise<Outcome | null> {
+function post(destination: Reachable, message: Message, signal: AbortSignal): Promise<Outcome | null> {
   return new Promise((resolve) => {
     const { url } = destination;
-    const isHttps = url.protocol === "https:";
-    const { request, Agent } = isHttps ? https : http;
+    const { request, Agent } = url.protocol === "https:" ? https : http;
     const proxyEnv = proxyForNode(url);
     if (proxyEnv === null && destination.is === "unresolved") return resolve({ is: "unreachable" });
     const host = hostOf(url);
     const sending = request(url, {
       method: "POST",
+      signal,
       headers: { ...message.headers, "Content-Length": message.body.byteLength },
       ...(destination.is === "open" && proxyEnv === null
         ? { agent: false, lookup: pinned(destination.to) }
         : { agent: new Agent({ proxyEnv: proxyEnv ?? undefined }) }),
       ...(isIP(host) === 0 ? { servername: host } : {}),
     });
-    const limit = setTimeout(() => {
-      resolve({ is: "late" });
-      sending.destroy();
-    }, timeoutMs);
-    const abort = () => {
-      resolve(null);
-      sending.destroy();
-    };
-    signal.addEventListener("abort", abort, { once: true });
     sending.on("response", (response) => {
       drain(response);
       resolve({ is: "answered", status: response.statusCode ?? 0 });
     });
-    sending.on("error", () => resolve({ is: "unreachable" }));
-    sending.on("close", () => {
-      clearTimeout(limit);
-      signal.removeEventListener("abort", abort);
-      resolve({ is: "unreachable" });
-    });
-    sending.end(message.body);
+    const end = () => resolve(signal.aborted ? null : { is: "unreachable" });
+    sending.on("error", end).on("close", end).end(message.body);
   });
 }
 
@@ -256,12 +237,10 @@ export function createOutbound(options: OutboundOptions): Outbound {
 
   async function send(url: string, message: Message): Promise<Outcome | null> {
     if (stopping.signal.aborted) return null;
-    const until = performance.now() + timeoutMs;
-    const found = await inTime(findDestination(url, resolve, options), timeoutMs, stopping.signal);
-    if (stopping.signal.aborted) return null;
-    if (found === null) return { is: "late" };
-    if (found.is === "blocked") return found;
-    return post(found, message, Math.max(1, until - performance.now()), stopping.signal);
+    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(timeoutMs)]);
+    const found = await Promise.race([findDestination(url, resolve, options), aborted(signal)]);
+    const outcome = found === null || found.is === "blocked" ? found : await post(found, message, signal);
+    return outcome ?? (stopping.signal.aborted ? null : { is: "late" });
   }
 
   function during<T>(work: Promise<T>): Promise<T> {
@@ -284,19 +263,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 }
 
-/** Null on timeout or abort; a name lookup cannot be cancelled. */
-function inTime<T>(work: Promise<T>, limitMs: number, signal: AbortSignal): Promise<T | null> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
-      resolve(null);
-    };
-    const timer = setTimeout(stop, limitMs);
-    signal.addEventListener("abort", stop);
-    work.then(resolve, reject).finally(() => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
-    });
-  });
+/** Resolves when the signal aborts; a name lookup cannot be cancelled. */
+function aborted(signal: AbortSignal): Promise<null> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(null), { once: true }));
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { credentialsIn, KnownSecrets } from "../../core/kit/known-secrets.ts";
-import { isRecord } from "../json.ts";
-import { mapTexts, OUTPUT_URL, parsed, RECORDED_HEADERS, recordable, withoutSendersOwn } from "./recorded-values.ts";
+import { isRecord, parsed } from "../json.ts";
+import { mapTexts, OUTPUT_URL, RECORDED_HEADERS, recordable, withoutSendersOwn } from "./recorded-values.ts";
 
 /** Handles of uploads that are distinguished. */
 const MOST_HANDLES = 100_000;

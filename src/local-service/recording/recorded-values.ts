@@ -138,12 +138,3 @@ export function requestLine(method: string, path: string, query: URLSearchParams
   const parameters = new URLSearchParams(counted).toString();
   return `${method} ${path}${parameters === "" ? "" : `?${parameters}`}`;
 }
-
-/** The value of a JSON text; undefined for what is none. */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -10,16 +10,9 @@ import { createClient } from "../../core/api/client.ts";
 import { parseBaseUrl } from "../../core/api/options.ts";
 import { cleanContentType, cleanId } from "../../core/kit/clean-text.ts";
 import { createForwarder, type Forwarder } from "../../core/network/index.ts";
-import { isRecord } from "../json.ts";
+import { isRecord, parsed } from "../json.ts";
 import { Cleaner } from "./cleaner.ts";
-import {
-  parsed,
-  RECORDED_MEDIA,
-  RECORDED_PARTS,
-  type RecordedFrame,
-  requestLine,
-  uploadMark,
-} from "./recorded-values.ts";
+import { RECORDED_MEDIA, RECORDED_PARTS, type RecordedFrame, requestLine, uploadMark } from "./recorded-values.ts";
 import { RecordingError } from "./recording-error.ts";
 import { type RecordedLine, RecordingFile } from "./recording-file.ts";
 

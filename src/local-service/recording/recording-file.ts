@@ -3,13 +3,8 @@ import { type FileHandle, lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { open } from "../../core/kit/file-handle.ts";
 import { type FolderLock, holderOf, lockFolder } from "../../core/kit/folder-lock.ts";
-import {
-  parsed,
-  RECORDING_FILE,
-  RECORDING_VERSION,
-  type RecordedAnswer,
-  type RecordedAsset,
-} from "./recorded-values.ts";
+import { parsed } from "../json.ts";
+import { RECORDING_FILE, RECORDING_VERSION, type RecordedAnswer, type RecordedAsset } from "./recorded-values.ts";
 import { RecordingError } from "./recording-error.ts";
 
 /** An answer without its time, which the file gives it. */

@@ -4,19 +4,6 @@ import type { ProbeResult, Renderer, RenderResult } from "./contract.ts";
 import { WorkerPool } from "./pool.ts";
 import { probeHead } from "./probe/probe-file.ts";
 
-export {
-  type MediaFile,
-  type ProbeResult,
-  RenderError,
-  type RenderErrorCode,
-  type Renderer,
-  type RenderKind,
-  type RenderOptions,
-  type RenderRequest,
-  type RenderResult,
-  type VoiceProfile,
-} from "./contract.ts";
-
 /** @param options.workers how many requests render at the same time; default 2 */
 export function createRenderer(options: { readonly workers?: number } = {}): Renderer {
   const pool = new WorkerPool(options.workers ?? 2);

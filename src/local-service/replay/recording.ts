@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { LocalServiceError } from "../errors.ts";
+import { parsed } from "../json.ts";
 import {
-  parsed,
   RECORDING_FILE,
   RECORDING_VERSION,
   type RecordedAnswer,

@@ -14,10 +14,28 @@ import {
   uploadMark,
 } from "../recording/recorded-values.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { STREAM_HEADERS } from "../stream/open-streams.ts";
 import type { Recording } from "./recording.ts";
 import { ReplayBook } from "./replay-book.ts";
 import type { ReplayedJob, ReplaySpeed } from "./replayed-job.ts";
-import type { ReplayedMedia } from "./replayed-media.ts";
+import { createReplayedMedia, type ReplayedMedia } from "./replayed-media.ts";
+
+/** A recording that answers in place of the service; null where the options name none. */
+export function openReplay(service: ServiceContext) {
+  const { replay } = service.options;
+  if (replay === null) return null;
+  const media = createReplayedMedia(replay.recording, service);
+  return { answer: new Replayer(replay.recording, service, media, replay).answer, file: media.file };
+}
+
+/** Faults come first: they apply to replayed answers as to the service's own. */
+export function withReplay(faults: Interceptor, replay: ReturnType<typeof openReplay>): Interceptor {
+  if (replay === null) return faults;
+  return {
+    before: async (endpoint, call) => (await faults.before(endpoint, call)) ?? replay.answer(endpoint, call),
+    after: faults.after,
+  };
+}
 
 interface ReplayOptions {
   readonly speed: ReplaySpeed;
@@ -26,7 +44,7 @@ interface ReplayOptions {
 }
 
 /** Answers calls as they were answered when they were recorded; uploads, keys and webhooks are the local service's own. */
-export class Replayer {
+class Replayer {
   readonly #book: ReplayBook;
   readonly #recording: Recording;
   readonly #service: ServiceContext;
@@ -45,12 +63,8 @@ export class Replayer {
     this.#hashOfUpload = createUploadHashes(service);
   }
 
-  readonly interceptor: Interceptor = {
-    before: (endpoint, call) => this.#answer(endpoint, call),
-    after: async (_endpoint, _call, answer) => answer,
-  };
-
-  async #answer({ method, path }: Endpoint, call: Call): Promise<Answer | null> {
+  /** Null for what the local service answers itself. @throws Refusal for what is not recorded */
+  readonly answer = async ({ method, path }: Endpoint, call: Call): Promise<Answer | null> => {
     if (!RECORDED_PARTS.has(path.split("/", 2)[1] ?? "") || path === "/files") return null;
     const { pathname, searchParams } = new URL(call.incoming.url ?? "/", "http://base");
     const below = pathname.slice("/v3".length);
@@ -60,7 +74,7 @@ export class Replayer {
     if (method === "POST" && path === "/models/{model}") return this.#submit(request, body, call);
     const answer = this.#book.next(request, body);
     return answer === null ? this.#notRecorded(request, body) : this.#given(answer, null, call);
-  }
+  };
 
   async #ofJob(request: string, below: string, call: Call): Promise<Answer | null> {
     const now = this.#service.clock.now();
@@ -220,8 +234,6 @@ function hashOf(path: string): string {
   return hash.digest("hex");
 }
 
-const HEADERS = { "Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no" };
-
 /** Sends the frames of a stream as they were once they are due, and breaks it off where the service did. */
 function sendRecordedStream(
   { status, events, cut }: RecordedAnswer,
@@ -230,7 +242,7 @@ function sendRecordedStream(
   { clock, streams, dueAt }: Pick<ServiceContext, "clock" | "streams"> & { readonly dueAt: number },
 ): Answer {
   const text = (events ?? []).map((frame) => frameText(frame, personal)).join("");
-  outgoing.writeHead(status, { ...standardHeaders, ...HEADERS });
+  outgoing.writeHead(status, { ...standardHeaders, ...STREAM_HEADERS });
   const send = () => void (cut ? outgoing.write(text, () => outgoing.destroy()) : outgoing.end(text));
   if (dueAt <= clock.now()) send();
   else {

@@ -3,20 +3,26 @@ import { logItem } from "../jobs/views.ts";
 import { isTerminal } from "../lifecycle/job.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { JobRow } from "../store/rows.ts";
-import { DONE_FRAME, logFrame, openSink, parseResumePoint, retryFrame, statusFrame } from "./open-streams.ts";
+import {
+  DONE_FRAME,
+  logFrame,
+  openSink,
+  parseResumePoint,
+  retryFrame,
+  STREAM_HEADERS,
+  statusFrame,
+} from "./open-streams.ts";
 
 const EVENTS_PER_READ = 200;
 /** Sent when the service itself ends a stream. */
 const RETRY_MS = 1000;
-
-const HEADERS = { "Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no" };
 
 /** `GET /jobs/{job_id}/stream`. Reads from the store whenever it is woken, with backpressure from the reader. */
 export function jobStream(service: ServiceContext, find: (call: Call) => JobRow) {
   const { store, views, hub, streams } = service;
 
   async function stream(call: Call, job: JobRow): Promise<void> {
-    const sink = openSink(call, service.faults.stream(job), HEADERS);
+    const sink = openSink(call, service.faults.stream(job));
     const { eventId, sawEnd } = parseResumePoint(call.header("last-event-id"));
     let lastEventId = eventId;
     let shown = job.status;
@@ -66,7 +72,7 @@ export function jobStream(service: ServiceContext, find: (call: Call) => JobRow)
 
   return (call: Call): Answer => {
     const job = find(call);
-    if (call.incoming.method === "HEAD") return { is: "empty", status: 200, headers: HEADERS };
+    if (call.incoming.method === "HEAD") return { is: "empty", status: 200, headers: STREAM_HEADERS };
     stream(call, job).catch((error: unknown) => service.onDefect(error, call.traceId));
     return { is: "sent", status: 200 };
   };

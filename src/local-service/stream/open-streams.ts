@@ -49,13 +49,17 @@ interface Sink {
   end(last?: string): void;
 }
 
-const HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store" };
+export const STREAM_HEADERS = {
+  "Content-Type": "text/event-stream",
+  "Cache-Control": "no-store",
+  "X-Accel-Buffering": "no",
+};
 
 /** Opens the answer as an event stream; faults may delay it or cut it after some frames. */
-export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault | null, headers = {}): Sink {
+export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault | null): Sink {
   let isOpen = true;
   let framesLeft = fault?.cutAfter ?? Number.POSITIVE_INFINITY;
-  outgoing.writeHead(200, { ...standardHeaders, ...HEADERS, ...headers });
+  outgoing.writeHead(200, { ...standardHeaders, ...STREAM_HEADERS });
   outgoing.on("close", () => {
     isOpen = false;
   });

@@ -5,7 +5,7 @@ import { type Answer, type Call, type Endpoint, endpoint, newestFirst, noContent
 import { notFound, refuse } from "../http/refusal.ts";
 import { instant, instantOrNull } from "../jobs/views.ts";
 import { balanceOf, usd } from "../money.ts";
-import { type FailureCode, failureOf, type Message, type Outcome, testResult } from "../outbound/outbound.ts";
+import { failureOf, type Message, type Outcome, testResult } from "../outbound/outbound.ts";
 import { Outbox } from "../outbound/outbox.ts";
 import { defaultWebhookBody } from "../request-bodies.ts";
 import type { ServiceParts } from "../service-parts.ts";
@@ -169,16 +169,20 @@ export function createWebhooks(ports: ServiceParts) {
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-const failureOrNull = (code: FailureCode | null) => (code === null ? null : failureOf(code));
-
-function replayItem(entry: ReplayEntry) {
+/** The fields that a delivery and its history have in common. */
+function attemptsView({
+  status,
+  attempts,
+  lastResponseStatus,
+  lastError,
+  lastAttemptAt,
+}: Omit<ReplayEntry, "requestedAt">) {
   return {
-    requested_at: instant(entry.requestedAt),
-    status: entry.status,
-    attempts: entry.attempts,
-    last_response_status: entry.lastResponseStatus,
-    last_error: failureOrNull(entry.lastError),
-    last_attempt_at: instantOrNull(entry.lastAttemptAt),
+    status,
+    attempts,
+    last_response_status: lastResponseStatus,
+    last_error: lastError === null ? null : failureOf(lastError),
+    last_attempt_at: instantOrNull(lastAttemptAt),
   };
 }
 
@@ -189,16 +193,12 @@ function deliveryView(row: DeliveryRow, replays: readonly ReplayEntry[], reader:
     job_accessible: row.ownerId === reader.ownerId,
     model: row.model,
     event_type: row.event,
-    status: row.status,
     source: row.source,
-    attempts: row.attempts,
     redelivery_count: row.redeliveryCount,
-    redeliveries: replays.map(replayItem),
-    last_response_status: row.lastResponseStatus,
-    last_error: failureOrNull(row.lastError),
+    redeliveries: replays.map((entry) => ({ requested_at: instant(entry.requestedAt), ...attemptsView(entry) })),
     webhook_url: row.url,
     created_at: instant(row.createdAt),
-    last_attempt_at: instantOrNull(row.lastAttemptAt),
+    ...attemptsView(row),
   };
 }
 

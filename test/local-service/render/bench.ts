@@ -2,13 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import {
-  createRenderer,
-  type MediaFile,
-  type RenderOptions,
-  type RenderRequest,
-  type RenderResult,
-} from "../../../src/local-service/render/index.ts";
+import type {
+  MediaFile,
+  RenderOptions,
+  RenderRequest,
+  RenderResult,
+} from "../../../src/local-service/render/contract.ts";
+import { createRenderer } from "../../../src/local-service/render/index.ts";
 
 /** A renderer and a folder for one test file; both go when the file is done. */
 export async function openBench(workers = 2) {

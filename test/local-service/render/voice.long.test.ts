@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import type { VoiceProfile } from "../../../src/local-service/render/index.ts";
+import type { VoiceProfile } from "../../../src/local-service/render/contract.ts";
 import { decodeSound } from "../../../src/local-service/render/sound/decode.ts";
 import { encodeSound } from "../../../src/local-service/render/sound/render-speech.ts";
 import { activeLoudness, medianPitch } from "../../../src/local-service/render/sound/sound.ts";

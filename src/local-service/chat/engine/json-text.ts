@@ -1,4 +1,4 @@
-import { isRecord } from "../../json.ts";
+import { isRecord, parsed } from "../../json.ts";
 
 /** A JSON Schema, or part of one, unvalidated. */
 export type SchemaNode = Readonly<Record<string, unknown>>;
@@ -19,14 +19,6 @@ function endOf(text: string, start: number): number {
     else if (!quoted && "}]".includes(mark) && --depth === 0) return at + 1;
   }
   return -1;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** The JSON objects embedded in a text, in order, and the text around them. */
