@@ -261,7 +261,6 @@ export function mark<H extends Handle>(facts: Omit<H, "toString">, pointer: Poin
   return Object.freeze(handle) as unknown as H;
 }
 
-/** Marks an object as a handle. */
 function pointAt(handle: object, pointer: Pointer): void {
   Object.defineProperty(handle, POINTER, { value: pointer, enumerable: false });
 }

@@ -23,7 +23,6 @@ export interface Recorder {
   json(value: unknown, at: { readonly step: string | null; readonly field: string }): DraftJson;
   /** Returns true for handles of this build and of the builds around it. */
   knows(build: Build): boolean;
-  /** Keeps the function of a step. */
   bind(path: string, code: LocalFunction): void;
   /** Limits what the steps under a path may cost together. */
   group(path: string, maxCostMicros: number): void;

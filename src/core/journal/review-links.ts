@@ -20,7 +20,6 @@ export interface ReviewLinkRow {
   /** Epoch milliseconds, like the other instants. */
   readonly createdAt: number;
   readonly expiresAt: number;
-  /** Null: not revoked. */
   readonly revokedAt: number | null;
   /** Number of decisions and comments made with it. */
   readonly uses: number;

@@ -4,7 +4,6 @@ import type { Json } from "./plan.ts";
 /** A JSON Schema published by the service; as untrusted as any other external data. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** A model in the catalog. */
 export interface CatalogModel {
   readonly id: string;
   /** `image`, `video`, `audio`, `text` for language models, or a kind that this version does not know. */

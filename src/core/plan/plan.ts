@@ -210,9 +210,7 @@ export interface ExpandStep extends StepBase {
 
 /** What a step asks a person. */
 export type Decision = Pick<ApproveStep, "path" | "shows" | "choose" | "message" | "parts">;
-/** The expansion of a step, whatever its kind. */
 export type ExpandingStep = Omit<ExpandStep, "kind">;
-/** The job of a step, whatever its kind. */
 export type SubmittingStep = Omit<JobStep, "kind">;
 
 export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | GenerateStep | ApproveStep | PickStep | ExpandStep;

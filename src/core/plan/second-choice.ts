@@ -16,7 +16,6 @@ type Options = ReadonlyMap<string, Option>;
 const NONE: Options = new Map();
 const known = new WeakMap<readonly PlanStep[], Options>();
 
-/** The options of all choices, by path. */
 export function optionsIn({ steps }: Pick<Plan, "steps">): Options {
   const before = known.get(steps);
   if (before !== undefined) return before;

@@ -115,7 +115,6 @@ const CAUSES = {
   own: "failed",
 } as const satisfies { readonly [C in StepFailure["cause"]]: string };
 
-/** Cost of the attempts that count. */
 function costOf({ attempts, chats, superseded }: StepState): number {
   const counting = [...attempts, ...chats].filter(({ n }) => n > superseded);
   return counting.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);

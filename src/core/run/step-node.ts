@@ -18,7 +18,6 @@ export class StepNode {
   isRoot = false;
   isNeeded = true;
   isFinal = false;
-  /** See `conditionsOf`. */
   conditions: readonly string[] = [];
   holdsSlot = false;
   committedMicros = 0;

@@ -167,7 +167,6 @@ class TimersEngine implements Engine {
   }
 }
 
-/** The first entry that is not stale. */
 function first(queue: TinyQueue<Entry>): Entry | undefined {
   for (;;) {
     const entry = queue.peek();

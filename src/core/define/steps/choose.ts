@@ -75,7 +75,6 @@ export function choiceFailure(policy: FailurePolicy | null | undefined): Pick<Pi
   return typeof policy === "string" ? { onFailure: policy } : {};
 }
 
-/** Adds the step that chooses. */
 export function addChoice(
   recorder: Recorder,
   path: string,

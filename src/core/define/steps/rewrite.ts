@@ -50,7 +50,6 @@ interface Rewritten {
   readonly input: DraftJson;
   readonly policy: StepPolicy;
   readonly yields: Yields;
-  /** Adds the step to a part. */
   add(part: Recorder, step: { readonly path: string; readonly input: DraftJson; readonly policy: StepPolicy }): void;
 }
 

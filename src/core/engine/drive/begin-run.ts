@@ -18,11 +18,9 @@ import type { RunResult } from "./run-result.ts";
 import type { Updates } from "./updates.ts";
 
 export interface Start extends ResumeOptions {
-  /** Prices of a new run. */
   readonly quoted?: readonly RunEvent[] | undefined;
   /** Functions of the pipeline that a new run was just planned from. */
   readonly code?: Code | undefined;
-  /** Changes to a resumed run. */
   readonly revision?: Revision | null | undefined;
   /** Stops in the inbox that were sent before the run was resumed. */
   readonly outdatedStops?: readonly number[] | undefined;

@@ -83,7 +83,6 @@ export class RunSupervisor {
     return handle;
   }
 
-  /** Stops all runs gracefully. */
   async stopAll(): Promise<void> {
     for (const stop of this.#running.values()) stop.abort();
     await Promise.allSettled(this.#running.keys());

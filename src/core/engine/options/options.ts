@@ -102,7 +102,6 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   readonly walletFloor?: string | undefined;
 }
 
-/** The options of every call that drives a run. */
 interface DriveOptions {
   /** Aborting it stops the run gracefully: nothing new is submitted, and requests in flight are completed. */
   readonly signal?: AbortSignal | undefined;

@@ -304,7 +304,6 @@ function usersOf(name: string, parts: ReadonlyMap<string, Part>): ReadonlySet<st
   return found;
 }
 
-/** The price of one step. */
 export interface StepPrice {
   readonly step: string;
   readonly model: string | null;

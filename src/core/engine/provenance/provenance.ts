@@ -76,7 +76,6 @@ export interface NamedOutput {
   /** The step that made it originally. */
   readonly step: string;
   readonly output: OutputState;
-  /** Null if it has no mark. */
   readonly marked: PlannedMark | null;
 }
 

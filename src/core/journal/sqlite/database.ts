@@ -90,7 +90,6 @@ export function packAside(text: string): EncodedText | Promise<EncodedText> {
   return deflateAside(text, { level: LEVEL, chunkSize: PACKED_ASIDE_FROM_LENGTH });
 }
 
-/** Null if damaged. */
 export function unpackText(stored: unknown): string | null {
   if (typeof stored === "string") return stored;
   if (!(stored instanceof Uint8Array)) return null;

@@ -13,7 +13,6 @@ export interface LedgerUpdate {
   readonly after: readonly (LedgerEntry & { readonly step: string; readonly attempt: number })[];
   readonly heldDelta: number;
   readonly settledDelta: number;
-  /** The run's totals afterwards. */
   readonly run: LedgerTotals;
   /** The account's mark afterwards. */
   readonly mark: number;

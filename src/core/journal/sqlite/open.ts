@@ -115,7 +115,6 @@ async function inspectWithRetry(path: string, busyRetry: BusyRetryOptions): Prom
   }
 }
 
-/** False: read-only. */
 function prepare(path: string): boolean {
   prepareFolder(path);
   return prepareFile(path);

@@ -151,7 +151,6 @@ export interface StepFacts {
   readonly isOpen?: true;
 }
 
-/** Facts of a step with a problem. */
 export const UNKNOWN: StepFacts = {
   yields: null,
   outputs: Number.POSITIVE_INFINITY,

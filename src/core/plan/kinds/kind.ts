@@ -39,7 +39,6 @@ export interface Planning extends PlanContext {
   report(code: string, field: string | null, message: string, more?: Pick<Problem, "allowed" | "replacedBy">): void;
 }
 
-/** A file that a draft uploads. */
 export interface DraftFile {
   /** A path, an `http(s)` URL, or a name for the bytes. */
   readonly path: string;

@@ -22,7 +22,6 @@ const kinds: { readonly [K in PlanStep["kind"]]: RunKind<Extract<PlanStep, { rea
   expand: expandKind,
 };
 
-/** Returns how a step of this kind is run. */
 export function runKind(kind: PlanStep["kind"]): RunKind<PlanStep> {
   return kinds[kind] as RunKind<PlanStep>;
 }
