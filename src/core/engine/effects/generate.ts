@@ -210,32 +210,18 @@ export function modelOf(
   return "without" in found ? found : { model: found.code.model };
 }
 
-/** Every field of the specification, undefined unless given. */
-const UNSAID = {
-  image: {
-    n: 1,
-    prompt: undefined,
-    size: undefined,
-    aspectRatio: undefined,
-    seed: undefined,
-    files: undefined,
-    mask: undefined,
-  },
+const unset = (...fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, undefined]));
+const PICTURE = ["prompt", "aspectRatio", "seed"];
+
+/** Every field of the specification, because models expect all of them; undefined unless given. */
+const ALL_FIELDS = {
+  image: { n: 1, ...unset(...PICTURE, "size", "files", "mask") },
   video: {
     n: 1,
-    prompt: undefined,
-    aspectRatio: undefined,
-    resolution: undefined,
-    duration: undefined,
-    fps: undefined,
-    seed: undefined,
-    image: undefined,
-    frameImages: undefined,
-    inputReferences: undefined,
-    generateAudio: undefined,
+    ...unset(...PICTURE, "resolution", "duration", "fps", "image", "frameImages", "inputReferences", "generateAudio"),
   },
   audio: {},
-} as const;
+};
 
 /** Converts a resolved input to AI SDK call options (specification v4), with media as bytes. */
 async function callOptions(
@@ -244,7 +230,7 @@ async function callOptions(
   media: MediaStore,
 ): Promise<{ readonly [option: string]: unknown }> {
   const given = (await converted(input, media)) as { readonly [option: string]: unknown };
-  return { ...UNSAID[yields], providerOptions: {}, ...given };
+  return { ...ALL_FIELDS[yields], providerOptions: {}, ...given };
 }
 
 async function converted(value: Json, media: MediaStore): Promise<unknown> {

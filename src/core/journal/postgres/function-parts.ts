@@ -1,27 +1,24 @@
 import { runStates } from "../../lifecycle/index.ts";
 
 /**
- * The transactions of the journal as functions in the database: each is one statement, so that a commit is one round trip,
- * and a process that is frozen, or cut off, in the middle of one holds no lock that others wait for.
+ * The journal's transactions are functions in the database. Each is one statement, so a commit takes one round trip, and a
+ * process that freezes or loses its connection holds no lock.
  *
- * Isolation. Every function runs at READ COMMITTED, where each of its statements sees all that was committed before that
- * statement began. It is right because everything that decides is read under a lock that all who change it take first:
+ * They run at READ COMMITTED, where each statement sees what was committed before it began. That is enough, because every
+ * decision reads rows under a lock that all writers of these rows take first:
  *
- * - The row of a run (`FOR NO KEY UPDATE`) guards its events, lease, inbox, snapshot, results and ledger entries. Commits,
- *   takings of the lease, sendings, and the removal of one run therefore happen one after another, so that epoch, last event
- *   and inbox are what they are when the events are written: nobody writes between the check and the change. A message is
- *   either seen by the parking commit, or waits for it.
- * - The row of an account guards its totals and all its entries of the ledger: who changes an entry holds it, so that the
- *   sum which the guard checks holds every hold of every process, and two that would break the cap only together do not
- *   pass together.
- * - Locks are taken in one order: new runs by id, then runs by key, then accounts by name. Those who lock one run and then its
- *   account fit into it.
+ * - The run's row (`FOR NO KEY UPDATE`) guards its events, lease, inbox, snapshot, results and ledger entries, so commits,
+ *   leases, messages and the removal of one run happen one after another. A parking commit sees a message, or the message
+ *   waits for it.
+ * - The account's row guards its totals and its ledger entries. The guard's sum therefore includes every process's holds,
+ *   and two writes that only together exceed a cap cannot both pass.
+ * - Locks are taken in one order: new runs by id, then runs by key, then accounts by name.
  *
- * A write carries a name that the run's row keeps. Whoever lost the answer repeats the call: it waits for the row if the first
- * one is still under way, and finds the name if that was committed. `after_write` is the name that the writer knows to be the
- * last one, so that a call which was repeated, and arrives late after all, is refused even when it has no events.
+ * The run's row stores the name of its last write. A writer that lost the answer repeats the call; if the first one was
+ * committed, the repetition finds its name. `after_write` is the last write that the writer knows of, so a repetition that
+ * arrives late is refused, even without events.
  *
- * `{version}` is the version of the journal: a program that was opened on an older one is refused (SR001).
+ * `{version}` is the journal's version: a program opened on an older one is refused (SR001).
  */
 export const preamble = `
   IF p_version <> {version} THEN
