@@ -11,7 +11,7 @@ import type { MigrationContext } from "./migration-context.ts";
 import { TYPE_FACTS } from "./models/need.ts";
 import type { V2Source } from "./read/source.ts";
 import { type BodyReport, type FieldEntry, lossKey } from "./report/report.ts";
-import { ANSWER_FIELDS, type Field, type Fields, fieldsOf, type V2Type } from "./v2-types.ts";
+import { ANSWER_FIELDS, type Field, type Fields, fieldsOf, OWN_IDS, type V2Type } from "./v2-types.ts";
 
 /** Converts a body and reports its outcome. */
 export function bodyReport(body: Body, context: MigrationContext): BodyReport {
@@ -99,17 +99,6 @@ const WHY: Readonly<Record<string, string>> = {
   name: "the step is named already",
 };
 
-/** Fields that name a body or its output. */
-const OWN_IDS = new Set([
-  "generation_id",
-  "generation_ids",
-  "reserved_asset_id",
-  "reserved_asset_ids",
-  "id",
-  "asset_id",
-  "batch_results",
-]);
-
 /** Maximum number of locations named. */
 const MOST_USES = 3;
 
@@ -122,21 +111,21 @@ function whyDropped(
   path: JsonPath,
   uses: Uses,
 ): string {
-  const name = [...path].reverse().find((part) => typeof part === "string") ?? "";
-  const fields = type === null ? {} : fieldsAround(fieldsOf(type), path);
-  const isTop = path.length === 1 || (path.length === 2 && typeof path[1] === "number");
-  if (isTop && OWN_IDS.has(name)) return whyId(valueAt(body, path), uses);
-  if (isTop && Object.hasOwn(WHY, name)) return WHY[name] ?? "";
-  if (isTop && Object.hasOwn(ANSWER_FIELDS, name)) return "what v2 answered, no part of the request";
-  const known = Object.hasOwn(fields, name);
+  const names = path.filter((part) => typeof part === "string");
+  const name = names.at(-1) ?? "";
   const value = valueAt(body, path);
-  if (known && value === null) return "null counts as not given";
-  if (known && Array.isArray(value) && value.length === 0) return "an empty list asks for nothing";
-  if (known && isRecord(value) && Object.keys(value).length === 0) return "an empty object asks for nothing";
-  if (known && OWN_IDS.has(name)) return whyId(value, uses);
-  if (known) return WHY[name] ?? "the model has no use for it here";
-  if (path[0] === "audio_generation" && OWN_IDS.has(name)) return whyId(valueAt(body, path), uses);
-  if (path[0] === "audio_generation" && Object.hasOwn(WHY, name)) return WHY[name] ?? "";
+  if (names.length === 1 || (names.length === 2 && names[0] === "audio_generation")) {
+    if (OWN_IDS.has(name)) return whyId(value, uses);
+    if (Object.hasOwn(WHY, name)) return WHY[name] ?? "";
+    if (Object.hasOwn(ANSWER_FIELDS, name)) return "what v2 answered, no part of the request";
+  }
+  const fields = type === null ? {} : fieldsAround(fieldsOf(type), names);
+  if (Object.hasOwn(fields, name)) {
+    if (value === null) return "null counts as not given";
+    if (Array.isArray(value) && value.length === 0) return "an empty list asks for nothing";
+    if (isRecord(value) && Object.keys(value).length === 0) return "an empty object asks for nothing";
+    return WHY[name] ?? "the model has no use for it here";
+  }
   const suggestion = suggest(name, Object.keys(fields))[0];
   const hint = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
   return type === null ? "no part of an upload in v3" : `v2 knows no such field of ${type}${hint}`;
@@ -155,10 +144,9 @@ function textsIn(value: unknown): readonly string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** The sibling fields of a path. */
-function fieldsAround(fields: Fields, path: JsonPath): Fields {
-  let at: Fields = fields;
-  const names = path.filter((part) => typeof part === "string");
+/** The fields beside the last of these names. */
+function fieldsAround(fields: Fields, names: readonly string[]): Fields {
+  let at = fields;
   for (const name of names.slice(0, -1)) {
     const field: Field | undefined = Object.hasOwn(at, name) ? at[name] : undefined;
     const shape = field?.shape.is === "list" ? field.shape.item : field?.shape;

@@ -7,7 +7,16 @@ import { kebab } from "./names.ts";
 import { type ReadBodies, readProblem, type V2Source } from "./read/source.ts";
 import { isTemplate } from "./read/template.ts";
 import type { MigrationProblem } from "./report/report.ts";
-import { ANSWER_FIELDS, type Fields, fieldsOf, isV2Type, type Shape, V2_TYPES, type V2Type } from "./v2-types.ts";
+import {
+  ANSWER_FIELDS,
+  fieldsOf,
+  isV2Type,
+  type Shape,
+  type ShapedValue,
+  V2_TYPES,
+  type V2Type,
+  valuesOf,
+} from "./v2-types.ts";
 
 /** A reason not to migrate a body. */
 export interface Mistake {
@@ -117,87 +126,64 @@ function typeOf(body: { readonly [key: string]: unknown }): V2Type | BodyMistake
 
 /** Everything in a body that v2 would refuse; unknown fields are accepted, omitted and reported. */
 function mistakesIn(body: { readonly [key: string]: unknown }, type: V2Type): readonly BodyMistake[] {
-  return recordMistakes(body, { ...ANSWER_FIELDS, ...fieldsOf(type) }, []);
+  return valuesOf(body, { ...ANSWER_FIELDS, ...fieldsOf(type) }).flatMap((one) => mistakeIn(one) ?? []);
 }
 
-function recordMistakes(
-  value: { readonly [key: string]: unknown },
-  fields: Fields,
-  path: JsonPath,
-): readonly BodyMistake[] {
-  return Object.entries(fields).flatMap(([name, { shape, isRequired }]): readonly BodyMistake[] => {
-    const found = Object.hasOwn(value, name) ? value[name] : undefined;
-    const at = [...path, name];
-    if (found !== undefined && found !== null) return valueMistakes(found, shape, at);
-    return isRequired ? [{ code: "required", path, message: `${pathText(at)} is required` }] : [];
-  });
-}
-
-function valueMistakes(value: unknown, shape: Shape, path: JsonPath): readonly BodyMistake[] {
-  const wrong = (requested: string): readonly BodyMistake[] => [
-    {
-      code: "wrong-type",
-      path,
-      message: `${pathText(path)} must be ${requested}, not ${isScalar(value) ? `the ${typeof value} ${JSON.stringify(value).slice(0, 40)}` : kindOf(value)}`,
-    },
-  ];
+function mistakeIn({ path, value, shape }: ShapedValue): BodyMistake | null {
+  const field = pathText(path);
+  if (value === undefined) return { code: "required", path: path.slice(0, -1), message: `${field} is required` };
   // A template's value at run time may have any type.
-  if (isTemplate(value)) return [];
+  if (isTemplate(value)) return null;
+  const [type, accepts] = typeCheck(shape);
+  if (!accepts(value)) {
+    const found = typeof value === "object" ? kindOf(value) : `the ${typeof value} ${shortJson(value)}`;
+    return { code: "wrong-type", path, message: `${field} must be ${type}, not ${found}` };
+  }
+  const range = rangeMissed(value, shape);
+  return range === null ? null : { code: "range", path, message: `${field} is ${shortJson(value)}; v2 takes ${range}` };
+}
+
+const shortJson = (value: unknown) => JSON.stringify(value).slice(0, 40);
+const isText = (value: unknown) => typeof value === "string";
+const isNumber = (value: unknown) => typeof value === "number";
+const isPoint = (value: unknown) => Array.isArray(value) && value.length === 2 && value.every(isNumber);
+
+/** The type of a shape for a sentence, and its test; lists and objects are tested by their parts. */
+function typeCheck(shape: Shape): readonly [type: string, accepts: (value: unknown) => boolean] {
   switch (shape.is) {
     case "text":
-    case "word":
     case "url":
-      return typeof value === "string" ? [] : wrong("text");
+      return ["text", isText];
     case "id":
-      return typeof value === "string" && value !== "" ? [] : wrong("an id");
+      return ["an id", (value) => isText(value) && value !== ""];
     case "boolean":
-      return typeof value === "boolean" ? [] : wrong("true or false");
+      return ["true or false", (value) => typeof value === "boolean"];
     case "choice":
-      return choiceMistakes(value, shape.of, path) ?? wrong(`one of ${shape.of.join(", ")}`);
+      return [`one of ${shape.of.join(", ")}`, isText];
     case "number":
-      return numberMistakes(value, shape, path) ?? wrong(shape.integer ? "a whole number" : "a number");
+      return shape.integer ? ["a whole number", Number.isSafeInteger] : ["a number", isNumber];
     case "point":
-      return isPoint(value) || (Array.isArray(value) && value.every(isPoint))
-        ? []
-        : wrong("a point [x, y] or a list of points");
-    case "ids":
-      if (shape.orOne && typeof value === "string") return [];
-      return Array.isArray(value)
-        ? each(value, { is: "id" }, path)
-        : wrong(shape.orOne ? "an id or a list of ids" : "a list of ids");
+      return [
+        "a point [x, y] or a list of points",
+        (value) => isPoint(value) || (Array.isArray(value) && value.every(isPoint)),
+      ];
     case "list":
-      return Array.isArray(value) ? each(value, shape.item, path) : wrong("a list");
+      if (shape.orOne) return ["an id or a list of ids", isText];
+      return [shape.item.is === "id" ? "a list of ids" : "a list", () => false];
     case "record":
-      return isRecord(value) ? recordMistakes(value, shape.fields, path) : wrong("an object");
+      return ["an object", () => false];
     case "answer":
-      return [];
+      return ["", () => true];
     default:
       return shape satisfies never;
   }
 }
 
-function each(list: readonly unknown[], item: Shape, path: JsonPath): readonly BodyMistake[] {
-  return list.flatMap((value, index) => valueMistakes(value, item, [...path, index]));
+/** The accepted values, where a value of the right type is none of them. */
+function rangeMissed(value: unknown, shape: Shape): string | null {
+  if (shape.is === "choice") return shape.of.some((one) => one === value) ? null : shape.of.join(", ");
+  if (shape.is !== "number") return null;
+  const { min = -Infinity, max = Infinity } = shape;
+  if (Number(value) >= min && Number(value) <= max) return null;
+  return max === Infinity ? `at least ${min}` : `${min} to ${max}`;
 }
-
-function choiceMistakes(value: unknown, of: readonly string[], path: JsonPath): readonly BodyMistake[] | null {
-  if (typeof value !== "string") return null;
-  if (of.includes(value)) return [];
-  return [{ code: "range", path, message: `${pathText(path)} is ${JSON.stringify(value)}; v2 takes ${of.join(", ")}` }];
-}
-
-function numberMistakes(
-  value: unknown,
-  { min = -Infinity, max = Infinity, integer }: Extract<Shape, { readonly is: "number" }>,
-  path: JsonPath,
-): readonly BodyMistake[] | null {
-  if (typeof value !== "number" || (integer && !Number.isSafeInteger(value))) return null;
-  if (value >= min && value <= max) return [];
-  const bounds = max === Infinity ? `at least ${min}` : `${min} to ${max}`;
-  return [{ code: "range", path, message: `${pathText(path)} is ${value}; v2 takes ${bounds}` }];
-}
-
-const isPoint = (value: unknown) =>
-  Array.isArray(value) && value.length === 2 && value.every((one) => typeof one === "number");
-
-const isScalar = (value: unknown) => value !== undefined && typeof value !== "object";

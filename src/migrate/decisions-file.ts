@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ShowrunnerError } from "../core/kit/errors.ts";
+import { parseJson } from "../core/kit/json-text.ts";
 
 /** A person's decisions about v2 work, stored so that no question is asked twice. */
 export interface MigrationDecisions {
@@ -23,13 +24,12 @@ const schema = z.strictObject({
 });
 
 export function parseDecisions(text: string, path: string): MigrationDecisions {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new DecisionsFileError(`${path} is no JSON: ${(cause as Error).message}`, { cause });
+  const read = parseJson(text);
+  if ("mistake" in read) {
+    const { line, column, message } = read.mistake;
+    throw new DecisionsFileError(`${path} is not valid JSON at line ${line}, column ${column}: ${message}`);
   }
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(read.value);
   if (parsed.success) return { map: parsed.data.map, leaveOut: parsed.data.leave_out };
   const issues = parsed.error.issues.map(({ path: at, message }) => `${at.join(".") || "the document"}: ${message}`);
   throw new DecisionsFileError(`${path}: ${issues.join("; ")}`);

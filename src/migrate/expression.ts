@@ -44,22 +44,13 @@ export function evaluate<V>(expression: Expression, leaf: (leaf: Leaf) => V): V 
 
 /** Names of the pipeline's inputs that an expression uses. */
 export function inputsIn(expression: Expression): readonly string[] {
-  switch (expression.is) {
-    case "json":
-    case "step":
-      return [];
-    case "upload":
-    case "input":
-      return [expression.input];
-    case "template":
-      return expression.parts.flatMap((part) => (typeof part === "string" ? [] : [part.input]));
-    case "list":
-      return expression.items.flatMap(inputsIn);
-    case "record":
-      return expression.entries.flatMap(([, value]) => inputsIn(value));
-    default:
-      return expression satisfies never;
-  }
+  const found: string[] = [];
+  evaluate(expression, (leaf) => {
+    if (leaf.is === "upload" || leaf.is === "input") found.push(leaf.input);
+    if (leaf.is === "template")
+      found.push(...leaf.parts.flatMap((part) => (typeof part === "string" ? [] : part.input)));
+  });
+  return found;
 }
 
 /** The value with valid placeholders for what does not exist yet, for validation by a schema. */

@@ -15,10 +15,10 @@ import { type ReadBodies, readProblem, type V2Source } from "./read/source.ts";
 import { reportMarkdown } from "./report/markdown.ts";
 import { type BodyReport, decisionsOf, type MigrationReport } from "./report/report.ts";
 import { writeSource } from "./source.ts";
-import { ANSWER_FIELDS, type Fields, fieldsOf, type Shape, type V2Type } from "./v2-types.ts";
+import { usedIds } from "./v2-types.ts";
 
 /** Ids by which other bodies may reference a body's output; the first body that claims one keeps it. */
-export function noteIdentities(sources: readonly V2Source[], context: MigrationContext): void {
+function noteIdentities(sources: readonly V2Source[], context: MigrationContext): void {
   for (const [index, { value }] of sources.entries()) {
     if (!isRecord(value)) continue;
     const claim = (id: unknown, variation: number) => {
@@ -26,13 +26,8 @@ export function noteIdentities(sources: readonly V2Source[], context: MigrationC
         context.identities.set(id, { index, variation });
     };
     for (const field of ["reserved_asset_id", "asset_id", "generation_id", "id"]) claim(value[field], 0);
-    for (const field of ["reserved_asset_ids", "generation_ids"]) {
-      const ids = value[field];
-      if (Array.isArray(ids)) for (const [variation, id] of ids.entries()) claim(id, variation);
-    }
-    const results = value.batch_results;
-    if (!Array.isArray(results)) continue;
-    for (const [variation, result] of results.entries()) {
+    for (const field of ["reserved_asset_ids", "generation_ids"]) listIn(value[field]).forEach(claim);
+    for (const [variation, result] of listIn(value.batch_results).entries()) {
       if (!isRecord(result)) continue;
       claim(result.asset_id, variation);
       claim(result.id, variation);
@@ -40,8 +35,10 @@ export function noteIdentities(sources: readonly V2Source[], context: MigrationC
   }
 }
 
+const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
 /** Converts every body after those that it references. Bodies in a cycle are problems. */
-export function convertAll(checked: readonly Checked[], context: MigrationContext, sources: readonly V2Source[]) {
+function convertAll(checked: readonly Checked[], context: MigrationContext, sources: readonly V2Source[]) {
   const byIndex = new Map(checked.map((one) => [one.index, one]));
   const edgesOf = (index: number): readonly Edge[] => {
     const one = byIndex.get(index);
@@ -191,47 +188,6 @@ export async function writeMigration(
   const files = Object.entries(migrationFiles(migration, catalog));
   await Promise.all(files.map(([name, text]) => writeDurably(join(folder, name), text)));
   return files.map(([name]) => join(folder, name));
-}
-
-/** Fields with a body's own id, not a reference. */
-const OWN_IDS = new Set([
-  "workspace_id",
-  "agent_thread_id",
-  "generation_id",
-  "generation_ids",
-  "reserved_asset_id",
-  "reserved_asset_ids",
-  "ai_model_id",
-  "model_id",
-  ...Object.keys(ANSWER_FIELDS),
-]);
-
-interface UsedId {
-  readonly path: JsonPath;
-  readonly id: string;
-}
-
-/** Every id by which a body references something that exists before it. */
-function usedIds(body: { readonly [key: string]: unknown }, type: V2Type): readonly UsedId[] {
-  return inRecord(body, fieldsOf(type), []);
-}
-
-function inRecord(value: { readonly [key: string]: unknown }, fields: Fields, path: JsonPath): readonly UsedId[] {
-  return Object.entries(fields).flatMap(([name, { shape }]) => {
-    const isOurs = !OWN_IDS.has(name) && Object.hasOwn(value, name);
-    return isOurs ? inValue(value[name], shape, [...path, name]) : [];
-  });
-}
-
-function inValue(value: unknown, shape: Shape, path: JsonPath): readonly UsedId[] {
-  if (typeof value === "string")
-    return shape.is === "id" || shape.is === "ids" || shape.is === "url" ? [{ path, id: value }] : [];
-  if (Array.isArray(value)) {
-    const item: Shape = shape.is === "list" ? shape.item : { is: "id" };
-    const isList = shape.is === "list" || shape.is === "ids";
-    return isList ? value.flatMap((one, index) => inValue(one, item, [...path, index])) : [];
-  }
-  return isRecord(value) && shape.is === "record" ? inRecord(value, shape.fields, path) : [];
 }
 
 interface Edge {

@@ -7,8 +7,10 @@ const RESERVED = new Set(
   ).split(" "),
 );
 
+const MOST_LETTERS = 40;
+
 /** `My Portrait, take 2` → `my-portrait-take-2`; null when no letter or digit is left. */
-export function kebab(text: string, most = 40): string | null {
+export function kebab(text: string): string | null {
   const plain = text
     .normalize("NFKD")
     .replace(/\p{M}+/gu, "")
@@ -16,14 +18,8 @@ export function kebab(text: string, most = 40): string | null {
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "");
-  const short =
-    plain.length <= most
-      ? plain
-      : plain
-          .slice(0, most + 1)
-          .replace(/-[^-]*$/, "")
-          .slice(0, most);
-  return short === "" ? null : short.replace(/-+$/, "");
+  const whole = plain.length <= MOST_LETTERS ? plain : plain.slice(0, MOST_LETTERS + 1).replace(/-[^-]*$/, "");
+  return whole.slice(0, MOST_LETTERS) || null;
 }
 
 /** `my-portrait-2` → `myPortrait2`. Names begin with a letter. */

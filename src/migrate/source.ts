@@ -1,3 +1,4 @@
+import { generatedModels } from "../core/catalog/codegen/generate.ts";
 import { valueNames } from "../core/catalog/codegen/types.ts";
 import type { Json } from "../core/plan/plan.ts";
 import type { ConvertedJob, Shift, Variation } from "./body.ts";
@@ -52,15 +53,7 @@ function commentedOnce(jobs: readonly ConvertedJob[]): readonly ConvertedJob[] {
 
 /** The generated module's names for the models: it lists the whole catalog, so names depend on all models. */
 function modelNames({ catalog }: MigrationContext): (job: ConvertedJob) => string {
-  const names = valueNames(
-    catalog
-      .models()
-      .filter(
-        ({ state, modality }) =>
-          (state === "live" || state === "retired") && ["image", "video", "audio"].includes(modality),
-      )
-      .sort((a, b) => (a.id < b.id ? -1 : 1)),
-  );
+  const names = valueNames(generatedModels(catalog));
   return ({ view }) => {
     const name = names.get(view.id);
     return name === undefined ? literal(view.id) : `models.${name}`;

@@ -1,6 +1,8 @@
-/** What a field of a v2 body may hold. */
+import { isRecord, type JsonPath } from "./json-path.ts";
+
+/** What a field of a v2 body may hold. An `answer` is any value of a v2 response; it is not validated. */
 export type Shape =
-  | { readonly is: "text" | "id" | "url" | "boolean" | "word" | "point" }
+  | { readonly is: "text" | "id" | "url" | "boolean" | "point" | "answer" }
   | { readonly is: "choice"; readonly of: readonly string[] }
   | {
       readonly is: "number";
@@ -8,12 +10,9 @@ export type Shape =
       readonly max?: number | undefined;
       readonly integer?: true;
     }
-  /** One id or a list of them. */
-  | { readonly is: "ids"; readonly orOne?: true }
-  | { readonly is: "list"; readonly item: Shape }
-  | { readonly is: "record"; readonly fields: Fields }
-  /** Any value of a v2 response; not validated. */
-  | { readonly is: "answer" };
+  /** `orOne`: or a single id. */
+  | { readonly is: "list"; readonly item: Shape; readonly orOne?: true }
+  | { readonly is: "record"; readonly fields: Fields };
 
 export interface Field {
   readonly shape: Shape;
@@ -22,18 +21,17 @@ export interface Field {
 
 export type Fields = { readonly [name: string]: Field };
 
-export const text: Field = { shape: { is: "text" } };
-export const word: Field = { shape: { is: "word" } };
-export const id: Field = { shape: { is: "id" } };
-export const ids: Field = { shape: { is: "ids" } };
-export const url: Field = { shape: { is: "url" } };
-export const boolean: Field = { shape: { is: "boolean" } };
-export const number = (min?: number, max?: number): Field => ({ shape: { is: "number", min, max } });
-export const whole = (min?: number, max?: number): Field => ({ shape: { is: "number", integer: true, min, max } });
-export const choice = (...of: readonly string[]): Field => ({ shape: { is: "choice", of } });
-export const record = (fields: Fields): Field => ({ shape: { is: "record", fields } });
-export const list = (item: Field): Field => ({ shape: { is: "list", item: item.shape } });
-export const required = (field: Field): Field => ({ ...field, isRequired: true });
+const text: Field = { shape: { is: "text" } };
+const id: Field = { shape: { is: "id" } };
+const ids: Field = { shape: { is: "list", item: id.shape } };
+const url: Field = { shape: { is: "url" } };
+const boolean: Field = { shape: { is: "boolean" } };
+const number = (min?: number, max?: number): Field => ({ shape: { is: "number", min, max } });
+const whole = (min?: number, max?: number): Field => ({ shape: { is: "number", integer: true, min, max } });
+const choice = (...of: readonly string[]): Field => ({ shape: { is: "choice", of } });
+const record = (fields: Fields): Field => ({ shape: { is: "record", fields } });
+const list = (item: Field): Field => ({ shape: { is: "list", item: item.shape } });
+const required = (field: Field): Field => ({ ...field, isRequired: true });
 
 /** The request types of the v2 API. */
 export const V2_TYPES = [
@@ -62,7 +60,7 @@ const common: Fields = {
   generation_ids: ids,
   reserved_asset_id: id,
   reserved_asset_ids: ids,
-  model_slug: word,
+  model_slug: text,
   ai_model_id: id,
   model_id: id,
 };
@@ -89,9 +87,9 @@ const batch = { batch_size: whole(1, 8), name: text };
 
 const image: Fields = {
   text_prompt: required(text),
-  aspect_ratio: word,
-  resolution: word,
-  output_format: word,
+  aspect_ratio: text,
+  resolution: text,
+  output_format: text,
   start_keyframe_id: id,
   reference_image_ids: ids,
   enhance_prompt: boolean,
@@ -107,14 +105,14 @@ const speech: Fields = {
   text: required(text),
   stability: number(0, 1),
   speed: number(0.7, 1.2),
-  language: word,
+  language: text,
   name: text,
 };
 
 const videoInputs: Fields = {
   text_prompt: required(text),
-  resolution: word,
-  aspect_ratio: word,
+  resolution: text,
+  aspect_ratio: text,
   duration_ms: whole(1),
   generate_audio: boolean,
   seed: whole(),
@@ -125,7 +123,7 @@ const videoInputs: Fields = {
   multi_prompt: list(record({ prompt: required(text), duration_ms: required(whole(3000, 15_000)) })),
   shot_type: choice("customize"),
   cfg_scale: number(),
-  model_slug: word,
+  model_slug: text,
   ai_model_id: id,
 };
 
@@ -135,7 +133,7 @@ const video: Fields = {
   start_keyframe_url: url,
   end_keyframe_id: id,
   end_keyframe_url: url,
-  audio_id: { shape: { is: "ids", orOne: true } },
+  audio_id: { shape: { is: "list", item: id.shape, orOne: true } },
   audio_generation: record({ ...common, type: choice("text_to_speech"), ...speech }),
   audio_start_ms: whole(),
   reference_image_ids: ids,
@@ -155,12 +153,12 @@ const own: Readonly<Record<V2Type, Fields>> = {
     duration_seconds: number(0.5, 30),
     prompt_influence: number(0, 1),
     loop: boolean,
-    output_format: word,
+    output_format: text,
   },
   speech_to_speech: { audio_id: required(id), voice_id: required(id) },
   voice_clone: { audio_id: required(id), name: required(text) },
   audio_isolation: { audio_id: required(id) },
-  image_upscale: { image_id: required(id), target_resolution: word, upscale_factor: number(0) },
+  image_upscale: { image_id: required(id), target_resolution: text, upscale_factor: number(0) },
   video_upscale: {
     video_id: required(id),
     target_resolution: choice("1080p", "2K", "4K"),
@@ -189,4 +187,57 @@ const known = new Map<V2Type, Fields>(V2_TYPES.map((type) => [type, { name: text
 
 export function isV2Type(value: unknown): value is V2Type {
   return V2_TYPES.some((type) => type === value);
+}
+
+/** A value of a body, and what v2 accepts there. */
+export interface ShapedValue {
+  readonly path: JsonPath;
+  /** Undefined for a required field that is absent. */
+  readonly value: unknown;
+  readonly shape: Shape;
+}
+
+/** The values of known fields: lists and objects by their parts, where v2 accepts them, and anything else whole. */
+export function valuesOf(
+  body: { readonly [key: string]: unknown },
+  fields: Fields,
+  path: JsonPath = [],
+): ShapedValue[] {
+  return Object.entries(fields).flatMap(([name, { shape, isRequired }]) => {
+    const value = (Object.hasOwn(body, name) ? body[name] : undefined) ?? undefined;
+    return value === undefined && !isRequired ? [] : partsOf(value, shape, [...path, name]);
+  });
+}
+
+function partsOf(value: unknown, shape: Shape, path: JsonPath): ShapedValue[] {
+  if (shape.is === "list" && Array.isArray(value))
+    return value.flatMap((item, index) => partsOf(item, shape.item, [...path, index]));
+  if (shape.is === "record" && isRecord(value)) return valuesOf(value, shape.fields, path);
+  return [{ path, value, shape }];
+}
+
+/** Names of the ids of a body itself and of its output. */
+export const OWN_IDS: ReadonlySet<unknown> = new Set([
+  "generation_id",
+  "generation_ids",
+  "reserved_asset_id",
+  "reserved_asset_ids",
+  "id",
+  "asset_id",
+  "batch_results",
+]);
+
+const NO_REFERENCES = new Set([
+  ...OWN_IDS,
+  ...Object.keys(ANSWER_FIELDS),
+  ...["workspace_id", "agent_thread_id", "ai_model_id", "model_id"],
+]);
+
+/** All ids by which a body refers to something that exists before it. */
+export function usedIds(body: { readonly [key: string]: unknown }, type: V2Type) {
+  return valuesOf(body, fieldsOf(type)).flatMap(({ path, value, shape }) => {
+    const isId = shape.is === "id" || shape.is === "url" || (shape.is === "list" && shape.item.is === "id");
+    const isReference = isId && !path.some((part) => NO_REFERENCES.has(part));
+    return isReference && typeof value === "string" ? [{ path, id: value }] : [];
+  });
 }

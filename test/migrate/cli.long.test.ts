@@ -165,7 +165,7 @@ describe("showrunner migrate", () => {
   });
 
   test.each([
-    ["{", "is no JSON"],
+    ["{", "is not valid JSON"],
     ['{"version":2}', "version"],
     ['{"version":1,"map":{"a":3}}', "map.a"],
     ['{"version":1,"modles":{}}', "modles"],

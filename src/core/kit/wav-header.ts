@@ -2,6 +2,8 @@ export interface WavHeader {
   /** Offset of the audio data in bytes. */
   readonly dataAt: number;
   readonly dataBytes: number;
+  /** Offset of the content of the `fmt ` chunk; 0 without one. */
+  readonly formatAt: number;
   /** True if the data's size was unknown when the header was written; the data then extends to the end of the file. */
   readonly isOpen: boolean;
   /** Bytes per second of audio. */
@@ -26,15 +28,15 @@ export function isUnknownRiffSize(size: number, held: number): boolean {
  */
 export function readWavHeader(begin: Buffer, fileBytes: number): WavHeader | null {
   if (begin.toString("latin1", 0, 4) !== "RIFF" || begin.toString("latin1", 8, 12) !== "WAVE") return null;
-  let byteRate = 0;
+  let [formatAt, byteRate] = [0, 0];
   for (let at = 12; at + 8 <= begin.length; ) {
     const type = begin.toString("latin1", at, at + 4);
     const size = begin.readUInt32LE(at + 4);
-    if (type === "fmt " && at + 24 <= begin.length) byteRate = begin.readUInt32LE(at + 16);
+    if (type === "fmt " && at + 24 <= begin.length) [formatAt, byteRate] = [at + 8, begin.readUInt32LE(at + 16)];
     if (type === "data") {
       const held = Math.max(0, fileBytes - at - 8);
       const isOpen = isUnknownRiffSize(size, held);
-      return { dataAt: at + 8, dataBytes: isOpen ? held : Math.min(size, held), isOpen, byteRate };
+      return { dataAt: at + 8, dataBytes: isOpen ? held : Math.min(size, held), isOpen, formatAt, byteRate };
     }
     at += 8 + size + (size % 2);
   }

@@ -118,11 +118,8 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
   const to = `${step}: model`;
   const isSure = by === "mapped" || by === "exact" || by === "only";
   if (given(body, ...prefix, "type") !== undefined) {
-    fieldReport.note([...prefix, "type"], "converted", {
-      to,
-      newValue: view.id,
-      why: "in v3 the model says what is made",
-    });
+    const why = "in v3 the model says what is made";
+    fieldReport.note([...prefix, "type"], "converted", { to, newValue: view.id, why });
   }
   for (const { path } of weaker)
     fieldReport.note(path, "dropped", { why: `${pathText(named?.path ?? [])} names the model` });
@@ -135,16 +132,12 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
     const why = by === "mapped" ? "as mapped" : `exact: ${choice.why}`;
     return fieldReport.note(named.path, "converted", { to, newValue, why });
   }
+  const unnamed = isUuid(named.value) ? "v3 does not know the ids of v2 models" : "no v3 model has this name";
   const why =
     by === "similar"
       ? `${view.id} is the most similar of what can do this${because}; confirm it, or map another`
-      : `${unnamed(named.value)}${because}; ${view.id} is taken for now, which can do what this body asks for; confirm it, or map another`;
+      : `${unnamed}${because}; ${view.id} is taken for now, which can do what this body asks for; confirm it, or map another`;
   fieldReport.note(named.path, "decision", { to, newValue, why, choices: candidates });
-}
-
-/** Why the model's name did not select one. */
-function unnamed(name: string): string {
-  return isUuid(name) ? "v3 does not know the ids of v2 models" : "no v3 model has this name";
 }
 
 /** The jobs of a body, or why it stays open. */

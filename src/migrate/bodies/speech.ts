@@ -114,15 +114,9 @@ function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): v
       ? context.input(key, "voice", origin, { is: "voice" })
       : context.input(`${field.name} ${key}`, "voice", origin, { is: "choice", choices: values });
   job.set(field.name, expression, path);
-  job.decide(
-    path,
-    `${isChosenLater ? why : "this v2 voice"} is not known to v3: choose a voice of ${view.id}`,
-    [SAY_LATER, ...(values ?? stock)],
-    {
-      to: job.to(field.name),
-      newValue: shown(expression),
-    },
-  );
+  const question = `${isChosenLater ? why : "this v2 voice"} is not known to v3: choose a voice of ${view.id}`;
+  const details = { to: job.to(field.name), newValue: shown(expression) };
+  job.decide(path, question, [SAY_LATER, ...(values ?? stock)], details);
 }
 
 /** The scale is inverted: v2's default 1 is v3's 0. */

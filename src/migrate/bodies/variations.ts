@@ -1,6 +1,6 @@
 import type { Json } from "../../core/plan/plan.ts";
 import { type Body, type ConvertedJob, given, type Variation } from "../body.ts";
-import { type Expression, json } from "../expression.ts";
+import { json } from "../expression.ts";
 import { coerce } from "../fields/coerce.ts";
 import type { Job } from "../fields/job.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
@@ -10,9 +10,12 @@ import { fieldsOf } from "../v2-types.ts";
 
 /** Number of variations that v2 would generate. */
 export function batchOf(body: Body): number {
-  const size = Object.hasOwn(fieldsOf(body.type), "batch_size") ? given(body, "batch_size") : undefined;
+  const size = sizeOf(body);
   return typeof size === "number" ? size : 1;
 }
+
+const sizeOf = (body: Body) =>
+  Object.hasOwn(fieldsOf(body.type), "batch_size") ? given(body, "batch_size") : undefined;
 
 /** Converts the seed, which distinguishes the variations of a batch. Returns one for each of them. */
 export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[] | null {
@@ -51,24 +54,20 @@ function nth(field: FieldView, first: number, index: number): Json {
 /** The jobs of a batch, or the one job. */
 export function finishedJob(job: Job, count: number, seeds: readonly Json[] | null): ConvertedJob {
   const { context, body, view, input, shift } = job;
-  const comments: readonly string[] = [];
-  if (count === 1) {
-    const variations = [{ step: job.step, own: new Map<string, Expression>() }];
-    return { view, input, variations, sharedName: null, shift, comments, body: body.index };
-  }
+  const base = { view, input, shift, comments: [], body: body.index };
+  if (count === 1) return { ...base, variations: [{ step: job.step, own: new Map() }], sharedName: null };
   const variations = Array.from({ length: count }, (_, index): Variation => {
     const seed = seeds?.[index];
     const own = new Map(seed === undefined ? [] : [["seed", json(seed)] as const]);
     return { step: context.names.reserve(`${job.step}-take-${index + 1}`), own };
   });
-  const sharedName = camel(context.names.reserve(`${job.step}-input`));
-  return { view, input, variations, sharedName, shift, comments, body: body.index };
+  return { ...base, variations, sharedName: camel(context.names.reserve(`${job.step}-input`)) };
 }
 
 /** Reports the batch size. */
 export function noteBatch(job: Job, count: number): void {
   const hasSeed = job.plainField(["seed"]) !== null;
-  const size = Object.hasOwn(fieldsOf(job.body.type), "batch_size") ? given(job.body, "batch_size") : undefined;
+  const size = sizeOf(job.body);
   if (size === undefined) return;
   if (typeof size !== "number") {
     const choices = ["one job", "write the jobs into the source"];

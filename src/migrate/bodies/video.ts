@@ -199,8 +199,7 @@ export function fillFilm(job: Job): void {
 export function fillAudio(job: Job, speech: Expression | null): void {
   const { context, body, view } = job;
   const field = slotField(view, "audio");
-  if (speech !== null && field !== null)
-    job.set(field.name, field.isList ? { is: "list", items: [speech] } : speech, null);
+  if (speech !== null && field !== null) job.add(field, speech, null);
   const media = idPaths(body, "audio_id").map((path) => mediumAt(context, body, path, "audio", "audio"));
   setMedia(job, field, media, "sound");
   shiftAudio(job, field);

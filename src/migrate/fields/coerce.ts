@@ -1,4 +1,3 @@
-import { type ReadPattern, readPattern } from "../../core/catalog/validate/pattern.ts";
 import type { Json } from "../../core/plan/plan.ts";
 import type { FieldView } from "../models/view.ts";
 
@@ -10,11 +9,13 @@ export type Coerced =
 /** The value itself, or the nearest that the field allows. */
 export function coerce(field: FieldView, value: Json): Coerced {
   if (field.values !== null) return fitListed(field, field.values, value);
-  if (typeof value === "number") return fitNumber(field, value);
-  if (typeof value === "string") return fitText(field, value);
-  if (typeof value === "boolean" && field.types.length > 0 && !field.types.includes("boolean")) {
+  const type = typeof value;
+  const isOfType = field.types.includes(type) || (type === "number" && field.types.includes("integer"));
+  if (field.types.length > 0 && !isOfType && ["number", "string", "boolean"].includes(type)) {
     return { fits: false, why: `${field.name} takes ${field.types.join(" or ")}`, choices: ["leave it out"] };
   }
+  if (typeof value === "number") return fitNumber(field, value);
+  if (typeof value === "string") return fitText(field, value);
   return { fits: true, value, why: null };
 }
 
@@ -97,9 +98,6 @@ export function linesOf(text: string, linesPerK: number): number | null {
 
 function fitNumber(field: FieldView, value: number): Coerced {
   const { types, min, max, step } = field;
-  if (types.length > 0 && !types.includes("number") && !types.includes("integer")) {
-    return { fits: false, why: `${field.name} takes ${types.join(" or ")}`, choices: ["leave it out"] };
-  }
   const isWhole = types.includes("integer") && !types.includes("number");
   const stepped = step === null ? value : Math.round(value / step) * step;
   const bounded = Math.min(max, Math.max(min, isWhole ? Math.round(stepped) : stepped));
@@ -110,41 +108,15 @@ function fitNumber(field: FieldView, value: number): Coerced {
 }
 
 function fitText(field: FieldView, value: string): Coerced {
-  const { types, maxLength, pattern, name } = field;
-  if (types.length > 0 && !types.includes("string")) {
-    return { fits: false, why: `${name} takes ${types.join(" or ")}`, choices: ["leave it out"] };
-  }
+  const { maxLength, pattern, name } = field;
   const length = [...value].length;
   if (length > maxLength) {
     const why = `has ${length} characters; ${name} takes at most ${maxLength}`;
     return { fits: false, why, choices: ["supply a shorter text when the pipeline is run", "edit the source"] };
   }
-  if (pattern !== null && !matches(pattern, value)) {
+  if (pattern !== null && !pattern.test(value)) {
     const why = value.trim() === "" ? `is blank; ${name} needs a visible character` : `does not match ${pattern}`;
     return { fits: false, why, choices: ["supply another text when the pipeline is run", "edit the source"] };
   }
   return { fits: true, value, why: null };
-}
-
-/** Read once for many bodies. */
-const patterns = new Map<string, ReadPattern>();
-const MOST_PATTERNS = 100;
-
-/**
- * The pattern is untrusted; one that is invalid, or may not terminate, accepts everything: the plan validates it later.
- */
-function matches(pattern: string, value: string): boolean {
-  try {
-    const { matcher, isLinear } = patterns.get(pattern) ?? readOnce(pattern);
-    return !isLinear || matcher.test(value);
-  } catch {
-    return true;
-  }
-}
-
-function readOnce(pattern: string): ReadPattern {
-  const read = readPattern(pattern);
-  if (patterns.size >= MOST_PATTERNS) patterns.clear();
-  patterns.set(pattern, read);
-  return read;
 }

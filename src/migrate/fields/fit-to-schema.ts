@@ -1,6 +1,6 @@
 import type { FieldProblem } from "../../core/plan/index.ts";
 import type { Json } from "../../core/plan/plan.ts";
-import { json, sampleOf, shown } from "../expression.ts";
+import { type Expression, json, sampleOf, shown } from "../expression.ts";
 import type { FieldView } from "../models/view.ts";
 import { coerce } from "./coerce.ts";
 import { fitToTable, isOfTable } from "./fit-to-table.ts";
@@ -81,7 +81,7 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, i
       name: `${job.step}-${field.name}`,
       why: needed,
     });
-    job.set(field.name, field.isList ? { is: "list", items: [file] } : file, null);
+    job.add(field, file, null);
     const choices = [`supply a file of ${kind}`, "choose a model that does without"];
     job.body.fieldReport.add(at, "decision", { to: job.to(field.name), newValue: shown(file), why: needed, choices });
     return true;
@@ -129,9 +129,15 @@ const isOfTier = (problem: FieldProblem) => TIER.includes(topOf(problem) ?? "");
 /** Tries pairs of quality and resolution, smallest changes first. */
 function findTier(job: Job, defaults: Defaults): boolean {
   const [quality, resolution] = TIER.map((name) => job.view.fields.get(name));
-  const before = TIER.map((name) => job.input.get(name));
   if (quality?.values == null) return false;
-  const [givenQuality, givenResolution] = before.map((one) => (one?.is === "json" ? one.value : undefined));
+  const before = TIER.map((name) => job.input.get(name));
+  const put = (values: readonly (Expression | undefined)[]) =>
+    TIER.forEach((name, index) => {
+      const value = values[index];
+      if (value === undefined) job.input.delete(name);
+      else job.input.set(name, value);
+    });
+  const [givenQuality, givenResolution] = TIER.map((name) => job.sent(name));
   const resolutions = resolution?.values ?? [];
   const pairs = [undefined, ...quality.values].flatMap((q) => [undefined, ...resolutions].map((r) => [q, r] as const));
   const cost = ([q, r]: (typeof pairs)[number]) =>
@@ -139,50 +145,32 @@ function findTier(job: Job, defaults: Defaults): boolean {
     (r === givenResolution ? 0 : givenResolution === undefined ? 1 : 10 + resolutions.indexOf(r ?? null)) +
     (q === givenQuality ? 0 : givenQuality === undefined ? 2 : 5);
   for (const pair of pairs.toSorted((a, b) => cost(a) - cost(b))) {
-    TIER.forEach((name, index) => {
-      const value = pair[index];
-      if (value === undefined) job.input.delete(name);
-      else job.input.set(name, json(value));
-    });
+    put(pair.map((value) => (value === undefined ? undefined : json(value))));
     if (problemsOf(job).some(isOfTier)) continue;
     reportTier(job, { quality: givenQuality, resolution: givenResolution }, defaults);
     return true;
   }
-  TIER.forEach((name, index) => {
-    const old = before[index];
-    if (old === undefined) job.input.delete(name);
-    else job.input.set(name, old);
-  });
+  put(before);
   return false;
 }
 
 function reportTier(job: Job, before: { readonly [name: string]: Json | undefined }, { prefix }: Defaults): void {
   for (const name of TIER) {
-    const value = sentValue(job, name);
+    const value = job.sent(name) ?? null;
     if (value === (before[name] ?? null) || (name === "quality" && job.levelOfSlug !== null)) continue;
     const other = name === "quality" ? "resolution" : "quality";
-    const why = `goes with the ${other} on ${job.view.id}`;
-    const details = { to: job.to(name), newValue: value, why };
-    const [origin] = job.originsOf(name);
-    if (origin === undefined) job.body.fieldReport.add(`${prefix}${name}`, "defaulted", details);
-    else job.body.fieldReport.amend(origin, "converted", details);
+    job.reportChange(name, `${prefix}${name}`, value, `goes with the ${other} on ${job.view.id}`);
   }
-}
-
-/** Null where it is not given, or known only when the pipeline runs. */
-function sentValue(job: Job, name: string): Json {
-  const value = job.input.get(name);
-  return value?.is === "json" ? value.value : null;
 }
 
 /** A job that is sent at another level than its slug names: both are reported as sent, and which one counts is a decision. */
 function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   const { levelOfSlug: level, view, body } = job;
-  const written = sentValue(job, "quality");
+  const written = job.sent("quality") ?? null;
   const quality = written ?? view.fields.get("quality")?.preset ?? null;
   if (level === null || quality === level.quality) return;
   const { fieldReport } = body;
-  const at = sentValue(job, "resolution");
+  const at = job.sent("resolution") ?? null;
   const sent = quality === null ? `the default of ${view.id}` : `quality ${quality}`;
   const sizes = (view.fields.get("resolution")?.values ?? []).filter((size) => {
     const tried = new Map([...job.input, ["quality", json(level.quality)], ["resolution", json(size)]]);
@@ -213,12 +201,8 @@ function leaveOut(job: Job, problem: FieldProblem): boolean {
   const name = job.input.has(topOf(problem) ?? "") ? topOf(problem) : dependentOf(job, problem);
   const field = name === null ? undefined : job.view.fields.get(name);
   if (name === null || field?.isRequired || !job.input.has(name)) return false;
-  job.input.delete(name);
-  const said = `${problem.field.replace(/^input\.?/, "") || name} ${problem.message}`;
-  const choices = ["leave it out", ...(problem.allowed ?? []).slice(0, 8), "correct it in the source"];
-  for (const path of job.originsOf(name)) {
-    job.body.fieldReport.amend(path, "decision", { why: `left out for now: ${said}`, choices });
-  }
+  const because = `${problem.field.replace(/^input\.?/, "") || name} ${problem.message}`;
+  job.leaveOut(name, because, ["leave it out", ...(problem.allowed ?? []).slice(0, 8), "correct it in the source"]);
   return true;
 }
 

@@ -22,7 +22,8 @@ export function fitToTable(job: Job, prefix: string): readonly string[] | null {
   const row = rows[0]?.row;
   if (row === undefined) return null;
   const omitted = row.omits.filter((name) => job.input.has(name));
-  for (const name of omitted) leaveOut(job, name, row);
+  const because = `${job.view.id} takes it in no combination with the other fields; nearest: ${row.text}`;
+  for (const name of omitted) job.leaveOut(name, because, ["leave it out", "choose another model"]);
   const wrong = [...row.accepts].filter(([name, values]) => !accepts(job, name, values));
   for (const [name, values] of wrong) accept(job, prefix, name, values);
   const missing = row.requires.filter((name) => !isThere(job, name));
@@ -67,9 +68,7 @@ function isThere(job: Job, name: string): boolean {
 
 /** The value that the service would see; undefined where it is absent, or known only when the pipeline runs. */
 function sentValue(job: Job, name: string): Json | undefined {
-  const given = job.input.get(name);
-  if (given === undefined) return job.view.fields.get(name)?.preset;
-  return given.is === "json" ? given.value : undefined;
+  return job.input.has(name) ? job.sent(name) : job.view.fields.get(name)?.preset;
 }
 
 function accepts(job: Job, name: string, values: readonly string[]): boolean {
@@ -93,21 +92,11 @@ function accept(job: Job, prefix: string, name: string, values: readonly string[
   const value = nearest(job, name, values) ?? null;
   job.input.set(name, json(value));
   if (name === "quality" && job.levelOfSlug !== null) return;
-  const details = { to: job.to(name), newValue: value, why: `goes with the other fields on ${job.view.id}` };
   const [origin] = job.originsOf(name);
   const isLess = name === "resolution" && (linesOf(String(value), 1024) ?? 0) < (linesOf(before, 1024) ?? 0);
-  if (origin !== undefined && isLess) {
-    const why = `${before} goes with none of these fields on ${job.view.id}; ${value} is taken for now`;
-    const choices = [String(value), `${before}, and other fields`];
-    job.body.fieldReport.amend(origin, "decision", { ...details, why, choices });
-  } else if (origin === undefined) job.body.fieldReport.add(`${prefix}${name}`, "defaulted", details);
-  else job.body.fieldReport.amend(origin, "converted", details);
-}
-
-function leaveOut(job: Job, name: string, { text }: Combination): void {
-  job.input.delete(name);
-  const why = `left out for now: ${job.view.id} takes it in no combination with the other fields; nearest: ${text}`;
-  for (const path of job.originsOf(name)) {
-    job.body.fieldReport.amend(path, "decision", { why, choices: ["leave it out", "choose another model"] });
-  }
+  if (origin === undefined || !isLess)
+    return job.reportChange(name, `${prefix}${name}`, value, `goes with the other fields on ${job.view.id}`);
+  const why = `${before} goes with none of these fields on ${job.view.id}; ${value} is taken for now`;
+  const choices = [String(value), `${before}, and other fields`];
+  job.body.fieldReport.amend(origin, "decision", { to: job.to(name), newValue: value, why, choices });
 }

@@ -42,6 +42,37 @@ export class Job {
     if (from !== null) this.#origins.set(field, [...this.originsOf(field), from]);
   }
 
+  /** Sets the field to a value, or appends it to the list that the field takes. */
+  add(field: FieldView, value: Expression, from: JsonPath | null): void {
+    this.set(field.name, field.isList ? { is: "list", items: [...this.itemsOf(field), value] } : value, from);
+  }
+
+  itemsOf({ name }: FieldView): readonly Expression[] {
+    const value = this.input.get(name);
+    return value?.is === "list" ? value.items : value === undefined ? [] : [value];
+  }
+
+  /** The value that is sent; undefined where there is none, or it is known only when the pipeline runs. */
+  sent(field: string): Json | undefined {
+    const value = this.input.get(field);
+    return value?.is === "json" ? value.value : undefined;
+  }
+
+  /** Reports that the input has another value than the body: at the body's field, or at `at` where it has none. */
+  reportChange(field: string, at: string, value: Json, why: string): void {
+    const details = { to: this.to(field), newValue: value, why };
+    const [origin] = this.originsOf(field);
+    if (origin === undefined) this.body.fieldReport.add(at, "defaulted", details);
+    else this.body.fieldReport.amend(origin, "converted", details);
+  }
+
+  /** Omits a field that does not fit, as a decision. */
+  leaveOut(field: string, because: string, choices: readonly string[]): void {
+    this.input.delete(field);
+    for (const path of this.originsOf(field))
+      this.body.fieldReport.amend(path, "decision", { why: `left out for now: ${because}`, choices });
+  }
+
   /**
    * Converts a number, text or switch to the first of these fields that the model has; default: the field of the same
    * name.

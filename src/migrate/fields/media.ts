@@ -20,94 +20,56 @@ export interface Medium {
 export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, kind: MediaKind, role: string): Medium {
   const id = String(given(body, ...path));
   const link = context.link(body, id);
+  const place = `first used by ${body.source.at}, ${pathText(path)}`;
+  const unknown = (name: string | null) => ({
+    name: name ?? `${body.name}-${role}`,
+    why: `v2 had ${redactText(id)}; ${place}`,
+  });
+  const medium = (expression: Expression, why: string, ...choices: readonly string[]): Medium => {
+    return { path, expression, outcome: choices.length === 0 ? "converted" : "decision", why, choices };
+  };
   if (link.to === "outside") {
-    const names = { name: link.name ?? `${body.name}-${role}`, why: whyFile(id, body, path) };
-    const expression = context.file(link.key, kind, names);
-    return {
-      path,
-      expression,
-      outcome: "converted",
-      why: "a v2 asset is not known to v3: supply its file",
-      choices: [],
-    };
+    const file = context.file(link.key, kind, unknown(link.name));
+    return medium(file, "a v2 asset is not known to v3: supply its file");
   }
   const asset = context.assets.get(link.index);
-  if (asset !== undefined) return uploaded(context, body, path, { kind, index: link.index });
-  return outputOfBody(context, body, path, { kind, role, ...link });
-}
-
-interface MediumSource {
-  readonly kind: MediaKind;
-  readonly index: number;
-}
-
-function uploaded(context: MigrationContext, body: Body, path: JsonPath, { kind, index }: MediumSource): Medium {
-  const asset = context.assets.get(index);
-  const why = `the v2 asset ${JSON.stringify(asset?.name)}; first used by ${body.source.at}, ${pathText(path)}`;
-  const expression = context.file(`asset ${index}`, kind, { name: asset?.name.replace(/\.\w{2,4}$/, "") ?? null, why });
-  const isOfKind = asset?.kind === null || asset?.kind === kind;
-  if (isOfKind)
-    return { path, expression, outcome: "converted", why: "an uploaded v2 asset: supply its file", choices: [] };
-  const open = `the asset was uploaded as ${asset?.kind}, and ${kind} is needed`;
-  return { path, expression, outcome: "decision", why: open, choices: [`supply ${kind} when the pipeline is run`] };
-}
-
-function outputOfBody(
-  context: MigrationContext,
-  body: Body,
-  path: JsonPath,
-  { kind, role, index, variation }: MediumSource & { readonly role: string; readonly variation: number },
-): Medium {
-  const converted = context.converted.get(index);
-  const step = converted?.outputs[Math.min(variation, converted.outputs.length - 1)];
-  if (converted !== undefined && step !== undefined && converted.yields === kind) {
-    return { path, expression: { is: "step", step }, outcome: "converted", why: `made by ${step}`, choices: [] };
+  if (asset !== undefined) {
+    const why = `the v2 asset ${JSON.stringify(asset.name)}; ${place}`;
+    const file = context.file(`asset ${link.index}`, kind, { name: asset.name.replace(/\.\w{2,4}$/, ""), why });
+    if (asset.kind === null || asset.kind === kind) return medium(file, "an uploaded v2 asset: supply its file");
+    const open = `the asset was uploaded as ${asset.kind}, and ${kind} is needed`;
+    return medium(file, open, `supply ${kind} when the pipeline is run`);
   }
-  const id = String(given(body, ...path));
-  const file = context.file(id, kind, { name: `${body.name}-${role}`, why: whyFile(id, body, path) });
-  const why =
-    converted === undefined
-      ? `body ${index + 1} makes it, which is not migrated`
-      : `body ${index + 1} makes it as ${converted.yields}, and ${kind} is needed`;
-  const choices = [`supply the ${kind} as a file when the pipeline is run`, "connect another step in the source"];
-  return { path, expression: file, outcome: "decision", why, choices };
-}
-
-function whyFile(id: string, body: Body, path: JsonPath): string {
-  return `v2 had ${redactText(id)}; first used by ${body.source.at}, ${pathText(path)}`;
+  const converted = context.converted.get(link.index);
+  const step = converted?.outputs[Math.min(link.variation, converted.outputs.length - 1)];
+  if (step !== undefined && converted?.yields === kind) return medium({ is: "step", step }, `made by ${step}`);
+  const made = converted === undefined ? ", which is not migrated" : ` as ${converted.yields}, and ${kind} is needed`;
+  return medium(
+    context.file(id, kind, unknown(null)),
+    `body ${link.index + 1} makes it${made}`,
+    `supply the ${kind} as a file when the pipeline is run`,
+    "connect another step in the source",
+  );
 }
 
 /** Converts media to a field; those beyond the model's maximum become a decision. */
 export function setMedia(job: Job, field: FieldView | null, media: readonly Medium[], what: string): void {
   const { view, body } = job;
   if (field === null) {
-    for (const { path } of media) {
-      const choices = ["leave it out", "choose a model that takes it"];
-      job.decide(path, `${view.id} takes no ${what}`, choices);
-    }
+    const choices = ["leave it out", "choose a model that takes it"];
+    for (const { path } of media) job.decide(path, `${view.id} takes no ${what}`, choices);
     return;
   }
-  const before = listed(job.input.get(field.name));
-  const free = Math.max(0, (field.isList ? field.maxItems : 1) - before.length);
-  for (const [index, { path, expression, outcome, why, choices }] of media.entries()) {
-    if (index < free) {
-      const details = { to: job.to(field.name), newValue: shown(expression), why, choices };
-      body.fieldReport.note(path, outcome, details);
-      job.set(
-        field.name,
-        field.isList ? { is: "list", items: [...listed(job.input.get(field.name)), expression] } : expression,
-        path,
-      );
+  let free = field.isList ? field.maxItems - job.itemsOf(field).length : job.input.has(field.name) ? 0 : 1;
+  for (const { path, expression, outcome, why, choices } of media) {
+    if (free-- > 0) {
+      body.fieldReport.note(path, outcome, { to: job.to(field.name), newValue: shown(expression), why, choices });
+      job.add(field, expression, path);
     } else {
       const most = field.isList ? `at most ${field.maxItems}` : "one";
       job.decide(path, `${view.id} takes ${most} in ${field.name}`, ["leave it out", "choose another in the source"]);
     }
   }
-}
-
-function listed(expression: Expression | undefined): readonly Expression[] {
-  if (expression === undefined) return [];
-  return expression.is === "list" ? expression.items : [expression];
 }
 
 /** Paths of the ids in a field that holds one, or a list of them. */

@@ -135,13 +135,12 @@ export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearc
   return { match: best?.match ?? mostSimilar(requested, views), otherVersions };
 }
 
-interface Scored {
-  readonly match: SlugMatch;
-  readonly score: number;
-}
-
 /** Null for a model of another family, version or mode. */
-function compare(slug: string, requested: ModelName, view: ModelView): Scored | null {
+function compare(
+  slug: string,
+  requested: ModelName,
+  view: ModelView,
+): { readonly match: SlugMatch; readonly score: number } | null {
   const own = parseModelName(view.id);
   const name = slug.slice(slug.lastIndexOf("/") + 1).toLowerCase();
   if (view.id.toLowerCase() === name || view.id.toLowerCase() === slug.toLowerCase()) {

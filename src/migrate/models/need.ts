@@ -20,7 +20,7 @@ export function needsOf(body: Body): readonly Need[] {
   switch (type) {
     case "image":
     case "image_to_image": {
-      const pictures = also.length > 0 || has("start_keyframe_id");
+      const pictures = also.length > 0;
       const wants: Need = { type, must: ["prompt"], also: pictures ? ["images"] : [] };
       return pictures ? [{ ...wants, must: ["prompt", "images"] }, wants] : [wants];
     }

@@ -1,3 +1,4 @@
+import { type Matcher, readPattern } from "../../core/catalog/validate/pattern.ts";
 import type { CatalogModel, JsonSchema } from "../../core/plan/index.ts";
 import type { Json, MediaKind } from "../../core/plan/plan.ts";
 import { type AcceptedMedia, type SchemaLocation, schemaLocation } from "../../core/plan/schema/field.ts";
@@ -18,7 +19,8 @@ export interface FieldView {
   readonly max: number;
   readonly step: number | null;
   readonly maxLength: number;
-  readonly pattern: string | null;
+  /** Null where there is none, or where it might not terminate: the plan validates by that one. */
+  readonly pattern: Matcher | null;
   readonly preset: Json | undefined;
   readonly role: string | null;
   /** Fields of an item, where items are objects. */
@@ -89,10 +91,6 @@ function fieldView(
     const value = first(keyword);
     return typeof value === "number" ? value : fallback;
   };
-  const word = (keyword: string) => {
-    const value = first(keyword);
-    return typeof value === "string" ? value : null;
-  };
   const constant = first("const");
   const values = constant === undefined ? first("enum") : [constant];
   const types = [first("type")].flat().filter((type) => typeof type === "string");
@@ -109,17 +107,22 @@ function fieldView(
     max: count("maximum", Number.POSITIVE_INFINITY),
     step: count("multipleOf", 0) || null,
     maxLength: count("maxLength", Number.POSITIVE_INFINITY),
-    pattern: word("pattern"),
+    pattern: linearPattern(first("pattern")),
     preset: first("default") as Json | undefined,
-    role: word("role") ?? roleOf(items),
+    role: [...own, ...items].map(({ role }) => role).find((role) => typeof role === "string") ?? null,
     item: takes.what === "json" ? fieldViews(root, items, items, () => ({ what: "json", types: [] })) : new Map(),
     maxTotalMs: count("max_total_duration_ms", Number.POSITIVE_INFINITY),
   };
 }
 
-function roleOf(parts: readonly JsonSchema[]): string | null {
-  const role = parts.find((part) => typeof part.role === "string")?.role;
-  return typeof role === "string" ? role : null;
+/** The pattern is untrusted: it may be invalid. */
+function linearPattern(text: unknown): Matcher | null {
+  try {
+    const { matcher, isLinear } = readPattern(String(text));
+    return typeof text === "string" && isLinear ? matcher : null;
+  } catch {
+    return null;
+  }
 }
 
 /** The inputs of a v2 body by purpose; models name the fields differently. */

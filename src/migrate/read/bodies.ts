@@ -30,12 +30,7 @@ export function bodiesOf(value: unknown): Omit<ReadBodies, "locate"> {
 function listOf(values: readonly unknown[], path: JsonPath): Omit<ReadBodies, "locate"> {
   if (values.length === 0) {
     const message = "the list is empty; give at least one v2 body";
-    return {
-      format: "list",
-      left: [],
-      sources: [],
-      problems: [readProblem("no-bodies", "the document", path, message)],
-    };
+    return { format: "list", left: [], ...collected([readProblem("no-bodies", "the document", path, message)]) };
   }
   return {
     format: "list",
@@ -183,8 +178,8 @@ function readFlow(flow: { readonly [key: string]: unknown }): Omit<ReadBodies, "
   const key = listKey(flow) ?? "nodes";
   const list = flow[key];
   if (isTooDeep(list, MAX_DEPTH)) {
-    const message = "nests too deeply for a flow";
-    return { format: "flow", left: [], sources: [], problems: [readProblem("too-deep", "the flow", [key], message)] };
+    const problem = readProblem("too-deep", "the flow", [key], "nests too deeply for a flow");
+    return { format: "flow", left: [], ...collected([problem]) };
   }
   const nodes = nodesOf(Array.isArray(list) ? list : [], [key], flow.connections);
   const requests = nodes.filter((node) => node.does === "generate" || node.does === "asset");

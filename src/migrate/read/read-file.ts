@@ -6,7 +6,7 @@ import { buffer } from "node:stream/consumers";
 import { ShowrunnerError } from "../../core/kit/errors.ts";
 import { parseJson } from "../../core/kit/json-text.ts";
 import { readLines, readText } from "./read-text.ts";
-import { type ReadBodies, type ReadProblem, readProblem } from "./source.ts";
+import { type ReadBodies, type ReadProblem, readProblem, unreadable } from "./source.ts";
 
 /** The file of v2 bodies is missing or cannot be read. */
 export class V2FileError extends ShowrunnerError {
@@ -15,11 +15,11 @@ export class V2FileError extends ShowrunnerError {
 
 export interface ReadFileOptions {
   /** Maximum size of a JSON document, which is read whole, in bytes. Default 32 MiB. JSON Lines may be larger. */
-  readonly maxBytes?: number | undefined;
+  readonly maxBytes?: number;
   /** Maximum line length of JSON Lines, in bytes. Default 4 MiB. */
-  readonly maxLineBytes?: number | undefined;
+  readonly maxLineBytes?: number;
   /** Maximum number of lines of JSON Lines; further ones are only counted. Default 20 000. */
-  readonly maxLines?: number | undefined;
+  readonly maxLines?: number;
 }
 
 const MIB = 1024 * 1024;
@@ -39,11 +39,13 @@ export async function readV2File(path: string, options: ReadFileOptions = {}): P
       const message =
         `has ${found.size} bytes; a JSON document is read whole up to ${maxBytes}: split it, ` +
         "or write it as JSON Lines, one body a line";
-      return nothing("too-large", message, 1);
+      return unreadable("too-large", message);
     }
     const bytes = await readFile(path);
     if (bytes[0] === 0xff && bytes[1] === 0xfe) return readText(bytes.toString("utf16le"));
-    if (!isUtf8(bytes)) return nothing("not-json", "is not UTF-8 text, so it is no JSON", badLine(bytes));
+    if (!isUtf8(bytes)) {
+      return unreadable("not-json", "is not UTF-8 text, so it is no JSON", { line: badLine(bytes), column: 1 });
+    }
     return readText(bytes.toString("utf8"));
   } catch (cause) {
     if (cause instanceof V2FileError) throw cause;
@@ -63,13 +65,11 @@ function isLine(head: Buffer): boolean {
   return line !== undefined && /^\s*\{.*\}\s*$/.test(line) && "value" in parseJson(line);
 }
 
-interface Bounds {
-  readonly maxLineBytes: number;
-  readonly maxLines: number;
-}
-
 /** Lines one by one; lines beyond a limit are reported, not stored. */
-async function readLongLines(path: string, { maxLineBytes, maxLines }: Bounds): Promise<ReadBodies> {
+async function readLongLines(
+  path: string,
+  { maxLineBytes, maxLines }: Required<Omit<ReadFileOptions, "maxBytes">>,
+): Promise<ReadBodies> {
   const lines: string[] = [];
   const problems: ReadProblem[] = [];
   const refuse = (code: string, line: number, message: string) =>
@@ -100,9 +100,4 @@ function badLine(bytes: Buffer): number {
     if (!isUtf8(piece) || end < 0) return line;
     from = end + 1;
   }
-}
-
-function nothing(code: string, message: string, line: number): ReadBodies {
-  const problem = { ...readProblem(code, "the document", null, message), line, column: 1 };
-  return { format: "none", left: [], sources: [], problems: [problem], locate: null };
 }

@@ -1,3 +1,4 @@
+import type { Position } from "../../core/kit/json-text.ts";
 import type { JsonPath } from "../json-path.ts";
 import type { Target } from "./template.ts";
 
@@ -58,11 +59,12 @@ export interface LeftPart {
   readonly why: string;
 }
 
-export interface Position {
-  readonly line: number;
-  readonly column: number;
-}
-
 export function readProblem(code: string, at: string, path: JsonPath | null, message: string): ReadProblem {
   return { code, at, path, line: null, column: null, message };
+}
+
+/** A document that holds no bodies because it cannot be read. */
+export function unreadable(code: string, message: string, position: Position = { line: 1, column: 1 }): ReadBodies {
+  const problem = { ...readProblem(code, "the document", null, message), ...position };
+  return { format: "none", left: [], sources: [], problems: [problem], locate: null };
 }

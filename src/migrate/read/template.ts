@@ -48,15 +48,11 @@ export type Target =
   | { readonly to: "variable"; readonly name: string };
 
 export function targetOf(expression: string): Target {
-  const node =
-    /^\$\(\s*(["'`])(.*?)\1\s*\)([\s\S]*)$/.exec(expression) ??
-    /^\$node\[\s*(["'`])(.*?)\1\s*\]([\s\S]*)$/.exec(expression) ??
-    /^\$items\(\s*(["'`])(.*?)\1\s*\)([\s\S]*)$/.exec(expression);
-  if (node !== null) return { to: "node", name: node[2] ?? "", rest: node[3] ?? "" };
-  const numbered = /^(\d+)\.([\s\S]*)$/.exec(expression);
-  if (numbered !== null) return { to: "node", name: numbered[1] ?? "", rest: `.${numbered[2] ?? ""}` };
-  const dotted = /^(?:steps|nodes)\.([\w-]+)\.([\s\S]*)$/.exec(expression);
-  if (dotted !== null) return { to: "node", name: dotted[1] ?? "", rest: `.${dotted[2] ?? ""}` };
+  const [, , quoted, after = ""] = /^\$(?:node|items)?[([]\s*(["'`])(.*?)\1\s*[)\]]([\s\S]*)$/.exec(expression) ?? [];
+  if (quoted !== undefined) return { to: "node", name: quoted, rest: after };
+  const [, named, numbered, rest = ""] = /^(?:(?:steps|nodes)\.([\w-]+)|(\d+))(\.[\s\S]*)$/.exec(expression) ?? [];
+  const node = named ?? numbered;
+  if (node !== undefined) return { to: "node", name: node, rest };
   const previous = /^\$json([\s\S]*)$/.exec(expression);
   if (previous !== null) return { to: "previous", rest: previous[1] ?? "" };
   return { to: "variable", name: expression };

@@ -8,10 +8,7 @@ import { inputDeclarations, pascal, unique, valueNames } from "./types.ts";
  * Retired models are marked deprecated and name their successor.
  */
 export function generateModels(catalog: Catalog): string {
-  const models = catalog
-    .models()
-    .filter((model) => (model.state === "live" || model.state === "retired") && yieldsOf(model) !== null)
-    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  const models = generatedModels(catalog);
   const names = valueNames(models);
   const used = new Set(["Media", "MediaList", "OrValue", "Value", "Voice", "model", "models", "typedModels"]);
   const written = models.map((model) => writeModel(model, names, used));
@@ -29,6 +26,14 @@ export function generateModels(catalog: Catalog): string {
   ]
     .join("\n")
     .replace(REORDERING, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** The models that {@link generateModels} writes, in its order. */
+export function generatedModels(catalog: Catalog): readonly CatalogModel[] {
+  return catalog
+    .models()
+    .filter((model) => (model.state === "live" || model.state === "retired") && yieldsOf(model) !== null)
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 /** Characters that make source display in another order than it runs. They are escaped in names and comments. */
