@@ -92,6 +92,11 @@ export function GraphTab({
     return node !== undefined && (bundles.length <= MOST_SINGLE || isSeen(node));
   });
   const shownKeys = new Set(shown.map(({ key }) => key));
+  const zooms = [
+    ["Zoom out", "minus", zoom / 1.25],
+    ["Zoom in", "plus", zoom * 1.25],
+    ["Fit the graph into view", "fit", wholly(drawing, size)],
+  ] as const;
 
   return (
     <div class="graph">
@@ -135,30 +140,17 @@ export function GraphTab({
             Group alike
           </button>
         )}
-        <button
-          type="button"
-          class="button small square"
-          aria-label="Zoom out"
-          onClick={() => setScale(Math.max(SMALLEST, zoom / 1.25))}
-        >
-          <Icon name="minus" />
-        </button>
-        <button
-          type="button"
-          class="button small square"
-          aria-label="Zoom in"
-          onClick={() => setScale(Math.min(LARGEST, zoom * 1.25))}
-        >
-          <Icon name="plus" />
-        </button>
-        <button
-          type="button"
-          class="button small square"
-          aria-label="Fit the graph into view"
-          onClick={() => setScale(Math.max(SMALLEST, wholly(drawing, size)))}
-        >
-          <Icon name="fit" />
-        </button>
+        {zooms.map(([label, icon, to]) => (
+          <button
+            key={icon}
+            type="button"
+            class="button small square"
+            aria-label={label}
+            onClick={() => setScale(Math.min(LARGEST, Math.max(SMALLEST, to)))}
+          >
+            <Icon name={icon} />
+          </button>
+        ))}
       </div>
     </div>
   );

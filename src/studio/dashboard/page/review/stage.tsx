@@ -90,28 +90,8 @@ export function Stage({ runId, title, step, onDecided, onMove }: Props) {
         <Link href={runHref(runId, "graph", { step: step.path })}>
           {title}, {step.path}
         </Link>
-        {earlier.length > 0 && (
-          <button
-            type="button"
-            class="button small push"
-            aria-keyshortcuts="E"
-            aria-pressed={isCompared}
-            onClick={() => compare(!isCompared)}
-          >
-            Earlier attempts
-          </button>
-        )}
-        {shows.length > 1 && (
-          <button
-            type="button"
-            class="button small push"
-            aria-keyshortcuts="D"
-            aria-pressed={isDifferent}
-            onClick={() => showDifferent(!isDifferent)}
-          >
-            Differences
-          </button>
-        )}
+        {earlier.length > 0 && <Toggle name="Earlier attempts" shortcut="E" isOn={isCompared} onChange={compare} />}
+        {shows.length > 1 && <Toggle name="Differences" shortcut="D" isOn={isDifferent} onChange={showDifferent} />}
       </header>
       <ol ref={stage} class={shows.length + before.length > 4 ? "stage many" : "stage"}>
         {values.map(({ step: from, value }) => (
@@ -177,6 +157,22 @@ export function Stage({ runId, title, step, onDecided, onMove }: Props) {
       )}
       {lightbox}
     </section>
+  );
+}
+
+interface ToggleProps {
+  readonly name: string;
+  readonly shortcut: string;
+  readonly isOn: boolean;
+  readonly onChange: (isOn: boolean) => void;
+}
+
+function Toggle({ name, shortcut, isOn, onChange }: ToggleProps) {
+  const press = () => onChange(!isOn);
+  return (
+    <button type="button" class="button small push" aria-keyshortcuts={shortcut} aria-pressed={isOn} onClick={press}>
+      {name}
+    </button>
   );
 }
 

@@ -28,18 +28,10 @@ export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly
   return (
     <div class="costs">
       <dl class="facts">
-        <Fact name="Spent">
-          <b>{usd(head.spentMicros)}</b>
-        </Fact>
-        <Fact name="Held" hint="reserved for jobs under way">
-          <b>{usd(head.heldMicros)}</b>
-        </Fact>
-        <Fact name="Quoted before the start">
-          <b>{usd(head.quoteMicros)}</b>
-        </Fact>
-        <Fact name="Left of the budget">
-          <b>{left === null ? "no budget" : usd(left)}</b>
-        </Fact>
+        <Fact name="Spent" value={usd(head.spentMicros)} />
+        <Fact name="Held" hint="reserved for jobs under way" value={usd(head.heldMicros)} />
+        <Fact name="Quoted before the start" value={usd(head.quoteMicros)} />
+        <Fact name="Left of the budget" value={left === null ? "no budget" : usd(left)} />
       </dl>
       {entries.length === 0 ? (
         <Empty title="Nothing was paid for yet" />
@@ -75,12 +67,9 @@ export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly
           <h2>Ledger</h2>
           <div class="ledger">
             <div class="ledger-row head" aria-hidden="true">
-              <span>Step</span>
-              <span>Attempt</span>
-              <span>Quoted</span>
-              <span>Held</span>
-              <span>Cost</span>
-              <span>Money</span>
+              {["Step", "Attempt", "Quoted", "Held", "Cost", "Money"].map((name) => (
+                <span key={name}>{name}</span>
+              ))}
             </div>
             <VirtualList items={entries} rowHeight={36} label="Ledger by attempt" onEnd={more}>
               {(entry) => <LedgerRow entry={entry} onOpen={onOpen} />}
@@ -94,27 +83,23 @@ export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly
 
 function LedgerRow({ entry, onOpen }: { readonly entry: Entry; readonly onOpen: (step: string) => void }) {
   const { step, attempt } = entry;
+  const cells = {
+    attempt: attempt.n,
+    quoted: usd(attempt.quote?.costMicros ?? null),
+    held: attempt.money === "held" ? usd(attempt.holdMicros) : "–",
+    cost: usd(attempt.costMicros),
+  };
   return (
     <div class="ledger-row">
       <button type="button" class="link" onClick={() => onOpen(step)}>
         {step}
       </button>
-      <span>
-        <span class="unseen">attempt </span>
-        {attempt.n}
-      </span>
-      <span>
-        <span class="unseen">quoted </span>
-        {usd(attempt.quote?.costMicros ?? null)}
-      </span>
-      <span>
-        <span class="unseen">held </span>
-        {attempt.money === "held" ? usd(attempt.holdMicros) : "–"}
-      </span>
-      <span>
-        <span class="unseen">cost </span>
-        {usd(attempt.costMicros)}
-      </span>
+      {Object.entries(cells).map(([name, text]) => (
+        <span key={name}>
+          <span class="unseen">{name} </span>
+          {text}
+        </span>
+      ))}
       <span>{attempt.money === "none" ? "" : attempt.money}</span>
     </div>
   );

@@ -7,7 +7,7 @@ import { inlined } from "../state/inlined.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
 import { reviewHref } from "../state/router.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { Fact, Link, Meter, Pill, runTone, StepBar } from "../ui/bits.tsx";
+import { Fact, Link, Meter, otherCounts, Pill, runTone, StepBar } from "../ui/bits.tsx";
 import { count, dateTime, usd } from "../ui/format.ts";
 import { useNow } from "../ui/hooks.ts";
 import { ResumeDialog, StopDialog } from "./dialogs.tsx";
@@ -100,7 +100,7 @@ function Facts({ model }: { readonly model: RunModel }) {
           most={most}
         />
       </Fact>
-      <Fact name="Steps" hint={stepHint(head)}>
+      <Fact name="Steps" hint={otherCounts(head.counts).join(" · ")}>
         <b>
           {head.counts.done} <span>of {head.counts.total}</span>
         </b>
@@ -129,17 +129,6 @@ function quoteHint({ status, spentMicros, quoteMicros, rerunQuoteMicros }: RunHe
   if (status !== "succeeded" || spentMicros === 0 || rerunQuoteMicros === null) return quoted;
   const more = spentMicros - quoteMicros - rerunQuoteMicros;
   return more === 0 ? "exactly as quoted" : `${usd(Math.abs(more))} ${more < 0 ? "below" : "above"} the ${quoted}`;
-}
-
-function stepHint({ counts }: RunHead): string {
-  return [
-    counts.active > 0 && `${counts.active} under way`,
-    counts.waiting > 0 && `${counts.waiting} waiting`,
-    counts.failed > 0 && `${counts.failed} failed`,
-    counts.skipped > 0 && `${counts.skipped} skipped`,
-  ]
-    .filter(Boolean)
-    .join(" · ");
 }
 
 /** What the run needs from a person, or why it ended as it did. */

@@ -125,21 +125,11 @@ function StepFacts({ step, head }: { readonly step: StepView; readonly head: Run
   const now = isMoving ? clock : head.updatedAt;
   return (
     <dl class="facts small">
-      <Fact name="Cost">
-        <b>{usd(step.costMicros)}</b>
-      </Fact>
-      <Fact name="Quote">
-        <b>{usd(step.quote?.costMicros ?? null)}</b>
-      </Fact>
-      {step.heldMicros > 0 && (
-        <Fact name="Held">
-          <b>{usd(step.heldMicros)}</b>
-        </Fact>
-      )}
+      <Fact name="Cost" value={usd(step.costMicros)} />
+      <Fact name="Quote" value={usd(step.quote?.costMicros ?? null)} />
+      {step.heldMicros > 0 && <Fact name="Held" value={usd(step.heldMicros)} />}
       {step.startedAt !== null && (
-        <Fact name={isMoving ? "For" : "Took"}>
-          <b>{formatDuration((step.finishedAt ?? now) - step.startedAt)}</b>
-        </Fact>
+        <Fact name={isMoving ? "For" : "Took"} value={formatDuration((step.finishedAt ?? now) - step.startedAt)} />
       )}
     </dl>
   );

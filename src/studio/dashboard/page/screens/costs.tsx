@@ -39,12 +39,8 @@ function Period({ costs: { from, days, pipelines, tags, models, runsLeftOut } }:
   return (
     <div class="all-costs">
       <dl class="facts">
-        <Fact name="Charged">
-          <b>{usd(total)}</b>
-        </Fact>
-        <Fact name="A day">
-          <b>{usd(Math.round(total / days.length / 100) * 100)}</b>
-        </Fact>
+        <Fact name="Charged" value={usd(total)} />
+        <Fact name="A day" value={usd(Math.round(total / days.length / 100) * 100)} />
       </dl>
       <Days from={from} days={days} />
       <Shares title="By pipeline" shares={pipelines} />

@@ -134,16 +134,10 @@ function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart:
       {plan.ok && (
         <>
           <dl class="facts">
-            <Fact name="Price">
-              <b>{total}</b>
-            </Fact>
-            <Fact name="Steps">
-              <b>{plan.stepCount}</b>
-            </Fact>
+            <Fact name="Price" value={total} />
+            <Fact name="Steps" value={plan.stepCount} />
             {plan.forecastMs !== null && (
-              <Fact name="Expected to take" hint="by earlier runs">
-                <b>{formatDuration(plan.forecastMs)}</b>
-              </Fact>
+              <Fact name="Expected to take" hint="by earlier runs" value={formatDuration(plan.forecastMs)} />
             )}
           </dl>
           {plan.risks.length > 0 && (

@@ -74,16 +74,18 @@ const parts = [
   ["skipped", "off"],
 ] as const;
 
+/** Names the steps of a run that are not done, by state. */
+export function otherCounts(counts: StepCounts): readonly string[] {
+  const names = { active: "under way", waiting: "waiting", failed: "failed", skipped: "skipped" } as const;
+  const states = Object.entries(names) as [keyof typeof names, string][];
+  return states.filter(([state]) => counts[state] > 0).map(([state, name]) => `${counts[state]} ${name}`);
+}
+
 /** A bar of a run's steps by state. */
 export function StepBar({ counts }: { readonly counts: StepCounts }) {
-  const said = [
-    `${counts.done} of ${count(counts.total, "step")} done`,
-    counts.active > 0 && `${counts.active} under way`,
-    counts.failed > 0 && `${counts.failed} failed`,
-    counts.skipped > 0 && `${counts.skipped} skipped`,
-  ].filter(Boolean);
+  const text = [`${counts.done} of ${count(counts.total, "step")} done`, ...otherCounts(counts)].join(", ");
   return (
-    <span class="stepbar" role="img" aria-label={said.join(", ")} title={said.join(", ")}>
+    <span class="stepbar" role="img" aria-label={text} title={text}>
       {parts.map(([name, tone]) => (
         <span key={name} class={tone} style={{ width: `${(100 * counts[name]) / Math.max(1, counts.total)}%` }} />
       ))}
@@ -146,19 +148,19 @@ export function Meter({
   );
 }
 
-export function Fact({
-  name,
-  children,
-  hint,
-}: {
+interface FactProps {
   readonly name: string;
-  readonly children: ComponentChildren;
+  readonly value?: ComponentChildren;
+  readonly children?: ComponentChildren;
   readonly hint?: string;
-}) {
+}
+
+export function Fact({ name, value, children, hint }: FactProps) {
   return (
     <div class="fact">
       <dt>{name}</dt>
       <dd>
+        {value !== undefined && <b>{value}</b>}
         {children}
         {hint !== undefined && <small>{hint}</small>}
       </dd>
