@@ -80,7 +80,6 @@ export class RunFeed {
     return this.#folded?.state.seq ?? 0;
   }
 
-  /**  */
   moved(): Promise<void> {
     return this.#moved.promise;
   }

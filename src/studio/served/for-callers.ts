@@ -133,7 +133,6 @@ export function reported(error: unknown, report: Report): string {
   return reference;
 }
 
-/**  */
 export interface CallerProblem {
   readonly field: string | null;
   readonly step: string | null;

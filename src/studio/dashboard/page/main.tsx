@@ -64,7 +64,6 @@ function Locked() {
   );
 }
 
-/** The screen of one run, as it was when the file was written. */
 function Report({ run: { patch, version, writtenAt } }: { readonly run: InlinedRun }) {
   const { head } = patch;
   return (
@@ -107,7 +106,6 @@ const screens = [
   { name: "Costs", href: "/costs", screens: ["costs"] },
 ] as const;
 
-/** What every screen has around it. */
 export function Shell({ route, children }: { readonly route: Route; readonly children: ComponentChildren }) {
   const state = useStore(connection);
   const { role } = useStore(visitor);

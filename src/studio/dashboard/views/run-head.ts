@@ -68,7 +68,6 @@ export interface HeadFacts {
   readonly row: Pick<RunRow, "updatedAt" | "status">;
   /** Why this dashboard stopped driving the run. */
   readonly driveError: string | null;
-  /**  */
   readonly drivenHere: boolean;
   readonly counts?: StepCounts | undefined;
 }

@@ -9,7 +9,6 @@ import { GraphNode, NODE_WIDTH, nodeHeight } from "./node.tsx";
 
 interface Props {
   readonly model: Pick<RunModel, "steps" | "progress" | "groups">;
-  /**  */
   readonly count?: number;
   readonly step: string | null;
   readonly group: string | null;
@@ -29,7 +28,6 @@ const WIDE = 720;
 /** Nodes this far outside of the view are drawn ahead, pixels. */
 const AHEAD = 300;
 
-/** Draws the steps and their dependencies, live. */
 export function GraphTab({
   model,
   count: total = model.steps.size,
@@ -219,7 +217,6 @@ function useDrag(box: BoxRef): void {
   }, []);
 }
 
-/** Brings a step that was opened elsewhere into view. */
 function useReveal(box: BoxRef, drawing: Drawing, chosen: string | null, zoom: number): void {
   useLayoutEffect(() => {
     if (chosen !== null) reveal(box.current, drawing.nodes.get(chosen), zoom);

@@ -10,7 +10,7 @@ export const NODE_WIDTH = 196;
 const THUMB_HEIGHT = 104;
 const TEXT_HEIGHT = 58;
 
-/** Steps that make pictures have room for one from the start, so that nothing moves when it comes. */
+/** A step that makes pictures has room for one from the start, so that nothing moves later. */
 export function nodeHeight({ members, count }: Bundle): number {
   const [first] = members;
   if (count > 1) return TEXT_HEIGHT + 52;
@@ -50,7 +50,7 @@ export function GraphNode({ bundle, box, isChosen, progress, onOpen, onKey }: Pr
   );
 }
 
-/** Phases of which the service, or the download itself, says how far they are. */
+/** Phases with a known progress. */
 export const measured: ReadonlySet<string> = new Set(["uploading", "rendering", "downloading"]);
 
 const icons = { file: "upload", decision: "approve", group: "group", value: "value" } as const;
@@ -142,7 +142,7 @@ function tonesOf({ phases }: Bundle): ReadonlyMap<Tone, number> {
   return tones;
 }
 
-/** What needs a look comes first. */
+/** Whatever needs attention decides the tone. */
 function groupTone(bundle: Bundle): Tone {
   const tones = tonesOf(bundle);
   return (

@@ -14,7 +14,6 @@ interface Props {
   readonly onSaid: (comment: CommentView) => void;
 }
 
-/** A form for a comment, which decides nothing. */
 export function RemarkForm({ runId, step, takes, timeOf, onSaid }: Props) {
   const [text, setText] = useState("");
   const [about, setAbout] = useState<number | null>(takes === 1 ? 0 : null);

@@ -217,7 +217,6 @@ function Ahead({ at }: { readonly at: string }) {
   );
 }
 
-/** The last verdict, with Undo. */
 function Said({ verdict: { said, error, undo }, onUndo }: { readonly verdict: Verdict; readonly onUndo: () => void }) {
   return (
     <p class={error === null ? "said" : "said note bad"} role={error === null ? "status" : "alert"}>
@@ -283,7 +282,6 @@ interface FiltersProps {
   readonly queue: ReviewQueue;
 }
 
-/** Filters of the queue, kept in the address. */
 function Filters({ route, queue: { pipelines, tags } }: FiltersProps) {
   const { search, run, pipeline, tag } = route;
   const filter = (wanted: Partial<ReviewRoute>) => go(reviewHref({ ...route, ...wanted }), "replace");

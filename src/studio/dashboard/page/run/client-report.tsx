@@ -3,7 +3,6 @@ import { Empty } from "../ui/bits.tsx";
 import { dateTime } from "../ui/format.ts";
 import { filmsFirst, Gallery } from "./results.tsx";
 
-/** The results of a run, for the client. */
 export function ClientReportPage({ report }: { readonly report: ClientReport }) {
   const { title, writtenAt, isComplete, price, media } = report;
   return (

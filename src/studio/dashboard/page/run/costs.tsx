@@ -13,7 +13,6 @@ interface Entry {
   readonly attempt: AttemptView;
 }
 
-/** The run's ledger: money reserved and paid, by model and by attempt. */
 export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
   const { head } = model;
   const { steps, more } = useSteps(model, { with: "attempts" }, ({ attempts }) => attempts.some(isBilled));

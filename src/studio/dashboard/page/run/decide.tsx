@@ -22,7 +22,6 @@ interface Props {
   readonly onOpen: (step: string) => void;
 }
 
-/** Shows what a decision is about and, while it is open, its buttons. */
 export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
   const { shows, values, choose: isChoice, message, approved, note, pick, compared, comments } = decision;
   const canAct = useCanAct();

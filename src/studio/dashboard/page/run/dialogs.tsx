@@ -190,7 +190,6 @@ function isMoreChanged({ changed, added, removed, renamed }: DriftView, edited: 
   return others.length + added.length + removed.length + renamed.length > 0;
 }
 
-/** The further changes of code that come with an edited input. */
 function AlsoChanged({ drift }: { readonly drift: DriftView }) {
   return (
     <div class="note ask">

@@ -14,10 +14,9 @@ import { ResumeDialog, StopDialog } from "./dialogs.tsx";
 
 type Asking = "stop" | "resume" | null;
 
-/** What a glance should answer. */
 interface HeaderProps {
   readonly model: RunModel;
-  /** The step whose panel is open, where all is said of it. */
+  /** The step whose panel is open and already shows its reason. */
   readonly open: string | null;
   readonly onOpen: (step: string) => void;
 }
@@ -70,7 +69,7 @@ function canResume({ status, drivenHere }: RunHead): boolean {
   return !drivenHere && (status === "paused" || status === "interrupted");
 }
 
-/** Whether resuming is what it waits for. */
+/** True if the run waits for nothing but being resumed. */
 function isResumedNext({ status, pause }: RunHead): boolean {
   return status === "interrupted" || (pause !== null && pause.reason !== "approval");
 }
@@ -131,7 +130,7 @@ function quoteHint({ status, spentMicros, quoteMicros, rerunQuoteMicros }: RunHe
   return more === 0 ? "exactly as quoted" : `${usd(Math.abs(more))} ${more < 0 ? "below" : "above"} the ${quoted}`;
 }
 
-/** What the run needs from a person, or why it ended as it did. */
+/** Shows what the run needs from a person, or why it ended. */
 function Banner({ model, open, onOpen }: HeaderProps) {
   const { head } = model;
   const steps = [...model.steps.values()];

@@ -16,7 +16,6 @@ export function filmsFirst(a: MediaView, b: MediaView): number {
   return order.indexOf(a.kind) - order.indexOf(b.kind);
 }
 
-/** The results: what the pipeline returns, then intermediate outputs. */
 export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
   const isReturned = ({ media }: StepView) => media.some(({ name }) => name !== null);
   const returned = useSteps(model, { with: "returned" }, isReturned);

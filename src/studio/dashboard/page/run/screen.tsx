@@ -142,7 +142,6 @@ function Announcer({ model }: { readonly model: RunModel }) {
   );
 }
 
-/** The run's input and settings. */
 function AboutTab({ model: { head } }: { readonly model: RunModel }) {
   const given = useLoaded((signal) => get<GivenView>(`${runPath(head.id)}/given`, signal), [head.id]);
   const { pipeline, source, tags, baseUrl, keyId, outDir, jobsAtOnce, maxUnquotedMicros, seq } = head;

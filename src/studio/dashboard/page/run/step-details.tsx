@@ -13,7 +13,6 @@ interface Props {
   readonly detail: StepDetail;
 }
 
-/** Details of a step in its panel. */
 export function StepDetails({ step, model, detail, onOpen }: Props) {
   const { input, inputIsCut, uses, value, needs, usedBy, events } = detail;
   const copies = step.media.filter(({ sha256, assetId }) => sha256 !== null || assetId !== null);
@@ -132,7 +131,6 @@ function Used({ model, uses, onOpen }: Pick<StepDetail, "uses"> & Pick<Props, "m
   );
 }
 
-/** Results of superseded attempts. */
 function Before({ runId, step }: { readonly runId: string; readonly step: StepView }) {
   return (
     <ol class="takes">

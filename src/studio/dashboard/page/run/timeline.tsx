@@ -23,6 +23,8 @@ interface Row {
 
 const ROWS_A_PAGE = 1000;
 const phases: readonly TimelineSpan["phase"][] = ["upload", "queue", "render", "download", "task", "chat", "approval"];
+/** Phases without a colour of their own are drawn in the accent. */
+const colourOf = (phase: TimelineSpan["phase"]) => ({ "--phase": `var(--${phase})` });
 
 export function TimelineTab({ model, step, onOpen }: Props) {
   const { head } = model;
@@ -55,7 +57,7 @@ export function TimelineTab({ model, step, onOpen }: Props) {
           .filter((phase) => seen.has(phase))
           .map((phase) => (
             <li key={phase}>
-              <i class={`bar ${phase}`} aria-hidden="true" />
+              <i class={`bar ${phase}`} style={colourOf(phase)} aria-hidden="true" />
               {phase}
             </li>
           ))}
@@ -168,6 +170,7 @@ function Line({ row, scale, now, isChosen, hasFailed, onOpen }: LineProps) {
             key={`${one.attempt} ${one.phase} ${one.from}`}
             class={`bar ${one.phase}${one.to === null ? " open" : ""}${hasFailed(one) ? " failed" : ""}`}
             style={{
+              ...colourOf(one.phase),
               left: `${100 * scale.position(one.from)}%`,
               width: `${Math.max(0.15, 100 * (scale.position(one.to ?? now) - scale.position(one.from)))}%`,
             }}

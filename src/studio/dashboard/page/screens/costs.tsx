@@ -10,7 +10,6 @@ import { useLoaded, useThrottled } from "../ui/hooks.ts";
 
 const periods = [7, 30, 90] as const;
 
-/** Costs of all runs by day, pipeline, tag and model. */
 export function CostsScreen() {
   const [days, setDays] = useState<number>(30);
   const version = useThrottled(useStore(listVersion), 2000);

@@ -226,7 +226,6 @@ export function pauseWord(reason: string): string {
 
 const lives = [1, 7, 30, 90];
 
-/** Opens the dialog for review links. */
 function ReviewLinksButton() {
   const canAct = useCanAct();
   const [isOpen, setOpen] = useState(false);
@@ -293,7 +292,6 @@ function ReviewLinks({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** The active links. */
 function Active() {
   const [version, setVersion] = useState(0);
   const [error, setError] = useState<string | null>(null);

@@ -18,7 +18,6 @@ interface Props {
   readonly onRefused: () => void;
 }
 
-/** One decision: what it is about, and its buttons or outcome. */
 export function Decision({ decision, name, onDecided, onRefused }: Props) {
   const { ref, title, question, choose, takes, status } = decision;
   const [chosen, setChosen] = useState<number | null>(null);

@@ -1,7 +1,6 @@
 import type { ErrorBody } from "../../views/document.ts";
 import { inlined, inlinedAnswer } from "./inlined.ts";
 
-/**  */
 export class Refused extends Error {
   readonly status: number;
   readonly code: string;

@@ -5,7 +5,7 @@ export interface RunModel {
   readonly head: RunHead;
   /** For a large run, those that were sent so far. */
   readonly steps: ReadonlyMap<string, StepView>;
-  /** Of a large run. */
+  /** Null unless the run is large. */
   readonly groups: readonly GroupView[] | null;
   /** Newest last; earlier ones load on demand. */
   readonly events: readonly EventLine[];

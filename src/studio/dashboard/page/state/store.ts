@@ -22,7 +22,6 @@ export function createStore<T>(initial: T): Store<T> {
   };
 }
 
-/** Returns the store's value and redraws the component on changes. */
 export function useStore<T>(store: Store<T>): T {
   const [, draw] = useState({});
   useEffect(() => {

@@ -46,7 +46,6 @@ export function Problem({ title, children }: { readonly title: string; readonly 
   );
 }
 
-/** Shows an error, if there is one. */
 export function Wrong({ text }: { readonly text: string | null }) {
   if (text === null) return null;
   return (
@@ -81,7 +80,6 @@ export function otherCounts(counts: StepCounts): readonly string[] {
   return states.filter(([state]) => counts[state] > 0).map(([state, name]) => `${counts[state]} ${name}`);
 }
 
-/** A bar of a run's steps by state. */
 export function StepBar({ counts }: { readonly counts: StepCounts }) {
   const text = [`${counts.done} of ${count(counts.total, "step")} done`, ...otherCounts(counts)].join(", ");
   return (
@@ -97,12 +95,10 @@ interface TableProps {
   readonly caption?: string;
   /** A column's name, in an object for numbers; null for a column of meters. */
   readonly columns: readonly (string | { readonly number: string } | null)[];
-  /** A line below, such as how many rows are left out. */
   readonly rest?: string | null;
   readonly children: ComponentChildren;
 }
 
-/** A table that scrolls if it is too wide. */
 export function Table({ caption, columns, rest = null, children }: TableProps) {
   const head = (column: TableProps["columns"][number], at: number) => {
     if (column === null) return <td key={at} />;

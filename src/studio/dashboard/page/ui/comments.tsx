@@ -3,12 +3,11 @@ import type { CommentView } from "../../views/document.ts";
 
 interface AboutProps {
   readonly takes: number;
-  /** Position of the take; null: all. */
+  /** Null: the comment is about all takes. */
   readonly about: number | null;
   readonly onChange: (about: number | null) => void;
 }
 
-/** Chooses what a comment is about. */
 export function About({ takes, about, onChange }: AboutProps) {
   if (takes < 2) return null;
   return (
@@ -29,7 +28,6 @@ export function About({ takes, about, onChange }: AboutProps) {
   );
 }
 
-/** Comments on a decision, oldest first. */
 export function Comments({ comments }: { readonly comments: readonly CommentView[] }) {
   if (comments.length === 0) return null;
   return (

@@ -5,13 +5,11 @@ import { usd } from "./format.ts";
 type Compared = DecisionView["compared"];
 type Part = NonNullable<Compared>[number];
 
-/** What made a compared take, its cost and its duration. */
 export function MadeBy({ compared, take }: { readonly compared: Compared; readonly take: number }) {
   const part = compared?.find(({ offered }) => offered.includes(take));
   return part === undefined ? null : <span class="quiet">{`${part.name}, ${factsOf(part)}`}</span>;
 }
 
-/** Compared models without a result, and why. */
 export function NotMade({ compared }: { readonly compared: Compared }) {
   const parts = compared?.filter(({ missing }) => missing !== null) ?? [];
   return parts.map((part) => (

@@ -35,7 +35,6 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, on: read
   return loaded;
 }
 
-/** Follows a value at most once in `everyMs`. */
 export function useThrottled<T>(value: T, everyMs: number): T {
   const [throttled, setThrottled] = useState(value);
   const last = useRef(0);
@@ -70,7 +69,6 @@ export function useSize<E extends HTMLElement>() {
   return [ref, size] as const;
 }
 
-/** Handles keys while nobody types. */
 export function useKeys(keys: Readonly<Record<string, (event: KeyboardEvent) => void>>): void {
   const latest = useRef(keys);
   latest.current = keys;

@@ -7,7 +7,7 @@ import { Icon } from "./bits.tsx";
 interface ThumbProps {
   readonly media: MediaView;
   readonly label: string;
-  /** Position in a film, seconds. */
+  /** Seconds. */
   readonly at?: number;
 }
 

@@ -5,7 +5,6 @@ import { Thumb } from "./media.tsx";
 const STRETCH = /from ([\d.]+) s to ([\d.]+) s/g;
 const MOST_FRAMES = 6;
 
-/** Shows why checks refused something, with frames of it. */
 export function Refused({
   refused,
   onOpen,
