@@ -1,43 +1,11 @@
 /** The command line's commands, as advice names them; a test compares them with the real ones. */
-export const COMMANDS: readonly string[] = [
-  "run",
-  "resume",
-  "review-link",
-  "worker",
-  "stop",
-  "approve",
-  "reject",
-  "adopt",
-  "api",
-  "reconcile",
-  "plan",
-  "runs",
-  "show",
-  "open",
-  "events",
-  "export",
-  "report",
-  "statement",
-  "migrate",
-  "serve",
-  "record",
-  "dashboard",
-  "mcp",
-  "notify",
-  "check",
-  "marks",
-  "sign",
-  "gc",
-  "doctor",
-  "init",
-  "skills",
-  "completion",
-  "models",
-  "jobs",
-  "files",
-  "balance",
-  "help",
-];
+export const COMMANDS: readonly string[] = `
+  run resume review-link worker stop approve reject adopt api reconcile plan runs show open events
+  export report statement migrate serve record dashboard mcp notify check marks sign gc doctor init
+  skills completion models jobs files balance help
+`
+  .trim()
+  .split(/\s+/);
 
 /** Matches `showrunner` before one of its commands or a flag, except in a path or after a launcher. */
 const COMMAND = new RegExp(`(?<![\\w./@-]|npx )showrunner (?=(?:${COMMANDS.join("|")})(?![\\w/-])|--[a-z])`, "g");
