@@ -1,33 +1,17 @@
-import { own } from "../kit/own.ts";
 import { ProxyVariableError, type Route, routeOf, shownProxy } from "../kit/proxy-route.ts";
 
 /** Why a connection could not be made, or broke. */
 export type TransportFailure = "dns" | "refused" | "network" | "tls" | "proxy" | "connect timeout" | "broken";
 
-const byCode: Readonly<Record<string, TransportFailure>> = {
-  ENOTFOUND: "dns",
-  EAI_AGAIN: "dns",
-  EAI_FAIL: "dns",
-  EAI_NODATA: "dns",
-  EAI_NONAME: "dns",
-  ECONNREFUSED: "refused",
-  EHOSTUNREACH: "network",
-  EHOSTDOWN: "network",
-  ENETUNREACH: "network",
-  ENETDOWN: "network",
-  EADDRNOTAVAIL: "network",
-  ETIMEDOUT: "connect timeout",
-  UND_ERR_CONNECT_TIMEOUT: "connect timeout",
-  EPROTO: "tls",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "tls",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "tls",
-  SELF_SIGNED_CERT_IN_CHAIN: "tls",
-  HOSTNAME_MISMATCH: "tls",
-  INVALID_CA: "tls",
-  UND_ERR_PRX_TLS: "tls",
-  UND_ERR_PRX_CONN: "proxy",
-};
-const tlsCode = /^(?:ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_)/;
+const codes: readonly (readonly [RegExp, TransportFailure])[] = [
+  [/^(?:ENOTFOUND|EAI_\w+)$/, "dns"],
+  [/^ECONNREFUSED$/, "refused"],
+  [/^(?:E(?:HOST|NET)(?:UNREACH|DOWN)|EADDRNOTAVAIL)$/, "network"],
+  [/^(?:ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, "connect timeout"],
+  [/^UND_ERR_PRX_CONN$/, "proxy"],
+  [/^(?:EPROTO|HOSTNAME_MISMATCH|INVALID_CA|UND_ERR_PRX_TLS|\w*SELF_SIGNED_CERT\w*)$/, "tls"],
+  [/^(?:ERR_TLS|ERR_SSL|CERT|CRL|UNABLE_TO)_/, "tls"],
+];
 /** undici's wording for a proxy that refuses a tunnel; it has no error code. */
 const noTunnel = /Proxy response|HTTP Tunneling/i;
 
@@ -36,7 +20,7 @@ export function transportFailure(cause: unknown): TransportFailure {
   const code = codeOf(cause);
   if (isTunnelRefused(cause)) return "proxy";
   if (code === null) return "broken";
-  return own(byCode, code) ?? (tlsCode.test(code) ? "tls" : "broken");
+  return codes.find(([pattern]) => pattern.test(code))?.[1] ?? "broken";
 }
 
 /** True if a proxy refused the tunnel, so that nothing of the request was forwarded. */
