@@ -9,7 +9,7 @@ import {
   statusNow,
 } from "../../internal.ts";
 import type { RunView } from "../browser/index.ts";
-import { badRequest, decide, Refusal, reported, textField, verdictIn } from "../served/index.ts";
+import { badRequest, decide, Refusal, reported, textField, verdictIn, wholeNumber } from "../served/index.ts";
 import { budgetTag, ENDPOINT, ENDPOINT_NAME, leftMicros, ownRun } from "./callers.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { Call, Context, Endpoint } from "./options.ts";
@@ -56,13 +56,6 @@ async function list({ context, caller, query }: Call) {
   const tags = { ...caller.tags, ...(pipeline !== null && { [ENDPOINT]: pipeline }) };
   const runs = await context.show.runs({ tags, limit: Math.min(limit, MOST_LISTED), before });
   return { runs: runs.map(runLine) };
-}
-
-function wholeNumber(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name);
-  if (text === null) return undefined;
-  if (!/^\d{1,15}$/.test(text)) throw badRequest(`${name} must be a whole number from 0.`, name);
-  return Number(text);
 }
 
 /** Records the decision, and continues the run if no process drives it. */

@@ -2,7 +2,7 @@ import { formatUsd, loadRun, openSteps, parseUsd, type Quote, QuoteRefusedError 
 import type { QuoteView } from "../browser/index.ts";
 import { badRequest, inputChanges, notFound, optionalText, Refusal, reported, unplannable } from "../served/index.ts";
 import { budgetTag, ENDPOINT, leftMicros, overBudget, runIdOf } from "./callers.ts";
-import type { Call, Endpoint } from "./options.ts";
+import type { Call } from "./options.ts";
 import { readInput } from "./read-input.ts";
 import { drive, type Route, viewOf } from "./run-routes.ts";
 
@@ -12,15 +12,7 @@ export const startRoutes: readonly Route[] = [
   { method: "POST", path: "/:endpoint/runs", handle: start },
 ];
 
-interface Priced {
-  readonly endpoint: Endpoint;
-  readonly input: unknown;
-  readonly body: Readonly<Record<string, unknown>>;
-  readonly filesFrom: readonly string[];
-  readonly quote: Quote;
-}
-
-async function priced(call: Call): Promise<Priced> {
+async function priced(call: Call) {
   const { context, params, files } = call;
   const endpoint = context.endpoints.get(params.endpoint!);
   if (endpoint === undefined) throw notFound("This pipeline");
@@ -118,7 +110,7 @@ async function refuseOverBudget({ context, caller }: Call, { expectedMicros }: Q
 }
 
 /** Returns the caller's budget over all their runs, else the run's own: from the start, or from the agreed quote. @throws Refusal 400 */
-function budgetOf({ caller }: Call, body: Priced["body"], agreed: string | undefined) {
+function budgetOf({ caller }: Call, body: Readonly<Record<string, unknown>>, agreed: string | undefined) {
   const budget = optionalText(body, "budget", 20);
   if (caller.budget !== undefined) {
     if (budget === undefined) return { budget: caller.budget, budgetTag: budgetTag(caller) };

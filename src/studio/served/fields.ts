@@ -27,6 +27,14 @@ export function optionalPosition(body: Body, name: string): number | undefined {
   return value as number;
 }
 
+/** Reads a whole number of a query. @throws Refusal 400 */
+export function wholeNumber(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  if (!/^\d{1,15}$/.test(text)) throw badRequest(`${name} must be a whole number from 0.`, name);
+  return Number(text);
+}
+
 /** @throws Refusal 400 */
 export function textList(body: Body, name: string): readonly string[] {
   const value = body[name] ?? [];

@@ -2,7 +2,7 @@
 export { bytesResponse, mediaResponse } from "./bytes.ts";
 export { decide, verdictIn } from "./decide.ts";
 export { STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START, streamFrame } from "./event-stream.ts";
-export { optionalPosition, optionalText, textField, textList } from "./fields.ts";
+export { optionalPosition, optionalText, textField, textList, wholeNumber } from "./fields.ts";
 export {
   type Audience,
   endText,

@@ -7,16 +7,7 @@ import { readForm, type VisitorView } from "./route.ts";
 
 type Role = VisitorView["role"];
 
-/** Checks tokens of the addresses that open the dashboard, and cookies that hold their digests. */
-export interface Session {
-  readonly token: string;
-  /** Returns the role of a token; null for a wrong one. */
-  roleOfToken(text: string): Role | null;
-  /** Returns the role of a `Cookie` header; null without a valid one. */
-  roleOfCookies(cookies: string | undefined): Role | null;
-  /** Makes the `Set-Cookie` for a role. */
-  cookie(role: Role): string;
-}
+export type Session = ReturnType<typeof createSession>;
 
 const LEAST_LENGTH = 16;
 const roles: readonly Role[] = ["operator", "viewer"];
@@ -35,19 +26,24 @@ export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "to
   return { operator, ...(viewerToken !== undefined && { viewer: viewerToken }) };
 }
 
-/** The cookie holds a digest, from which the address cannot be recovered. Cookies ignore ports, so its name has the port. */
-export function createSession(secrets: Tokens, port: number): Session {
+/**
+ * Checks tokens of the addresses that open the dashboard, and the cookies that replace them. A cookie holds a digest, from
+ * which the address cannot be recovered. Cookies ignore ports, so the name of the cookie has the port.
+ */
+export function createSession(secrets: Tokens, port: number) {
   const name = `showrunner_${port}`;
   const cookieValue = (role: Role) => hash("sha256", `session ${role} ${secrets[role]}`);
   const known = roles.filter((role) => secrets[role] !== undefined);
   return {
     token: secrets.operator,
-    roleOfToken: (text) => known.find((role) => isSame(text, secrets[role]!)) ?? null,
-    roleOfCookies: (cookies) => {
+    /** Null for a wrong token. */
+    roleOfToken: (text: string): Role | null => known.find((role) => isSame(text, secrets[role]!)) ?? null,
+    /** Reads a `Cookie` header; null without a valid cookie. */
+    roleOfCookies: (cookies: string | undefined): Role | null => {
       const given = cookieValues(cookies, name);
       return known.find((role) => given.some((value) => isSame(value, cookieValue(role)))) ?? null;
     },
-    cookie: (role) => `${name}=${cookieValue(role)}; Path=/; HttpOnly; SameSite=Strict`,
+    cookie: (role: Role) => `${name}=${cookieValue(role)}; Path=/; HttpOnly; SameSite=Strict`,
   };
 }
 

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { formatDuration } from "../../../core/kit/duration.ts";
 import type { Gauges, InlinedRun } from "../views/document.ts";
 import { ReviewScreen } from "./review/screen.tsx";
-import { ClientReportPage } from "./run/client-report.tsx";
+import { ClientReportPage } from "./run/results.tsx";
 import { RunScreen } from "./run/screen.tsx";
 import { CostsScreen } from "./screens/costs.tsx";
 import { PlanScreen } from "./screens/plan.tsx";

@@ -7,7 +7,7 @@ import {
   type StepView,
   statusNow,
 } from "../../../internal.ts";
-import { badRequest, notFound } from "../../served/index.ts";
+import { badRequest, notFound, wholeNumber } from "../../served/index.ts";
 import { openEventStream, sendStreamHead } from "../http/answer.ts";
 import type { Call, Route } from "../http/route.ts";
 import { runPatch, watchList, watchRun } from "../live/run-watch.ts";
@@ -119,13 +119,13 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
   const list = new RunList(journal, cache);
 
   const runs = ({ query }: Call) => {
-    const limit = whole(query, "limit") ?? PAGE_ROWS;
+    const limit = wholeNumber(query, "limit") ?? PAGE_ROWS;
     return list.find({ search: query.get("q") ?? "", status: query.get("status"), limit });
   };
 
   const events = async ({ params, query }: Call) => {
     const { row } = await cache.get(params.run!);
-    const before = Math.min(whole(query, "before") ?? Number.MAX_SAFE_INTEGER, row.lastSeq + 1);
+    const before = Math.min(wholeNumber(query, "before") ?? Number.MAX_SAFE_INTEGER, row.lastSeq + 1);
     const afterSeq = Math.max(0, before - 1 - MOST_EVENTS);
     const found = await journal.read(params.run!, { afterSeq, limit: before - 1 - afterSeq });
     return found.map(eventLine);
@@ -133,13 +133,13 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
 
   const timeline = async ({ params, query }: Call) => {
     const { row } = await cache.get(params.run!);
-    return timelineView(await cache.history(row), whole(query, "rows") ?? TIMELINE_ROWS);
+    return timelineView(await cache.history(row), wholeNumber(query, "rows") ?? TIMELINE_ROWS);
   };
 
   const given = async ({ params }: Call) => givenView((await cache.get(params.run!)).view);
 
   const steps = async ({ params, query }: Call) => {
-    return stepsPage(await cache.get(params.run!), query, Math.min(whole(query, "limit") ?? 200, MOST_WHOLE));
+    return stepsPage(await cache.get(params.run!), query, Math.min(wholeNumber(query, "limit") ?? 200, MOST_WHOLE));
   };
 
   const named = async ({ params, query }: Call) => {
@@ -191,11 +191,4 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
     { method: "GET", path: "/api/runs/:run/steps", handle: steps },
     { method: "GET", path: "/api/live", handle: live },
   ];
-}
-
-function whole(query: URLSearchParams, name: string): number | null {
-  const text = query.get(name);
-  if (text === null) return null;
-  if (!/^\d{1,12}$/.test(text)) throw badRequest(`${name} must be a whole number.`);
-  return Number(text);
 }

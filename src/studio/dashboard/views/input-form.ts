@@ -76,15 +76,8 @@ export function stepForm(
 ): { readonly fields: Fields; readonly why: string | null; readonly text: string } {
   const known = (schema.properties ?? {}) as Readonly<Record<string, Schema>>;
   const { required = [] } = schema as Schema;
-  const field = (name: string, control: Control): FieldView => {
-    const about = own(known, name)?.description;
-    return {
-      name,
-      description: about === undefined ? null : cut(about, 500),
-      required: required.includes(name),
-      control,
-    };
-  };
+  const field = (name: string, control: Control) =>
+    fieldOf(name, own(known, name)?.description, required.includes(name), control);
   const present = Object.entries(plain).map(([name, value]) =>
     field(name, controlOf(own(known, name) ?? schemaOf(value), MOST_LEVELS)),
   );
@@ -95,6 +88,10 @@ export function stepForm(
   });
   const fields = [...present, ...more];
   return { fields: fields.length === 0 ? null : fields, why: null, text: JSON.stringify(plain, null, 2) };
+}
+
+function fieldOf(name: string, about: string | undefined, required: boolean, control: Control): FieldView {
+  return { name, description: about === undefined ? null : cut(about, 500), required, control };
 }
 
 const SMALL: ReadonlySet<Control["type"]> = new Set(["number", "switch", "choice"]);
@@ -137,13 +134,8 @@ function controlOf(schema: Schema, levels: number): Control {
   }
   if (type !== "object" || schema.properties === undefined) return { type: "json" };
   const required = new Set(schema.required);
-  const fields = Object.entries(schema.properties).map(
-    ([name, field]): FieldView => ({
-      name,
-      description: field.description === undefined ? null : cut(field.description, 500),
-      required: required.has(name),
-      control: controlOf(field, levels - 1),
-    }),
+  const fields = Object.entries(schema.properties).map(([name, field]) =>
+    fieldOf(name, field.description, required.has(name), controlOf(field, levels - 1)),
   );
   return { type: "group", fields };
 }

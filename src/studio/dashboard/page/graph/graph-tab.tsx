@@ -3,7 +3,7 @@ import { bundlesOf, MOST_SINGLE } from "../../views/groups.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Icon } from "../ui/bits.tsx";
 import { count } from "../ui/format.ts";
-import { useSize } from "../ui/hooks.ts";
+import { type Box, useSize } from "../ui/hooks.ts";
 import { curve, type Drawing, draw, neighbour, type Placed } from "./layout.ts";
 import { GraphNode, NODE_WIDTH, nodeHeight } from "./node.tsx";
 
@@ -154,14 +154,12 @@ export function GraphTab({
   );
 }
 
-type Size = { readonly width: number; readonly height: number };
-
-function wholly(drawing: Drawing, size: Size): number {
+function wholly(drawing: Drawing, size: Box): number {
   if (size.width === 0) return 1;
   return Math.min(1, size.width / drawing.width, size.height / drawing.height);
 }
 
-function fitting(drawing: Drawing, size: Size): number {
+function fitting(drawing: Drawing, size: Box): number {
   const isWhole = size.width > WIDE && drawing.nodes.size <= MOST_WHOLE;
   return Math.max(isWhole ? SMALLEST : LEAST_FIT, wholly(drawing, size));
 }

@@ -32,19 +32,8 @@ const MOST_KEYS = 9;
 export function Stage({ runId, title, step, onDecided, onMove }: Props) {
   const { shows, values, choose: isChoice, message, comments, compared, approved, note: noted } = step.decision!;
   const canAct = useCanAct();
-  const own = useDecision(runId, step);
-  const { chosen, choose, note, setNote, canApprove, canReject } = own;
-  const deciding = {
-    ...own,
-    approve: (goOn: boolean) => {
-      own.approve(goOn);
-      onDecided();
-    },
-    reject: (goOn: boolean) => {
-      own.reject(goOn);
-      onDecided();
-    },
-  };
+  const deciding = useDecision(runId, step, onDecided);
+  const { chosen, choose, note, setNote, canApprove, canReject } = deciding;
   const stage = useRef<HTMLOListElement>(null);
   const labelOf = (media: MediaView) => (isChoice ? `Take ${shows.indexOf(media) + 1}` : media.step);
   const [enlarge, lightbox] = useLightbox(shows, labelOf);
@@ -72,8 +61,8 @@ export function Stage({ runId, title, step, onDecided, onMove }: Props) {
     d: () => shows.length > 1 && showDifferent(!isDifferent),
     ...(canAct && {
       a: () => canApprove && deciding.approve(true),
-      r: () => canReject && own.askSure(true),
-      m: act(() => (note.trim() === "" ? document.getElementById("note")?.focus() : own.openRedo(canReject))),
+      r: () => canReject && deciding.askSure(true),
+      m: act(() => (note.trim() === "" ? document.getElementById("note")?.focus() : deciding.openRedo(canReject))),
       c: act(() => document.getElementById("comment")?.focus()),
     }),
     ...Object.fromEntries(takes.map((_, index) => [String(index + 1), () => choose(index)])),
@@ -96,7 +85,7 @@ export function Stage({ runId, title, step, onDecided, onMove }: Props) {
       <ol ref={stage} class={shows.length + before.length > 4 ? "stage many" : "stage"}>
         {values.map(({ step: from, value }) => (
           <li key={from}>
-            <ShownValue runId={runId} step={step} value={value} deciding={canAct ? own : null} />
+            <ShownValue runId={runId} step={step} value={value} deciding={canAct ? deciding : null} />
             <span class="quiet">{from}</span>
           </li>
         ))}
@@ -123,7 +112,7 @@ export function Stage({ runId, title, step, onDecided, onMove }: Props) {
       <NotMade compared={compared} />
       <Refused refused={step.refused} />
       <Comments comments={said} />
-      {step.phase !== "approval" && own.sent === null && (
+      {step.phase !== "approval" && deciding.sent === null && (
         <p class={approved === false ? "note bad" : "note good"} role="status">
           {approved === null ? "It is not to be decided any more" : approved ? "Approved" : "Rejected"}
           {approved !== null && " in the meantime"}
@@ -152,7 +141,7 @@ export function Stage({ runId, title, step, onDecided, onMove }: Props) {
             </label>
             <DecisionButtons runId={runId} step={step} deciding={deciding} goOn onRedone={onDecided} />
           </div>
-          <Wrong text={own.error} />
+          <Wrong text={deciding.error} />
         </footer>
       )}
       {lightbox}
@@ -176,7 +165,7 @@ function Toggle({ name, shortcut, isOn, onChange }: ToggleProps) {
   );
 }
 
-/** False while a player or control has the focus, which has keys of its own. */
+/** False while a player or control has the focus, which has keys of its deciding. */
 function isFree({ target }: KeyboardEvent): boolean {
   return !(target as HTMLElement).matches("video, audio, button, a, input, summary");
 }

@@ -51,34 +51,14 @@ function useDraft(key: string, initial: Draft): readonly [Draft, (change: Partia
   return [read(), change];
 }
 
-export interface Deciding {
-  readonly chosen: number | null;
-  readonly choose: (index: number | null) => void;
-  readonly note: string;
-  readonly setNote: (text: string) => void;
-  /** What is approved in place of the value that is shown; undefined: as it is. */
-  readonly changed: unknown;
-  readonly change: (value: unknown) => void;
-  /** The outcome; null before it was sent. */
-  readonly sent: string | null;
-  readonly error: string | null;
-  readonly canApprove: boolean;
-  readonly canReject: boolean;
-  /** Whether a rejection is being confirmed. */
-  readonly isSure: boolean;
-  readonly askSure: (asks: boolean) => void;
-  /** Whether the price of a redo with the note is shown. */
-  readonly isRedoOpen: boolean;
-  readonly openRedo: (isOpen: boolean) => void;
-  /** `goOn`: the server resumes the run if no process drives it when the decision arrives; the page cannot know. */
-  readonly approve: (goOn: boolean) => void;
-  readonly reject: (goOn: boolean) => void;
-  /** Null without a decision, or once it was sent. */
-  readonly undo: (() => void) | null;
-}
+export type Deciding = ReturnType<typeof useDecision>;
 
 /** A person's decision on one step until it is sent. It outlives the component; only closing the page sends it early. */
-export function useDecision(runId: string, { path, decision, phase, startedAt }: StepView): Deciding {
+export function useDecision(
+  runId: string,
+  { path, decision, phase, startedAt }: StepView,
+  onDecided: () => void = () => {},
+) {
   const { shows, choose: isChoice } = decision!;
   const key = decisionKey(runId, path, startedAt);
   const [{ chosen, note, value }, change] = useDraft(key, { chosen: shows.length === 1 ? 0 : null, note: "" });
@@ -95,28 +75,36 @@ export function useDecision(runId: string, { path, decision, phase, startedAt }:
       record(key, null);
     };
     record(key, { said, error: null, undo });
+    onDecided();
   };
   const isOpen = phase === "approval" && (verdict === null || verdict.error !== null);
   return {
+    /** Position of the chosen take; null while none is chosen. */
     chosen,
-    choose: (index) => change({ chosen: index }),
+    choose: (index: number | null) => change({ chosen: index }),
     note,
-    setNote: (text) => change({ note: text }),
+    setNote: (text: string) => change({ note: text }),
+    /** The value to approve in place of the shown one; undefined: the shown one. */
     changed: value,
-    change: (to) => change({ value: to }),
+    change: (to: unknown) => change({ value: to }),
+    /** The outcome; null before it was sent. */
     sent: verdict?.error === null ? verdict.said : null,
     error: verdict?.error ?? null,
     canApprove: isOpen && (!isChoice || chosen !== null),
     canReject: isOpen,
+    /** Whether a rejection is being confirmed. */
     isSure,
     askSure,
+    /** Whether the price of a redo with the note is shown. */
     isRedoOpen,
     openRedo,
-    approve: (goOn) =>
+    /** `goOn`: the server resumes the run if no process drives it when the decision arrives; the page cannot know. */
+    approve: (goOn: boolean) =>
       isChoice && chosen !== null
         ? post("approve", `Take ${chosen + 1} approved.`, { goOn, pick: chosen })
         : post("approve", value === undefined ? "Approved." : "Approved as changed.", { goOn, value }),
-    reject: (goOn) => post("reject", "Rejected.", { goOn }),
+    reject: (goOn: boolean) => post("reject", "Rejected.", { goOn }),
+    /** Null without a decision, or once it was sent. */
     undo: verdict?.undo ?? null,
   };
 }

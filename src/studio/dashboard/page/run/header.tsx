@@ -2,12 +2,11 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatDuration } from "../../../../core/kit/duration.ts";
 import type { RunHead, StepView } from "../../views/document.ts";
-import { pauseWord } from "../screens/runs.tsx";
 import { inlined } from "../state/inlined.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
 import { reviewHref } from "../state/router.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { Fact, Link, Meter, otherCounts, Pill, runTone, StepBar } from "../ui/bits.tsx";
+import { Fact, Link, Meter, otherCounts, Pill, pauses, runTone, StepBar } from "../ui/bits.tsx";
 import { count, dateTime, usd } from "../ui/format.ts";
 import { useNow } from "../ui/hooks.ts";
 import { ResumeDialog, StopDialog } from "./dialogs.tsx";
@@ -39,7 +38,9 @@ export function RunHeader({ model, open, onOpen }: HeaderProps) {
           {head.title !== null && ` / ${head.id}`}
         </p>
         <h1>{head.title ?? head.id}</h1>
-        <Pill tone={runTone(head.status)}>{head.pause === null ? head.status : pauseWord(head.pause.reason)}</Pill>
+        <Pill tone={runTone(head.status)}>
+          {head.pause === null ? head.status : (pauses[head.pause.reason]?.word ?? "paused")}
+        </Pill>
         <div class="head-actions">
           {canAct && head.status === "running" && (
             <button type="button" class="button" onClick={() => ask("stop")}>
@@ -148,7 +149,7 @@ function Banner({ model, open, onOpen }: HeaderProps) {
     <div class="notes">
       {head.pause !== null && !(head.pause.reason === "approval" && decisions.length > 0) && (
         <div class="note ask">
-          <strong>{pauseTitles[head.pause.reason] ?? "Paused"}</strong>
+          <strong>{pauses[head.pause.reason]?.title ?? "Paused"}</strong>
           <div>{commands(head.pause.message)}</div>
           {canAct && head.pause.fundingUrl !== null && (
             <a class="button" href={head.pause.fundingUrl} target="_blank" rel="noreferrer">
@@ -217,21 +218,6 @@ function Banner({ model, open, onOpen }: HeaderProps) {
 }
 
 const hasEnded = new Set<RunHead["status"]>(["failed", "partial"]);
-
-const pauseTitles: Readonly<Record<string, string>> = {
-  funds: "The wallet is short",
-  budget: "The next step would pass the budget",
-  cap: "The cap of the day is reached",
-  approval: "Waiting for a decision",
-  stopped: "Stopped",
-  drift: "The code changed since the plan was made",
-  unresolved: "What became of a request is not known",
-  late: "A job is not there in time",
-  code: "This step needs the pipeline's code",
-  unreachable: "The service cannot be reached",
-  misdirected: "Something else answers in the service's place",
-  credentials: "The service does not take the key",
-};
 
 interface LinksProps {
   readonly title: string;

@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
-import type { MediaView, StepView } from "../../views/document.ts";
+import type { ClientReport, MediaView, StepView } from "../../views/document.ts";
 import { inlined } from "../state/inlined.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty } from "../ui/bits.tsx";
-import { count } from "../ui/format.ts";
+import { count, dateTime } from "../ui/format.ts";
 import { useSteps } from "../ui/hooks.ts";
 import { useLightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
@@ -12,7 +12,7 @@ const PAGE = 24;
 const order = ["video", "image", "audio", "other"];
 
 /** Sorts films first, then pictures, then sound. */
-export function filmsFirst(a: MediaView, b: MediaView): number {
+function filmsFirst(a: MediaView, b: MediaView): number {
   return order.indexOf(a.kind) - order.indexOf(b.kind);
 }
 
@@ -63,7 +63,7 @@ interface GalleryProps {
   readonly onOpen?: ((step: string) => void) | undefined;
 }
 
-export function Gallery({ title, results, more, onOpen }: GalleryProps) {
+function Gallery({ title, results, more, onOpen }: GalleryProps) {
   const [limit, setLimit] = useState(PAGE);
   const [enlarge, lightbox] = useLightbox(results, ({ name, step }) => name ?? step);
   if (results.length === 0) return null;
@@ -104,5 +104,21 @@ export function Gallery({ title, results, more, onOpen }: GalleryProps) {
       )}
       {lightbox}
     </section>
+  );
+}
+
+export function ClientReportPage({ report }: { readonly report: ClientReport }) {
+  const { title, writtenAt, isComplete, price, media } = report;
+  return (
+    <main id="main" class="page">
+      <h1>{title}</h1>
+      <p class="quiet">
+        {dateTime(writtenAt)}
+        {!isComplete && " · not complete yet"}
+        {price !== null && ` · ${price} US dollars`}
+      </p>
+      {media.length === 0 && <Empty title="Nothing is finished yet" />}
+      <Gallery title="Results" results={media.toSorted(filmsFirst)} more={null} />
+    </main>
   );
 }

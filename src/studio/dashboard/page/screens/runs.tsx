@@ -5,7 +5,7 @@ import { get, post } from "../state/api.ts";
 import { listVersion, useCanAct, useCommands } from "../state/live.ts";
 import { go, runHref, runsHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
-import { Empty, Link, Pill, Problem, runTone, StepBar, Wrong } from "../ui/bits.tsx";
+import { Empty, Link, Pill, Problem, pauses, runTone, StepBar, Wrong } from "../ui/bits.tsx";
 import { ago, count, dateTime, usd } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Thumb } from "../ui/media.tsx";
@@ -178,7 +178,9 @@ function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }
           <small>{[...(run.title === null ? [] : [run.id]), run.pipeline, ...run.tags].join(" · ")}</small>
         </span>
         <span class="state">
-          <Pill tone={runTone(run.status)}>{run.pause === null ? run.status : pauseWord(run.pause.reason)}</Pill>
+          <Pill tone={runTone(run.status)}>
+            {run.pause === null ? run.status : (pauses[run.pause.reason]?.word ?? "paused")}
+          </Pill>
           {said !== null && <small>{commands(said)}</small>}
         </span>
         <span class="steps">
@@ -202,26 +204,6 @@ function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }
       </Link>
     </li>
   );
-}
-
-const pauseWords: Readonly<Record<string, string>> = {
-  funds: "needs funds",
-  budget: "over budget",
-  cap: "waits for the next day",
-  approval: "needs approval",
-  stopped: "stopped",
-  drift: "code changed",
-  files: "files missing",
-  unresolved: "outcome unknown",
-  late: "waits for a late job",
-  unreachable: "service unavailable",
-  misdirected: "not the service",
-  credentials: "key refused",
-  code: "needs its code",
-};
-
-export function pauseWord(reason: string): string {
-  return pauseWords[reason] ?? "paused";
 }
 
 const lives = [1, 7, 30, 90];

@@ -1,21 +1,17 @@
 import { useEffect, useState } from "preact/hooks";
 
-export interface Store<T> {
-  get(): T;
-  set(next: T | ((now: T) => T)): void;
-  subscribe(listener: () => void): () => void;
-}
+export type Store<T> = ReturnType<typeof createStore<T>>;
 
-export function createStore<T>(initial: T): Store<T> {
+export function createStore<T>(initial: T) {
   let value = initial;
   const listeners = new Set<() => void>();
   return {
     get: () => value,
-    set(next) {
+    set(next: T | ((now: T) => T)) {
       value = typeof next === "function" ? (next as (now: T) => T)(value) : next;
       for (const listener of [...listeners]) listener();
     },
-    subscribe(listener) {
+    subscribe(listener: () => void) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },

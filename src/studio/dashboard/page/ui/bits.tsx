@@ -196,7 +196,6 @@ const icons = {
 export type Tone = "idle" | "active" | "good" | "ask" | "bad" | "off";
 
 const runTones: Readonly<Record<string, Tone>> = {
-  planned: "idle",
   running: "active",
   paused: "ask",
   interrupted: "ask",
@@ -204,6 +203,23 @@ const runTones: Readonly<Record<string, Tone>> = {
   partial: "ask",
   failed: "bad",
   cancelled: "off",
+};
+
+/** Why a run is paused: in a list, and on its own screen. */
+export const pauses: Readonly<Record<string, { readonly word: string; readonly title: string }>> = {
+  funds: { word: "needs funds", title: "The wallet is short" },
+  budget: { word: "over budget", title: "The next step would pass the budget" },
+  cap: { word: "waits for the next day", title: "The cap of the day is reached" },
+  approval: { word: "needs approval", title: "Waiting for a decision" },
+  stopped: { word: "stopped", title: "Stopped" },
+  drift: { word: "code changed", title: "The code changed since the plan was made" },
+  files: { word: "files missing", title: "Paused" },
+  unresolved: { word: "outcome unknown", title: "What became of a request is not known" },
+  late: { word: "waits for a late job", title: "A job is not there in time" },
+  code: { word: "needs its code", title: "This step needs the pipeline's code" },
+  unreachable: { word: "service unavailable", title: "The service cannot be reached" },
+  misdirected: { word: "not the service", title: "Something else answers in the service's place" },
+  credentials: { word: "key refused", title: "The service does not take the key" },
 };
 
 const phaseTones: Readonly<Record<StepPhase, Tone>> = {
