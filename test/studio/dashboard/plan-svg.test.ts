@@ -24,7 +24,7 @@ describe("a plan drawn as SVG", () => {
     expect(svg.match(/class="edge critical"/g)).toHaveLength(1);
     expect(svg.match(/class="step job image critical"/g)).toHaveLength(2);
     expect(svg).toContain('<text class="name" x="10" y="19">a name of more than twe…</text>');
-    expect(svg).toContain("<title>c: &quot;1&quot; &lt; 2</title>");
+    expect(svg).toContain("<title>c: &#34;1&#34; &#60; 2</title>");
     const kinds = planSvg(planOf([chat("talk"), gate("ok", [ref("talk")]), task("cut")]));
     for (const kind of ["chat", "approve", "task"]) expect(kinds).toContain(`<g class="step ${kind} `);
     expect(planSvg(planOf([]))).toContain("<title>by-hand: 0 steps</title>");
