@@ -10,10 +10,10 @@ function shard(id: string): string {
 }
 
 const INCOMING = "incoming";
-/** As the service names what comes in: an id of its own, and one more while it is being rendered. */
+/** Names of incoming files: an id, and a second one while the file is being rendered. */
 const LEFTOVER = /^(?:file_|asset_|render-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9a-f-]{36}\.part)?$/;
 
-/** The folder may be one that somebody keeps files in: nothing else goes. */
+/** Removes only files with such names, because the user may keep other files in the folder. */
 function removeLeftovers(folder: string): void {
   for (const found of readdirSync(folder, { withFileTypes: true }))
     if (found.isFile() && LEFTOVER.test(found.name)) rmSync(join(folder, found.name), { force: true });

@@ -23,7 +23,7 @@ export function balanceOf(workspace: WorkspaceRow | undefined): number {
 /** Refusals for funds in a row after which uploads of a workspace are paused. */
 const MOST_REFUSALS = 10;
 
-/** Counts refusals for funds; any funds that are added end the count. */
+/** Counts refusals for funds in a row; adding funds resets the count. */
 export function createRefusalCount() {
   const counts = new Map<string, { readonly count: number; readonly fundedMicros: number }>();
   const countOf = ({ workspaceId, fundedMicros }: WorkspaceRow) => {

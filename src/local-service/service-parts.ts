@@ -61,7 +61,7 @@ export function createMetrics() {
     replayed(): void {
       replayed += 1;
     },
-    /** Remembers a request that no recorded answer fits. */
+    /** Keeps a request that has no recorded answer, for the stats. */
     unrecorded(request: string): void {
       if (unrecorded.length < MOST_UNRECORDED) unrecorded.push(request);
     },

@@ -26,7 +26,7 @@ export interface CompiledModel extends ModelDefinition {
   readonly checkCombination: InputCheck;
   /** Set when the schema does not compile; requests for the model are then refused as unsupported, with this reason. */
   readonly defect: string | null;
-  /** Which part of its table cannot be read; null when all of it is. */
+  /** The part of its table that cannot be read; null when all of it can. */
   readonly notice: string | null;
 }
 
@@ -54,7 +54,7 @@ function prepareCheck({ entry }: ModelDefinition, family: Family | null): Checks
   }
 }
 
-/** What keeps an input from the row of its model's table that is nearest; nothing where a row holds. */
+/** Lists what an input lacks for the nearest row of its model's table; empty when a row matches. */
 function combinationProblems(schema: JsonSchema, input: Readonly<Record<string, unknown>>): readonly FieldProblem[] {
   const [nearest] = missedRows(schema, input);
   const found = (nearest?.misses ?? []).map(({ name, allowed, isGiven }) => {
@@ -71,7 +71,7 @@ function unreadRows(id: string, lines: readonly string[]): string {
 /** Limit of processor time, in milliseconds, for validating by a schema without a linear bound. */
 const MAX_CHECK_MS = 100;
 
-/** Services of one process have the built-in catalog in common. */
+/** Shared by all services of a process, because they have the same built-in catalog. */
 const compiledBefore = new WeakMap<JsonSchema, InputCheck>();
 
 /** Compiles an untrusted schema. @throws Error when it does not compile */
@@ -108,7 +108,7 @@ function compileModel(model: ModelDefinition, family: Family | null): CompiledMo
   return { ...model, ...prepareCheck(model, family) };
 }
 
-/** A built-in model, whose schema and table have no fault: they are compiled when an input is first checked. */
+/** Compiles a built-in model when an input is first checked; its schema and table are known to be valid. */
 function ownModel(model: ModelDefinition, family: Family | null): CompiledModel {
   let prepared: Checks | null = null;
   const checks = () => (prepared ??= prepareCheck(model, family));
@@ -126,15 +126,15 @@ function ownModel(model: ModelDefinition, family: Family | null): CompiledModel 
 export interface Catalog {
   /** Usable models, in catalog order. */
   list(modality: Modality | null): readonly CompiledModel[];
-  /** What `GET /models` answers: usable models, and unsupported ones that are listed all the same. */
+  /** What `GET /models` lists: usable models, and unsupported ones whose entry asks to be listed. */
   listed(modality: Modality | null): readonly CompiledModel[];
   /** @throws Refusal 404, 410, 400 */
   use(modelId: string): CompiledModel;
-  /** In any state, for jobs accepted earlier. */
+  /** Finds a model in any state, for jobs accepted earlier. */
   find(modelId: string): CompiledModel | undefined;
   /** Language models. */
   readonly chats: readonly ChatModel[];
-  /** The language model of this id, in whichever case it is written. */
+  /** The language model with this id, compared without regard to case. */
   chat(modelId: string): ChatModel | undefined;
   stockVoice(voiceId: string): StockVoice | undefined;
   /** Why models of this catalog are disabled. */

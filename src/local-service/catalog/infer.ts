@@ -52,14 +52,14 @@ const FIELD_OF_ROLE: Readonly<Record<string, string>> = {
   input_video: "source_video",
 };
 
-/** The short side in pixels of what an upscaler is asked for. */
+/** Short side of an upscaler's target resolutions, in pixels. */
 const TARGET_PX: Readonly<Record<string, number>> = { "1080p": 1080, "2k": 1440, "4k": 2160 };
 
 function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknown>> {
   return isRecord(schema) && isRecord(schema["properties"]) ? schema["properties"] : {};
 }
 
-/** What a field, or the items of a list, declare about their media. */
+/** An annotation of a media field, or of the items of a list. */
 function annotation(property: unknown, name: "media_type" | "role"): string | null {
   if (!isRecord(property)) return null;
   const own = property[name];
@@ -136,7 +136,7 @@ function applies(when: FamilyCondition | undefined, { input }: Work): boolean {
   return when.is === undefined ? value !== null : includes(when.is, value);
 }
 
-/** How many times as large an upscaler makes its source; a film that is changed otherwise keeps its size. */
+/** The factor by which an upscaler enlarges its source; other edits of a film keep its size. */
 function scaleOf({ input, media }: Work): { readonly scale?: number } {
   const [source] = media["source_video"] ?? media["source_image"] ?? [];
   if (source === undefined || (source.kind === "image" && "aspect_ratio" in input)) return {};
@@ -146,7 +146,7 @@ function scaleOf({ input, media }: Work): { readonly scale?: number } {
   return { scale: Math.max(1, target / short) };
 }
 
-/** A live model of which only its entry is known: renderer, names, length and price are inferred. */
+/** Infers a live model from its entry: the renderer, the names of fields, the duration and the price. */
 export function definitionOfEntry(
   entry: CatalogEntry,
   family: Family | null,
@@ -160,7 +160,7 @@ export function definitionOfEntry(
   return {
     entry,
     state: { is: "live" },
-    // Many films may be given a sound, and a face that says it.
+    // Many video models take audio and a start image; with both, the output is an avatar.
     kind: (work) => (kind === "avatar" && !(has(work, "audio") && has(work, "start_image")) ? "video" : kind),
     unquotable: null,
     priceMicros: (work) => priceMicros([...(family?.prices ?? []), ...prices, GUESSED_PRICES[kind]], work),

@@ -96,7 +96,7 @@ function readCatalogFile(path: string): unknown {
   }
 }
 
-/** What a service offers. */
+/** The models that a service offers. */
 export interface Offered {
   /** Models of media. */
   readonly models: readonly ModelDefinition[];
@@ -105,8 +105,8 @@ export interface Offered {
 }
 
 /**
- * The models to offer: those of a file or an array, else the built-in ones; the built-in language model too where none is
- * in the file.
+ * Loads the models to offer from a file or an array; default: the built-in ones. The built-in language model is added where
+ * the file has none.
  * @throws LocalServiceError `CATALOG_INVALID` for anything but a list of models; an invalid schema only disables its
  * model
  */

@@ -149,7 +149,7 @@ export function inputObject(
   return { $schema: DIALECT, type: "object", additionalProperties: false, required, properties, ...rules };
 }
 
-/** The description of an input whose fields go together in these ways only, as hosted services publish it. */
+/** Lists the accepted combinations of fields in the input's description, as hosted services do. */
 export function combinations(...rows: readonly string[]): JsonSchema {
   const lines = rows.map((row, index) => `(${index + 1}) ${row}`);
   return { description: ["Accepted field combinations (one per input mode):", ...lines].join("\n") };

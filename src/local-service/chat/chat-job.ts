@@ -30,7 +30,7 @@ export interface AnswerToken {
   readonly text: string;
 }
 
-/** A complete answer, computed before any of it is sent: words, or the call of a tool. */
+/** A complete answer, computed before any of it is sent: text, or a tool call. */
 export interface Composed {
   readonly tokens: readonly AnswerToken[];
   /** The tool that is called, with the tokens of `call` as its arguments. */
@@ -50,7 +50,7 @@ function beforeStop(text: string, stops: readonly string[]): string {
   return found.length === 0 ? text : text.slice(0, Math.min(...found));
 }
 
-/** Generates the answer to a request; `black`: which of its pictures are. @throws Refusal 400 */
+/** Generates the answer to a request. `black` lists its black pictures. @throws Refusal 400 */
 export function compose(request: ChatRequest, black: readonly number[] | null): Composed {
   const tool = toolCalled(request);
   const part = (of: AnswerToken["of"], text: string) => tokenize(text).map((token) => ({ of, text: token }));
@@ -79,7 +79,7 @@ function promptTokens({ messages, images }: ChatRequest): number {
 /** Simulated time to the first token, and between tokens. */
 const FIRST_TOKEN_MS = 200;
 const PER_TOKEN_MS = 8;
-/** Most requests at once, of one key and of one workspace. */
+/** Maximum number of concurrent requests per key and per workspace. */
 const MOST_AT_ONCE = 15;
 
 /** A chat answer as a charged job. */
@@ -123,7 +123,7 @@ export function chatJobs(service: ServiceContext) {
       queueMs: 0,
       renderMs: scaled(FIRST_TOKEN_MS + composed.tokens.length * PER_TOKEN_MS),
       createdAt: now,
-      // The most that the answer may cost is held until its end.
+      // The maximum price of the answer is held until it ends.
       chargedMicros: priceMicros(request.model, composed.promptTokens, request.maxTokens),
       costShownAt: now + faults.costLateMs({ model: request.model.id, prompt }),
     };
@@ -148,7 +148,7 @@ export function chatJobs(service: ServiceContext) {
     return store.jobs.bySeq(seq)!;
   }
 
-  /** Replaces what was held by what the answer cost. */
+  /** Replaces the hold with the actual cost. */
   function settle(row: JobRow, { model }: ChatRequest, composed: Composed, sent: Sent): void {
     const { tokens, promptTokens, reasoningTokens } = composed;
     const chargedMicros = priceMicros(model, promptTokens, tokens.length);
@@ -165,7 +165,7 @@ export function chatJobs(service: ServiceContext) {
     });
   }
 
-  /** Holds the highest price and starts the work, in one transaction. @throws Refusal 402, 429 */
+  /** Holds the maximum price and starts the work, in one transaction. @throws Refusal 402, 429 */
   return async (request: ChatRequest, composed: Composed, { principal, standardHeaders }: Call): Promise<ChatJob> => {
     const sent = { requestId: standardHeaders["X-Request-Id"]!, streamed: request.stream ? 1 : 0 };
     const row = await store.write(() => insert(newRow(request, composed, principal), sent));

@@ -53,7 +53,10 @@ function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
   };
 }
 
-/** What names a category is for models of media: a chat can be asked for another prompt, and does not repeat the word. */
+/**
+ * Replaces trigger words that name a category. They are meant for media models; a chat that rewrites such a prompt must not
+ * repeat them.
+ */
 function withoutNamed(request: ChatRequest, triggers: readonly string[]): ChatRequest {
   const words = triggers.map((word) => word.replaceAll(/[^\w\s]/g, "\\$&"));
   if (words.length === 0) return request;
@@ -68,20 +71,20 @@ function moderate(request: ChatRequest, triggers: readonly string[]): void {
   if (refused !== null) throw refused;
 }
 
-/** Which of its pictures are black; null where it has none. */
+/** Finds the black pictures of a request; null when it has no pictures. */
 async function look({ images }: ChatRequest): Promise<readonly number[] | null> {
   if (images.length === 0) return null;
-  // What decodes pictures is loaded for the first of them.
+  // The image decoder is loaded with the first picture.
   const { blackAmong } = await import("./pictures.ts");
   return blackAmong(images);
 }
 
-/** What an endpoint makes of a body: the request as a chat, and how its answer is written. */
+/** How an endpoint reads a body as a chat request, and how it writes the answer. */
 interface Dialect<Body> {
   read(body: unknown): Body;
   toChat(body: Body): unknown;
   form(head: AnswerHead, composed: Composed, request: ChatRequest, body: Body): AnswerForm;
-  /** The name of a chat's field in it. */
+  /** The endpoint's name for a field of a chat request. */
   field(name: string): string;
 }
 
@@ -99,7 +102,7 @@ const RESPONSES: Dialect<ResponsesBody> = {
   field: responsesField,
 };
 
-/** A refusal of a chat in the names of the fields that were sent. */
+/** Rewrites a refusal with the field names of the original request. */
 function renamed(error: unknown, nameOf: (field: string) => string): unknown {
   if (!(error instanceof Refusal) || error.body.param === undefined) return error;
   const { param, details } = error.body;
@@ -129,7 +132,7 @@ export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
   function answering<Body>(dialect: Dialect<Body>) {
     return async (call: Call): Promise<Answer> => {
       const sent = await call.json();
-      // Where no model is named, reading the body says so.
+      // When no model is named, reading the body reports it.
       const model = modelOf(sent) ?? OWN_CHAT_MODEL;
       const body = dialect.read(sent);
       try {

@@ -36,7 +36,7 @@ function usageOf({ promptTokens, tokens, reasoningTokens }: Composed) {
 /** The id of the one call that an answer makes. */
 export const callId = ({ id }: AnswerHead) => id.replace("job_", "call_");
 
-/** `POST /chat/completions`; `includeUsage` adds a null usage to each chunk, and the actual usage to one of its own at the end. */
+/** `POST /chat/completions`; `includeUsage` adds a null usage to each chunk, and a last chunk with the actual usage. */
 export function completionForm(head: AnswerHead, composed: Composed, includeUsage: boolean): AnswerForm {
   const { tool, finishReason, reasoningTokens } = composed;
   const call = (text: string) => ({

@@ -9,9 +9,9 @@ export const chatEntry = z.looseObject({
   price_description: z.string().default(""),
   logo_url: z.string().nullable().default(null),
   context_length: z.int().min(1).default(131_072),
-  /** The most that a request may ask for. */
+  /** Maximum that a request may ask for. */
   max_output_tokens: z.int().min(1).default(16_384),
-  /** What a request that names no limit gets, at most `max_output_tokens`. */
+  /** Limit of a request that names none; at most `max_output_tokens`. */
   default_max_tokens: z.int().min(1).default(4_096),
   pricing: z
     .looseObject({ usd_per_1m_input_tokens: z.number().min(0), usd_per_1m_output_tokens: z.number().min(0) })
@@ -23,7 +23,7 @@ export const chatEntry = z.looseObject({
 
 export type ChatModel = z.output<typeof chatEntry>;
 
-/** What answers where a catalog file has no language models. */
+/** The language model of services whose catalog file has none. */
 export const OWN_CHAT_MODEL: ChatModel = chatEntry.parse({
   id: "chat-1",
   modality: "text",
@@ -35,7 +35,7 @@ export const OWN_CHAT_MODEL: ChatModel = chatEntry.parse({
 
 const MOST_IMAGES = 96;
 
-/** How many pictures a request to the model may show. */
+/** Maximum number of pictures in a request to the model. */
 export function mostImages({ input_modalities, max_images_per_request }: ChatModel): number {
   return input_modalities.includes("image") ? (max_images_per_request ?? MOST_IMAGES) : 0;
 }

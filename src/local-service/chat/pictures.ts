@@ -3,12 +3,12 @@ import { invalid, problem } from "../http/refusal.ts";
 import { announcedSize, decodeImage } from "../render/probe/probe-image.ts";
 
 const MOST_PIXELS = 64_000_000;
-/** A picture is looked at as so many pixels a side. */
+/** Side of the thumbnail that is examined, in pixels. */
 const SIDE = 16;
-/** Of 255: darker everywhere is black. */
+/** A picture is black when every channel of every pixel is below this, of 255. */
 const BLACK_BELOW = 24;
 
-/** Numbers, from 1, of the pictures that are black: all that this service sees in them. @throws Refusal 400 */
+/** Finds the black pictures, numbered from 1; nothing else in a picture is recognized. @throws Refusal 400 */
 export async function blackAmong(urls: readonly string[]): Promise<readonly number[]> {
   const black: number[] = [];
   for (const [index, url] of urls.entries()) if (await isBlack(url, index)) black.push(index + 1);
@@ -18,7 +18,7 @@ export async function blackAmong(urls: readonly string[]): Promise<readonly numb
 async function isBlack(url: string, index: number): Promise<boolean> {
   const unread = () =>
     invalid([problem("messages", `have an image, number ${index + 1}, that cannot be read`, "image")]);
-  // What lies elsewhere is not fetched, and passes.
+  // Remote pictures are not fetched, and count as not black.
   if (!url.startsWith("data:")) return false;
   const bytes = Buffer.from(url.slice(url.indexOf(",") + 1), "base64");
   const size = announcedSize(bytes);

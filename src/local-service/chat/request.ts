@@ -77,7 +77,7 @@ export const chatBody = z.strictObject({
   prompt_cache_key: z.string().nullish(),
 });
 
-/** The same as of 3.9: what was refused later is passed over. */
+/** The body as of 3.9, which ignored fields that are refused now. */
 const earlierBody = chatBody.omit({ n: true, logprobs: true, top_logprobs: true, reasoning_effort: true }).strip();
 
 export type ResponseFormat =
@@ -101,11 +101,11 @@ export interface ChatTool {
 export interface ChatRequest {
   readonly model: ChatModel;
   readonly messages: readonly ChatMessage[];
-  /** Addresses of its pictures, mostly `data:`. */
+  /** URLs of its pictures, mostly `data:`. */
   readonly images: readonly string[];
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** Of the answer, its reasoning included. */
+  /** Limit of the answer, reasoning included. */
   readonly maxTokens: number;
   readonly temperature: number;
   readonly seed: number;
@@ -113,7 +113,7 @@ export interface ChatRequest {
   readonly format: ResponseFormat;
   readonly tools: readonly ChatTool[];
   readonly toolChoice: "none" | "auto" | "required" | { readonly name: string };
-  /** How much reasoning is asked for; null for the model's default. */
+  /** Requested amount of reasoning; null for the model's default. */
   readonly effort: "none" | "low" | "high" | "max" | null;
 }
 
@@ -158,7 +158,7 @@ function choiceOf(choice: Body["tool_choice"]): ChatRequest["toolChoice"] {
   return typeof choice === "object" && choice !== null ? { name: choice.function.name } : (choice ?? "auto");
 }
 
-/** The limit of tokens that holds, and the field that states it. */
+/** The effective limit of tokens, and the field that sets it. */
 function limitOf({ max_tokens, max_completion_tokens }: Body, model: ChatModel) {
   const byDefault = Math.min(model.default_max_tokens, model.max_output_tokens);
   const limits = { max_tokens: max_tokens ?? Infinity, max_completion_tokens: max_completion_tokens ?? Infinity };
@@ -166,7 +166,7 @@ function limitOf({ max_tokens, max_completion_tokens }: Body, model: ChatModel) 
   return { field, tokens: Number.isFinite(limits[field]) ? limits[field] : byDefault } as const;
 }
 
-/** What is wrong with a request beyond the shape of each field. */
+/** Problems of a request that its schema does not detect. */
 function* problemsOf({ messages, tools, toolChoice }: ChatRequest): Generator<FieldProblem> {
   if (messages.reduce((sum, { text }) => sum + text.length, 0) > MAX_PROMPT_CHARACTERS)
     yield problem("messages", `have more than ${MAX_PROMPT_CHARACTERS} characters`, "maxLength");
@@ -176,7 +176,7 @@ function* problemsOf({ messages, tools, toolChoice }: ChatRequest): Generator<Fi
     yield problem("tool_choice", "demands a call of a tool that is not in tools", "enum", names);
 }
 
-/** What was not refused as of 3.9. */
+/** Problems that 3.9 did not report. */
 function* laterProblems(body: Body, model: ChatModel, images: readonly ShownImage[]): Generator<FieldProblem> {
   if (body.stream_options && !body.stream) yield problem("stream_options", "is only for stream: true", "invalid");
   const { field, tokens } = limitOf(body, model);

@@ -36,10 +36,10 @@ const format = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("json_schema"), name: z.string(), schema: z.record(z.string(), z.unknown()) }),
 ]);
 
-/** `POST /responses`. A field that is not listed is refused; so are items that refer to an earlier response, as none is kept. */
+/** `POST /responses`. Unlisted fields are refused, and so are references to earlier responses, because none is stored. */
 export const responsesBody = z.strictObject({
   model: z.string().max(200),
-  /** A text is one message of the user. */
+  /** A string counts as one user message. */
   input: z.array(item).min(1).max(1000),
   instructions: z.string().nullish(),
   tools: z.array(z.discriminatedUnion("type", [functionTool, namespaceTool])).nullish(),
@@ -71,7 +71,7 @@ export function readResponsesBody(value: unknown): ResponsesBody {
   return parseBody(responsesBody, isText ? { ...value, input: [{ role: "user", content: value["input"] }] } : value);
 }
 
-/** Fields of a chat request by their names here; what a problem of one is called in the answer. */
+/** Maps fields of a chat request to their names in this API, for error messages. */
 const NAMES: readonly (readonly [RegExp, string])[] = [
   [/^messages(\[|\b).*$/, "input"],
   [/^max_(completion_)?tokens$/, "max_output_tokens"],
@@ -82,11 +82,11 @@ export function responsesField(field: string): string {
   return NAMES.reduce((name, [pattern, here]) => name.replace(pattern, here), field);
 }
 
-/** The model sees tools of a namespace under both names. */
+/** Joins a namespace and the name of its tool, as the model sees them. */
 const SEPARATOR = "__";
 const EFFORTS: Readonly<Record<string, string | null>> = { minimal: "low", medium: null, xhigh: "max" };
 
-/** The same request as a chat. */
+/** Converts the request to a chat request. */
 export function toChatBody(body: ResponsesBody): object {
   const { model, max_output_tokens, parallel_tool_calls, temperature, top_p, stream } = body;
   const { prompt_cache_key, safety_identifier, user, instructions, tool_choice: choice } = body;
@@ -141,7 +141,7 @@ function formatOf(format: NonNullable<ResponsesBody["text"]>["format"]): object 
   return { type, json_schema };
 }
 
-/** How the parts of an answer are called among the events of a stream. */
+/** Names of an answer's parts in the events of a stream. */
 const EVENTS = {
   text: { delta: "output_text", part: "content_part", index: "content_index" },
   reasoning: { delta: "reasoning_summary_text", part: "reasoning_summary_part", index: "summary_index" },

@@ -19,7 +19,7 @@ const GATHER_MS = 250;
 function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspaceId: string) => void) {
   const { store, clock, outbound } = ports;
   const outbox = new Outbox(ports, LIMITS, serve);
-  /** Waiting for an instant, queued, or sending. */
+  /** Drains that wait for an instant, and drains that are queued or sending. */
   const timers = new Map<number, () => void>();
   const turns = new Set<number>();
 

@@ -46,9 +46,9 @@ export interface Endpoint {
   readonly access: Access;
   /** Accepts requests without a credential; one that is sent is still verified. */
   readonly isOpen?: true;
-  /** Largest JSON body, where it is less than elsewhere. */
+  /** Largest JSON body, where it is below the usual limit. */
   readonly maxBodyBytes?: number;
-  /** Errors are those of language models, `asChatError`. */
+  /** Errors have the form of `asChatError`. */
   readonly hasChatErrors?: true;
   /** One line for the documentation. */
   readonly summary: string;
@@ -99,7 +99,7 @@ export function readChoice<T extends string>(call: Call, name: string, allowed: 
 
 type ListCall = Pick<Call, "incoming" | "query">;
 
-/** What a cursor is good for: the list at this path, by these parameters of its query. */
+/** Identifies the list that a cursor belongs to, by its path and some parameters of its query. */
 function listOf(call: ListCall, filters: readonly string[]): string {
   const [path = ""] = (call.incoming.url ?? "").split("?", 1);
   const values = filters.map((name) => call.query(name));
@@ -111,7 +111,7 @@ export function cursorOf(call: ListCall, position: number, filters: readonly str
   return Buffer.from(`c2:${listOf(call, filters)}:${position}`).toString("base64url");
 }
 
-/** The position of a cursor in the query. @throws Refusal 400 for one that no page of this very list returned */
+/** Reads the position of a cursor in the query. @throws Refusal 400 for a cursor of another list */
 export function readCursor(call: Call, field: "cursor" | "logs_after", filters: readonly string[] = []): number | null {
   const text = call.query(field);
   if (text === null) return null;
@@ -121,7 +121,7 @@ export function readCursor(call: Call, field: "cursor" | "logs_after", filters: 
   throw invalid([problem(field, "is not a cursor that this list returned", "format")]);
 }
 
-/** The list shape, of one row more than it shows, to know whether there is a next page. */
+/** Builds a page of `limit` rows; a further row shows that there is a next page. */
 export function pageOf<Row>(
   call: Call,
   rows: readonly Row[],
@@ -139,8 +139,8 @@ export function pageOf<Row>(
 }
 
 /**
- * Answers with a page of rows, newest first; `read` gives those before a position. A cursor is good for the same `filters`,
- * parameters of the query, only. @throws Refusal 400
+ * Answers with a page of rows, newest first. `read` returns the rows before a position. A cursor is valid only with the same
+ * `filters`, which are parameters of the query. @throws Refusal 400
  */
 export function newestFirst<Row extends { readonly seq: number }>(
   call: Call,

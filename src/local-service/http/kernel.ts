@@ -124,7 +124,7 @@ function respond(answer: Answer, headers: Headers): Response {
   return new Response(JSON.stringify(answer.body), { status: answer.status, headers: all });
 }
 
-/** An error of a language model, whose headers say whether to retry. What is no error in the envelope stays as it is. */
+/** Gives an error the form of language models, with a header that says whether to retry; other answers stay unchanged. */
 function asChatAnswer(answer: Answer): Answer {
   if (answer.is !== "json" || answer.status < 400) return answer;
   const body = answer.body as { readonly error: ErrorBody };
@@ -169,7 +169,7 @@ function mount(app: Hono<Bindings>, prefix: string, endpoints: readonly Endpoint
   }
 }
 
-/** A model's id with its slash as it is, such as `/models/zai-org/glm-5.3`, but where a route has the name behind the slash. */
+/** A model id with a raw slash, such as `/models/zai-org/glm-5.3`; not a route such as `/models/{model}/jobs`. */
 const RAW_ID = /^(\/v3\/models\/[^/]+)\/(?!(?:openapi\.json|estimate|jobs|voices)(?:\/|$))(?=[^/])/;
 
 /** Mounts tables of endpoints, each below its prefix. */

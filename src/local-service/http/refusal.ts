@@ -85,8 +85,8 @@ const CHAT_ERROR_TYPES: Readonly<Record<number, string>> = {
 };
 
 /**
- * An error of a language model: with its `type`, and retryable only where another request could end otherwise. Once output
- * was sent (`hasBegun`), no error is.
+ * Gives an error the form of language models: adds its `type`, and keeps it retryable only where a retry could succeed, which
+ * is never once output was sent (`hasBegun`).
  */
 export function asChatError({ retry_after = 1, ...error }: ErrorBody, hasBegun = false): ErrorBody {
   const status = HTTP_STATUS[error.code];
@@ -181,7 +181,7 @@ export function problem(field: string, text: string, reason: string, allowed: re
 
 export const notFound = (what: string, fixedMessage = what) => refuse("NOT_FOUND", what, { fixedMessage });
 
-/** What moderation objected to, in the fields that an error has for it. */
+/** The fields of an error that say what moderation refused. */
 export function flagged(field: string, category: string | undefined): Partial<ErrorBody> {
   if (category === undefined) return { param: field };
   return { param: field, details: [problem(field, `flagged as ${category}`, category)] };

@@ -85,7 +85,7 @@ export function jobEndpoints(service: ServiceContext): readonly Endpoint[] {
     const after = call.query("logs_after") === "start" ? 0 : (readCursor(call, "logs_after") ?? 0);
     const rows = store.events.after(job.seq, after, LOGS_PER_POLL);
     const logs = rows.map(logItem);
-    // Where nothing is new the cursor is left out; the one that was sent stays good.
+    // Without new events the cursor is omitted; the previous one stays valid.
     if (logs.length === 0 && options.asOf !== "3.9") return { logs };
     return { logs, logs_next_cursor: cursorOf(call, rows.at(-1)?.id ?? after) };
   }

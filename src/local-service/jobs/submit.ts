@@ -49,7 +49,7 @@ export interface PreparedWork extends Work {
 export function workPreparer({ store, catalog, clock, options }: ServiceContext) {
   const resolve = mediaResolver(store, clock);
 
-  /** The strict profile states such a rule as the service's own. */
+  /** Marks a rule of the family as ours; the strict profile does not. */
   const marked = (broken: FieldProblem): FieldProblem =>
     options.strict ? broken : { ...broken, message: `${broken.message} (${OURS})` };
 
@@ -63,7 +63,7 @@ export function workPreparer({ store, catalog, clock, options }: ServiceContext)
     const { media, problems } = resolve(model.entry.input_schema, input, owner);
     const known = new Set(bySchema.map((item) => item.field));
     const voices = model.listsVoices ? [] : voiceProblems(store, catalog, input, owner);
-    // Which row was meant shows only once every field is valid.
+    // The intended row is known only once every field is valid.
     const rows = bySchema.length === 0 ? byTable : [];
     const more = [...rows, ...byFamily, ...problems, ...voices].filter((item) => !known.has(item.field));
     const all = [...bySchema, ...more, ...others];

@@ -25,7 +25,7 @@ export function logItem(row: EventRow) {
   return { id, timestamp: instant(row.at), level, event, message, source, data: parsed(row.data) };
 }
 
-/** While a language model answers, the highest price is held, which is no cost. */
+/** A chat that is still being answered has no cost, only a hold. */
 function costOf(job: JobRow, now: number) {
   if (job.costShownAt > now || (job.kind === "chat" && job.completedAt === null)) return {};
   return { cost: usd(job.chargedMicros - job.refundedMicros), currency: "USD" };

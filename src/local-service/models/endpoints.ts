@@ -39,7 +39,7 @@ interface ListedVoice {
 
 const MOST_FOUND = 50;
 
-/** How well a voice fits what is searched for: 0 is best; null for not at all. */
+/** Ranks a voice by how well it matches a search: 0 is best; null means no match. */
 function rankOf({ name, labels }: ListedVoice, q: string): number | null {
   const [wanted, known] = [q.toLowerCase(), name.toLowerCase()];
   if (known === wanted) return 0;
@@ -49,7 +49,7 @@ function rankOf({ name, labels }: ListedVoice, q: string): number | null {
   return wanted.split(/\s+/).every((part) => words.includes(part)) ? 3 : null;
 }
 
-/** Why the media of the input allow no price; null when they do. */
+/** Why the input cannot be priced; null when it can. */
 function unmeasured({ media }: PreparedWork): string | null {
   const [field] =
     Object.entries(media).find(([, files]) =>
@@ -82,7 +82,7 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
 
   const areChatsListed = options.asOf !== "3.9";
   const listedChat = (call: Call) => (areChatsListed ? catalog.chat(call.param("model")) : undefined);
-  // The built-in language model answers beside a catalog file, but is none of its models.
+  // With a catalog file, the built-in language model answers but is not listed.
   const isBeside = options.catalog !== null && catalog.chats[0] === OWN_CHAT_MODEL;
 
   function listed(call: Call): Answer {

@@ -113,8 +113,8 @@ const PLAIN = `$schema $id $anchor $dynamicRef $dynamicAnchor $comment $ref type
 const [one, some, named, plain] = [ONE, SOME, NAMED, PLAIN].map((words) => new Set(words.split(/\s+/)));
 
 /**
- * A schema of the catalog as OpenAPI 3.1 has it: what is no keyword there, such as \`media_type\`, is an extension, and so are
- * \`extensions\`; references within it lead to where it stands.
+ * Converts a schema of the catalog to OpenAPI 3.1: prefixes keywords unknown there, such as `media_type`, and those in
+ * `extensions` with `x-`, and moves references within the schema to `pointer`.
  */
 function inDocument(schema: unknown, pointer: string, extensions: readonly string[]): JsonSchema {
   const within = (part: unknown): unknown => {

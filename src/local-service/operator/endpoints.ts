@@ -255,8 +255,8 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
 }
 
 /**
- * `POST /_local/render`: draws, films or speaks without any job, model or charge, for whoever rehearses requests to others.
- * The input is as the renderer takes it.
+ * `POST /_local/render`: renders without a job, a model or a charge, to rehearse requests to other providers. The input has the
+ * renderer's fields.
  */
 function renderEndpoint({ renderer, dataDir }: Pick<ServiceContext, "renderer" | "dataDir">) {
   return async (call: Call): Promise<Answer> => {

@@ -9,29 +9,28 @@ const MOST_HANDLES = 100_000;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a recording may hold of an exchange: every text passes here, and none of its secrets gets through. */
+/** Removes secrets from every text that a recording keeps of an exchange. */
 export class Cleaner {
   readonly #secrets = new KnownSecrets();
   /** Marks of uploads, by the hash of the handle that the service gave for them. */
   readonly #uploads: Map<string, string>;
 
-  /** Knows the uploads that are recorded already. */
   constructor(uploads: ReadonlyMap<string, string>) {
     this.#uploads = new Map(uploads);
   }
 
-  /** Remembers what may be a credential in the headers of a request: it is taken out of everything from now on. */
+  /** Learns what may be a credential in the headers of a request; it is removed from every text from now on. */
   learnRequest(headers: IncomingHttpHeaders): void {
     for (const secret of credentialsIn(headers)) this.#secrets.learn(secret);
     this.#learnCookies(headers.cookie?.split(/;\s*/) ?? []);
   }
 
-  /** Remembers the values of the cookies that an answer sets. */
+  /** Learns the values of the cookies that an answer sets. */
   learnAnswer(headers: IncomingHttpHeaders): void {
     this.#learnCookies(headers["set-cookie"] ?? []);
   }
 
-  /** Writes the mark in place of the handle from now on; answers the handle's hash. */
+  /** Replaces the handle with the mark from now on. Returns the handle's hash. */
   learnUpload(handle: string, mark: string): string {
     const hash = hashOf(handle);
     if (this.#uploads.size < MOST_HANDLES) this.#uploads.set(hash, mark);
@@ -50,7 +49,7 @@ export class Cleaner {
     return Object.fromEntries(kept);
   }
 
-  /** The body of a request, without what is its sender's own business; undefined for an empty one. */
+  /** The body of a request, without the fields that concern only its sender; undefined for an empty one. */
   request(text: string): unknown {
     if (text === "") return undefined;
     const value = parsed(text);
@@ -58,7 +57,7 @@ export class Cleaner {
     return this.#clean(withoutSendersOwn(value));
   }
 
-  /** A JSON answer or frame; undefined where the text is none. */
+  /** A JSON answer or frame; undefined for any other text. */
   answer(text: string): unknown {
     const value = parsed(text);
     if (value === undefined) return undefined;
@@ -80,7 +79,7 @@ export class Cleaner {
   }
 }
 
-/** Of a job and of the frames of its stream: where bytes are is a secret, and another address at each read. */
+/** Removes the URLs of outputs: they are secret, and each read gives different ones. */
 function withoutOutputUrls(answer: Json): Json {
   const { outputs, trace_id } = answer;
   const plain = trace_id === undefined ? answer : { ...answer, trace_id: null };

@@ -4,16 +4,16 @@ import { redactText, withoutSecrets } from "../../core/kit/clean-text.ts";
 
 /** The version of the format; another one is refused. */
 export const RECORDING_VERSION = 1;
-/** The one file of a recording, beside the folder {@link RECORDED_MEDIA} of bytes by hash. */
+/** The file of a recording; the folder {@link RECORDED_MEDIA} beside it holds bytes by hash. */
 export const RECORDING_FILE = "recording.jsonl";
 export const RECORDED_MEDIA = "media";
-/** Stands for the address of an output, which is presigned: its bytes are found by `asset_id`. */
+/** Replaces the presigned URL of an output, whose bytes are found by `asset_id`. */
 export const OUTPUT_URL = "recorded:output";
 
-/** Stands for the handle of an upload: what was uploaded, by content. */
+/** Replaces the handle of an upload; names the file by its content. */
 export const uploadMark = (sha256: string): string => `recorded:upload:${sha256}`;
 
-/** Parts of the API whose answers are recorded; the rest deals in credentials and webhooks, and passes by. */
+/** Parts of the API whose answers are recorded; the others concern credentials and webhooks. */
 export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "models",
   "jobs",
@@ -23,11 +23,11 @@ export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "usage",
   "openapi.json",
 ]);
-/** Parameters of a query that say what is requested; all others are left out, as they may sign or identify. */
+/** Query parameters that are recorded; others are omitted, because they may sign the request or identify its sender. */
 export const RECORDED_QUERY: ReadonlySet<string> = new Set([
   ...["modality", "limit", "cursor", "logs_after", "start", "end", "group_by"],
 ]);
-/** Headers of answers that mean something to a client. */
+/** Headers of answers that clients act on. */
 export const RECORDED_HEADERS = ["content-type", "location", "retry-after", "x-idempotent-replayed"] as const;
 
 const text = (most: number, pattern: RegExp) => z.string().max(most).regex(pattern);
@@ -58,17 +58,17 @@ export const recordedAnswer = z.object({
   /** Such as `POST /models/image-1`. */
   request: text(8_192, /^(?:GET|HEAD|POST|PUT|PATCH|DELETE) \/[\x21-\x7e]*$/),
   body: z.unknown().optional(),
-  /** Of an upload: SHA-256 of the address that it was given, by which a later recorder knows what is there. */
+  /** Of an upload: SHA-256 of its handle, by which a later recorder recognizes it. */
   handle: z.string().optional(),
   status: z.number().int().min(200).max(599),
   headers: z.partialRecord(z.enum(RECORDED_HEADERS), text(500, /^[\x20-\x7e]*$/)).catch({}),
   /** JSON. */
   answer: z.unknown().optional(),
-  /** What is no JSON. */
+  /** An answer that is not JSON. */
   text: z.string().max(100_000).optional(),
   /** Frames of a stream. */
   events: z.array(frame).max(100_000).optional(),
-  /** The stream broke off. */
+  /** The stream was cut short. */
   cut: z.literal(true).optional(),
 });
 
@@ -84,20 +84,20 @@ export type RecordedFrame = Readonly<z.output<typeof frame>>;
 export type RecordedAnswer = Readonly<z.output<typeof recordedAnswer>>;
 export type RecordedAsset = Readonly<z.output<typeof recordedAsset>>;
 
-/** Fields of a submit that are its sender's own business: two submits may differ in them and request the same. */
+/** Fields of a submit that concern only its sender: submits that differ in nothing else request the same. */
 export const SENDERS_OWN: ReadonlySet<string> = new Set(["idempotency_key", "webhook"]);
 
-/** Nothing that is meant to be read lies deeper. */
+/** Values that are nested deeper are not changed. */
 const MOST_DEPTH = 100;
-/** A picture within a text, by content. */
+/** The beginning of media inlined in a text. */
 const INLINE_MEDIA = /^data:([\w.+/-]{0,100})[;,]/;
 const SHORTEST_MEDIUM = 1_000;
-/** Far more than an address has: an expression that searches megabytes runs out of room. */
+/** Only this much of a text is searched: an expression overflows on megabytes. */
 const MOST_BEFORE_DATA = 200;
 
 /**
- * A JSON value fit to be kept in a repository: {@link withoutSecrets}, and of media within texts their hash. A request means the same
- * before and after, so that both can be compared.
+ * Makes a JSON value fit for a repository: removes secrets, and replaces inlined media with their hash. Requests that mean the
+ * same stay equal.
  */
 export function recordable(value: unknown): unknown {
   return withoutSecrets(value, recordableText);
@@ -110,13 +110,13 @@ function recordableText(text: string): string {
   return redactText(text);
 }
 
-/** The body of a submit without what is its sender's own business. */
+/** The body of a submit without the fields that concern only its sender. */
 export function withoutSendersOwn(body: unknown): unknown {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return body;
   return Object.fromEntries(Object.entries(body).filter(([name]) => !SENDERS_OWN.has(name)));
 }
 
-/** Every text of a JSON value changed, given the name of its field; with `changeName` the names too. */
+/** Changes every text of a JSON value, given the name of its field; with `changeName` also the names. */
 export function mapTexts(
   value: unknown,
   change: (text: string, name: string) => string,
@@ -132,7 +132,7 @@ export function mapTexts(
   return mapped(value, "", MOST_DEPTH);
 }
 
-/** What a request asks for, below the base: its path, and the parameters that count, in order. */
+/** The method and path of a request below the base, with the recorded query parameters in order. */
 export function requestLine(method: string, path: string, query: URLSearchParams): string {
   const counted = [...query].filter(([name]) => RECORDED_QUERY.has(name)).sort(([a], [b]) => (a < b ? -1 : 1));
   const parameters = new URLSearchParams(counted).toString();

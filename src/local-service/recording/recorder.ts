@@ -17,7 +17,7 @@ import { RecordingError } from "./recording-error.ts";
 import { type RecordedLine, RecordingFile } from "./recording-file.ts";
 
 export interface RecorderOptions {
-  /** Where the recording is; created when missing, else continued. */
+  /** Folder of the recording; created when missing, else continued. */
   readonly folder: string;
   /** The service that is recorded, such as `https://host/v3`. */
   readonly baseUrl: string;
@@ -25,28 +25,28 @@ export interface RecorderOptions {
   readonly port: number;
   /** Fetches outputs and keeps them by hash; without, a replay makes placeholders of their kind, size and length. */
   readonly keepMedia: boolean;
-  /** Gets a line for what cannot be recorded; the program that is recorded continues. */
+  /** Receives a line about what cannot be recorded; the recorded program continues. */
   readonly say: (text: string) => void;
 }
 
 export interface Recorder {
-  /** In place of the service's own. */
+  /** To be used in place of the service's own. */
   readonly baseUrl: string;
-  /** Answers that were written. */
+  /** Number of answers written. */
   readonly lines: number;
   close(): Promise<void>;
 }
 
-/** Most that is kept of a body to be recorded; longer ones pass on, unrecorded. */
+/** Largest recorded body; larger ones are passed on unrecorded. */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** Of one connection, and named by it; not for the next one. */
+/** Headers that apply to one connection only. */
 const HOP_BY_HOP = new Set(
   "connection keep-alive proxy-connection te trailer transfer-encoding upgrade expect host accept-encoding".split(" "),
 );
 
 /**
- * Stands on loopback before a service: passes every request on as it came, with the caller's own credential, and writes down
- * what was answered. It holds no credential and records none. @throws RecordingError
+ * Starts a proxy on loopback in front of a service. It passes every request on unchanged, with the caller's credential, and
+ * records the answers. It holds no credential and records none. @throws RecordingError
  */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
   const base = parseBaseUrl(options.baseUrl);
@@ -134,7 +134,7 @@ class Recording {
     if (seen !== null && isRecorded(path)) await this.#record(seen);
   }
 
-  /** Where the request goes; null for another host's name, and for what is not below the base. */
+  /** The target of a request; null for another host, and for a path outside the base. */
   #targetOf({ headers, url = "" }: IncomingMessage): URL | null {
     if (!this.hosts.has(headers.host?.toLowerCase() ?? "") || !url.startsWith("/")) return null;
     const text = `${this.#base.origin}${url}`;
@@ -167,7 +167,7 @@ class Recording {
       () => true,
       () => false,
     );
-    // What the caller left early is not what the service cut.
+    // The caller disconnected; the service did not cut the answer.
     if (!isWhole && answer.body.errored?.name === "AbortError") return null;
     const [body, said] = [sent.text(), came.text()];
     if (body === null || said === null) {
@@ -211,7 +211,7 @@ async function* seenBy(see: (chunk: Buffer) => void, bytes: AsyncIterable<Buffer
   }
 }
 
-/** Bytes as they pass, up to what may be recorded. */
+/** Collects bytes up to the limit of a recording. */
 class Gathered {
   #chunks: Buffer[] | null = [];
   #sizeBytes = 0;
@@ -222,7 +222,7 @@ class Gathered {
     this.#chunks?.push(chunk);
   }
 
-  /** Null when there was more. */
+  /** Null above the limit. */
   text(): string | null {
     return this.#chunks === null ? null : Buffer.concat(this.#chunks).toString("utf8");
   }
@@ -237,14 +237,14 @@ function passedOn(headers: IncomingHttpHeaders): Record<string, string | string[
   return Object.fromEntries(kept);
 }
 
-/** Fetches outputs beside the program that is recorded, and keeps each under the hash of its bytes. */
+/** Downloads outputs while the program is recorded, and stores each under its hash. */
 interface MediaKeeper {
   keep(asset: string, url: string): void;
-  /** Once all are here. */
+  /** Waits for pending downloads. */
   close(): Promise<void>;
 }
 
-/** Addresses that a service names lead where its client may go, and no credential is sent to them. */
+/** Downloads follow the client's rules for addresses, and send no credential. */
 function openMediaKeeper(
   folder: string,
   baseUrl: string,
@@ -284,7 +284,7 @@ function openMediaKeeper(
   };
 }
 
-/** Reads a multipart body as it passes, for the hash of its part `file`; nothing of the part is kept. */
+/** Hashes the part `file` of a multipart body as it passes; keeps none of its bytes. */
 class UploadHash {
   readonly #parser: InstanceType<typeof Busboy> | null;
   readonly #over: Promise<unknown>;
@@ -317,7 +317,7 @@ class UploadHash {
   }
 }
 
-/** Null for what has no boundary. */
+/** Null for headers without a boundary. */
 function parserOf(headers: IncomingHttpHeaders) {
   try {
     return new Busboy({ headers: { ...headers, "content-type": headers["content-type"]! } });
@@ -326,31 +326,31 @@ function parserOf(headers: IncomingHttpHeaders) {
   }
 }
 
-/** What went through the recorder, once it is over. */
+/** A finished exchange. */
 interface Seen {
   readonly method: string;
   /** Below the base, with its query. */
   readonly path: string;
-  /** Of a body of JSON. */
+  /** Empty for an upload. */
   readonly body: string;
-  /** Of an upload. */
+  /** Of an uploaded file. */
   readonly sha256: string | null;
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly answer: string;
-  /** The service broke its answer off. */
+  /** The service cut its answer short. */
   readonly cut: boolean;
 }
 
-/** Longest text that is kept of an answer that is no JSON, in characters. */
+/** Maximum length of a recorded answer that is not JSON, in characters. */
 const MOST_TEXT = 10_000;
 
-/** Whether a path below the base is of a part that is recorded. */
+/** Whether requests to a path below the base are recorded. */
 function isRecorded(path: string): boolean {
   return RECORDED_PARTS.has(path.split(/[/?]/, 2)[1] ?? "");
 }
 
-/** The line that keeps an exchange; null for an answer that broke off and says nothing. */
+/** The recorded line of an exchange; null for an answer that was cut short, unless it is a stream. */
 export function lineOf(seen: Seen, cleaner: Cleaner): RecordedLine | null {
   const { method, path, status, sha256 } = seen;
   const { pathname, searchParams } = new URL(path, "http://base");
@@ -373,7 +373,7 @@ function answerOf(
   if (cut) return null;
   if (answer === "") return {};
   const value = cleaner.answer(answer);
-  // Cut before it is cleaned, a secret could lose the half that shows what it is.
+  // Cleaned before it is cut: half a secret would not be recognized.
   return value === undefined ? { text: cleaner.text(answer).slice(0, MOST_TEXT) } : { answer: value };
 }
 
@@ -405,7 +405,7 @@ function learnUpload({ status, answer }: Seen, cleaner: Cleaner, mark: string): 
   return isRecord(said) && typeof said.url === "string" ? cleaner.learnUpload(said.url, mark) : null;
 }
 
-/** Outputs of an answer that have bytes: where these are, and the asset that they are. */
+/** The outputs of an answer that can be downloaded. */
 function outputsOf({ status, answer }: Seen): readonly { readonly asset: string; readonly url: string }[] {
   const said = status === 200 ? parsed(answer) : null;
   return (isRecord(said) && Array.isArray(said.outputs) ? said.outputs : []).flatMap((output: unknown) => {

@@ -7,26 +7,26 @@ import { parsed } from "../json.ts";
 import { RECORDING_FILE, RECORDING_VERSION, type RecordedAnswer, type RecordedAsset } from "./recorded-values.ts";
 import { RecordingError } from "./recording-error.ts";
 
-/** An answer without its time, which the file gives it. */
+/** An answer without its time, which the file adds. */
 export type RecordedLine = Omit<RecordedAnswer, "at_ms">;
 
-/** What changes from one poll to the next and means nothing. */
+/** Fields that change between polls without meaning. */
 const VOLATILE = new Set(["progress", "estimated_completion_at", "logs", "logs_next_cursor", "trace_id"]);
-/** More would no longer be read. */
+/** A larger file could not be replayed. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
 const LOCK = "recorder";
 
-/** The file that a recording is appended to, a line an answer; one process at a time has it open. */
+/** The file of a recording, with one line per answer; one process at a time has it open. */
 export class RecordingFile {
   readonly #file: FileHandle;
   #lock: FolderLock | null = null;
   readonly #startedAt: number;
   #sizeBytes: number;
-  /** The last answer to each request: the same one again is not written. */
+  /** The last answer to each request; an equal one is not written again. */
   readonly #last = new Map<string, string>();
   readonly #assets = new Set<string>();
-  /** Jobs whose submit is written; a replayed submit is no second job. */
+  /** Jobs whose submit is recorded; a replayed submit makes no second job. */
   readonly #jobs = new Set<string>();
   readonly #uploads = new Map<string, string>();
   #writing: Promise<void> = Promise.resolve();
@@ -70,7 +70,7 @@ export class RecordingFile {
     const { size } = await file.stat();
     if (size > MOST_BYTES) throw new RecordingError(`${path} is larger than ${MOST_BYTES} bytes: record elsewhere.`);
     const bytes = await file.readFile();
-    // The rest of a line that a killed process was writing.
+    // A killed process may have left a torn line.
     const whole = bytes.lastIndexOf(10) + 1;
     if (whole < bytes.length) await file.truncate(whole);
     const [first, ...lines] = bytes.subarray(0, whole).toString("utf8").split("\n");
@@ -92,7 +92,7 @@ export class RecordingFile {
     return recording;
   }
 
-  /** Writes an answer, unless it says what the one before said; answers whether it did. @throws the system's error */
+  /** Writes an answer unless it repeats the previous one. Returns whether it was written. @throws the system's error */
   async add(line: RecordedLine, now: number): Promise<boolean> {
     if (this.#isKnown(line)) return false;
     this.#remember(line);
@@ -109,7 +109,7 @@ export class RecordingFile {
     return this.#assets.has(assetId);
   }
 
-  /** What each upload is called in a recording, by its handle's hash. */
+  /** The mark of each upload, by the hash of its handle. */
   get uploads(): ReadonlyMap<string, string> {
     return this.#uploads;
   }
@@ -141,7 +141,7 @@ export class RecordingFile {
     if (typeof handle === "string" && typeof body === "string") this.#uploads.set(handle, body);
   }
 
-  /** A line after the other, each to its end, so that a crash leaves whole lines and at most one torn end. */
+  /** Writes lines one after the other, so that a crash leaves whole lines and at most one torn one. */
   #append(line: object): Promise<void> {
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
     this.#sizeBytes += bytes.length;

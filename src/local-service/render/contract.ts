@@ -1,4 +1,4 @@
-/** Kinds of output. `sound` is all that is not said: music, noises, a given sound changed. `voice` produces a voice profile and no file. */
+/** Kinds of output. `sound` is audio other than speech: music, noises, or a changed recording. `voice` makes a voice profile and no file. */
 export type RenderKind = "image" | "video" | "avatar" | "speech" | "sound" | "voice";
 
 /** A media input on disk, with the measurements of its upload. */

@@ -20,14 +20,14 @@ export interface Recording {
   readonly startedAt: number;
   readonly answers: readonly RecordedAnswer[];
   readonly assets: ReadonlyMap<string, RecordedAsset>;
-  /** The number of the half line at its end, which is passed over; null: it ends with a whole one. */
+  /** Number of the torn line at its end, which is skipped; null when there is none. */
   readonly tornLine: number | null;
 }
 
 const MOST_BYTES = 300 * 1024 * 1024;
 const MOST_LINES = 1_000_000;
 
-/** Reads a recording whole; the torn end that a killed recorder leaves is passed over. @throws LocalServiceError */
+/** Reads a whole recording; skips the torn line that a killed recorder may leave. @throws LocalServiceError */
 export function readRecording(folder: string): Recording {
   const path = join(folder, RECORDING_FILE);
   const lines = readPlainFile(path, MOST_BYTES, folder).toString("utf8").split("\n");
@@ -57,7 +57,7 @@ export function readRecording(folder: string): Recording {
   return { folder, service, startedAt: Date.parse(startedAt), answers, assets, tornLine };
 }
 
-/** Opens a plain file of a recording: no link, no device, no pipe. @throws LocalServiceError */
+/** Opens a plain file of a recording; refuses links, devices and pipes. @throws Error */
 export function openPlainFile(path: string): number {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

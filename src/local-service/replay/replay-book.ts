@@ -18,14 +18,14 @@ interface Sequence {
 const JOB_PATH = /^\w+ \/jobs\/([^/?]+)/;
 export const SUBMIT = /^POST \/models\/[^/?]+$/;
 
-/** What is recorded, by what was requested, and how far a replay has come in it. */
+/** The recorded answers by request, and the progress of a replay through them. */
 export class ReplayBook {
   readonly #recording: Recording;
   readonly #sequences = new Map<string, { readonly answers: RecordedAnswer[]; position: number }>();
   readonly #jobs = new Map<string, RecordedJob>();
-  /** Every id of a job, an asset or a voice that was recorded. */
+  /** All recorded ids of jobs, assets and voices. */
   readonly #ids = new Set<string>();
-  /** How many jobs were made from each recorded one. */
+  /** Number of jobs made from each recorded one. */
   readonly #counts = new Map<string, number>();
   readonly #replayed = new Map<string, ReplayedJob>();
 
@@ -42,7 +42,7 @@ export class ReplayBook {
     }
   }
 
-  /** The next answer to a request that is no job's; the last one again when all were given. Null: none is recorded. */
+  /** The next answer to a request that concerns no job; repeats the last one. Null when none is recorded. */
   next(request: string, body: unknown): RecordedAnswer | null {
     const sequence = this.#find(request, body);
     if (sequence === null) return null;
@@ -51,7 +51,7 @@ export class ReplayBook {
     return answer;
   }
 
-  /** The next answer to a submit, and the job that it makes; a job again, under another id, when all were given. */
+  /** The next answer to a submit, and its job. Once all were given, recorded jobs repeat under new ids. */
   submit(
     request: string,
     body: unknown,
@@ -62,14 +62,14 @@ export class ReplayBook {
     const due = sequence.answers[sequence.position];
     sequence.position += 1;
     const made = sequence.answers.filter((answer) => ackedJob(answer) !== null);
-    // Every further submit is the job that was made, in turn: a refusal that passed does not come back.
+    // Further submits take turns among the recorded jobs; refusals that passed are not repeated.
     const turn = (sequence.position - sequence.answers.length - 1) % Math.max(1, made.length);
     const answer = due ?? made[turn] ?? sequence.answers.at(-1)!;
     const jobId = ackedJob(answer);
     return { answer, job: jobId === null ? null : this.#create(jobId, answer, now) };
   }
 
-  /** The job of a replay, or one that was there before the recording. */
+  /** A job of this replay, or one that existed before the recording. */
   job(id: string, now: number): ReplayedJob | null {
     const known = this.#replayed.get(id);
     if (known !== undefined) return known;
@@ -81,7 +81,7 @@ export class ReplayBook {
     return job;
   }
 
-  /** A body in the words of the recording: ids of this replay as those that were recorded. */
+  /** Replaces ids of this replay in a body with the recorded ones. */
   inRecordedIds(body: unknown): unknown {
     return mapTexts(body, (text) => {
       const id = recordedId(text);
@@ -89,7 +89,7 @@ export class ReplayBook {
     });
   }
 
-  /** Where a request differs from the recorded one that is most like it; empty when none is to the same address. */
+  /** Where a request differs from the most similar recorded one; empty when none has the same address. */
   nearest(request: string, body: unknown): readonly string[] {
     const same = this.#recording.answers.filter((answer) => answer.request === request).slice(0, 1_000);
     const differences = same.map((answer) => differencesOf(body ?? {}, answer.body ?? {}));
@@ -140,7 +140,7 @@ function jobOf(request: string): string | null {
 /** Deepest nesting that is compared. */
 const MOST_DEPTH = 100;
 
-/** The meaning of a body: what it says, in one order, without what only its sender needs; absent, empty and `{}` are one. */
+/** A body in canonical form, without the fields that concern only its sender; absent, empty and `{}` are equal. */
 function meaningOf(body: unknown): string {
   return JSON.stringify(ordered(recordable(withoutSendersOwn(body) ?? {}), MOST_DEPTH));
 }
@@ -149,10 +149,10 @@ function ordered(value: unknown, depth: number): unknown {
   if (typeof value !== "object" || value === null || depth === 0) return value;
   if (Array.isArray(value)) return value.map((item) => ordered(item, depth - 1));
   const fields = Object.entries(value)
-    // A field that is null says what its absence says.
+    // A null field means the same as an absent one.
     .filter(([, item]) => item !== null)
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  // A list of pairs, as names of digits alone would take an order of their own.
+  // A list of pairs, because objects put numeric names first.
   return fields.map(([name, item]) => [name, ordered(item, depth - 1)]);
 }
 

@@ -1,7 +1,7 @@
 import { isRecord } from "../json.ts";
 import { mapTexts, type RecordedAnswer } from "../recording/recorded-values.ts";
 
-/** When a recorded answer is due: by the order of requests, or as late after the submit as it was recorded. */
+/** When a recorded answer is due: in the order of requests, or as long after the submit as recorded. */
 export type ReplaySpeed = "fast" | "real";
 
 /** Everything recorded of one job. */
@@ -13,7 +13,7 @@ export interface RecordedJob {
   readonly ids: ReadonlySet<string>;
 }
 
-/** A job of a replay: the n-th that was made from one recorded job, and how far it has come. */
+/** A job of a replay, made from a recorded job, and its progress. */
 export class ReplayedJob {
   readonly recorded: RecordedJob;
   /** Epoch milliseconds on the service's clock. */
@@ -46,16 +46,16 @@ export class ReplayedJob {
     return this.submittedAt + at_ms - this.#ackAtMs;
   }
 
-  /** The stream that is open at real speed: the first that is not over, else the last. Null: none is recorded. */
+  /** The stream that is open at real speed: the first that is not over, else the last; null when none is recorded. */
   openStream(isWanted: (answer: RecordedAnswer) => boolean, now: number): RecordedAnswer | null {
     const known = this.recorded.answers.filter(isWanted);
     return known.find((answer) => this.dueAt(answer) > now) ?? known.at(-1) ?? null;
   }
 
   /**
-   * The answer to a request of this job that is due. In the order of requests each answer moves the job on: what was
-   * answered earlier is past for every endpoint, so that no read is behind another. Null: none of this kind is recorded, or
-   * at real speed none is due yet.
+   * The answer that is due to a request of this job. In fast replays each answer moves the job forward for all endpoints, so
+   * that no read shows an older state than the one before. Null when no answer of this kind is recorded, or, at real speed,
+   * when none is due yet.
    */
   next(isWanted: (answer: RecordedAnswer) => boolean, speed: ReplaySpeed, now: number): RecordedAnswer | null {
     const { answers } = this.recorded;
@@ -68,20 +68,20 @@ export class ReplayedJob {
     return answers[at]!;
   }
 
-  /** At real speed: whether nothing of this kind is due yet, and something will be. */
+  /** At real speed: whether answers of this kind are recorded, but none is due yet. */
   isEarly(isWanted: (answer: RecordedAnswer) => boolean, now: number): boolean {
     const known = this.recorded.answers.filter(isWanted);
     return known.length > 0 && known.every((answer) => this.dueAt(answer) > now);
   }
 
-  /** Whether what was recorded of it is past, in the order of requests or by time, and none of it says that it ended. */
+  /** Whether all recorded answers are past, and none of them says that the job ended. */
   isCutOff(speed: ReplaySpeed, now: number): boolean {
     const { answers } = this.recorded;
     const isPast = speed === "real" ? answers.every((one) => this.dueAt(one) <= now) : this.#position >= answers.length;
     return isPast && answers.length > 0 && !answers.some(saysEnd);
   }
 
-  /** A recorded value with the ids of this job, and with its times as if it had been submitted now. */
+  /** A recorded value with the ids of this job, and with its times shifted to the submit of this job. */
   personal(value: unknown): unknown {
     return mapTexts(value, (text, name) => {
       if (/(?:_at|^timestamp)$/.test(name)) return this.#shifted(text);
@@ -104,19 +104,19 @@ export class ReplayedJob {
 
 const ENDS = new Set(["COMPLETED", "FAILED", "CANCELLED"]);
 
-/** Whether an answer says that its job ended, or that it is none any more. */
+/** Whether an answer says that its job ended or no longer exists. */
 function saysEnd({ status, answer, events }: RecordedAnswer): boolean {
   const said = [answer, ...(events ?? []).map(({ data }) => data)];
   const isGone = status >= 400 && status < 500 && status !== 429;
   return isGone || said.some((one) => isRecord(one) && ENDS.has(String(one.status)));
 }
 
-/** An id of the recording that a replay's id stands for. */
+/** The recorded id behind an id of a replay. */
 export function recordedId(id: string): string {
   return id.replace(/~\d+$/, "");
 }
 
-/** Ids that answers of a job name as its own. */
+/** The ids of a job, its assets and its voices, from its answers. */
 export function idsIn(jobId: string, answers: readonly RecordedAnswer[]): ReadonlySet<string> {
   const outputs = answers.flatMap(({ answer }) =>
     isRecord(answer) && Array.isArray(answer.outputs) ? answer.outputs : [],

@@ -39,11 +39,11 @@ export function withReplay(faults: Interceptor, replay: ReturnType<typeof openRe
 
 interface ReplayOptions {
   readonly speed: ReplaySpeed;
-  /** What is not recorded is done by the local service. */
+  /** The local service answers what is not recorded. */
   readonly orLocal: boolean;
 }
 
-/** Answers calls as they were answered when they were recorded; uploads, keys and webhooks are the local service's own. */
+/** Answers calls as recorded; uploads, keys and webhooks stay with the local service. */
 class Replayer {
   readonly #book: ReplayBook;
   readonly #recording: Recording;
@@ -90,7 +90,7 @@ class Replayer {
     const isOpen = part === "stream" && speed === "real";
     const answer = isOpen ? job.openStream(isSame, now) : job.next(isSame, speed, now);
     if (answer !== null) return this.#given(answer, job, call);
-    // A job that was followed in one way may be followed in the other.
+    // A job that was recorded with a stream may be polled, and the reverse.
     if (call.method === "GET" && part === "status") {
       const status = job.next((one) => statusAnswer(one) !== null, speed, now);
       if (status !== null) return this.#given(statusAnswer(status)!, job, call);
@@ -99,14 +99,14 @@ class Replayer {
     return stream === null ? this.#notRecorded(request, undefined) : this.#given(stream, job, call);
   }
 
-  /** What is said of a job of which nothing is due: that it waits. */
+  /** The answer for a job of which nothing is due yet: it is queued. */
   #asSubmitted({ jobId }: ReplayedJob, part: string): Answer {
     const said = { job_id: jobId, status: "IN_QUEUE" };
     const more = part === "status" ? { progress: null, estimated_completion_at: null } : { outputs: [], error: null };
     return { is: "json", status: 200, body: { ...said, ...more }, headers: {} };
   }
 
-  /** Nobody knows how it ended: asked again and again it would never end. */
+  /** The end of the job is not recorded; without an error, it would be polled forever. */
   #cutOff(request: string, { jobId }: ReplayedJob) {
     this.#service.metrics.unrecorded(request);
     return refuse(
@@ -145,7 +145,7 @@ class Replayer {
     return this.#book.inRecordedIds(marked);
   }
 
-  /** A recorded answer as this replay gives it. */
+  /** A recorded answer, adapted to this replay. */
   async #given(recorded: RecordedAnswer, job: ReplayedJob | null, call: Call): Promise<Answer> {
     const { status, events, text } = recorded;
     const personal = (value: unknown) => this.#withUrls(job === null ? value : job.personal(value));
@@ -159,7 +159,7 @@ class Replayer {
   }
 
   #headersOf({ headers }: RecordedAnswer, personal: (value: unknown) => unknown): Record<string, string> {
-    // Only a submit that replays here says so.
+    // The header is set here, for submits that this replay repeats.
     const { "retry-after": wait, location, "x-idempotent-replayed": _replayed, ...own } = headers;
     return {
       ...own,
@@ -168,7 +168,7 @@ class Replayer {
     };
   }
 
-  /** Nothing waits in a fast replay, and so neither do refusals that pass. */
+  /** In a fast replay nothing waits, so refusals need no delay either. */
   #atOnce(answer: unknown): unknown {
     if (this.#options.speed === "real" || !isRecord(answer) || !isRecord(answer.error)) return answer;
     if (answer.error.retry_after === undefined) return answer;
@@ -200,7 +200,7 @@ class Replayer {
   }
 }
 
-/** Of a job's request, what follows its id: `status`, `stream`; empty for the job itself. */
+/** The part of a job's path after its id, such as `status`; empty for the job itself. */
 function partOf({ request }: RecordedAnswer): string {
   return request.split(" ", 2)[1]!.split("?", 1)[0]!.split("/")[3] ?? "";
 }
@@ -234,7 +234,7 @@ function hashOf(path: string): string {
   return hash.digest("hex");
 }
 
-/** Sends the frames of a stream as they were once they are due, and breaks it off where the service did. */
+/** Sends the recorded frames of a stream once they are due, and cuts it where the service did. */
 function sendRecordedStream(
   { status, events, cut }: RecordedAnswer,
   personal: (value: unknown) => unknown,
@@ -275,7 +275,7 @@ function frameText({ event, id, retry, data }: RecordedFrame, personal: (value: 
   return `${lines.join("\n")}\n\n`;
 }
 
-/** The status that an answer of a job shows, as an answer of the status endpoint; null where it shows none. */
+/** Converts an answer of a job to one of the status endpoint; null when it shows no status. */
 function statusAnswer(recorded: RecordedAnswer): RecordedAnswer | null {
   const frames = recorded.events?.filter(({ event }) => event === "status") ?? [];
   const shown = recorded.status === 200 ? (frames.at(-1)?.data ?? recorded.answer) : null;
@@ -284,7 +284,7 @@ function statusAnswer(recorded: RecordedAnswer): RecordedAnswer | null {
   return { ...recorded, events: undefined, headers: {}, answer: { job_id, status, progress, estimated_completion_at } };
 }
 
-/** The stream of a job that was polled: a frame for each status, and the end. Null where no status is recorded. */
+/** Makes a stream of a job that was polled: a frame per status, and the end. Null when no status is recorded. */
 function streamAnswer(answers: readonly RecordedAnswer[]): RecordedAnswer | null {
   const shown = answers.flatMap((answer) => statusAnswer(answer) ?? []);
   const last = shown.at(-1);

@@ -100,7 +100,7 @@ export interface EventRow {
   readonly data: string;
 }
 
-/** A request to a language model. Its tokens, those of its reasoning among the completion's, are null until it has ended. */
+/** A request to a language model. Tokens are null until it has ended; the completion's include those of its reasoning. */
 export interface ChatRow {
   readonly jobSeq: number;
   /** `X-Request-Id` of the answer. */

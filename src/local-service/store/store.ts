@@ -50,7 +50,7 @@ export function openDatabase(dataDir: string): DatabaseSync {
   }
 }
 
-/** It holds secrets of drains: nobody else reads it, whoever may read its folder. SQLite gives its side files the same mode. */
+/** Only the owner may read the database, because it holds secrets of drains. SQLite gives its side files the same mode. */
 function makePrivate(file: string): void {
   closeSync(openSync(file, "a", 0o600));
   for (const path of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(path)) chmodSync(path, 0o600);

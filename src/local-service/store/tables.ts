@@ -54,7 +54,7 @@ const CHATS_IN_FLIGHT = `SELECT count(*) AS ofWorkspace, count(*) FILTER (WHERE 
 const RUNNING_READERS =
   "SELECT count(*) AS count FROM reads JOIN jobs ON seq = readerSeq WHERE sourceSeq = ? AND completedAt IS NULL";
 
-/** What usage is summed by: the column of the key, and what follows the sum. */
+/** The groups of usage: the expression of the key, and the end of the query. */
 const USAGE = {
   total: ["'total'", "HAVING count(*) > 0"],
   day: ["date(createdAt / 1000, 'unixepoch')", "GROUP BY key ORDER BY key"],
@@ -92,9 +92,9 @@ export function jobTable(db: Statements) {
     /** Keeps the expiry, whose sweep removes what an unrepeated delete has left. */
     markDeleted: (seq: number, deletedAt: number) =>
       db.update("jobs", { seq, deletedAt, prompt: null, input: "{}", media: "{}" }),
-    /** Requests to language models of a workspace that are being answered: how many, of the key too, and what they hold. */
+    /** Chats in flight: their number in the workspace and with the key, and the sum of their holds. */
     chatsInFlight: (workspaceId: string, keyId: string) => db.get<ChatsInFlight>(CHATS_IN_FLIGHT, keyId, workspaceId)!,
-    /** What a job costs, in place of what was held for it. */
+    /** Replaces the hold of a job with its cost. */
     settle: (seq: number, chargedMicros: number) => db.update("jobs", { seq, chargedMicros }),
     setExpiry: (seq: number, expiresAt: number | null) => db.update("jobs", { seq, expiresAt }),
     setLastEvent: (seq: number, lastEventId: number) => db.update("jobs", { seq, lastEventId }),
@@ -195,7 +195,7 @@ export function countJobs(db: Statements): JobCounts {
   return { total, byKey: tally("idempotencyKey"), byModel: tally("model") };
 }
 
-/** What moved money: funds that were added, charges and refunds of jobs, in this order where they are of one instant. */
+/** All movements of money. At one instant, funds come first, then charges, then refunds. */
 const TRANSACTIONS = `WITH moves AS (
     SELECT 'txn_f' || seq AS id, kind, micros, at, 0 AS rank, seq AS number FROM funds WHERE workspaceId = ?
     UNION ALL SELECT 'txn_u' || seq, 'usage', -chargedMicros, createdAt, 1, seq FROM jobs

@@ -14,7 +14,7 @@ import {
   VISIBLE,
 } from "../model.ts";
 
-/* Models of hosted services, with the fields and limits that were published of them. Names, words and prices are ours. */
+/* Models of hosted services, with their published fields and limits. Names, texts and prices are our own. */
 
 const SOUND_BYTES = 104_857_600;
 const LARGE_IMAGE_BYTES = 30_000_000;

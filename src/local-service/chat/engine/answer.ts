@@ -9,25 +9,25 @@ const QUOTE = "[\"“'`]([^\"”'`\\n]{1,200})[\"”'`]";
 const LITERAL = new RegExp(`\\b(?:reply|respond|answer|say|output|return)\\b[^.\\n"“'\`]{0,40}${QUOTE}`, "i");
 const BARE_LITERAL =
   /\b(?:[Rr]eply|[Rr]espond|[Aa]nswer|[Ss]ay)\b(?:\s+(?:only|just|exactly|with|the|single|word))+:?\s+([A-Z][A-Z0-9]{0,20})\b/;
-/** Of a request, in an answer to it. */
+/** Maximum number of characters of a request that its answer quotes. */
 const MOST_QUOTED = 120;
-/** Of a request, where it is read for what it asks. */
+/** Maximum number of characters of a request that are analyzed. */
 const MOST_READ = 20_000;
 
-/** What a request says in words, in one line, cut at a word. */
+/** The text of a request without its JSON, in one line, cut at a word. */
 function inShort(requested: string): string {
   const line = withoutJson(requested.slice(0, MOST_READ)).replaceAll(/\s+/gu, " ").trim();
   if (line.length <= MOST_QUOTED) return line;
   return `${line.slice(0, MOST_QUOTED).replace(/\s\S*$/u, "")}…`;
 }
 
-/** The words that a request asks for to the letter: `Reply with "OK"`. */
+/** The literal text that a request asks for, as in `Reply with "OK"`. */
 function literal(requested: string): string | null {
   const short = requested.slice(0, MOST_READ);
   return LITERAL.exec(short)?.[1] ?? BARE_LITERAL.exec(short)?.[1] ?? null;
 }
 
-/** `variant` tells answers of other seeds apart. */
+/** Answers with different seeds differ in `variant`. */
 function simulatedText(requested: string, variant: string): SimulatedText {
   const about = inShort(requested);
   return (index) => {
@@ -67,7 +67,7 @@ function readInTime<T>(work: () => T): T {
   }
 }
 
-/** The parts of which an answer in words or JSON is made. */
+/** What text and JSON answers are generated from. */
 function portsOf(request: ChatRequest, black: readonly number[] | null) {
   const requested = lastRequest(request.messages);
   const all = request.messages.map(({ text }) => text).join("\n");
@@ -79,8 +79,8 @@ function portsOf(request: ChatRequest, black: readonly number[] | null) {
 }
 
 /**
- * Answers a request: JSON where it was requested, else a sentence that says that it is simulated. Equal requests get equal answers.
- * Of pictures it says, in a field `pass` with `reasons`, that all are right but the black ones.
+ * Answers a request with JSON if requested, else with a sentence that says it is simulated. Equal requests get equal answers. A
+ * JSON verdict on pictures (`pass` with `reasons`) fails black pictures only.
  * @throws Refusal 400 for a schema that cannot be satisfied
  */
 export function answerTo(request: ChatRequest, black: readonly number[] | null = null): string {
@@ -94,18 +94,18 @@ export function answerTo(request: ChatRequest, black: readonly number[] | null =
   throw invalid([problem("response_format.json_schema.schema", `cannot be answered: ${answer.reason}`, "schema")]);
 }
 
-/** What a model that was asked to reason says before its answer; empty where it was not. */
+/** The reasoning before an answer; empty when none was requested. */
 export function reasoningOn({ effort, messages }: ChatRequest): string {
   if (effort === null || effort === "none") return "";
   return `Simulated reasoning, effort ${effort}, on: ${inShort(lastRequest(messages))}`;
 }
 
-/** Words of a tool's name that are shorter say nothing of what it does. */
+/** Shorter words of a tool's name are ignored. */
 const LEAST_LETTERS = 4;
 
 /**
- * The tool that an answer calls: the one demanded; else, for a message of the user, the first that the message names by a word
- * of the tool's name. Results of tools are answered in words.
+ * The tool that an answer calls: the required one, else the first whose name shares a word with the user's message. Tool results
+ * are answered with text.
  */
 export function toolCalled({ tools, toolChoice, messages }: ChatRequest): ChatTool | null {
   if (toolChoice === "none") return null;

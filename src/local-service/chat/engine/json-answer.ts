@@ -27,11 +27,11 @@ function prepareSchema(schema: SchemaNode): SchemaNode {
   return prepared(Object.fromEntries(entries)) as SchemaNode;
 }
 
-/** Elements of a list. */
+/** Number of elements in a generated list. */
 const USUAL_LENGTH = 3;
 /** Limit for one answer, in milliseconds. */
 const MAX_MS = 400;
-/** The first attempts write suitable values into all properties; later ones leave out what may be, then take any value. */
+/** Every other attempt omits optional properties. Only the first half replaces generated values with suitable ones. */
 const ATTEMPTS = 12;
 const DEEPEST = 30;
 const LONGEST_PATTERN = 20_000;
@@ -41,11 +41,11 @@ export type JsonAnswer =
   /** The schema is invalid, or no matching value was found. */
   | { readonly is: "impossible"; readonly reason: string };
 
-/** Text number `index` of an answer; nobody takes it for a model's. */
+/** Text number `index` of an answer, recognizable as simulated. */
 export type SimulatedText = (index: number) => string;
 
 interface Ports {
-  /** The words of all messages. */
+  /** The text of all messages. */
   readonly requested: string;
   readonly text: SimulatedText;
   readonly random: Random;
@@ -53,14 +53,14 @@ interface Ports {
   readonly black: readonly number[] | null;
 }
 
-/** A verdict of pictures; what is none stays as it is. */
+/** Corrects a verdict on pictures; returns any other value unchanged. */
 function judged(value: unknown, { black }: Ports): unknown {
   if (black === null || !isRecord(value) || typeof value["pass"] !== "boolean") return value;
   const reasons = black.map((number) => `picture ${number} is black`);
   return { ...value, pass: black.length === 0, ...(Array.isArray(value["reasons"]) && { reasons }) };
 }
 
-/** Puts what the request is about in place of a generated value, where the schema leaves that open. */
+/** Replaces a generated value with one that fits the request, where the schema allows it. */
 function suited(value: unknown, schema: JsonSchema, pointer: string, { requested, text }: Ports): unknown {
   if (!isRecord(schema) || "const" in schema) return value;
   const place = placeOf(pointer);
@@ -74,8 +74,8 @@ function suited(value: unknown, schema: JsonSchema, pointer: string, { requested
 }
 
 /**
- * What the generator is given. It pads a text of a pattern with any letters, so the lengths of one are kept from it; lists get
- * three elements, within their bounds.
+ * Adapts a schema for the generator: hides the lengths of texts with a pattern, which it would pad with arbitrary letters, and
+ * gives lists three elements, within their bounds.
  */
 function withUsualLengths(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(withUsualLengths);
@@ -91,7 +91,7 @@ function withUsualLengths(node: unknown): unknown {
   return { ...rest, lengths: [minLength, maxLength] };
 }
 
-/** Most patterns that set no length hold for more of the same, and for less. */
+/** Repeats or cuts a text to the allowed length; most patterns without a length still match it. */
 function repeated(text: string, schema: SchemaNode): string {
   const [minLength, maxLength] = schema["lengths"] as readonly unknown[];
   const least = Math.min(LONGEST_PATTERN, numberOf(minLength) ?? 0);
@@ -112,7 +112,7 @@ function isWithin(value: number, schema: SchemaNode): boolean {
 
 function attempt(schema: SchemaNode, ports: Ports): JsonAnswer {
   const open = withUsualLengths(schema) as JsonSchema;
-  // A validator of its own: a time limit may stop it anywhere.
+  // Not shared, because the time limit may stop it anywhere.
   const ajv = new Ajv2020({ strict: false, logger: false, multipleOfPrecision: 6, meta: false, validateSchema: false });
   formatsPlugin.default(ajv);
   const fits = ajv.compile(schema);
@@ -151,7 +151,7 @@ export function jsonAnswer(schema: SchemaNode, ports: Ports): JsonAnswer {
 
 export const numberOf = (value: unknown): number | null => (typeof value === "number" ? value : null);
 
-/** Where a value stands: the name of its property or list, and its position in the list. */
+/** The location of a value: the name of its property or list, and its position in the list. */
 export interface Place {
   readonly name: string;
   readonly index: number;
@@ -197,7 +197,7 @@ function fitted(text: string, least: number, most: number): string {
   return [...atWord].length >= Math.max(1, least) ? atWord : cut;
 }
 
-/** A number that suits the place, or null where nothing is known of the name. */
+/** A number that suits the place; null when its name gives no hint. */
 function likelyNumber({ name, index }: Place): number | null {
   const words = new Set(wordsOf(name));
   const has = (...all: readonly string[]) => all.some((word) => words.has(word));
@@ -208,7 +208,7 @@ function likelyNumber({ name, index }: Place): number | null {
   return has("index", "order", "shot", "scene") ? index + 1 : null;
 }
 
-/** The option of a list that the request names as a word of its own. */
+/** The enum option that the request mentions as a separate word. */
 function namedOption(schema: SchemaNode, requested: string): string | undefined {
   const padded = ` ${requested.replaceAll(/[^\p{L}\p{N}:_-]+/gu, " ")} `;
   return [schema["enum"]].flat().find((option): option is string => {

@@ -49,7 +49,7 @@ export function drawCaption(context: Context, size: Size, prompt: string): void 
   for (const [i, line] of lines.entries()) context.fillText(line, margin, top + i * letter * 1.4);
 }
 
-/** The picture with what lies above its caption mirrored over it, for a camera that moves: letters would leave the frame. */
+/** The picture with its caption covered by a mirror image of the strip above it: a moving camera would cut the letters. */
 export function withoutCaption(picture: Canvas): Canvas {
   const { width, height } = picture;
   const strip = Math.ceil(letterOf(picture) * (1.7 + 1.4 * LINES));

@@ -7,7 +7,7 @@ const MASTER = 0.5;
 type Mode = readonly number[];
 const MAJOR: Mode = [0, 2, 4, 5, 7, 9, 11];
 const MINOR: Mode = [0, 2, 3, 5, 7, 8, 10];
-/** Chords as steps of the scale; all of them end where they can begin again. */
+/** Chord progressions as steps of the scale; each can be repeated. */
 const MAJOR_TURNS: readonly [number[], ...number[][]] = [
   [0, 4, 5, 3],
   [0, 5, 3, 4],

@@ -9,7 +9,7 @@ import { NATURAL_PITCH, speak } from "./speech.ts";
 
 const MAX_SECONDS = 60;
 
-/** Hears pitch and loudness in a sample (its first minute) and names the stock voice that lies nearest. */
+/** Measures pitch and loudness of a sample (its first minute), and picks the nearest stock voice. */
 export function profileOf(sample: Sound, label: string): VoiceProfile {
   const heard = toMono(sample).subarray(0, sample.rate * MAX_SECONDS);
   const pitch = medianPitch(heard, sample.rate);
@@ -67,7 +67,7 @@ export async function renderSpeech(
   return encodeSound(sound, String(input.output_format).includes("mp3") ? "mp3" : "wav");
 }
 
-/** A given sound in the voice, or as it is; without one, music of `duration_ms` for the words. As WAV. */
+/** The given sound in the voice, or unchanged without a voice. Without a sound, music of `duration_ms` for the prompt. As WAV. */
 export async function renderSound({ input, media, voice, seed, index }: RenderRequest): Promise<Uint8Array> {
   const [file] = media.audio ?? [];
   if (file === undefined) {
@@ -78,7 +78,7 @@ export async function renderSound({ input, media, voice, seed, index }: RenderRe
   const spoken = voice === null ? null : medianPitch(toMono(sound), sound.rate);
   if (voice === null || spoken === null) return encodeSound(sound, "wav");
   const moved = resampleBy(toMono(sound), (voice.pitchHz ?? NATURAL_PITCH[voice.base]) / spoken);
-  // As long as it was: what a higher voice leaves empty is silence.
+  // Keeps the length: a higher voice is shorter, and silence fills the rest.
   return encodeSound(withLength({ rate: sound.rate, channels: [moved] }, lengthOf(sound)), "wav");
 }
 

