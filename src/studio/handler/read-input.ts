@@ -26,8 +26,8 @@ class SentFile {
 }
 
 /**
- * The body of a quote or start, with its input as the pipeline takes it: files that were sent, and those at URLs, are on this
- * machine by then. A path is no file: callers name nothing of this machine. @throws Refusal
+ * Reads the body of a quote or start, with its input as the pipeline takes it: sent files and files at URLs are saved on this
+ * machine. Paths are refused, as callers may name nothing of this machine. @throws Refusal
  */
 export async function readInput(call: Call, { pipeline }: Endpoint): Promise<ReadInput> {
   const isForm = isOfType(bodyOfRequest(call.request), "multipart/form-data");

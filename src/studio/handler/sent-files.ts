@@ -49,9 +49,9 @@ interface Kept {
 }
 
 /**
- * Files that callers sent. Those of a quote end with it, those of a request that led to neither a quote nor a run at once, and those of a run
- * with the run; so do their copies in the media store. Bytes that belong to no run are bounded by caller and in all.
- * Processes may share the folder: who uses a file marks it and then looks whether it is being removed, who removes it does both the other way round.
+ * Keeps files that callers sent as long as their quote or run; those of any other request go once it is answered. Copies in the media
+ * store follow. Bytes that belong to no run are bounded per caller and in total. Processes may share the folder: a user of a file
+ * marks it and then checks for a removal, and a remover marks the removal and then checks for users.
  */
 export class SentFiles {
   readonly #parts: Parts;

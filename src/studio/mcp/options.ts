@@ -25,8 +25,8 @@ export interface McpOptions {
   /** The folder that files named by an input must lie in. */
   readonly filesDir: string;
   /**
-   * The most that runs may cost that agents start while this server runs, micro-dollars; null: none may be started. `show` has it
-   * as a cap on their tag, with what they had cost before.
+   * Shared budget of the runs that agents start during the life of this server, micro-dollars; null: they may start none. `show`
+   * has it as a cap on their tag, increased by `beforeMicros`.
    */
   readonly budgetMicros: number | null;
   /** What runs of agents had cost before this server started. Default 0. */

@@ -62,8 +62,8 @@ export class AgentSession {
   }
 
   /**
-   * Starts a run, or continues with that of the same name and input. Returns as soon as it is under way. `allowedMicros`: what
-   * a person allowed for this run in place of what is set for each; `agreed`: the quote that somebody agreed to.
+   * Starts a run, or continues the one with the same name and input. Returns as soon as it is under way. `allowedMicros` replaces
+   * the limit per run, if a person allowed that; `agreed` is the quote that someone agreed to.
    */
   start(
     name: string,
@@ -289,10 +289,10 @@ const MOST_LEVELS = 100;
 const MOST_TEXTS = 20_000;
 
 /**
- * Refuses an input with a text in it that leads outside of the folder: code of the pipeline could read what lies there. One that is
- * absolute or climbs by `..` is refused whether there is such a file or not, so that nobody learns that of this machine. Any other may be
- * plain words, and is refused where the working folder has a file of that name elsewhere. Uploads need no such look, as the Showrunner
- * opens nothing else for them. An agent that follows foreign instructions could otherwise send any file of this machine to the service.
+ * Refuses an input with a text that leads outside of the folder: the pipeline's code could read that file, so an agent that follows
+ * foreign instructions could send any file of this machine to the service. An absolute path, or one that climbs by `..`, is refused
+ * whether the file exists or not, so that nobody learns which files exist. Any other text may be plain words, and is refused only if
+ * the working folder has a file of that name elsewhere. Uploads need no check: the Showrunner opens nothing else for them.
  * @throws ToolError
  */
 export async function checkFiles(input: unknown, folder: string): Promise<void> {

@@ -18,8 +18,8 @@ import {
 import { Refusal } from "./refusal.ts";
 
 /**
- * What callers learn of errors and failures: a code and a sentence of this file, or the words of a `CallerError`. Everything that
- * the service, the machine or other code says goes to the operator's log. Nothing else turns an error into an answer.
+ * Callers learn of errors and failures by a code and a sentence of this file, or by the words of a `CallerError`. Messages of the
+ * service, the machine and other code go to the operator's log. Nothing else turns an error into an answer.
  */
 export type Audience = "customer" | "agent" | "reviewer";
 

@@ -17,7 +17,7 @@ interface Kept {
 }
 
 /**
- * Keeps bytes that somebody sent as a file, by content: the same file sent again is the same path, and so the same input.
+ * Stores sent bytes as a file by their content: sending a file again gives the same path, and so the same input.
  * @throws Refusal 400, or what `tooLarge` makes
  */
 export async function keepFile(

@@ -13,8 +13,8 @@ interface Limits {
 }
 
 /**
- * An amount of bytes, or of anything else, that owners share. Each may have as much as it leaves for the others, so that one gets half of all
- * at most, two get a third each, and whoever comes next still finds room.
+ * Divides an amount among owners. Each may take as much as it leaves for the others: one gets at most half, two get a third
+ * each, and a newcomer always finds room.
  */
 export class Shares {
   readonly #limits: Limits;

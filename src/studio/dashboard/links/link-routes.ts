@@ -213,8 +213,8 @@ const MOST_OF_ONE = 20;
 const MOST_OF_ALL = 1000;
 
 /**
- * Counts wrong tokens, by sender and in all. Over either number, the answer to a wrong token no longer says what is wrong with
- * it, until the window is over. A right token is never counted: guesses lock nobody out.
+ * Counts wrong tokens per sender and in total. Above either limit, wrong tokens are answered with 429 until the window ends. A
+ * right token is never counted, so guesses lock nobody out.
  */
 export class Tries {
   readonly #wrong = new Map<string, number>();

@@ -26,8 +26,8 @@ export interface NewReviewLink {
 }
 
 /**
- * Makes a link and returns the token of its address, which is stored nowhere: 128 bits of name and 192 of secret, of which the
- * journal keeps a hash. @throws InvalidOptionError
+ * Makes a link and returns the token of its address, which is not stored: 128 bits of id and 192 bits of secret. The journal
+ * keeps a hash of the secret. @throws InvalidOptionError
  */
 export async function createReviewLink(
   journal: JournalStore,

@@ -305,9 +305,9 @@ const MOST_FILES = 500;
 const MOST_OTHERS = 1000;
 
 /**
- * Where the page at `pagePath` finds its media: the smallest returned files within the page, as many as fit into
- * `inlineBytes`; the others as they lie below the page's own folder, or else copied to a folder beside it. What else the run
- * made is in the page as far as it fits.
+ * Places the media of the page at `pagePath`. The smallest returned files go into the page, as many as fit into `inlineBytes`.
+ * The others are linked if they are below the page's folder, or copied to a folder beside it. Intermediate results go into the
+ * page as far as they fit.
  */
 async function placeMedia(
   media: readonly MediaView[],

@@ -66,8 +66,8 @@ export function inputForm(input: z.ZodType): { readonly sample: string; readonly
 }
 
 /**
- * A form for the plain fields of a step's input. Of those that its model knows and the input lacks, it offers what is no
- * text: that could be an asset's id, which other steps supply. `why` nothing can be edited is said where that can be mended.
+ * Makes a form for the plain fields of a step's input and for further fields of its model, except texts: those could be ids of
+ * assets, which other steps supply. `why` says why nothing can be edited, where someone can change that.
  */
 export function stepForm(
   schema: { readonly properties?: unknown },

@@ -130,7 +130,7 @@ export function stepView(state: RunState | null, step: Step) {
 }
 
 /**
- * What a step is drawn behind: an expansion stands before its steps, and what uses it stands behind those that it
+ * Returns the steps that a step is drawn behind: an expansion comes before its steps, and its users come after the steps that it
  * returned.
  */
 function linksOf(state: RunState, plan: PlanStep): readonly string[] {

@@ -137,8 +137,8 @@ function mirror(graph: Graph, direction: Sketch["direction"]): void {
 }
 
 /**
- * Nodes side by side that are tied to the very same others may change places freely: they take the order of the plan.
- * Those with arrows that go around something stay where they are.
+ * Puts nodes of a rank with the same neighbours into the order of the plan, as they are interchangeable. Nodes with arrows
+ * around something stay where they are.
  */
 function putInOrder(
   placed: Map<string, Placed>,
