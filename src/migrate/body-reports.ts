@@ -25,7 +25,6 @@ export function bodyReport(body: Body, context: MigrationContext): BodyReport {
     const fields = fieldReport.close(() => ["decision", { why: converted.open, choices }]).map(cleaned);
     return { ...base, status: "open", steps: [], outputs: [], fields, body: withoutSecrets(value) as Json };
   }
-  context.converted.set(index, converted);
   const entries = body.fieldReport
     .close((path) => ["dropped", { why: whyDropped(value, type, path, context.uses) }])
     .map((entry) => decided(entry, context));
@@ -40,22 +39,22 @@ export function bodyReport(body: Body, context: MigrationContext): BodyReport {
 }
 
 /** An accepted loss is no longer a decision. */
-function decided(entry: FieldEntry, { leaveOut }: MigrationContext): FieldEntry {
+function decided(entry: FieldEntry, { options }: MigrationContext): FieldEntry {
   const { isLost, ...rest } = entry;
-  if (!isLost || !leaveOut.has(lossKey(entry))) return entry;
+  if (!isLost || !options.leaveOut.has(lossKey(entry))) return entry;
   return { ...rest, outcome: "dropped", why: `${entry.why}; left out as decided`, choices: [] };
 }
 
 const NOTHING_MADE = { makes: { kind: "image", count: 0 }, steps: [], outputs: [] } as const;
 
-/** An uploaded asset: a file to supply, where a body uses it. */
+/** Reports an uploaded asset: a file to supply, if a body uses it. */
 export function assetReport(
   { index, source, value }: Extract<Checked, { is: "asset" }>,
   context: MigrationContext,
 ): BodyReport {
   const fieldReport = new FieldReport(value);
   if (given({ value } as Body, "name") !== undefined) {
-    fieldReport.note(["name"], "converted", { why: "names the file to supply, where a body uses it" });
+    fieldReport.note(["name"], "converted", { why: "names the file to supply, if a body uses it" });
   }
   if ("type" in value) fieldReport.note(["type"], "converted", { why: "the kind of the file to supply" });
   const fields = fieldReport
@@ -64,7 +63,7 @@ export function assetReport(
   return { number: index + 1, at: source.at, type: "asset", status: "asset", ...NOTHING_MADE, fields, body: null };
 }
 
-/** The unchanged body of a failed migration, each field with the first reason. */
+/** Reports the bodies that are not migrated: each unchanged, with its first mistake as the reason. */
 export function refusedReports(mistakes: readonly Mistake[], sources: readonly V2Source[]): readonly BodyReport[] {
   const first = new Map<V2Source, string>();
   for (const { source, also, message } of mistakes) {
@@ -93,10 +92,10 @@ function cleaned(entry: BodyReport["fields"][number]): BodyReport["fields"][numb
 
 /** Why fields common to all bodies are not migrated. */
 const WHY: Readonly<Record<string, string>> = {
-  type: "in v3 the model says what is made",
+  type: "in v3 the model determines what is generated",
   workspace_id: "a v3 key belongs to one workspace",
   agent_thread_id: "v3 has no threads",
-  name: "the step is named already",
+  name: "the step already has a name",
 };
 
 /** Maximum number of locations named. */
@@ -117,26 +116,26 @@ function whyDropped(
   if (names.length === 1 || (names.length === 2 && names[0] === "audio_generation")) {
     if (OWN_IDS.has(name)) return whyId(value, uses);
     if (Object.hasOwn(WHY, name)) return WHY[name] ?? "";
-    if (Object.hasOwn(ANSWER_FIELDS, name)) return "what v2 answered, no part of the request";
+    if (Object.hasOwn(ANSWER_FIELDS, name)) return "part of v2's response, not of the request";
   }
   const fields = type === null ? {} : fieldsAround(fieldsOf(type), names);
   if (Object.hasOwn(fields, name)) {
-    if (value === null) return "null counts as not given";
-    if (Array.isArray(value) && value.length === 0) return "an empty list asks for nothing";
-    if (isRecord(value) && Object.keys(value).length === 0) return "an empty object asks for nothing";
-    return WHY[name] ?? "the model has no use for it here";
+    if (value === null) return "null counts as absent";
+    if (Array.isArray(value) && value.length === 0) return "an empty list has no effect";
+    if (isRecord(value) && Object.keys(value).length === 0) return "an empty object has no effect";
+    return WHY[name] ?? "the model does not use it here";
   }
   const suggestion = suggest(name, Object.keys(fields))[0];
   const hint = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
-  return type === null ? "no part of an upload in v3" : `v2 knows no such field of ${type}${hint}`;
+  return type === null ? "not part of an upload in v3" : `${type} has no such field in v2${hint}`;
 }
 
-/** v3 issues its own ids; v2's are replaced by edges. */
+/** Why an id is dropped; references to it become connections between steps. */
 function whyId(value: unknown, uses: Uses): string {
   const users = [...new Set(textsIn(value).flatMap((id) => uses.get(id) ?? []))];
-  if (users.length === 0) return "v3 issues its own ids, and nothing else in this document uses this one";
+  if (users.length === 0) return "v3 assigns its own ids, and nothing else in this document uses this one";
   const more = users.length > MOST_USES ? ` and ${users.length - MOST_USES} more` : "";
-  return `v3 issues its own ids; an edge leads from here to ${users.slice(0, MOST_USES).join(", ")}${more}`;
+  return `v3 assigns its own ids; the output goes to ${users.slice(0, MOST_USES).join(", ")}${more}`;
 }
 
 function textsIn(value: unknown): readonly string[] {

@@ -55,7 +55,7 @@ export interface Variation {
 export interface ConvertedBody {
   /** In execution order. */
   readonly jobs: readonly ConvertedJob[];
-  /** The steps that produce what v2 would have, by variation. */
+  /** The steps that produce v2's outputs, one for each variation. */
   readonly outputs: readonly string[];
   readonly yields: ModelView["yields"];
 }

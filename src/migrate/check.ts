@@ -18,7 +18,7 @@ import {
   valuesOf,
 } from "./v2-types.ts";
 
-/** A reason not to migrate a body. */
+/** A mistake that prevents the migration of a body. */
 export interface Mistake {
   readonly code: string;
   readonly source: V2Source;
@@ -54,7 +54,7 @@ export type Checked = { readonly index: number; readonly source: V2Source } & (
   | { readonly is: "body"; readonly body: Body }
 );
 
-/** Separates what v2 would refuse. */
+/** Separates the sources that v2 would accept from the mistakes of the others. */
 export function check(
   sources: readonly V2Source[],
   context: MigrationContext,
@@ -64,7 +64,7 @@ export function check(
   for (const [index, source] of sources.entries()) {
     const { value } = source;
     if (!isRecord(value)) {
-      mistakes.push({ code: "not-a-body", source, path: [], message: "is not an object, so it is no v2 body" });
+      mistakes.push({ code: "not-a-body", source, path: [], message: "is not an object, so it is not a v2 body" });
       continue;
     }
     if (source.is === "asset") {
@@ -93,7 +93,7 @@ export function check(
   return { bodies, mistakes };
 }
 
-/** The body's own name, else the node's, else type and index, so that report and source are easy to compare. */
+/** Names a body by its own name, else its node's, else its type and number, so that report and source are easy to compare. */
 function nameFor(
   value: { readonly [key: string]: unknown },
   type: V2Type,
@@ -107,24 +107,20 @@ function nameFor(
   return context.names.reserve(/^\d/.test(name) ? `${TYPE_FACTS[type].short}-${name}` : name);
 }
 
-/** One reason for which v2 itself would refuse a body. */
-interface BodyMistake {
-  readonly code: "unknown-type" | "wrong-type" | "required" | "range";
-  readonly path: JsonPath;
-  readonly message: string;
-}
+type BodyMistake = Pick<Mistake, "code" | "path" | "message">;
 
-/** The type of a body, or why it has none. */
+/** The type of a body, or the mistake in it. */
 function typeOf(body: { readonly [key: string]: unknown }): V2Type | BodyMistake {
   const { type } = body;
   if (isV2Type(type)) return type;
   const known = `types are ${V2_TYPES.join(", ")}`;
-  if (type === undefined) return { code: "required", path: [], message: `has no type, so it is no v2 body; ${known}` };
+  if (type === undefined)
+    return { code: "required", path: [], message: `has no type, so it is not a v2 body; ${known}` };
   const shown = typeof type === "string" ? JSON.stringify(type) : kindOf(type);
-  return { code: "unknown-type", path: ["type"], message: `${shown} is no type of a v2 body; ${known}` };
+  return { code: "unknown-type", path: ["type"], message: `${shown} is not a type of v2 body; ${known}` };
 }
 
-/** Everything in a body that v2 would refuse; unknown fields are accepted, omitted and reported. */
+/** All mistakes for which v2 would refuse a body. Unknown fields are no mistakes: they are reported and left out. */
 function mistakesIn(body: { readonly [key: string]: unknown }, type: V2Type): readonly BodyMistake[] {
   return valuesOf(body, { ...ANSWER_FIELDS, ...fieldsOf(type) }).flatMap((one) => mistakeIn(one) ?? []);
 }
@@ -179,7 +175,7 @@ function typeCheck(shape: Shape): readonly [type: string, accepts: (value: unkno
   }
 }
 
-/** The accepted values, where a value of the right type is none of them. */
+/** The values that v2 accepts; null if this value is one of them. */
 function rangeMissed(value: unknown, shape: Shape): string | null {
   if (shape.is === "choice") return shape.of.some((one) => one === value) ? null : shape.of.join(", ");
   if (shape.is !== "number") return null;

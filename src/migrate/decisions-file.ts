@@ -2,11 +2,11 @@ import { z } from "zod";
 import { ShowrunnerError } from "../core/kit/errors.ts";
 import { parseJson } from "../core/kit/json-text.ts";
 
-/** A person's decisions about v2 work, stored so that no question is asked twice. */
+/** Decisions about v2 work, stored so that no question is asked twice. */
 export interface MigrationDecisions {
   /** v2 model slugs to v3 model ids, and v2 voice ids to v3 ones. */
   readonly map: { readonly [v2: string]: string };
-  /** Accepted losses: fields with the reason, as `answer.key` of a decision has them. */
+  /** Accepted losses, each as in `answer.key` of its decision. */
   readonly leaveOut: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export function parseDecisions(text: string, path: string): MigrationDecisions {
   throw new DecisionsFileError(`${path}: ${issues.join("; ")}`);
 }
 
-/** Deterministic: equal decisions give equal bytes. */
+/** Formats decisions as the text of their file. Equal decisions give equal bytes. */
 export function formatDecisions({ map, leaveOut }: MigrationDecisions): string {
   const sorted = Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
   return `${JSON.stringify({ version: 1, map: sorted, leave_out: [...new Set(leaveOut)].sort() }, null, 2)}\n`;

@@ -24,8 +24,8 @@ export type InputKind =
   | { readonly is: "choice"; readonly choices: readonly string[] };
 
 /**
- * An input that whoever runs the pipeline supplies. `why` is its origin in the v2 work, `limits` what the models that take a
- * file ask of it, the strictest of each.
+ * An input to supply when the pipeline is run. `why` is its origin in the v2 work; `limits` are the strictest limits of the
+ * models that take the file.
  */
 export type PipelineInput = { readonly name: string; readonly why: string; readonly limits?: MediaBounds } & InputKind;
 
@@ -35,7 +35,7 @@ const NIL = "00000000-0000-4000-8000-000000000000";
 
 type Leaf = Exclude<Expression, { readonly is: "list" | "record" }>;
 
-/** The value of an expression, made of the values of its leaves. */
+/** Computes the value of an expression from the values of its leaves. */
 export function evaluate<V>(expression: Expression, leaf: (leaf: Leaf) => V): V {
   if (expression.is === "list") return expression.items.map((item) => evaluate(item, leaf)) as V;
   if (expression.is !== "record") return leaf(expression);

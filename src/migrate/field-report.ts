@@ -36,7 +36,7 @@ export interface EntryDetails {
 
 /**
  * The outcome of each field of one body. Every given field gets one entry; fields without an entry are found at the
- * end, so that nothing is dropped in silence.
+ * end, so that nothing is dropped silently.
  */
 export class FieldReport {
   readonly #body: unknown;
@@ -81,7 +81,7 @@ export class FieldReport {
     }
   }
 
-  /** Changes a field's entry. With `outcome` null an open decision stays one, with its question and choices. */
+  /** Changes a field's entry. With `outcome` null, an open decision remains one and keeps its question and choices. */
   amend(path: JsonPath, outcome: Outcome | null, details: EntryDetails): void {
     const known = this.#entries.get(pathText(path));
     if (known === undefined) return;
@@ -92,7 +92,7 @@ export class FieldReport {
     this.#entries.set(known.field, entry(known.field, known.given, known.value, next, { ...details, ...kept }));
   }
 
-  /** Removes all entries below a path, whose values are not migrated after all. */
+  /** Turns the entries below a path into decisions, because their values are not migrated after all. */
   revoke(path: JsonPath, details: EntryDetails): void {
     const below = `${pathText(path)}.`;
     for (const [field, known] of this.#entries) {
@@ -107,7 +107,7 @@ export class FieldReport {
     return this.#entries.has(field) || this.#prefixes.has(field);
   }
 
-  /** Adds an entry for every remaining field, each with the text of `explain`. */
+  /** Adds an entry for every remaining field, each with the outcome and details of `explain`. */
   close(explain: (path: JsonPath) => readonly [Outcome, EntryDetails]): readonly FieldEntry[] {
     this.#sweep(this.#body, [], explain);
     return [...this.#entries.values()];

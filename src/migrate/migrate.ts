@@ -66,8 +66,8 @@ function convertAll(checked: readonly Checked[], context: MigrationContext, sour
 
 function cycleMistake({ nodes, paths }: Cycle, sources: readonly V2Source[]): Mistake {
   const [first = 0] = nodes;
-  const trail = nodes.map((node, at) => `${sources[node]?.at} uses, in ${pathText(paths[at] ?? [])},`);
-  const message = `its ids run in a circle, so no order of jobs can make them: ${trail.join(" ")} what ${sources[first]?.at} makes`;
+  const trail = nodes.map((node, at) => `${sources[node]?.at} (${pathText(paths[at] ?? [])})`).join(" → ");
+  const message = `the ids form a cycle, so no job can come first: ${trail} → ${sources[first]?.at}`;
   const also = nodes.slice(1).flatMap((node) => sources[node] ?? []);
   return { code: "cyclic-ids", source: sources[first] as V2Source, path: paths[0] ?? [], message, also };
 }
@@ -77,11 +77,11 @@ export interface MigrateOptions {
   readonly catalog: Catalog;
   /** v2 model slugs to v3 model ids, and v2 voice ids to v3 ones. Default: none. */
   readonly map?: { readonly [v2: string]: string } | undefined;
-  /** Accepted losses of media, prompts, shots and voices, as `answer.key` of a decision has them. Default: none. */
+  /** Accepted losses of media, prompts, shots and voices, each as in `answer.key` of its decision. Default: none. */
   readonly leaveOut?: readonly string[] | undefined;
   /** Name of the pipeline. Default `migrated`. */
   readonly name?: string | undefined;
-  /** What the source imports its models from. Default `./models.ts`. */
+  /** The module that the source imports its models from. Default `./models.ts`. */
   readonly modelsModule?: string | undefined;
   /** Maximum number of bodies per pipeline; further ones are problems. Default 20 000. */
   readonly maxBodies?: number | undefined;
@@ -144,12 +144,12 @@ export function migrateBodies(given: ReadBodies, options: MigrateOptions): Migra
 
 const MAX_BODIES = 20_000;
 
-/** Nobody reads a larger source; the excess is reported, not dropped in silence. */
+/** Limits the number of bodies, because nobody reads a larger source. The excess is reported. */
 function bounded(read: ReadBodies, most: number): ReadBodies {
   const rest = read.sources.slice(most);
   const [first] = rest;
   if (first === undefined) return read;
-  const message = `is one of ${rest.length} bodies beyond the ${most} that one pipeline holds: split the document`;
+  const message = `is one of ${rest.length} bodies beyond the limit of ${most} for one pipeline; split the document`;
   const problem = readProblem("too-many-bodies", first.at, first.path, message);
   return { ...read, sources: read.sources.slice(0, most), problems: [...read.problems, problem] };
 }
@@ -168,7 +168,7 @@ export async function migrateV2File(path: string, options: MigrateOptions): Prom
   return migrateBodies(read, { name: basename(path).replace(/\.[^.]*$/, ""), ...options });
 }
 
-/** What a migration is written as: file names and their texts. The same migration gives the same bytes. */
+/** The files of a migration, by name. Equal migrations give equal bytes. */
 export function migrationFiles(migration: Migration, catalog: Catalog): { readonly [name: string]: string } {
   const { source, report } = migration;
   return {
@@ -178,7 +178,7 @@ export function migrationFiles(migration: Migration, catalog: Catalog): { readon
   };
 }
 
-/** Writes {@link migrationFiles} into a folder, made when absent. Returns the paths. */
+/** Writes {@link migrationFiles} into a folder, which is created if absent. Returns the paths. */
 export async function writeMigration(
   folder: string,
   migration: Migration,

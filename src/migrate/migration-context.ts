@@ -18,13 +18,14 @@ export interface MigrationContextOptions {
   readonly catalog: Catalog;
   readonly map: ReadonlyMap<string, string>;
   readonly voices: ReadonlyMap<string, readonly StockVoice[]>;
+  /** Accepted losses. */
   readonly leaveOut: ReadonlySet<string>;
 }
 
 /** What an id of a body refers to. */
 export type Link =
   | { readonly to: "body"; readonly index: number; readonly variation: number }
-  /** Not produced in the document; `name` is the flow's name for it. */
+  /** Produced outside the document; `name` is the flow's name for it. */
   | { readonly to: "outside"; readonly key: string; readonly name: string | null };
 
 /** An uploaded asset of the document. */
@@ -37,11 +38,7 @@ export interface KnownAsset {
 export class MigrationContext {
   readonly names = new Names();
   readonly chooser: ModelChooser;
-  readonly catalog: Catalog;
-  readonly map: ReadonlyMap<string, string>;
-  readonly voices: MigrationContextOptions["voices"];
-  /** Accepted losses. */
-  readonly leaveOut: ReadonlySet<string>;
+  readonly options: MigrationContextOptions;
   readonly converted = new Map<number, ConvertedBody>();
   readonly assets = new Map<number, KnownAsset>();
   /** v2 id → the body that produces it, and which of its variations. */
@@ -50,12 +47,9 @@ export class MigrationContext {
   readonly uses = new Map<string, string[]>();
   readonly #inputs = new Map<string, PipelineInput>();
 
-  constructor({ catalog, map, voices, leaveOut }: MigrationContextOptions) {
-    this.catalog = catalog;
-    this.map = map;
-    this.voices = voices;
-    this.leaveOut = leaveOut;
-    this.chooser = new ModelChooser(catalog, map);
+  constructor(options: MigrationContextOptions) {
+    this.options = options;
+    this.chooser = new ModelChooser(options.catalog, options.map);
   }
 
   get inputs(): readonly PipelineInput[] {
@@ -79,7 +73,7 @@ export class MigrationContext {
     return { to: "outside", key: `template ${resolved.name}`, name: resolved.name };
   }
 
-  /** A file input that whoever runs the pipeline supplies; equal keys give the same one. */
+  /** Adds a file input to the pipeline; equal keys share one. */
   file(
     key: string,
     kind: MediaKind,
@@ -90,7 +84,7 @@ export class MigrationContext {
     return { is: "upload", input: this.#input(`file ${kind} ${key}`, base, why, make) };
   }
 
-  /** A voice, choice or text input; equal keys give the same one. */
+  /** Adds a voice, choice or text input; equal keys share one. */
   input(key: string, base: string, why: string, kind: InputKind): Expression {
     return { is: "input", input: this.#input(`${kind.is} ${key}`, kebab(base) ?? kind.is, why, () => kind) };
   }
@@ -145,7 +139,7 @@ export function returnedSteps(context: MigrationContext): readonly string[] {
   return [...context.converted].sort(([a], [b]) => a - b).flatMap(([, { outputs }]) => outputs);
 }
 
-/** The inputs that a job uses; a body that stayed open may have requested others. */
+/** The inputs that the jobs use; a body that remained open may have added others. */
 export function usedInputs(context: MigrationContext): readonly PipelineInput[] {
   const used = new Map<string, MediaBounds>();
   const add = (expression: Expression, field?: FieldView) => {

@@ -3,7 +3,7 @@ import { ShowrunnerError } from "../core/kit/errors.ts";
 import { plainWav } from "../core/kit/placeholder-media.ts";
 import { closedWavBegin, readWavHeader, type WavHeader } from "../core/kit/wav-header.ts";
 
-/** A sound could not be shifted: it is neither WAV nor MP3, is damaged, or nothing of it would remain. */
+/** A sound could not be shifted: it is neither WAV nor MP3, is damaged, or nothing would remain. */
 export class ShiftSoundError extends ShowrunnerError {
   readonly code = "SHIFT_SOUND";
 }
@@ -23,7 +23,7 @@ export async function shiftSound({ from, to, startMs }: ShiftSoundOptions): Prom
   const isWav = bytes.toString("latin1", 0, 4) === "RIFF" && bytes.toString("latin1", 8, 12) === "WAVE";
   const wav = isWav ? bytes : await decodeMp3(bytes, from);
   const header = readWavHeader(wav, wav.length);
-  if (header === null) throw new ShiftSoundError(`${from} is a WAV file without sound in it; give another one`);
+  if (header === null) throw new ShiftSoundError(`${from} is a WAV file without audio data; use another file`);
   const { rate, frameBytes, bits } = readFormat(wav, header, from);
   const frames = Math.round((Math.abs(startMs) / 1000) * rate);
   const sound = wav.subarray(header.dataAt, header.dataAt + header.dataBytes);
@@ -31,7 +31,9 @@ export async function shiftSound({ from, to, startMs }: ShiftSoundOptions): Prom
   const silence = Buffer.alloc(startMs < 0 ? frames * frameBytes : 0, bits === 8 ? 0x80 : 0);
   const rest = startMs < 0 ? sound : sound.subarray(frames * frameBytes);
   if (startMs >= 0 && rest.length < frameBytes) {
-    throw new ShiftSoundError(`${from} is shorter than the ${startMs} ms to cut off; nothing of it would be left`);
+    throw new ShiftSoundError(
+      `${from} is shorter than the ${startMs} ms to cut off, so nothing would remain; use a longer sound`,
+    );
   }
   const dataBytes = silence.length + rest.length;
   const begin = closedWavBegin(wav, { ...header, dataBytes });
@@ -47,7 +49,7 @@ const EXTENSIBLE = 0xfffe;
 function readFormat(wav: Buffer, { formatAt: at }: WavHeader, from: string) {
   const [coding, rate, frameBytes] = [wav.readUInt16LE(at), wav.readUInt32LE(at + 4), wav.readUInt16LE(at + 12)];
   if (at === 0 || ![PCM, FLOAT, EXTENSIBLE].includes(coding) || frameBytes === 0 || rate === 0)
-    throw new ShiftSoundError(`${from} is WAV in a coding that is neither PCM nor float; convert it to PCM first`);
+    throw new ShiftSoundError(`${from} is a WAV file whose encoding is neither PCM nor float; convert it to PCM first`);
   return { rate, frameBytes, bits: wav.readUInt16LE(at + 14) };
 }
 

@@ -7,7 +7,7 @@ import { jobsOf, type MigrationContext, returnedSteps } from "./migration-contex
 import { camel } from "./names.ts";
 import type { MigrationReport } from "./report/report.ts";
 
-/** The pipeline as TypeScript; its models are typed by the module that it imports. */
+/** Writes the pipeline as TypeScript. Its models are typed by the module that it imports. */
 export function writeSource(report: MigrationReport, context: MigrationContext, modelsModule: string): string {
   const { inputs } = report;
   const jobs = jobsOf(context);
@@ -21,7 +21,7 @@ export function writeSource(report: MigrationReport, context: MigrationContext, 
     'import { z } from "zod";',
     `import { models } from ${literal(modelsModule)};`,
     "",
-    `/** ${summary(report)} What became of every field is in report.md. */`,
+    `/** ${summary(report)} report.md lists the outcome of every field. */`,
     `export default pipeline(${literal(report.pipeline)}, {`,
     `  input: ${inputSchema(inputs)},`,
     `  build({ ${words.filter(Boolean).join(", ")} }) {`,
@@ -41,7 +41,7 @@ function summary({ bodies, steps }: MigrationReport): string {
   return `Migrated from v2: ${migrated}${rest} ${count === 1 ? "body" : "bodies"}, ${steps.length} ${steps.length === 1 ? "job" : "jobs"}.`;
 }
 
-/** A decision about many jobs is commented at the first of them. */
+/** Keeps a comment that several jobs share only at the first of them. */
 function commentedOnce(jobs: readonly ConvertedJob[]): readonly ConvertedJob[] {
   const written = new Set<string>();
   return jobs.map((job) => {
@@ -52,8 +52,8 @@ function commentedOnce(jobs: readonly ConvertedJob[]): readonly ConvertedJob[] {
 }
 
 /** The generated module's names for the models: it lists the whole catalog, so names depend on all models. */
-function modelNames({ catalog }: MigrationContext): (job: ConvertedJob) => string {
-  const names = valueNames(generatedModels(catalog));
+function modelNames({ options }: MigrationContext): (job: ConvertedJob) => string {
+  const names = valueNames(generatedModels(options.catalog));
   return ({ view }) => {
     const name = names.get(view.id);
     return name === undefined ? literal(view.id) : `models.${name}`;
@@ -115,7 +115,7 @@ function jobLines(job: ConvertedJob, model: string): readonly string[] {
 
 const LINE_WIDTH = 120;
 
-/** A value that starts behind `head`, in a line of that indentation. */
+/** Writes a value after `head` on a line with this indentation. */
 function written(value: Expression, indent: string, head = ""): string {
   switch (value.is) {
     case "json":
@@ -158,7 +158,7 @@ function divided(value: Exclude<Json, string | number | boolean | null>): Expres
   return { is: "record", entries: Object.entries(value).map(([name, item]) => [name, part(item)] as const) };
 }
 
-/** All on one line where that fits, else an item a line. */
+/** Writes a list on one line if it fits, else one item per line. */
 function listed(open: string, items: readonly string[], close: string, indent: string): string {
   const line = `${open}${items.join(", ")}${close}`;
   if (items.length === 0 || (!line.includes("\n") && indent.length + line.length < LINE_WIDTH)) return line;
@@ -180,7 +180,7 @@ function key(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
 }
 
-/** A comment of one sentence, wrapped. */
+/** Writes a text as a wrapped comment. */
 function comment(text: string): string {
   const plain = text
     .replace(INVISIBLE, "")

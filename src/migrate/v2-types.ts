@@ -10,7 +10,7 @@ export type Shape =
       readonly max?: number | undefined;
       readonly integer?: true;
     }
-  /** `orOne`: or a single id. */
+  /** `orOne`: a single id is accepted too. */
   | { readonly is: "list"; readonly item: Shape; readonly orOne?: true }
   | { readonly is: "record"; readonly fields: Fields };
 

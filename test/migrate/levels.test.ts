@@ -161,7 +161,7 @@ describe("the level that a slug names", () => {
     expect(field("model_slug")).toMatchObject({ newValue: "minimax-hailuo-02, quality standard" });
     expect(field("generated_video_inputs.quality")).toMatchObject({
       outcome: "decision",
-      why: expect.stringContaining("the slug says pro, which minimax-hailuo-02 does not make with these fields"),
+      why: expect.stringContaining("the slug says pro, which minimax-hailuo-02 does not offer with these fields"),
     });
   });
 
@@ -171,7 +171,7 @@ describe("the level that a slug names", () => {
     const { field } = migrateBodies([body], { catalog: own });
     expect(field("generated_video_inputs.resolution")).toMatchObject({
       outcome: "decision",
-      why: "the slug says pro, which kling-v3 does not make at 720p; quality standard is taken for now; pro is made at 1080p, 4K",
+      why: "the slug says pro, which kling-v3 does not offer at 720p; quality standard is used for now; pro is available at 1080p, 4K",
       choices: ["quality standard at 720p", "pro at another resolution"],
     });
   });

@@ -41,12 +41,12 @@ describe("a document that holds no bodies", () => {
     [
       "a v3 body",
       '{"input": {"prompt": "x"}, "idempotency_key": "k"}',
-      "body 1 1:1 is a v3 body or answer; there is nothing to migrate, use its input in a pipeline as it is",
+      "body 1 1:1 is a v3 request or response, so there is nothing to migrate; use its input in a pipeline unchanged",
     ],
     [
       "what v2 answers to a bad body",
       '{"detail": [{"loc": ["body"], "msg": "bad", "type": "x"}]}',
-      "body 1 1:1 is an error that v2 answered, not a body; give the body that was sent",
+      "body 1 1:1 is an error response of v2, not a body; give the body that was sent",
     ],
     [
       "a flow that calls nothing",
@@ -63,11 +63,11 @@ describe("bad bodies beside good ones", () => {
   test("a key that stands twice is told; what a parser forgets is not dropped in silence", () => {
     const twice = '[\n  {"type": "image", "text_prompt": "one",\n   "text_prompt": "two", "a": {"type": 1}}\n]';
     expect(said(report(twice))).toEqual([
-      'the document 3:4 "text_prompt" stands twice in one object; only the last one is migrated',
+      'the document 3:4 "text_prompt" appears twice in one object; only the last one is migrated',
     ]);
     const lines = `${JSON.stringify(good)}\n{"type": "image", "seed": 1, "se\\u0065d": 2, "text_prompt": "x"}`;
     expect(said(report(lines))).toEqual([
-      'line 2 2:30 "seed" stands twice in one object; only the last one is migrated',
+      'line 2 2:30 "seed" appears twice in one object; only the last one is migrated',
     ]);
   });
 
@@ -102,7 +102,7 @@ describe("bad bodies beside good ones", () => {
       "audio_isolation, image_upscale, video_upscale, video_to_video, motion_control";
     expect(said(found)).toEqual([
       "body 2 6:3 text_prompt is required",
-      `body 3 10:13 "sculpture" is no type of a v2 body; ${types}`,
+      `body 3 10:13 "sculpture" is not a type of v2 body; ${types}`,
       "body 4 15:20 text_prompt must be text, not the number 3",
       "body 4 16:13 seed must be a whole number, not the number 1.5",
       "body 5 25:26 generated_video_inputs.multi_prompt[0].duration_ms is 100; v2 takes 3000 to 15000",
@@ -139,11 +139,8 @@ describe("bad bodies beside good ones", () => {
       catalog,
     });
     expect(found.problems.map(({ code, message }) => [code, message.replace(/^.*: /, "")])).toEqual([
-      [
-        "cyclic-ids",
-        "body 1 uses, in reference_image_ids[0], body 2 uses, in reference_image_ids[0], what body 1 makes",
-      ],
-      ["cyclic-ids", "body 3 uses, in reference_image_ids[0], what body 3 makes"],
+      ["cyclic-ids", "body 1 (reference_image_ids[0]) → body 2 (reference_image_ids[0]) → body 1"],
+      ["cyclic-ids", "body 3 (reference_image_ids[0]) → body 3"],
     ]);
     expect(found.steps.map(({ name }) => name)).toEqual(["image-4"]);
     expect(found.inputs).toMatchObject([{ is: "file", kind: "image" }]);
@@ -152,8 +149,8 @@ describe("bad bodies beside good ones", () => {
   test("a field that v2 does not know is dropped with a hint, not in silence", () => {
     const [body] = report(JSON.stringify({ ...good, negative_promt: "x", __proto__x: { deep: [1] } })).bodies;
     expect(body?.fields.filter(({ outcome }) => outcome === "dropped").map(({ field, why }) => [field, why])).toEqual([
-      ["negative_promt", "v2 knows no such field of image; did you mean negative_prompt?"],
-      ["__proto__x", "v2 knows no such field of image"],
+      ["negative_promt", "image has no such field in v2; did you mean negative_prompt?"],
+      ["__proto__x", "image has no such field in v2"],
     ]);
   });
 
@@ -257,7 +254,7 @@ describe("sizes", () => {
     );
     expect(found.steps.length).toBe(5);
     expect(found.problems.map(({ at, message }) => `${at} ${message}`)).toEqual([
-      "body 6 is one of 2 bodies beyond the 5 that one pipeline holds: split the document",
+      "body 6 is one of 2 bodies beyond the limit of 5 for one pipeline; split the document",
     ]);
   });
 

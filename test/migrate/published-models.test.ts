@@ -41,12 +41,12 @@ describe("a v2 body of a kind that was uncertain", () => {
     ]);
   });
 
-  test("a factor is not lost on a model that enlarges to a resolution", () => {
+  test("a factor is not lost on a model that upscales to a resolution", () => {
     const body = { type: "image_upscale", image_id: id(1), upscale_factor: 4, model_slug: "topaz-image-upscaler" };
     const { field } = migrateBodies([body], { catalog });
     expect(field("upscale_factor")).toMatchObject({
       outcome: "decision",
-      why: expect.stringContaining("enlarges to a resolution"),
+      why: expect.stringContaining("upscales to a resolution"),
     });
   });
 

@@ -33,9 +33,9 @@ const MISSING: { readonly [name: string]: readonly string[] } = {
   "hard-cases": [
     'node "Film to start from": reference_image_ids[0] arrives in no step (video-1 takes no reference images)',
     'node "Film to start from": video_id arrives in no step (video-1 takes no film to start from)',
-    'node "Restyle" is open: no v3 model of the catalog is known to do video_to_video',
+    'node "Restyle" is open: no v3 model in the catalog is known to do video_to_video',
   ],
-  "storyboard-lines": ["line 6 is open: no v3 model of the catalog is known to do text_to_sound"],
+  "storyboard-lines": ["line 6 is open: no v3 model in the catalog is known to do text_to_sound"],
 };
 
 test.each(recipes)(
@@ -60,17 +60,20 @@ const HARD_CASES: readonly (readonly [string, string])[] = [
     "a slug that is exact is not asked",
     "`acme/image-1-t2i` | converted | product-picture: model = `image-1` | exact: image, version 1",
   ],
-  ["a version that is not there is asked", "no v3 model has this name (only other versions are there: video-1)"],
+  ["a version that is not there is asked", "no v3 model has this name (only other versions exist: video-1)"],
   ["a film that no step takes is no proof", "video\\_id arrives in no step (video-1 takes no film to start from)"],
-  ["a sound comes before the speech", "audio\\_id is given too, and comes first in v2: no speech is bought"],
-  ["Cantonese is no Mandarin", "Chinese,Yue: speech-1 does not speak yue"],
-  ["a level that the resolution does not have", "the slug says pro, which video-1 does not make at 720p"],
+  ["a sound comes before the speech", "audio\\_id is given too and takes precedence in v2, so no speech is generated"],
+  ["Cantonese is no Mandarin", "Chinese,Yue: speech-1 does not support yue"],
+  ["a level that the resolution does not have", "the slug says pro, which video-1 does not offer at 720p"],
   [
     "a field that the model lacks is named under both names",
     "image-1 has no field num\\_inference\\_steps or inference\\_steps or steps",
   ],
-  ["a model named within the inputs", "v3 does not know the ids of v2 models; video-1 is taken for now"],
-  ["a node that is switched off", 'node "Switched off": is switched off in the flow, so it makes nothing'],
+  [
+    "a model named within the inputs",
+    "v3 does not know the ids of v2 models; video-1, which can do what this body requires, is used for now",
+  ],
+  ["a node that is switched off", 'node "Switched off": is disabled in the flow, so it generates nothing'],
   ["a sound cut beyond a placeholder", "v3 has no such field; a local task cuts 2000 ms off the sound"],
   ["an expression becomes an input with a plain name", "| `prompt` | text | filled in by the flow in text\\_prompt |"],
 ];

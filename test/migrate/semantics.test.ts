@@ -128,7 +128,7 @@ describe("speech", () => {
     expect(fieldOf("auto")).toMatchObject({ outcome: "dropped" });
     expect(fieldOf("Spanish")).toMatchObject({
       outcome: "decision",
-      choices: ["leave it out", "en", "choose a model that speaks it"],
+      choices: ["leave it out", "en", "choose a model that supports it"],
     });
   });
 
@@ -159,7 +159,7 @@ describe("media", () => {
     ]);
     expect(Object.keys(steps)).toEqual(["image-3", "image-2", "video-1"]);
     expect(steps["image-2"]).toMatchObject({ images: ["<image-3>", "<image-3>"] });
-    expect(field("reserved_asset_id", 2)?.why).toBe("v3 issues its own ids; an edge leads from here to body 1");
+    expect(field("reserved_asset_id", 2)?.why).toBe("v3 assigns its own ids; the output goes to body 1");
     expect(steps["video-1"]).toMatchObject({ start_image: "<image-2>" });
   });
 
@@ -187,7 +187,7 @@ describe("media", () => {
     expect(migration.report.inputs).toMatchObject([{ name: "faceOfAda", is: "file", kind: "image" }]);
     expect(steps["video-2"]).toMatchObject({ start_image: "<face-of-ada>" });
     expect(migration.report.bodies[0]).toMatchObject({ status: "asset", makes: { count: 0 } });
-    expect(field("reserved_asset_id")?.why).toContain("an edge leads from here to body 2");
+    expect(field("reserved_asset_id")?.why).toContain("the output goes to body 2");
   });
 
   test("an output of the wrong kind is a decision and a file to supply, not a broken plan", () => {
@@ -197,7 +197,7 @@ describe("media", () => {
     ]);
     expect(field("reference_image_ids[0]", 2)).toMatchObject({
       outcome: "decision",
-      why: "body 1 makes it as video, and image is needed",
+      why: "body 1 makes it as video, but image is needed",
     });
     expect(steps["image-2"]).toMatchObject({ images: ["<image-2-reference>"] });
   });
@@ -279,7 +279,7 @@ describe("values", () => {
       why: "image-1 has no field guidance_scale or guidance",
     });
     expect(field("workspace_id")?.why).toBe("a v3 key belongs to one workspace");
-    expect(field("seed")?.why).toBe("null counts as not given");
+    expect(field("seed")?.why).toBe("null counts as absent");
   });
 
   test("a text that the model cannot take becomes input of the pipeline", () => {
@@ -330,12 +330,12 @@ describe("values", () => {
     [
       "too many",
       Array.from({ length: 7 }, () => ({ prompt: "x", duration_ms: 3000 })),
-      "there are 7 shots; video-1 takes 6",
+      "there are 7 shots; video-1 takes at most 6",
     ],
     [
       "too long",
       [1, 2].map(() => ({ prompt: "x", duration_ms: 9000 })),
-      "the shots last 18000 ms; video-1 takes 15000",
+      "the shots last 18000 ms; video-1 takes at most 15000",
     ],
   ])("%s shots are a decision, and the prompt stands in", (_name, multi_prompt, why) => {
     const { steps, field } = migrateBodies([
@@ -344,9 +344,9 @@ describe("values", () => {
     expect(steps["video-1"]).toMatchObject({ prompt: "waves" });
     expect(field("generated_video_inputs.multi_prompt")).toMatchObject({
       outcome: "decision",
-      why: `${why}; text_prompt alone is taken for now`,
+      why: `${why}; only text_prompt is used for now`,
     });
-    expect(field("generated_video_inputs.shot_type")?.why).toBe("counts only where there are shots");
+    expect(field("generated_video_inputs.shot_type")?.why).toBe("has an effect only with shots");
   });
 });
 

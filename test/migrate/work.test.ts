@@ -205,8 +205,8 @@ describe("what migration got wrong", () => {
     const { report } = migrateV2(flow, { catalog: ownCatalog() });
     expect(report.steps.map(({ name }) => name)).toEqual(["on"]);
     expect(report.left).toEqual([
-      { at: 'node "Off"', why: "is switched off in the flow, so it makes nothing" },
-      { at: 'node "Off too"', why: "is switched off in the flow, so it makes nothing" },
+      { at: 'node "Off"', why: "is disabled in the flow, so it generates nothing" },
+      { at: 'node "Off too"', why: "is disabled in the flow, so it generates nothing" },
     ]);
   });
 });

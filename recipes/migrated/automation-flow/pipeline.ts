@@ -2,7 +2,7 @@ import { file, pipeline } from "showrunner";
 import { z } from "zod";
 import { models } from "../../models.ts";
 
-/** Migrated from v2: 2 bodies, 2 jobs. What became of every field is in report.md. */
+/** Migrated from v2: 2 bodies, 2 jobs. report.md lists the outcome of every field. */
 export default pipeline("automation-flow", {
   input: z.object({
     // filled in by the flow in text
@@ -14,7 +14,7 @@ export default pipeline("automation-flow", {
   }),
   build({ input, job, upload }) {
     const host = upload("host", input.host);
-    // To decide: voice_id: this v2 voice is not known to v3: choose a voice of speech-1
+    // To decide: voice_id: v3 does not have this v2 voice: choose a voice of speech-1
     const greeting = job("greeting", models.speech, {
       text: `Welcome, ${input.firstName}. It is good to have you here.`,
       voice_id: input.voice,
@@ -22,8 +22,8 @@ export default pipeline("automation-flow", {
       speed: 1,
       language: "en",
     });
-    // To decide: model_slug: no v3 model has this name; avatar-1 is taken for now, which can do what this body asks
-    // for; confirm it, or map another
+    // To decide: model_slug: no v3 model has this name; avatar-1, which can do what this body requires, is used for
+    // now; confirm it, or map another
     const clip = job("clip", models.avatar, {
       prompt: "smiles and waves",
       aspect_ratio: "1:1",

@@ -3,14 +3,14 @@ import { shiftSound } from "showrunner/migrate";
 import { z } from "zod";
 import { models } from "../../models.ts";
 
-/** Migrated from v2: 7 of 8 bodies, 7 jobs. What became of every field is in report.md. */
+/** Migrated from v2: 7 of 8 bodies, 7 jobs. report.md lists the outcome of every field. */
 export default pipeline("hard-cases", {
   input: z.object({
     // filled in by the flow in text_prompt
     prompt: z.string().min(1),
-    // v2 had 33333333-cccc-4c3c-8c3c-000000000004; first used by node "Sound or speech", start_keyframe_id
+    // v2 calls it 33333333-cccc-4c3c-8c3c-000000000004; first used by node "Sound or speech", start_keyframe_id
     soundOrSpeechStart: file("image"),
-    // v2 had 33333333-cccc-4c3c-8c3c-000000000005; first used by node "Sound or speech", audio_id
+    // v2 calls it 33333333-cccc-4c3c-8c3c-000000000005; first used by node "Sound or speech", audio_id
     soundOrSpeechAudio: file("audio"),
     // v2 voice 33333333-cccc-4c3c-8c3c-000000000006; first used by node "Cantonese"
     voice: z.string().min(1),
@@ -22,8 +22,8 @@ export default pipeline("hard-cases", {
       prompt: input.prompt,
       aspect_ratio: "16:9",
     });
-    // To decide: model_slug: no v3 model has this name (only other versions are there: video-1); video-1 is taken for
-    // now, which can do what this body asks for; confirm it, or map another
+    // To decide: model_slug: no v3 model has this name (only other versions exist: video-1); video-1, which can do what
+    // this body requires, is used for now; confirm it, or map another
     const versionThatIsNotThere = job("version-that-is-not-there", models.video, {
       quality: "pro",
       prompt: "A kettle steams on a stove",
@@ -31,16 +31,16 @@ export default pipeline("hard-cases", {
       duration_ms: 5000,
       resolution: "1080p",
     });
-    // To decide: generated_video_inputs.resolution: the slug says pro, which video-1 does not make at 720p; quality
-    // standard is taken for now; pro is made at 1080p, 4K
+    // To decide: generated_video_inputs.resolution: the slug says pro, which video-1 does not offer at 720p; quality
+    // standard is used for now; pro is available at 1080p, 4K
     const levelAndResolution = job("level-and-resolution", models.video, {
       prompt: "Rain runs down a window",
       aspect_ratio: "16:9",
       resolution: "720p",
       duration_ms: 5000,
     });
-    // To decide: generated_video_inputs.ai_model_id: v3 does not know the ids of v2 models; video-1 is taken for now,
-    // which can do what this body asks for; confirm it, or map another
+    // To decide: generated_video_inputs.ai_model_id: v3 does not know the ids of v2 models; video-1, which can do what
+    // this body requires, is used for now; confirm it, or map another
     const modelInside = job("model-inside", models.video, {
       prompt: "A cat stretches in the sun",
       aspect_ratio: "1:1",
@@ -66,8 +66,8 @@ export default pipeline("hard-cases", {
       start_image: soundOrSpeechStart,
       audio: soundOrSpeechAudioShifted,
     });
-    // To decide: voice_id: this v2 voice is not known to v3: choose a voice of speech-1
-    // To decide: language: speech-1 does not speak yue
+    // To decide: voice_id: v3 does not have this v2 voice: choose a voice of speech-1
+    // To decide: language: speech-1 does not support yue
     const cantonese = job("cantonese", models.speech, {
       text: "早晨，歡迎收聽。",
       voice_id: input.voice,

@@ -2,10 +2,10 @@ import { file, pipeline } from "showrunner";
 import { z } from "zod";
 import { models } from "../../models.ts";
 
-/** Migrated from v2: 5 of 6 bodies, 5 jobs. What became of every field is in report.md. */
+/** Migrated from v2: 5 of 6 bodies, 5 jobs. report.md lists the outcome of every field. */
 export default pipeline("storyboard-lines", {
   input: z.object({
-    // v2 had 22222222-bbbb-4b2b-8b2b-000000000009; first used by line 5, video_id
+    // v2 calls it 22222222-bbbb-4b2b-8b2b-000000000009; first used by line 5, video_id
     crossingLargeSource: file("video"),
   }),
   build({ input, job, upload }) {
@@ -49,7 +49,7 @@ export default pipeline("storyboard-lines", {
       shot_type: "customize",
       duration_ms: 10000,
     });
-    // To decide: target_resolution: upscale-1 enlarges by a factor, and the size of what it gets is not known
+    // To decide: target_resolution: upscale-1 upscales by a factor, and the size of its input is not known
     const crossingLarge = job("crossing-large", models.upscale, {
       source_video: crossingLargeSource,
     });

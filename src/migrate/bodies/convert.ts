@@ -41,7 +41,7 @@ export function fillSoundEffect(job: Job): void {
   const ms = job.plainField(["duration_ms"]);
   if (typeof seconds !== "number" || ms === null)
     return job.plain(["duration_seconds"], "duration_seconds", "duration");
-  job.value(["duration_seconds"], ms, Math.round(seconds * 1000), "v3 counts milliseconds");
+  job.value(["duration_seconds"], ms, Math.round(seconds * 1000), "v3 uses milliseconds");
 }
 
 /** Converts the medium to upscale, and the factor. */
@@ -53,7 +53,7 @@ export function fillUpscale(job: Job): void {
   const hadFactor = given(body, "upscale_factor") !== undefined;
   if (hadFactor && job.plainField(["upscale_factor", "scale", "factor"]) === null) {
     const sizes = job.plainField(["target_resolution", "resolution"])?.values ?? [];
-    const why = `${view.id} enlarges to a resolution, not by a factor`;
+    const why = `${view.id} upscales to a resolution, not by a factor`;
     job.decide(["upscale_factor"], why, ["the smallest", ...sizes.map(String)].slice(sizes.length === 0 ? 0 : 1));
   } else job.plain(["upscale_factor"], "upscale_factor", "scale", "factor");
   const resolution = given(body, "target_resolution");
@@ -64,7 +64,7 @@ export function fillUpscale(job: Job): void {
   }
   const scale = job.plainField(["upscale_factor", "scale", "factor"]);
   const factors = (scale?.values ?? []).map((value: Json) => `${scale?.name} ${value}`);
-  const why = `${view.id} enlarges by a factor, and the size of what it gets is not known`;
+  const why = `${view.id} upscales by a factor, and the size of its input is not known`;
   job.decide(["target_resolution"], why, [`the default of ${view.id}`, ...factors]);
 }
 
@@ -74,7 +74,7 @@ export function fillRestyle(job: Job): void {
   const sound = job.plainField(["keep_audio", "keep_original_sound"]);
   if (given(body, "keep_audio") !== undefined) job.plain(["keep_audio"], "keep_audio", "keep_original_sound");
   else if (sound !== null && sound.preset !== true && !body.fieldReport.has(["keep_audio"])) {
-    job.preset("keep_audio", sound.name, true, "v2's default, written out");
+    job.preset("keep_audio", sound.name, true, "v2's default, written explicitly");
   }
   const elements = given(body, "elements");
   const paths = [
@@ -91,13 +91,8 @@ export function fillRestyle(job: Job): void {
 /** Fields that may name a model, in order of precedence. */
 const MODEL_FIELDS = ["model_slug", "ai_model_id", "model_id"];
 
-interface Named {
-  readonly path: JsonPath;
-  readonly value: string;
-}
-
-/** The name of a body's model, from the field of highest precedence. */
-export function namedModels(body: Body, prefix: JsonPath): readonly Named[] {
+/** The fields that name a body's model, in order of precedence. */
+function namedModels(body: Body, prefix: JsonPath) {
   const paths: readonly JsonPath[] = [
     ...MODEL_FIELDS.map((name) => [...prefix, name]),
     ...(prefix.length === 0 ? MODEL_FIELDS.map((name) => ["generated_video_inputs", name]) : []),
@@ -108,7 +103,7 @@ export function namedModels(body: Body, prefix: JsonPath): readonly Named[] {
   });
 }
 
-/** Reports the fields that name the model, and the type where none does. */
+/** Reports the type and the fields that name the model; without such a field, the choice of the model. */
 export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: string): void {
   const { fieldReport } = body;
   const [named, ...weaker] = namedModels(body, prefix);
@@ -118,14 +113,14 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
   const to = `${step}: model`;
   const isSure = by === "mapped" || by === "exact" || by === "only";
   if (given(body, ...prefix, "type") !== undefined) {
-    const why = "in v3 the model says what is made";
+    const why = "in v3 the model determines what is generated";
     fieldReport.note([...prefix, "type"], "converted", { to, newValue: view.id, why });
   }
   for (const { path } of weaker)
     fieldReport.note(path, "dropped", { why: `${pathText(named?.path ?? [])} names the model` });
   if (named === undefined) {
     if (by === "only") return;
-    const why = `v2 chose a model by itself; ${view.id} is taken until you confirm it`;
+    const why = `v2 chose the model itself; ${view.id} is used until you confirm it`;
     return fieldReport.add(pathText([...prefix, "model_slug"]), "decision", { to, newValue, why, choices: candidates });
   }
   if (isSure) {
@@ -135,23 +130,23 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
   const unnamed = isUuid(named.value) ? "v3 does not know the ids of v2 models" : "no v3 model has this name";
   const why =
     by === "similar"
-      ? `${view.id} is the most similar of what can do this${because}; confirm it, or map another`
-      : `${unnamed}${because}; ${view.id} is taken for now, which can do what this body asks for; confirm it, or map another`;
+      ? `${view.id} is the most similar suitable model${because}; confirm it, or map another`
+      : `${unnamed}${because}; ${view.id}, which can do what this body requires, is used for now; confirm it, or map another`;
   fieldReport.note(named.path, "decision", { to, newValue, why, choices: candidates });
 }
 
-/** The jobs of a body, or why it stays open. */
+/** The jobs of a body, or why it remains open. */
 export type Converted = ConvertedBody | { readonly open: string };
 
 /** Converts one body into jobs and reports each of its fields. */
 export function convert(context: MigrationContext, body: Body): Converted {
   const choice = choose(context, body, needsOf(body), []);
-  if (choice === null) return { open: `no v3 model of the catalog is known to do ${body.type}` };
+  if (choice === null) return { open: `no v3 model in the catalog is known to do ${body.type}` };
   const job = chosenJob(context, body, [], choice, body.name);
   const before: ConvertedJob[] = [];
   const defaults = fill(job, before);
   if (choice.resolution !== null && !job.input.has("resolution")) {
-    const why = "the slug says it, and the body says no other";
+    const why = "the slug names it, and the body does not name another";
     job.preset(`${defaults.prefix}resolution`, "resolution", choice.resolution, why);
   }
   const count = batchOf(body);
@@ -159,7 +154,7 @@ export function convert(context: MigrationContext, body: Body): Converted {
   const seeds = seedsOf(job, seedPath(body.type), count);
   const problems = fitToSchema(job, defaults);
   if (problems.length > 0) {
-    return { open: `${choice.view.id} does not take it: ${problems.map(problemText).join("; ")}` };
+    return { open: `${choice.view.id} does not accept it: ${problems.map(problemText).join("; ")}` };
   }
   noteName(job);
   const converted = finishedJob(job, count, seeds);
@@ -167,7 +162,7 @@ export function convert(context: MigrationContext, body: Body): Converted {
   return { jobs: [...before, converted], outputs: converted.variations.map(({ step }) => step), yields };
 }
 
-/** The job of a chosen model, at the level that the slug names. */
+/** Starts the job of a chosen model, at the level that the slug names. */
 function chosenJob(context: MigrationContext, body: Body, prefix: JsonPath, choice: Choice, step: string): Job {
   const job = new Job(context, body, choice.view, step);
   noteModel(body, prefix, choice, step);
@@ -179,7 +174,7 @@ function chosenJob(context: MigrationContext, body: Body, prefix: JsonPath, choi
   return job;
 }
 
-/** A problem of the entire input names no field. */
+/** Formats a problem; a problem of the entire input names no field. */
 function problemText({ field, message }: FieldProblem): string {
   return `${field.replace(/^input\.?/, "")} ${message}`.trim();
 }
@@ -260,13 +255,13 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   const path: JsonPath = ["audio_generation"];
   if (given(body, ...path) === undefined) return null;
   if (idPaths(body, "audio_id").length > 0) {
-    outer.dropUnused(path, "audio_id is given too, and comes first in v2: no speech is bought");
+    outer.dropUnused(path, "audio_id is given too and takes precedence in v2, so no speech is generated");
     return null;
   }
   const choice = choose(context, body, [{ type: "text_to_speech", must: ["text", "voice"], also: [] }], path);
   const field = slotField(outer.view, "audio");
   if (choice === null || field === null) {
-    const lack = field === null ? `${outer.view.id} takes no sound` : "no v3 model of the catalog makes speech";
+    const lack = field === null ? `${outer.view.id} takes no sound` : "no v3 model in the catalog generates speech";
     outer.decide(path, `${lack}; the speech is left out for now`, ["leave it out", "choose a model that takes it"]);
     return null;
   }
@@ -274,9 +269,9 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   fillSpeech(speech, path);
   const problems = fitToSchema(speech, { prefix: "audio_generation.", values: {} });
   if (problems.length > 0) {
-    const said = problems.map(problemText).join("; ");
-    const why = `${choice.view.id} does not take it: ${said}; the speech is left out for now`;
-    body.fieldReport.revoke(path, { why, choices: ["leave it out", "correct the speech in v2's body"] });
+    const reasons = problems.map(problemText).join("; ");
+    const why = `${choice.view.id} does not accept it: ${reasons}; the speech is left out for now`;
+    body.fieldReport.revoke(path, { why, choices: ["leave it out", "correct the speech in the v2 body"] });
     return null;
   }
   const name = given(body, ...path, "name");

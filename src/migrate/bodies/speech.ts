@@ -8,7 +8,7 @@ import { type JsonPath, pathText } from "../json-path.ts";
 import { type FieldView, slotField } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
 
-/** Names that v2 takes, beside the English ones that the platform knows. */
+/** Language names that v2 accepts in addition to the English ones that the platform knows. */
 const ALIASES: Readonly<Record<string, string>> = {
   bengali: "bn",
   cantonese: "yue",
@@ -19,7 +19,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   mandarin: "zh",
   maori: "mi",
   tagalog: "tl",
-  // Varieties whose names need no name of a language.
+  // Varieties that are named without their language.
   nynorsk: "nn",
   bokmål: "nb",
   bokmal: "nb",
@@ -77,7 +77,7 @@ export function fillSpeech(job: Job, prefix: JsonPath): void {
   fillLanguage(job, at("language"));
 }
 
-/** The voice of a clone is an edge; any other voice becomes a question, asked once per voice. */
+/** Connects the voice of a clone to its step. Any other voice becomes a question, asked once per voice. */
 export function fillVoice(job: Job, path: JsonPath): void {
   const { context, body, view } = job;
   const field = slotField(view, "voice");
@@ -91,7 +91,7 @@ export function fillVoice(job: Job, path: JsonPath): void {
     job.set(field.name, { is: "step", step }, path);
     return job.convert(path, field.name, shown({ is: "step", step }), `the voice that ${step} clones`);
   }
-  const mapped = context.map.get(id) ?? (id.startsWith("voice_") ? id : undefined);
+  const mapped = context.options.map.get(id) ?? (id.startsWith("voice_") ? id : undefined);
   if (mapped !== undefined && (field.values === null || field.values.includes(mapped))) {
     job.set(field.name, json(mapped), path);
     return job.carried(path, field.name, mapped, "as mapped");
@@ -99,12 +99,14 @@ export function fillVoice(job: Job, path: JsonPath): void {
   askForVoice(job, path, field, link.to === "outside" ? link.key : id);
 }
 
-/** The default until a voice is chosen. */
-const SAY_LATER = "say which when the pipeline is run";
+/** What the pipeline does until a voice is chosen. */
+const CHOOSE_LATER = "choose it when the pipeline is run";
 
 function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): void {
   const { context, body, view } = job;
-  const stock = (context.voices.get(view.id) ?? []).map(({ id, name }) => (name === null ? id : `${id} (${name})`));
+  const stock = (context.options.voices.get(view.id) ?? []).map(({ id, name }) =>
+    name === null ? id : `${id} (${name})`,
+  );
   const isChosenLater = key.startsWith("template ");
   const why = isChosenLater ? "a voice that the flow chooses" : `v2 voice ${key}`;
   const origin = `${why}; first used by ${body.source.at}`;
@@ -114,9 +116,9 @@ function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): v
       ? context.input(key, "voice", origin, { is: "voice" })
       : context.input(`${field.name} ${key}`, "voice", origin, { is: "choice", choices: values });
   job.set(field.name, expression, path);
-  const question = `${isChosenLater ? why : "this v2 voice"} is not known to v3: choose a voice of ${view.id}`;
+  const question = `v3 does not have ${isChosenLater ? why : "this v2 voice"}: choose a voice of ${view.id}`;
   const details = { to: job.to(field.name), newValue: shown(expression) };
-  job.decide(path, question, [SAY_LATER, ...(values ?? stock)], details);
+  job.decide(path, question, [CHOOSE_LATER, ...(values ?? stock)], details);
 }
 
 /** The scale is inverted: v2's default 1 is v3's 0. */
@@ -125,10 +127,10 @@ function fillStability(job: Job, path: JsonPath): void {
   const old = given(job.body, ...path);
   if (old === undefined) {
     if (field === null || job.body.fieldReport.has(path)) return;
-    return job.preset(pathText(path), field.name, 0, "v2's default is 1, and v3 counts the other way round");
+    return job.preset(pathText(path), field.name, 0, "v2's default is 1, and v3 inverts the scale");
   }
   if (typeof old !== "number" || field === null) return job.plain(path, "stability");
-  job.value(path, field, oneMinus(old), "v3 counts the other way round: 1 - the value of v2");
+  job.value(path, field, oneMinus(old), "v3 inverts the scale: 1 - the value of v2");
 }
 
 /** Rounds off floating-point error: 1 - 0.9 becomes 0.1. */
@@ -139,7 +141,7 @@ function oneMinus(value: number): number {
 function fillSpeed(job: Job, path: JsonPath): void {
   const field = job.plainField(["speed"]);
   if (given(job.body, ...path) !== undefined) return job.plain(path, "speed");
-  if (field !== null) job.preset(pathText(path), field.name, 1, "v2's default, written out");
+  if (field !== null) job.preset(pathText(path), field.name, 1, "v2's default, written explicitly");
 }
 
 function fillLanguage(job: Job, path: JsonPath): void {
@@ -148,14 +150,14 @@ function fillLanguage(job: Job, path: JsonPath): void {
   const field = job.plainField(["language", "language_code"]);
   if (field === null) return job.drop(path, `${job.view.id} has no field language`);
   if (/^\s*auto(?:matic)?\s*$/i.test(name)) {
-    return job.drop(path, "v3 takes the model's default where no language is given");
+    return job.drop(path, "v3 uses the model's default if no language is given");
   }
   const code = languageCode(name);
   const choices = ["leave it out", ...(field.values ?? []).map(String)];
-  if (code === null) return job.decide(path, "is no language known by that name; v3 takes codes", choices);
+  if (code === null) return job.decide(path, "is not a known language; v3 takes language codes", choices);
   const found = codeIn(field, code);
-  if (found !== null) return job.value(path, field, found, "v3 takes codes of languages");
-  job.decide(path, `${job.view.id} does not speak ${code}`, [...choices, "choose a model that speaks it"]);
+  if (found !== null) return job.value(path, field, found, "v3 takes language codes");
+  job.decide(path, `${job.view.id} does not support ${code}`, [...choices, "choose a model that supports it"]);
 }
 
 /** `pt` also finds `pt-BR`, and `zh-cn` finds `zh`. */

@@ -17,7 +17,7 @@ export function batchOf(body: Body): number {
 const sizeOf = (body: Body) =>
   Object.hasOwn(fieldsOf(body.type), "batch_size") ? given(body, "batch_size") : undefined;
 
-/** Converts the seed, which distinguishes the variations of a batch. Returns one for each of them. */
+/** Converts the seed. Returns a seed for each variation of a batch; null if they have none of their own. */
 export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[] | null {
   const field = job.plainField(["seed"]);
   const old = given(job.body, ...path);
@@ -33,7 +33,7 @@ export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[
   const seeds = Array.from({ length: count }, (_, index) => nth(field, Number(first), index));
   const to = job.to("seed");
   if (old === undefined) {
-    const why = "v2 drew one for each variation; written out so that no two jobs are equal";
+    const why = "v2 chose one at random for each variation; written explicitly so that no two jobs are identical";
     job.body.fieldReport.add(pathText(path), "defaulted", { to, newValue: seeds, why });
   } else {
     job.body.fieldReport.note(path, "converted", { to, newValue: seeds, why: "one for each variation" });
@@ -51,7 +51,7 @@ function nth(field: FieldView, first: number, index: number): Json {
   return over > 0 ? low + over - 1 : start + index;
 }
 
-/** The jobs of a batch, or the one job. */
+/** Completes a job; a batch becomes a job with several variations. */
 export function finishedJob(job: Job, count: number, seeds: readonly Json[] | null): ConvertedJob {
   const { context, body, view, input, shift } = job;
   const base = { view, input, shift, comments: [], body: body.index };
@@ -71,11 +71,13 @@ export function noteBatch(job: Job, count: number): void {
   if (size === undefined) return;
   if (typeof size !== "number") {
     const choices = ["one job", "write the jobs into the source"];
-    return job.decide(["batch_size"], "the flow fills it in, and the number of jobs has to be known", choices);
+    return job.decide(["batch_size"], "the flow fills it in, but the number of jobs must be known", choices);
   }
   const chance = hasSeed ? "" : `; ${job.view.id} has no seed, so they differ by chance`;
   const why =
-    count === 1 ? "v3 makes one output a job" : `v3 makes one output a job: a job for each variation${chance}`;
+    count === 1
+      ? "v3 generates one output per job"
+      : `v3 generates one output per job: a job for each variation${chance}`;
   job.body.fieldReport.note(["batch_size"], "converted", {
     to: job.step,
     newValue: `${count} job${count === 1 ? "" : "s"}`,

@@ -22,18 +22,18 @@ export function fillVideoInputs(job: Job): number | null {
   return shotsMs;
 }
 
-/** Shots replace the prompt where the model supports them and they respect its bounds. */
+/** Converts the shots, which replace the prompt if the model accepts them. Returns their total duration, or null. */
 function fillShots(job: Job): number | null {
   const prompt = slotField(job.view, "prompt");
   const shots = readShots(job);
   if (shots === null || shots.problem !== null) {
     if (shots?.problem) {
       const choices = [
-        "make one scene of text_prompt",
+        "generate one scene from text_prompt",
         "shorten or join the shots in the source",
         "split them into several jobs",
       ];
-      job.decide(at("multi_prompt"), `${shots.problem}; text_prompt alone is taken for now`, choices);
+      job.decide(at("multi_prompt"), `${shots.problem}; only text_prompt is used for now`, choices);
     }
     job.text(at("text_prompt"), "prompt");
     return null;
@@ -49,14 +49,14 @@ function fillShots(job: Job): number | null {
   return shots.totalMs;
 }
 
-/** v3 takes a prompt or shots, never both: prompt text that no shot contains is reported, not dropped in silence. */
+/** v3 takes a prompt or shots, never both: prompt text that no shot contains is reported, not dropped silently. */
 function leavePrompt(job: Job): void {
-  const why = "v3 takes a prompt or shots, never both, and the shots are given";
+  const why = "v3 takes a prompt or shots, never both, and the body has shots";
   const text = String(given(job.body, ...at("text_prompt")) ?? "").trim();
   const shots = given(job.body, ...at("multi_prompt"));
-  const isSaid = (Array.isArray(shots) ? shots : []).some(({ prompt }) => String(prompt).includes(text));
-  if (isSaid) return job.dropUnused(at("text_prompt"), `${why}, and say it`);
-  job.decide(at("text_prompt"), why, ["the shots alone", "put its words before the prompt of each shot"]);
+  const isContained = (Array.isArray(shots) ? shots : []).some(({ prompt }) => String(prompt).includes(text));
+  if (isContained) return job.dropUnused(at("text_prompt"), `${why} that contain it`);
+  job.decide(at("text_prompt"), why, ["use only the shots", "put its text before the prompt of each shot"]);
 }
 
 interface Shot {
@@ -78,14 +78,14 @@ function readShots(job: Job): Shots | null {
   const [prompt, duration] = [field?.item.get("prompt"), field?.item.get("duration_ms")];
   if (field === undefined || prompt === undefined) return none(`${job.view.id} takes no shots`);
   if (list.length > field.maxItems)
-    return none(`there are ${list.length} shots; ${job.view.id} takes ${field.maxItems}`);
+    return none(`there are ${list.length} shots; ${job.view.id} takes at most ${field.maxItems}`);
   let totalMs = 0;
   const items: Shot[] = [];
   for (const index of list.keys()) {
     const path = at("multi_prompt", index);
     const text = String(given(job.body, ...path, "prompt"));
     const length = given(job.body, ...path, "duration_ms");
-    if (isTemplate(length)) return none("the flow fills in how long a shot lasts");
+    if (isTemplate(length)) return none("the flow fills in the duration of a shot");
     const fitted = duration === undefined ? null : coerce(duration, Number(length));
     if (fitted !== null && !fitted.fits) return none(`shot ${index + 1} ${fitted.why}`);
     const words = coerce(prompt, text);
@@ -98,13 +98,13 @@ function readShots(job: Job): Shots | null {
   return {
     items,
     totalMs,
-    problem: isTooLong ? `the shots last ${totalMs} ms; ${job.view.id} takes ${mostMs}` : null,
+    problem: isTooLong ? `the shots last ${totalMs} ms; ${job.view.id} takes at most ${mostMs}` : null,
   };
 }
 
 /** The model family's limit on the shots' total duration, where the schema states none. */
 function sumsOf({ context, view }: Job): readonly number[] {
-  const rules = context.catalog.family(view.id)?.rules ?? [];
+  const rules = context.options.catalog.family(view.id)?.rules ?? [];
   return rules.flatMap((rule) => {
     const isOfShots = rule.kind === "max_sum" && rule.field === "multi_prompt" && rule.of === "duration_ms";
     return isOfShots && rule.when === undefined ? [rule.max] : [];
@@ -122,8 +122,14 @@ function shot(
     entries: [["prompt", words], ...(ms === null ? [] : [["duration_ms", json(ms)] as const])],
     note: () => {
       if (words.is === "json") job.carried([...path, "prompt"], "prompt", text, null, `${field}.prompt`);
-      else job.convert([...path, "prompt"], `${field}.prompt`, text, "what the flow fills in is input of the pipeline");
-      if (ms === null) job.drop([...path, "duration_ms"], `a shot of ${job.view.id} has no length of its own`);
+      else
+        job.convert(
+          [...path, "prompt"],
+          `${field}.prompt`,
+          text,
+          "what the flow fills in becomes an input of the pipeline",
+        );
+      if (ms === null) job.drop([...path, "duration_ms"], `${job.view.id} has no duration per shot`);
       else job.carried([...path, "duration_ms"], "duration_ms", ms, why, `${field}.duration_ms`);
     },
   };
@@ -140,13 +146,13 @@ function fillShotType(job: Job, hasShots: boolean): void {
         "generated_video_inputs.shot_type",
         field.name,
         "customize",
-        "v2 always keeps to the lengths of the shots",
+        "v2 always uses the durations of the shots",
       );
     }
-  } else if (isGiven) job.drop(path, "counts only where there are shots");
+  } else if (isGiven) job.drop(path, "has an effect only with shots");
 }
 
-/** The shots' durations determine the film's. */
+/** Converts the duration of the film, or that of the shots, which takes precedence. */
 function fillDuration(job: Job, shotsMs: number | null): void {
   const field = job.plainField(["duration_ms"]);
   const length = given(job.body, ...at("duration_ms"));
@@ -164,14 +170,14 @@ export function fillFrames(job: Job): void {
       .slice(0, 1)
       .map((name) => frame(job, [name], end));
     setMedia(job, slotField(job.view, end), media, `${end} frame`);
-    if (hasId && given(job.body, url) !== undefined) job.dropUnused([url], `${id} is given too, and comes first`);
+    if (hasId && given(job.body, url) !== undefined) job.dropUnused([url], `${id} is given too and takes precedence`);
   }
 }
 
 function frame(job: Job, path: JsonPath, end: "start" | "end"): Medium {
   const medium = mediumAt(job.context, job.body, path, "image", end);
   const isUrl = String(path[0]).endsWith("_url") && medium.outcome === "converted" && medium.expression.is === "upload";
-  return isUrl ? { ...medium, why: "v3 reads no foreign address: download it and supply the file" } : medium;
+  return isUrl ? { ...medium, why: "v3 does not fetch external URLs: download the file and supply it" } : medium;
 }
 
 /** Converts reference media and the source film. */
@@ -216,7 +222,7 @@ function shiftAudio(job: Job, field: FieldView | null): void {
   const [sound, ...others] = current.is === "list" ? current.items : [current];
   if (typeof startMs !== "number" || sound === undefined || others.length > 0) {
     const why = others.length > 0 ? "there are several sounds, and v2 does not say which" : "the flow fills it in";
-    return job.decide(path, why, ["use the sound as it is", "shift it yourself, and supply it as a file"]);
+    return job.decide(path, why, ["use the sound unshifted", "shift it yourself, and supply it as a file"]);
   }
   const step = job.context.names.reserve(`${job.step}-audio-shifted`);
   job.shift = { step, sound, startMs };

@@ -23,7 +23,7 @@ function fitListed(field: FieldView, values: readonly Json[], value: Json): Coer
   if (values.includes(value)) return { fits: true, value, why: null };
   const choices = values.map(String);
   const same = values.find((one) => String(one).toLowerCase() === String(value).toLowerCase());
-  if (same !== undefined) return { fits: true, value: same, why: "as v3 writes it" };
+  if (same !== undefined) return { fits: true, value: same, why: "as v3 spells it" };
   const nearest = nearestOf(field.name, value, values);
   if (nearest === undefined) return { fits: false, why: `${field.name} takes only ${choices.join(", ")}`, choices };
   return { fits: true, value: nearest, why: `the nearest of ${shorten(choices)}` };
@@ -51,7 +51,7 @@ function nearestOf(name: string, value: Json, values: readonly Json[]): Json | u
   return best?.value;
 }
 
-/** A number to compare a field's values by; null when there is none. */
+/** The number by which values of the field are compared; null when there is none. */
 function measureOf(name: string, value: Json, linesPerK: number): number | null {
   if (typeof value === "number") return value > 0 ? value : null;
   if (typeof value !== "string") return null;
@@ -104,7 +104,7 @@ function fitNumber(field: FieldView, value: number): Coerced {
   if (bounded === value) return { fits: true, value, why: null };
   const bounds = [min > -Infinity ? `at least ${min}` : "", max < Infinity ? `at most ${max}` : ""].filter(Boolean);
   const rule = [...bounds, ...(step === null ? [] : [`a multiple of ${step}`]), ...(isWhole ? ["a whole number"] : [])];
-  return { fits: true, value: bounded, why: `the nearest that is ${rule.join(", ")}` };
+  return { fits: true, value: bounded, why: `the nearest value that is ${rule.join(", ")}` };
 }
 
 function fitText(field: FieldView, value: string): Coerced {

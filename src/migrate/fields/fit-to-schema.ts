@@ -16,7 +16,7 @@ export interface Defaults {
 const MAX_ROUNDS = 12;
 
 /**
- * Makes the input valid by the model's schema: fills required fields, selects the tier for the resolution, and omits,
+ * Makes the input valid against the model's schema: fills required fields, selects the tier for the resolution, and omits,
  * as a decision, what still does not fit. Returns the remaining problems.
  */
 export function fitToSchema(job: Job, defaults: Defaults): readonly FieldProblem[] {
@@ -50,7 +50,7 @@ function problemsOf(job: Job, input: Job["input"] = job.input): readonly FieldPr
     const isVoice = field?.takes.what === "voice";
     return [name, inputSample(field, sampleOf(value, isVoice ? "voice" : "media"))] as const;
   });
-  return context.catalog.check(view.model, Object.fromEntries(sample));
+  return context.options.catalog.check(view.model, Object.fromEntries(sample));
 }
 
 /** A text input of the pipeline is bounded by its own schema; any valid value serves as its placeholder. */
@@ -63,14 +63,14 @@ function topOf({ field }: FieldProblem): string | null {
   return /^input\.([^.[]+)/.exec(field)?.[1] ?? null;
 }
 
-/** `isOfRow`: the chosen row of the model's table needs it, whatever the schema says. */
+/** Adds a field that the body lacks. `isOfRow`: the chosen row of the model's table requires it, even if the schema does not. */
 function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, isOfRow = false): boolean {
   const name = topOf(problem);
   const field = name === null ? undefined : job.view.fields.get(name);
   if (field === undefined || job.input.has(field.name) || problem.field !== `input.${field.name}`) return false;
   const { takes } = field;
   const at = `${prefix}${field.name}`;
-  const needed = `${job.view.id} needs it, and the body has none`;
+  const needed = `${job.view.id} requires it, and the body has none`;
   // A resolution required only by a level is chosen together with the level.
   if (TIER.includes(field.name) && !field.isRequired && !isOfRow) return false;
   if (takes.what === "media") {
@@ -82,14 +82,14 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, i
       why: needed,
     });
     job.add(field, file, null);
-    const choices = [`supply a file of ${kind}`, "choose a model that does without"];
+    const choices = [`supply the ${kind} file`, "choose a model that does not require it"];
     job.body.fieldReport.add(at, "decision", { to: job.to(field.name), newValue: shown(file), why: needed, choices });
     return true;
   }
   if (takes.what === "voice") return false;
   const preset = defaultOf(field, Object.hasOwn(values, field.name) ? values[field.name] : undefined);
   if (preset !== null) {
-    const why = `${job.view.id} needs it; v2 did without`;
+    const why = `${job.view.id} requires it, and v2 did not`;
     job.set(field.name, json(preset), null);
     const choices = (field.values ?? []).map(String);
     job.body.fieldReport.add(at, "defaulted", { to: job.to(field.name), newValue: preset, why, choices });
@@ -159,11 +159,11 @@ function reportTier(job: Job, before: { readonly [name: string]: Json | undefine
     const value = job.sent(name) ?? null;
     if (value === (before[name] ?? null) || (name === "quality" && job.levelOfSlug !== null)) continue;
     const other = name === "quality" ? "resolution" : "quality";
-    job.reportChange(name, `${prefix}${name}`, value, `goes with the ${other} on ${job.view.id}`);
+    job.reportChange(name, `${prefix}${name}`, value, `chosen to match the ${other} on ${job.view.id}`);
   }
 }
 
-/** A job that is sent at another level than its slug names: both are reported as sent, and which one counts is a decision. */
+/** Reports, as a decision, that a job is sent at another level than the one in its slug. */
 function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   const { levelOfSlug: level, view, body } = job;
   const written = job.sent("quality") ?? null;
@@ -181,9 +181,9 @@ function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   fieldReport.amend(level.path, null, {
     to: `${job.step}: model`,
     newValue: written === null ? view.id : `${view.id}, quality ${written}`,
-    why: `its ${level.quality} is left out: ${view.id} does not make it ${where} (see the ${resolution === undefined ? "quality" : "resolution"})`,
+    why: `its level ${level.quality} is left out: ${view.id} does not offer it ${where} (see the ${resolution === undefined ? "quality" : "resolution"})`,
   });
-  const why = `the slug says ${level.quality}, which ${view.id} does not make ${where}; ${sent} is taken for now`;
+  const why = `the slug says ${level.quality}, which ${view.id} does not offer ${where}; ${sent} is used for now`;
   if (resolution === undefined) {
     const choices = [sent, "change the other fields in the source", "choose another model"];
     const newValue = written === null ? {} : { newValue: written };
@@ -191,7 +191,7 @@ function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   } else {
     const choices = [`${sent} at ${at}`, `${level.quality} at another resolution`];
     const details = { to: job.to("resolution"), newValue: at, choices };
-    const made = `${why}; ${level.quality} is made at ${sizes.join(", ")}`;
+    const made = `${why}; ${level.quality} is available at ${sizes.join(", ")}`;
     fieldReport.amend(resolution, "decision", { ...details, why: made });
   }
 }

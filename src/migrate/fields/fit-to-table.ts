@@ -10,9 +10,9 @@ const CODES = ["combination-table", "combination-by-default"];
 export const isOfTable = ({ code }: { readonly code: string }) => CODES.includes(code);
 
 /**
- * Brings the input to the row of the model's table that loses least of the body: media before words, words before settings.
- * What the row goes without is left out as a decision, and values that it does not accept become their nearest. Returns
- * fields that the row needs and the body lacks; null where nothing could be done.
+ * Fits the input to the row of the model's table that keeps the most of the body: media count more than text, and text more
+ * than settings. Leaves out, as decisions, the fields that the row omits, and replaces values that it does not accept by the
+ * nearest ones. Returns the fields that the row requires and the body lacks; null if no row fits or nothing had to change.
  */
 export function fitToTable(job: Job, prefix: string): readonly string[] | null {
   const rows = (combinationTable(job.view.model.inputSchema)?.rows ?? [])
@@ -22,7 +22,7 @@ export function fitToTable(job: Job, prefix: string): readonly string[] | null {
   const row = rows[0]?.row;
   if (row === undefined) return null;
   const omitted = row.omits.filter((name) => job.input.has(name));
-  const because = `${job.view.id} takes it in no combination with the other fields; nearest: ${row.text}`;
+  const because = `${job.view.id} does not accept it in any combination with the other fields; nearest: ${row.text}`;
   for (const name of omitted) job.leaveOut(name, because, ["leave it out", "choose another model"]);
   const wrong = [...row.accepts].filter(([name, values]) => !accepts(job, name, values));
   for (const [name, values] of wrong) accept(job, prefix, name, values);
@@ -39,7 +39,7 @@ function lossOf(job: Job, { requires, omits, accepts: accepted }: Combination): 
   );
   const lacking = fields(requires.filter((name) => !isThere(job, name))).map((field) => {
     if (field === undefined) return Number.POSITIVE_INFINITY;
-    // A medium that the body lacks becomes an input of the pipeline, where no other row will do.
+    // A medium that the body lacks becomes an input of the pipeline only if no other row fits.
     return field.takes.what === "media" && !field.isRequired ? 5000 : 20;
   });
   const changed = [...accepted].map(([name, values]) =>
@@ -76,7 +76,7 @@ function accepts(job: Job, name: string, values: readonly string[]): boolean {
   return value === undefined || values.includes(String(value));
 }
 
-/** The nearest of the row's values that the field has as well. */
+/** The nearest of the row's values that the field also accepts. */
 function nearest(job: Job, name: string, values: readonly string[]): Json | undefined {
   const field = job.view.fields.get(name);
   if (field === undefined) return undefined;
@@ -95,8 +95,8 @@ function accept(job: Job, prefix: string, name: string, values: readonly string[
   const [origin] = job.originsOf(name);
   const isLess = name === "resolution" && (linesOf(String(value), 1024) ?? 0) < (linesOf(before, 1024) ?? 0);
   if (origin === undefined || !isLess)
-    return job.reportChange(name, `${prefix}${name}`, value, `goes with the other fields on ${job.view.id}`);
-  const why = `${before} goes with none of these fields on ${job.view.id}; ${value} is taken for now`;
-  const choices = [String(value), `${before}, and other fields`];
+    return job.reportChange(name, `${prefix}${name}`, value, `chosen to match the other fields on ${job.view.id}`);
+  const why = `${job.view.id} does not accept ${before} with these fields; ${value} is used for now`;
+  const choices = [String(value), `${before}, with other fields`];
   job.body.fieldReport.amend(origin, "decision", { to: job.to(name), newValue: value, why, choices });
 }

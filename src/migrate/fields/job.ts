@@ -15,7 +15,7 @@ export class Job {
   readonly view: ModelView;
   readonly step: string;
   readonly input = new Map<string, Expression>();
-  /** Set when the sound that it takes is shifted first. */
+  /** Set when its sound is shifted first. */
   shift: Shift | null = null;
   /** The level named by the slug, and the field that holds the slug. */
   levelOfSlug: { readonly quality: string; readonly path: JsonPath } | null = null;
@@ -117,7 +117,12 @@ export class Job {
       const why = `filled in by the flow in ${pathText(path)}`;
       const expression = this.context.template(this.body, value, why);
       this.set(field.name, expression, path);
-      return this.convert(path, field.name, shown(expression), "what the flow fills in is input of the pipeline");
+      return this.convert(
+        path,
+        field.name,
+        shown(expression),
+        "what the flow fills in becomes an input of the pipeline",
+      );
     }
     const fitted = coerce(field, value);
     if (fitted.fits) return this.value(path, field, value);
@@ -137,7 +142,7 @@ export class Job {
   carried(path: JsonPath, field: string, value: Json, why: string | null, target = field): void {
     const old = given(this.body, ...path) as Json;
     const isSame = JSON.stringify(old) === JSON.stringify(value);
-    if (!isSame) return this.convert(path, target, value, why ?? "as v3 takes it");
+    if (!isSame) return this.convert(path, target, value, why ?? "in the form that v3 takes");
     this.body.fieldReport.note(path, path.at(-1) === field ? "carried" : "renamed", {
       to: this.to(target),
       newValue: value,
@@ -166,14 +171,14 @@ export class Job {
     this.body.fieldReport.note(path, "decision", { why, choices, ...more });
   }
 
-  /** Writes out a v2 default that v3 must be given. */
+  /** Writes a v2 default explicitly, because v3 has another one. */
   preset(v2Field: string, field: string, value: Json, why: string): void {
     this.set(field, json(value), null);
     this.body.fieldReport.add(v2Field, "defaulted", { to: this.to(field), newValue: value, why });
   }
 
   #filledByFlow(path: JsonPath, field: FieldView): void {
-    const why = `the flow fills it in, and ${field.name} has to be known when the source is written`;
+    const why = `the flow fills it in, but ${field.name} must be known when the source is written`;
     this.decide(path, why, [`leave ${field.name} out`, `write a value for ${field.name} into the source`]);
   }
 }

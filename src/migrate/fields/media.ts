@@ -7,7 +7,7 @@ import type { MigrationContext } from "../migration-context.ts";
 import type { FieldView } from "../models/view.ts";
 import type { Job } from "./job.ts";
 
-/** A medium that a body uses: an edge to the step that produces it, or a file to supply. */
+/** A medium that a body uses: the output of another step, or a file to supply. */
 export interface Medium {
   readonly path: JsonPath;
   readonly expression: Expression;
@@ -23,27 +23,27 @@ export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, 
   const place = `first used by ${body.source.at}, ${pathText(path)}`;
   const unknown = (name: string | null) => ({
     name: name ?? `${body.name}-${role}`,
-    why: `v2 had ${redactText(id)}; ${place}`,
+    why: `v2 calls it ${redactText(id)}; ${place}`,
   });
   const medium = (expression: Expression, why: string, ...choices: readonly string[]): Medium => {
     return { path, expression, outcome: choices.length === 0 ? "converted" : "decision", why, choices };
   };
   if (link.to === "outside") {
     const file = context.file(link.key, kind, unknown(link.name));
-    return medium(file, "a v2 asset is not known to v3: supply its file");
+    return medium(file, "v3 does not have this v2 asset: supply its file");
   }
   const asset = context.assets.get(link.index);
   if (asset !== undefined) {
     const why = `the v2 asset ${JSON.stringify(asset.name)}; ${place}`;
     const file = context.file(`asset ${link.index}`, kind, { name: asset.name.replace(/\.\w{2,4}$/, ""), why });
     if (asset.kind === null || asset.kind === kind) return medium(file, "an uploaded v2 asset: supply its file");
-    const open = `the asset was uploaded as ${asset.kind}, and ${kind} is needed`;
+    const open = `the asset was uploaded as ${asset.kind}, but ${kind} is needed`;
     return medium(file, open, `supply ${kind} when the pipeline is run`);
   }
   const converted = context.converted.get(link.index);
   const step = converted?.outputs[Math.min(link.variation, converted.outputs.length - 1)];
-  if (step !== undefined && converted?.yields === kind) return medium({ is: "step", step }, `made by ${step}`);
-  const made = converted === undefined ? ", which is not migrated" : ` as ${converted.yields}, and ${kind} is needed`;
+  if (step !== undefined && converted?.yields === kind) return medium({ is: "step", step }, `the output of ${step}`);
+  const made = converted === undefined ? ", which is not migrated" : ` as ${converted.yields}, but ${kind} is needed`;
   return medium(
     context.file(id, kind, unknown(null)),
     `body ${link.index + 1} makes it${made}`,

@@ -9,7 +9,7 @@ export interface Choice {
   /** Level and resolution that the slug names, where the model has them; null for none. */
   readonly quality: string | null;
   readonly resolution: string | null;
-  /** `mapped`: by the caller; `exact`: by the slug; `only`: the only candidate; the others must be confirmed. */
+  /** `mapped`: chosen by the caller; `exact`: by the slug; `only`: as the only candidate. The others must be confirmed. */
   readonly by: "mapped" | "exact" | "similar" | "only" | "shape";
   /** Why it was chosen, part by part of the slug; null without a comparison. */
   readonly why: string | null;
@@ -36,8 +36,8 @@ export class ModelChooser {
   }
 
   /**
-   * For the first of the needs that a model meets. `named` is the slug or id in the body; null when it has none. The model of
-   * an exact slug that lacks the film of the body is chosen only where no other takes it.
+   * Chooses a model for the first need that one meets. `named` is the slug or id in the body; null when it has none. A
+   * model whose slug matches exactly, but which cannot take the body's film, is chosen only if no other model can.
    */
   choose(needs: readonly Need[], named: string | null): Choice | null {
     const key = JSON.stringify([needs, named]);
@@ -81,11 +81,11 @@ export class ModelChooser {
     const [best] = candidates;
     if (best === undefined) return null;
     const isOnly = candidates.length === 1 && named === null && !need.isLoose && TYPE_FACTS[need.type].isCertain;
-    const why = otherVersions.length === 0 ? null : `only other versions are there: ${otherVersions.join(", ")}`;
+    const why = otherVersions.length === 0 ? null : `only other versions exist: ${otherVersions.join(", ")}`;
     return { view: best, ...namedLevel(slug, best), by: isOnly ? "only" : "shape", why, candidates: ids };
   }
 
-  /** What suits best first; of several, in the order of the catalog. */
+  /** The candidates, the most suitable first; equally suitable ones in catalog order. */
   #candidates(need: Need): readonly ModelView[] {
     const found = this.#views.flatMap((view) => {
       const suitability = suits(view, need);
@@ -126,7 +126,7 @@ interface SlugSearch {
   readonly otherVersions: readonly string[];
 }
 
-/** Finds the model for a slug. One of another version is never similar. */
+/** Finds the model for a slug. A model of another version is never similar. */
 export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearch {
   const requested = parseModelName(slug);
   const compared = views.map((view) => compare(slug, requested, view)).filter((one) => one !== null);
@@ -152,7 +152,7 @@ function compare(
   const level = levelOf(requested, own, view);
   const doubts = doubtsOf(requested, own, level);
   const agreed = describe({ ...own, settings: [] });
-  const why = doubts.length === 0 ? `${agreed}${level.said}` : `${agreed}; but ${doubts.join(", and ")}`;
+  const why = doubts.length === 0 ? `${agreed}${level.text}` : `${agreed}; but ${doubts.join(", and ")}`;
   const confidence = doubts.length === 0 ? "exact" : "similar";
   return { match: { view, quality: level.quality, confidence, why }, score: scoreOf(requested, own, doubts.length) };
 }
@@ -166,9 +166,10 @@ function namedLevel(slug: string | null, view: ModelView): Pick<Choice, "quality
 interface Level {
   readonly quality: string | null;
   readonly resolution: string | null;
-  /** Parts of the slug in neither the model's name nor its settings. */
-  readonly unsaid: readonly string[];
-  readonly said: string;
+  /** Parts of the slug that are in neither the model's name nor its settings. */
+  readonly unmatched: readonly string[];
+  /** How the level appears in the reason; empty for none. */
+  readonly text: string;
 }
 
 /** Levels that are not part of the model's name are settings: `quality`, or the body's resolution. */
@@ -176,41 +177,41 @@ function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   const qualities = (view.fields.get("quality")?.values ?? []).map(String);
   const resolutions = (view.fields.get("resolution")?.values ?? []).map(String);
   const words = [...requested.tiers.filter((tier) => !own.tiers.includes(tier)), ...requested.settings];
-  const quality = mostSaid(qualities, words, requested);
+  const quality = levelNamed(qualities, words, requested);
   const inQuality = quality === null ? [] : wordsOfLevel(quality);
   const others = words.filter((word) => !inQuality.includes(word) && !own.settings.includes(word));
   const resolution = resolutions.find((value) => others.includes(value.toLowerCase())) ?? null;
-  const isSaid = (word: string) => {
+  const isMatched = (word: string) => {
     if (word === resolution?.toLowerCase()) return true;
     // A model without a tier is the standard one, unless its levels are named otherwise.
     return word === "standard" && qualities.length === 0 && own.tiers.length === 0;
   };
-  const unsaid = others.filter((word) => !isSaid(word));
-  return { quality, resolution, unsaid, said: quality === null ? "" : `, ${quality} as its quality` };
+  const unmatched = others.filter((word) => !isMatched(word));
+  return { quality, resolution, unmatched, text: quality === null ? "" : `, ${quality} as its quality` };
 }
 
-/** Of the levels that say nothing but what the slug says, the one that says most of `words`. */
-function mostSaid(
+/** Among the levels whose words are all in the slug, the one that has the most of `words`. */
+function levelNamed(
   qualities: readonly string[],
   words: readonly string[],
   { tiers, settings }: ModelName,
 ): string | null {
   const all = [...tiers, ...settings];
   const count = (quality: string) => wordsOfLevel(quality).filter((word) => words.includes(word)).length;
-  const said = qualities.filter(
+  const named = qualities.filter(
     (quality) => count(quality) > 0 && wordsOfLevel(quality).every((word) => all.includes(word)),
   );
-  return said.toSorted((a, b) => count(b) - count(a))[0] ?? null;
+  return named.toSorted((a, b) => count(b) - count(a))[0] ?? null;
 }
 
 function doubtsOf(requested: ModelName, own: ModelName, level: Level): readonly string[] {
   const lacking = own.tiers.filter((tier) => !requested.tiers.includes(tier));
   return [
-    ...level.unsaid.map((word) => `nothing of the model is called ${word}`),
-    ...lacking.map((word) => `the slug does not say ${word}`),
+    ...level.unmatched.map((word) => `the model has no ${word}`),
+    ...lacking.map((word) => `the slug does not name ${word}`),
     ...(own.version.length > 0 && requested.version.length === 0 ? [`the slug names no version`] : []),
     ...(own.version.length === 0 && requested.version.length > 0 ? [`the model names no version`] : []),
-    ...(own.mode !== null && requested.mode === null ? [`the slug does not say ${own.mode}`] : []),
+    ...(own.mode !== null && requested.mode === null ? [`the slug does not name ${own.mode}`] : []),
   ];
 }
 
@@ -254,7 +255,7 @@ function mostSimilar(requested: ModelName, views: readonly ModelView[]): SlugMat
     .sort((a, b) => b.score - a.score || (a.view.id < b.view.id ? -1 : 1));
   const [best] = scored;
   if (best === undefined || best.score < 1 / 3) return null;
-  const why = `${best.own.family.join(" ")} shares words with ${requested.family.join(" ")}, and is no exact match`;
+  const why = `${best.own.family.join(" ")} shares words with ${requested.family.join(" ")}, but is not an exact match`;
   return { view: best.view, quality: null, confidence: "similar", why };
 }
 

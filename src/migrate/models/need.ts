@@ -51,14 +51,14 @@ export interface Need {
   readonly must: readonly Slot[];
   /** Further inputs of the body. */
   readonly also: readonly Slot[];
-  /** Whatever the model is called, but for an upscaler: what keeps the body's film is better than what loses it. */
+  /** Accepts a model of any name, except an upscaler: keeping the body's film matters more than the name. */
   readonly isLoose?: true;
 }
 
 interface TypeFacts {
   /** Beginning of step names where the body has none. */
   readonly short: string;
-  /** Inputs that the model must take; more where the body says so. */
+  /** Inputs that the model must take; the body may add more. */
   readonly must: readonly Slot[];
   readonly yields: ModelView["yields"];
   /** Keywords in id, name or description of models of this type; null when the inputs are sufficient evidence. */
@@ -96,16 +96,11 @@ export const TYPE_FACTS: Readonly<Record<V2Type, TypeFacts>> = {
   },
 };
 
-/** How well a model meets the requirements. */
-export interface Suitability {
-  /** Number of the body's fields that it has an input for. */
-  readonly met: number;
-  /** Number of its required fields that the body lacks. */
-  readonly unmet: number;
-}
-
-/** Null for a model that is not a candidate. */
-export function suits(view: ModelView, need: Need): Suitability | null {
+/**
+ * How well a model meets a need: the number of the body's fields that it takes, and of its required fields that the body
+ * lacks. Null for a model that is not a candidate.
+ */
+export function suits(view: ModelView, need: Need) {
   const { yields, hint } = TYPE_FACTS[need.type];
   if (!makes(view, need, yields)) return null;
   const { id, name, description } = view.model;
@@ -121,7 +116,7 @@ export function suits(view: ModelView, need: Need): Suitability | null {
   return { met: met.size, unmet: unmet.length + (fitsTable(view, met) ? 0 : 1) };
 }
 
-/** Whether these media go together on the model, and need no other. */
+/** True if the model accepts these media together and requires no other. */
 function fitsTable({ model, fields }: ModelView, met: ReadonlySet<string>): boolean {
   const table = combinationTable(model.inputSchema);
   if (table === null || !table.isWhole || table.rows.length === 0) return true;
@@ -132,7 +127,7 @@ function fitsTable({ model, fields }: ModelView, met: ReadonlySet<string>): bool
   );
 }
 
-/** Whether a body about a film would still have it. */
+/** True if the model can take the body's film, or the body has none. */
 export function keepsFilm(view: ModelView, need: Need): boolean {
   return !need.must.includes("video") || slotField(view, "video") !== null;
 }

@@ -19,7 +19,7 @@ export interface FieldView {
   readonly max: number;
   readonly step: number | null;
   readonly maxLength: number;
-  /** Null where there is none, or where it might not terminate: the plan validates by that one. */
+  /** Null if there is none, or if matching may take exponential time; the plan checks such a pattern. */
   readonly pattern: Matcher | null;
   readonly preset: Json | undefined;
   readonly role: string | null;
@@ -39,7 +39,7 @@ export interface ModelView {
 
 const views = new WeakMap<CatalogModel, ModelView | null>();
 
-/** Null for a model of unknown modality, or one that cannot be used now. */
+/** The view of a model; null if its modality is unknown or it cannot be used now. */
 export function viewOf(model: CatalogModel): ModelView | null {
   const known = views.get(model);
   if (known !== undefined) return known;
@@ -51,7 +51,7 @@ export function viewOf(model: CatalogModel): ModelView | null {
 
 function fieldsOf(schema: JsonSchema): ReadonlyMap<string, FieldView> {
   const location = schemaLocation(schema);
-  // What only a condition requires is not required of every input.
+  // A field that only a condition requires is not required in every input.
   return fieldViews(schema, applicable(schema, schema), [schema], (name) => takesOf(location.property(name)));
 }
 
@@ -125,22 +125,6 @@ function linearPattern(text: unknown): Matcher | null {
   }
 }
 
-/** The inputs of a v2 body by purpose; models name the fields differently. */
-export type Slot =
-  | "prompt"
-  | "text"
-  | "voice"
-  | "start"
-  | "end"
-  | "images"
-  | "image"
-  | "audio"
-  | "audios"
-  | "video"
-  | "videos"
-  | "target"
-  | "name";
-
 interface SlotFacts {
   /** Field names, in order of preference. */
   readonly names: readonly string[];
@@ -149,7 +133,7 @@ interface SlotFacts {
   readonly role?: string;
 }
 
-const SLOTS: Readonly<Record<Slot, SlotFacts>> = {
+const SLOTS = {
   prompt: { names: ["prompt", "text"], takes: "json" },
   text: { names: ["text", "prompt"], takes: "json" },
   voice: { names: ["voice_id", "voice"], takes: "voice" },
@@ -163,11 +147,14 @@ const SLOTS: Readonly<Record<Slot, SlotFacts>> = {
   videos: { names: ["videos", "reference_videos"], takes: "video", role: "reference" },
   target: { names: ["target_resolution", "resolution"], takes: "choice" },
   name: { names: ["name"], takes: "json" },
-};
+} as const satisfies Readonly<Record<string, SlotFacts>>;
+
+/** The inputs of a v2 body by purpose; models name the fields differently. */
+export type Slot = keyof typeof SLOTS;
 
 /** The model's field for a slot; null when it has none. */
 export function slotField({ fields }: ModelView, slot: Slot): FieldView | null {
-  const { names, takes, role } = SLOTS[slot];
+  const { names, takes, role }: SlotFacts = SLOTS[slot];
   const fits = (field: FieldView | undefined): field is FieldView => field !== undefined && holds(field, takes);
   const named = names.map((name) => fields.get(name)).find(fits);
   if (named !== undefined) return named;

@@ -3,7 +3,7 @@ import { formatUsd } from "../../core/kit/money.ts";
 import type { Migration } from "../migrate.ts";
 import type { PriceReport, StepPriceReport } from "../report/report.ts";
 
-/** What prices a pipeline; `openShowrunner()` gives one. */
+/** Prices a pipeline; `openShowrunner()` returns one. */
 export interface Quoter {
   quote(pipeline: Pipeline, input: unknown, options?: { readonly maxUnquoted?: string }): Promise<QuoteView>;
 }
@@ -65,7 +65,7 @@ function priceOf({ report }: Migration, quote: QuoteView, service: string): Pric
     problem !== undefined && steps.length === 0
       ? `not priced: ${problem.step ?? "the pipeline"}: ${problem.message}`
       : hasSamples
-        ? "with placeholders for what is still to be supplied; showrunner plan prices the real inputs"
+        ? "with placeholders for the inputs that you have yet to supply; showrunner plan prices the real inputs"
         : null;
   return {
     service,

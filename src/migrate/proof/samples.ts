@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
 import type { PipelineInput } from "../expression.ts";
 
-/** Placeholder inputs of a migrated pipeline, for pricing and verification. */
+/** Where placeholder inputs are written, and the voice they use. */
 export interface SampleOptions {
   /** Folder that the media are written to. */
   readonly folder: string;
@@ -14,7 +14,7 @@ export interface SampleOptions {
 const WANTED = { durationMs: 3000, ratio: 1 };
 const ENDING = { image: "png", audio: "wav", video: "mp4" } as const;
 
-/** A value for every input: media as the models that take them ask for, sample text, a voice. */
+/** Creates a placeholder for every input: media within the limits of the models that take them, sample text, a voice. */
 export async function sampleInput(
   inputs: readonly PipelineInput[],
   { folder, voice }: SampleOptions,

@@ -7,7 +7,7 @@ import type { Migration } from "../migrate.ts";
 import { camel } from "../names.ts";
 import type { BodyReport, FieldEntry, MigrationReport, VerificationReport } from "../report/report.ts";
 
-/** What plans and runs a pipeline; `openShowrunner()` gives one. */
+/** Plans and runs a pipeline; `openShowrunner()` returns one. */
 export interface Runner {
   plan(
     pipeline: Pipeline,
@@ -134,7 +134,7 @@ function kindsByStep(outputs: unknown): ReadonlyMap<string, Kind | "nothing"> {
   return new Map(entries.map(([name, value]) => [name, kindOf(value)]));
 }
 
-/** By the bytes produced, not by the catalog's declaration. */
+/** The kind of an output, by the type of its file rather than by the catalog. */
 function kindOf(output: unknown): Kind | "nothing" {
   if (typeof output !== "object" || output === null) return "nothing";
   if ("voiceId" in output && typeof output.voiceId === "string") return "voice";

@@ -19,7 +19,7 @@ export function bodiesOf(value: unknown): Omit<ReadBodies, "locate"> {
       const left = Object.keys(value).filter((name) => name !== key);
       return {
         ...listOf(list, [key]),
-        left: left.map((name) => ({ at: name, why: "stands beside the list of bodies" })),
+        left: left.map((name) => ({ at: name, why: "is outside the list of bodies" })),
       };
     }
   }
@@ -48,17 +48,20 @@ export function collected(all: readonly Read[]): Pick<ReadBodies, "sources" | "p
   };
 }
 
-/** One element as a body, or why it is not one. */
+/** Reads one element as a body; returns a problem if it is not one. */
 export function sourceOf(given: unknown, at: string, givenPath: JsonPath): Read {
   const [value, path] = unwrapped(given, givenPath);
   const bad = (code: string, message: string) => readProblem(code, at, path, message);
   if (!isRecord(value)) return bad("not-a-body", `is ${kindOf(value)}, not a v2 body; a body is an object with a type`);
-  if (isTooDeep(value, MAX_DEPTH)) return bad("too-deep", `nests deeper than ${MAX_DEPTH} levels; no v2 body does`);
+  if (isTooDeep(value, MAX_DEPTH)) return bad("too-deep", `is nested deeper than ${MAX_DEPTH} levels; no v2 body does`);
   if (!("type" in value) && Array.isArray(value.detail)) {
-    return bad("v2-error", "is an error that v2 answered, not a body; give the body that was sent");
+    return bad("v2-error", "is an error response of v2, not a body; give the body that was sent");
   }
   if (isV3(value)) {
-    return bad("v3-body", "is a v3 body or answer; there is nothing to migrate, use its input in a pipeline as it is");
+    return bad(
+      "v3-body",
+      "is a v3 request or response, so there is nothing to migrate; use its input in a pipeline unchanged",
+    );
   }
   const base = { at, value, path, label: null, resolve: null };
   return isAssetRecord(value) ? { ...base, is: "asset" } : { ...base, is: "generation" };
@@ -178,7 +181,7 @@ function readFlow(flow: { readonly [key: string]: unknown }): Omit<ReadBodies, "
   const key = listKey(flow) ?? "nodes";
   const list = flow[key];
   if (isTooDeep(list, MAX_DEPTH)) {
-    const problem = readProblem("too-deep", "the flow", [key], "nests too deeply for a flow");
+    const problem = readProblem("too-deep", "the flow", [key], "is nested too deeply for a flow");
     return { format: "flow", left: [], ...collected([problem]) };
   }
   const nodes = nodesOf(Array.isArray(list) ? list : [], [key], flow.connections);
@@ -206,8 +209,8 @@ function broken(node: FlowNode, message: string): ReadProblem {
 }
 
 function whyLeft({ does, isDisabled }: FlowNode): string {
-  if (isDisabled) return "is switched off in the flow, so it makes nothing";
-  if (does === "upload") return "the pipeline uploads its files by itself";
-  if (does === "status") return "a run follows its jobs by itself";
-  return "sends nothing to v2 that makes something; what it passes on is followed, or is input of the pipeline";
+  if (isDisabled) return "is disabled in the flow, so it generates nothing";
+  if (does === "upload") return "the pipeline uploads its files itself";
+  if (does === "status") return "a run polls its jobs itself";
+  return "sends nothing to v2 that generates output; the values that it passes on are followed, or become inputs of the pipeline";
 }

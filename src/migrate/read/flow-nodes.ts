@@ -232,7 +232,7 @@ function define(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** `={{ 3 }}` is the number. */
+/** Evaluates a template that is one literal: `={{ 3 }}` is the number 3. */
 function literalOf(value: unknown): unknown {
   if (typeof value !== "string") return value;
   const [, literal] = /^=?\{\{\s*(-?\d+(?:\.\d+)?|true|false|null|"[^"]*")\s*\}\}$/.exec(value) ?? [];

@@ -44,14 +44,14 @@ export async function readV2File(path: string, options: ReadFileOptions = {}): P
     const bytes = await readFile(path);
     if (bytes[0] === 0xff && bytes[1] === 0xfe) return readText(bytes.toString("utf16le"));
     if (!isUtf8(bytes)) {
-      return unreadable("not-json", "is not UTF-8 text, so it is no JSON", { line: badLine(bytes), column: 1 });
+      return unreadable("not-json", "is not UTF-8 text, so it is not JSON", { line: badLine(bytes), column: 1 });
     }
     return readText(bytes.toString("utf8"));
   } catch (cause) {
     if (cause instanceof V2FileError) throw cause;
     const code = (cause as NodeJS.ErrnoException).code;
-    const said = code === "ENOENT" ? "does not exist" : `cannot be read (${code ?? String(cause)})`;
-    throw new V2FileError(`${path} ${said}; give a file of v2 bodies`, { cause });
+    const reason = code === "ENOENT" ? "does not exist" : `cannot be read (${code ?? String(cause)})`;
+    throw new V2FileError(`${path} ${reason}; give a file of v2 bodies`, { cause });
   }
 }
 
@@ -65,7 +65,7 @@ function isLine(head: Buffer): boolean {
   return line !== undefined && /^\s*\{.*\}\s*$/.test(line) && "value" in parseJson(line);
 }
 
-/** Lines one by one; lines beyond a limit are reported, not stored. */
+/** Reads lines one by one; lines beyond a limit are reported, not stored. */
 async function readLongLines(
   path: string,
   { maxLineBytes, maxLines }: Required<Omit<ReadFileOptions, "maxBytes">>,
@@ -81,10 +81,10 @@ async function readLongLines(
     const isTooLong = line.length > maxLineBytes;
     lines.push(isTooLong ? "" : line);
     if (isTooLong && problems.length < 100)
-      refuse("too-large", count, `is longer than ${maxLineBytes} bytes, which no v2 body is`);
+      refuse("too-large", count, `is longer than ${maxLineBytes} bytes; no v2 body is that long`);
   }
   if (count > maxLines) {
-    const message = `and what follows, ${count - maxLines} lines in all, is not read: split the file`;
+    const message = `this line and those after it, ${count - maxLines} in all, are not read; split the file`;
     refuse("too-many-bodies", maxLines + 1, message);
   }
   const read = readLines(lines);

@@ -27,14 +27,14 @@ export function readText(given: string): ReadBodies {
   return unreadable("not-json", `is not valid JSON: ${message}`, { line, column });
 }
 
-/** Some line is a JSON object by itself, and the first starts neither a list nor a multi-line object. */
+/** True if some line is a JSON object by itself, and the first starts neither a list nor a multi-line object. */
 function isLines(text: string): boolean {
   if (/^\s*(?:\[|\{\s*\n)/.test(text)) return false;
   const lines = text.split("\n", 200).filter((line) => line.trim() !== "");
   return lines.length > 1 && lines.some((line) => /^\s*\{.*\}\s*$/.test(line) && "value" in parseJson(line));
 }
 
-/** JSON Lines: an invalid line is a problem of that line alone. */
+/** Reads JSON Lines. An invalid line does not affect the others. */
 export function readLines(lines: readonly string[]): ReadBodies {
   const reads: (V2Source | ReadProblem)[] = [];
   const lineOf = new Map<string, number>();
@@ -142,7 +142,7 @@ function repeatedKeys(text: string, at: string): readonly ReadProblem[] {
       const key = token.includes("\\") ? (JSON.parse(token) as string) : token.slice(1, -1);
       const keys = around.at(-1);
       if (keys?.has(key) && found.length < MOST) {
-        const message = `${JSON.stringify(key)} stands twice in one object; only the last one is migrated`;
+        const message = `${JSON.stringify(key)} appears twice in one object; only the last one is migrated`;
         found.push({ ...readProblem("repeated-key", at, null, message), line, column });
       }
       keys?.add(key);

@@ -41,22 +41,13 @@ export interface ReadBodies {
   readonly sources: readonly V2Source[];
   readonly problems: readonly ReadProblem[];
   /** Parts of the document that are not bodies, and why they are not migrated. */
-  readonly left: readonly LeftPart[];
+  readonly left: readonly { readonly at: string; readonly why: string }[];
   /** The detected format. */
   readonly format: "body" | "list" | "lines" | "flow" | "none";
-  /** Locates values in the text, in one pass; null where there is no text. */
-  readonly locate: ((values: readonly ValuePath[]) => readonly Position[]) | null;
-}
-
-/** A value of the document: its source, and its path within the document or the line. */
-export interface ValuePath {
-  readonly at: string;
-  readonly path: JsonPath;
-}
-
-export interface LeftPart {
-  readonly at: string;
-  readonly why: string;
+  /** Locates values by their source and path, in one pass; null where there is no text. */
+  readonly locate:
+    | ((values: readonly { readonly at: string; readonly path: JsonPath }[]) => readonly Position[])
+    | null;
 }
 
 export function readProblem(code: string, at: string, path: JsonPath | null, message: string): ReadProblem {

@@ -22,18 +22,18 @@ const OUTCOME: Readonly<Record<Outcome, string>> = {
 };
 
 const INTRODUCTION =
-  "What became of each body (each request) of the v2 document. The pipeline is in `pipeline.ts`; nothing was bought, on v2 or v3.";
+  "The result for each body (request) of the v2 document. The pipeline is in `pipeline.ts`; nothing was bought on v2 or v3.";
 
 const HOW_TO_DECIDE =
-  "Each point says what was not certain, where it stands in the v2 document, and what may be done. Until it is decided the pipeline does what is marked. " +
+  "Each point names what is uncertain, where it is in the v2 document, and the choices. Until you decide, the pipeline does the marked one. " +
   "To decide a model, a voice or what may be left out, run `showrunner migrate` again: on a terminal it asks, and `--map V2-NAME=V3-ID` names a model or voice; " +
   "the answers are kept in `migrate.decisions.json`. The rest is decided in `pipeline.ts`.";
 
 const LEGEND =
-  "Each field that v2 was given stands here once. Carried over: the same name and value; renamed: the same value under another name; " +
-  "converted: another value or form; defaulted: not given, and written out because v3's default differs; dropped: not in the pipeline, for the reason given.";
+  "Every field of the v2 bodies is listed once. Carried over: the same name and value; renamed: the same value under another name; " +
+  "converted: another value or form; defaulted: absent, and written explicitly because v3's default differs; dropped: not in the pipeline, for the reason given.";
 
-/** The report for people. Deterministic. */
+/** Formats the report as Markdown. Equal reports give equal bytes. */
 export function reportMarkdown(report: MigrationReport): string {
   const { bodies } = report;
   return [
@@ -63,7 +63,7 @@ function summary(report: MigrationReport): string {
     `| uploads that became files to supply | ${of("asset")} |`,
     `| bodies that no v3 model can do (open) | ${of("open")} |`,
     `| media, prompts, shots and voices that no step uses | ${lossesOf(report).length} |`,
-    `| not migrated: what v2 itself would refuse | ${problems.length} |`,
+    `| not migrated, because v2 itself would refuse it | ${problems.length} |`,
     `| jobs | ${steps.length} |`,
     `| points to decide | ${decisions.length} |`,
   ].join("\n");
@@ -99,7 +99,7 @@ function inputs({ inputs: all, pipeline }: MigrationReport): string {
   );
   const flags = all.map((one) => `-i ${one.name}=${one.is === "file" ? `path/to/${one.kind}` : "…"}`);
   const run = `npx showrunner run pipeline.ts ${flags.slice(0, 4).join(" ")}${flags.length > 4 ? " …" : ""} --id ${pipeline}`;
-  return ["| Input | Is | Stands for |", "|---|---|---|", ...rows, "", "```sh", run, "```"].join("\n");
+  return ["| Input | Type | Replaces |", "|---|---|---|", ...rows, "", "```sh", run, "```"].join("\n");
 }
 
 /** `, 3.0 s to 30.0 s, 340 px to 3850 px a side, 100.0 MB at most`. */
@@ -156,7 +156,7 @@ function verification(found: VerificationReport | null): string {
     tally.map(({ kind, count }) => `${count} × ${kind}`).join(", ") || "nothing";
   const [expected, made] = [list(found.expected), list(found.found)];
   const verdict = found.ok
-    ? "The migrated pipeline ran on the local service and made what v2 would have made"
+    ? "The migrated pipeline ran on the local service and generated what v2 would have generated"
     : "The migrated pipeline, run on the local service, does not do all of the v2 work";
   const tally = expected === made ? made : `${expected} expected, ${made} found`;
   const open = found.uncovered.map(escaped).join(", ");
@@ -171,7 +171,7 @@ function bodyText(body: BodyReport): string {
   const became =
     steps.length > 0 ? `: ${steps.map(code).join(" → ")}` : status === "asset" ? ": a file to supply" : `: ${status}`;
   const head = `### Body ${number}${position}: ${escaped(type)}${became}`;
-  const original = body.body !== null ? ["", "Kept as it was:", "", fenced(JSON.stringify(body.body, null, 2))] : [];
+  const original = body.body !== null ? ["", "Original body:", "", fenced(JSON.stringify(body.body, null, 2))] : [];
   // All fields of a body that was not migrated share one reason.
   if (status === "open" || status === "refused")
     return [head, "", escaped(body.fields[0]?.why ?? ""), ...original].join("\n");
@@ -221,7 +221,7 @@ function flat(text: string): string {
   return text.replace(/[\s\u2028\u2029]+/g, " ").replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, "�");
 }
 
-/** JSON as it is, except that bidirectional control characters are escaped. */
+/** A fenced block of JSON in which bidirectional control characters are escaped. */
 function fenced(json: string): string {
   const text = json.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) => {
     return `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -4,7 +4,7 @@ import type { PipelineInput } from "../expression.ts";
 const MODEL = /(?:^|\.)(?:model_slug|ai_model_id|model_id)$/;
 const VOICE = /(?:^|\.)voice_id$/;
 
-/** The same question about several bodies is one decision. */
+/** Collects the decisions; the same question about several bodies is one decision. */
 export function decisionsOf(bodies: readonly BodyReport[]): readonly Decision[] {
   const found = new Map<string, { readonly decision: Decision; readonly where: string[] }>();
   for (const { at, fields, status } of bodies) {
@@ -185,6 +185,6 @@ export interface VerificationReport {
   readonly expected: readonly { readonly kind: "image" | "video" | "audio" | "voice"; readonly count: number }[];
   readonly found: VerificationReport["expected"];
   readonly differences: readonly string[];
-  /** Number of bodies that are not in the pipeline, because they are open or refused. */
+  /** Locations of the bodies that are not in the pipeline, because they are open or refused. */
   readonly uncovered: readonly string[];
 }
