@@ -9,7 +9,7 @@ import { audiogram, caption, join, mix, overlay, reframe, slideshow, thumbnail, 
 import { sampled } from "../support/sample.ts";
 import { ffmpeg } from "./support/ffmpeg.ts";
 import { fileOf, make } from "./support/film-step.ts";
-import { colorAt } from "./support/measure.ts";
+import { colorAt, gapsOf } from "./support/measure.ts";
 
 const folder = mkdtempSync(at(tmpdir(), "as-people-have-it-"));
 const path = (name: string) => at(folder, name);
@@ -25,7 +25,7 @@ describe("a picture that EXIF turns", () => {
   const laid = [
     "null", "hflip", "hflip,vflip", "vflip", "transpose=cclock_flip", "transpose=cclock", "transpose=clock_flip", "transpose=clock",
   ] as const; // biome-ignore format: one line
-  const names = ["1.jpg", "2.jpg", "3.jpg", "4.jpg", "5.jpg", "6.jpg", "7.jpg", "8.jpg", "6.png", "3.png", "6.webp", "3.webp"]; // biome-ignore format: one line
+  const names = ["1.jpg", "2.jpg", "3.jpg", "4.jpg", "5.jpg", "6.jpg", "7.jpg", "8.jpg", "6.png", "3.png", "6.webp", "3.webp", "6.tiff", "3.tiff"]; // biome-ignore format: one line
   const exif = (orientation: number) => {
     const tiff = Buffer.from("MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\0\0\0\0\0\0\0", "latin1");
     tiff.writeUInt16BE(orientation, 18);
@@ -47,6 +47,16 @@ describe("a picture that EXIF turns", () => {
       const block = exif(orientation);
       const head = bytes.subarray(0, 33);
       return Buffer.concat([head, size(block), Buffer.from("eXIf"), block, Buffer.alloc(4), bytes.subarray(33)]);
+    },
+    /** Its directory again, at the end, with one entry more. */
+    tiff(bytes: Buffer, orientation: number) {
+      const [at, entry] = [bytes.readUInt32LE(4), Buffer.from("\x12\x01\x03\0\x01\0\0\0\0\0\0\0", "latin1")];
+      entry.writeUInt16LE(orientation, 8);
+      const old = Array.from({ length: bytes.readUInt16LE(at) }, (_, index) => bytes.subarray(at + 2 + 12 * index, at + 14 + 12 * index)); // biome-ignore format: one line
+      const entries = [...old, entry].toSorted((a, b) => a.readUInt16LE(0) - b.readUInt16LE(0));
+      const head = Buffer.from([...bytes.subarray(0, 4), 0, 0, 0, 0]);
+      head.writeUInt32LE(bytes.length, 4);
+      return Buffer.concat([head, bytes.subarray(8), Buffer.from([entries.length, 0]), ...entries, Buffer.alloc(4)]);
     },
     webp(bytes: Buffer, orientation: number) {
       const { width, height } = { width: bytes.readUInt16LE(26) - 1, height: bytes.readUInt16LE(28) - 1 };
@@ -178,6 +188,20 @@ describe("colours", () => {
     }
   });
 
+  test("of a palette are those of its table, and what is transparent is black", async () => {
+    const palette = "split[a][b];[a]palettegen[p];[b][p]paletteuse";
+    await ffmpeg("-v", "error", "-f", "lavfi", "-i", `color=red:s=320x180:d=0.1,${palette}`, "-frames:v", "1", path("palette.png")); // biome-ignore format: one line
+    for (const name of ["clear.png", "clear.webp"])
+      await draw(name, "color=lime@0:s=320x180,format=rgba", "-frames:v", "1", ...(name === "clear.webp" ? ["-c:v", "libwebp", "-pix_fmt", "yuva420p"] : [])); // biome-ignore format: one line
+    const pictures = ["palette.png", "clear.png", "clear.webp"].map(image);
+    const shown = { size: "320x180", seconds: 0.5, fade: 0, fps: 10 } as const;
+    const { file } = await make(folder, (task) => slideshow(task, "s", pictures, shown));
+    const [red, green, blue] = await colorAt(file(), 0.2);
+    expect(red).toBeGreaterThanOrEqual(245);
+    expect(Math.max(green, blue)).toBeLessThanOrEqual(12);
+    for (const seconds of [0.7, 1.2]) expect(Math.max(...(await colorAt(file(), seconds)))).toBeLessThanOrEqual(5);
+  });
+
   test("of saturated pictures stay what they are, in films and in pictures of films", async () => {
     const isRed = ([red, green, blue]: readonly [number, number, number]) => {
       expect(red).toBeGreaterThanOrEqual(245);
@@ -277,6 +301,35 @@ describe("recordings", () => {
       await draw(name, "testsrc2=s=160x96:r=25:d=2", ...sound, ...codec, "-pix_fmt", "yuv420p");
       const { file } = await make(folder, (task) => join(task, "j", [video(name)]));
       expect([name, (await probe(file())).video!.seconds]).toEqual([name, 2]);
+    }
+  });
+
+  test("with two moments in the lines of a frame are shown one at a time", async () => {
+    const bar = "color=black:s=160x96:r=50:d=1,format=gray,geq=lum='if(lt(abs(X-2*N-20),12),235,16)'";
+    await draw("fields.mp4", `${bar},tinterlace=interleave_top,setfield=tff`, "-c:v", "libx264", "-qp", "4", "-flags", "+ildct+ilme", "-pix_fmt", "yuv420p"); // biome-ignore format: one line
+    /** How far lines differ from those below them; those of an upright bar are the same. */
+    const combed = async (file: string) => {
+      await ffmpeg("-v", "error", "-ss", "0.5", "-i", file, "-frames:v", "1", "-vf", "format=gray", "-f", "rawvideo", path("frame.gray")); // biome-ignore format: one line
+      const frame = readFileSync(path("frame.gray"));
+      return Math.max(...frame.subarray(160).map((level, index) => Math.abs(level - frame[index]!)));
+    };
+    expect(await combed(path("fields.mp4"))).toBeGreaterThan(200);
+    const { file } = await make(folder, (task) => join(task, "j", [video("fields.mp4")]));
+    expect(await combed(file())).toBeLessThan(40);
+    expect((await probe(file())).seconds).toBe(1);
+  });
+
+  test("that were joined byte by byte are heard to the end of the last one", async () => {
+    const tones = { "tone.mp3": ["-id3v2_version", "3", "-metadata", "title=One"], "tone.ogg": ["-c:a", "libopus"] };
+    const joined = (...parts: readonly string[]) => Buffer.concat(parts.map((part) => readFileSync(path(part))));
+    for (const [name, more] of Object.entries(tones)) {
+      // Each recording in an Ogg has a number.
+      for (const number of ["1", "2"]) await draw(number + name, "sine=d=2", ...more, ...(name === "tone.ogg" ? ["-serial_offset", number] : [])); // biome-ignore format: one line
+      writeFileSync(path(`joined-${name}`), joined(`1${name}`, `2${name}`));
+      const { file, value } = await make(folder, (task) => mix(task, "m", video("silent.mp4"), { voice: audio(`joined-${name}`) })); // biome-ignore format: one line
+      expect(Math.abs((value as { readonly seconds: number }).seconds - 4)).toBeLessThan(0.15);
+      const { silent } = await gapsOf(file());
+      expect([name, silent.filter((gap) => Number(gap.split("-")[0]) < 3.8)]).toEqual([name, []]);
     }
   });
 

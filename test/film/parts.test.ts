@@ -117,9 +117,9 @@ test("a picture of a few bytes that would be drawn at any size is refused", () =
   const frame = { width: 1080, height: 1080 };
   const colors = colorsOf({ pix_fmt: "rgb24" }, true);
   for (const fit of ["crop", "blur"] as const)
-    expect(() => fitFilter({ width: 2, height: 80_000, turn: 1, colors }, frame, { fit, label: "x" })).toThrow(
-      "cut it before",
-    );
+    expect(() =>
+      fitFilter({ width: 2, height: 80_000, turn: 1, isInterlaced: false, colors }, frame, { fit, label: "x" }),
+    ).toThrow("cut it before");
 });
 
 test("rates are those of players", () => {

@@ -154,6 +154,14 @@ describe("looking at the files of a plan", () => {
     expect(Math.max(...counts)).toBeLessThanOrEqual(4);
   });
 
+  test("names an AVIF that an old ffmpeg reads as a picture without a size, and does not call it damaged", async () => {
+    writeFileSync(path("photo.avif"), Buffer.from("\0\0\0\x18ftypavif\0\0\0\0avifmif1", "latin1"));
+    const stream = { codec_type: "video", codec_name: "av1", width: 0, height: 0 };
+    await probing(`echo '${JSON.stringify({ streams: [stream], format: { format_name: "mov,mp4,m4a" } })}'`);
+    const fault = expect.stringMatching(/^photo\.avif is an AVIF picture that .* cannot read; save it as JPEG or PNG$/);
+    expect(await lookAt(path("photo.avif"))).toEqual({ fault });
+  });
+
   test("that takes too long proves nothing of a file, and is done again", async () => {
     writeFileSync(path("slow.png"), greyPng(64));
     await probing("exec sleep 1000");

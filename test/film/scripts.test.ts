@@ -52,6 +52,11 @@ test.each(Object.keys(captions) as (keyof typeof captions)[])(
   },
 );
 
+test("a sound mark is as wide as its letters, and digits are as wide as the letters of most words", () => {
+  expect(widthOf("スーパー")).toBe(widthOf("スパスパ"));
+  expect(widthOf("0".repeat(20))).toBeGreaterThan(widthOf("n".repeat(20)));
+});
+
 test("no line begins with what closes and none ends with what opens", () => {
   const text = "他说：「我们每天早上五点开始烤面包。」然后（像往常一样）他打开了门，走了进去。".repeat(3);
   for (const { text: shown } of cuesFor(text, 16))

@@ -1,7 +1,7 @@
 /** How to rotate or flip a picture for display, as EXIF numbers it: 1 is upright; from 5 on it lies on its side. */
 export type Orientation = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 
-/** Reads the EXIF orientation of a JPEG, PNG or WebP; 1 if it has none. `bytes`: the file, or its beginning. */
+/** Reads the EXIF orientation of a JPEG, PNG, WebP or TIFF; 1 if it has none. `bytes`: the file, or its beginning. */
 export function exifOrientation(bytes: Buffer): Orientation {
   const exif = exifIn(bytes);
   return exif === null ? 1 : orientationIn(exif);
@@ -12,6 +12,7 @@ const text = (bytes: Buffer, at: number, length: number) => bytes.toString("lati
 /** The EXIF block, starting at its byte order. */
 function exifIn(bytes: Buffer): Buffer | null {
   if (text(bytes, 0, 2) === "\xff\xd8") return jpegExif(bytes);
+  if (/^(?:II\*\0|MM\0\*)/.test(text(bytes, 0, 4))) return bytes;
   if (text(bytes, 0, 4) === "\x89PNG") return chunk(bytes, { from: 8, type: "eXIf", typeAt: 4, sizeAt: 0, around: 12 });
   if (text(bytes, 0, 4) !== "RIFF" || text(bytes, 8, 4) !== "WEBP") return null;
   const found = chunk(bytes, { from: 12, type: "EXIF", typeAt: 0, sizeAt: 4, around: 8 });

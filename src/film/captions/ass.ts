@@ -35,7 +35,8 @@ export function ass(
   const edgePx = box ? Math.round(heightPx * 0.2) : Math.max(1, Math.round(heightPx * 0.07));
   const place = captionBox(pixels, { size, position });
   const isTop = position === "top";
-  const margins = [place.x, place.x, isTop ? place.y : pixels.height - place.y - place.height] as const;
+  const [beside, over] = [place.x, isTop ? place.y : pixels.height - place.y - place.height];
+  const margins = [beside, beside, over + edgePx] as const;
   return assScript(
     pixels,
     [styleLine("Main", { ...style, heightPx, edgePx, isBold: true, alignment: isTop ? 8 : 2, margins })],

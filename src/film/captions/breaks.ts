@@ -58,7 +58,8 @@ const WIDTHS: readonly (readonly [RegExp, number])[] = [
   [/^[\p{M}\p{Cf}]$/u, 0],
   [/^[iljftrI.,:;'’|!()[\] ]$/u, 0.6],
   [/^[mwMW@%—…ШЩЖЮФМшщжюфмЫы]$/u, 1.9],
-  [/^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff00-\uff60]$/u, 1.7],
+  [/^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー\u3000-\u303f\uff00-\uff60]$/u, 1.7],
+  [/^\p{Nd}$/u, 1.1],
   [/^\p{Extended_Pictographic}$/u, 2.2],
   [
     /^[\p{Lu}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Khmer}\p{Script=Myanmar}]$/u,

@@ -15,7 +15,7 @@ export interface CueLimits {
 }
 
 /** Average letters of the default size that fit on the shorter side. */
-const BESIDE = 23;
+const BESIDE = 22;
 const MOST_READ = 42;
 
 /**

@@ -31,16 +31,8 @@ export async function readSpeech(
 ): Promise<readonly Span[]> {
   const target = join(folder, "speech.raw");
   const args = [
-    "-map",
-    "0:a:0",
-    "-af",
-    "aresample=async=1:first_pts=0",
-    "-ac",
-    "1",
-    "-ar",
-    String(RATE),
-    "-f",
-    "s16le",
+    ...["-map", "0:a:0", "-af", "aresample=async=1:first_pts=0"],
+    ...["-ac", "1", "-ar", String(RATE), "-f", "s16le"],
   ];
   await runFfmpeg({ inputs: [file], args, target, signal, maxBytes: MOST_BYTES });
   const bytes = await readFile(target);

@@ -32,16 +32,19 @@ export async function walkPackets(
     "csv=p=0",
   ];
   let [first, last, ends, rest] = [Number.POSITIVE_INFINITY, 0, 0, ""];
-  let [count, shown, longest, delay] = [0, begins, 0, 0];
+  let [count, shown, longest, delay, joint] = [0, begins, 0, 0, 0];
   const onOutput = (text: string) => {
     const lines = (rest + text).split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) {
       const [presented = "", decoded, duration, flags = ""] = line.split(",");
       // MPEG-PS states few presentation times, and ffprobe adds empty lines.
-      const at = presented === "N/A" ? Number(decoded) + delay : Number.parseFloat(presented);
-      if (flags.includes("D") || !Number.isFinite(at)) continue;
-      delay = at - Number(decoded) || 0;
+      const stated = presented === "N/A" ? Number(decoded) + delay : Number.parseFloat(presented);
+      if (flags.includes("D") || !Number.isFinite(stated)) continue;
+      delay = stated - Number(decoded) || 0;
+      // Recordings joined in one Ogg have clocks of their own.
+      if (stream === "a:0" && stated + joint < shown - 1) joint = ends - stated;
+      const at = stated + joint;
       first = Math.min(first, at);
       count += 1;
       longest = Math.max(longest, at - shown, Number(duration) || 0);

@@ -70,6 +70,7 @@ interface Stream extends DeclaredColors {
   readonly width?: number;
   readonly sample_aspect_ratio?: string;
   readonly avg_frame_rate?: string;
+  readonly field_order?: string;
   readonly r_frame_rate?: string;
   readonly duration?: string;
   readonly sample_rate?: string;
@@ -80,7 +81,7 @@ interface Stream extends DeclaredColors {
 }
 
 const SHOWN =
-  "format=duration,start_time,format_name:stream=codec_type,codec_name,width,height,sample_aspect_ratio,avg_frame_rate,duration,sample_rate,channels," +
+  "format=duration,start_time,format_name:stream=codec_type,codec_name,width,height,sample_aspect_ratio,avg_frame_rate,field_order,duration,sample_rate,channels," +
   "pix_fmt,color_range,color_space,color_transfer,color_primaries:stream_tags=DURATION:stream_side_data=rotation:stream_disposition=attached_pic";
 
 interface ProbeOptions {
@@ -123,6 +124,8 @@ export async function probe(
   if (video === null && audio === null) throw damaged("it holds neither pictures nor sound");
   const pixels = video === null ? 1 : video.width * video.height;
   // There is no size if ffmpeg cannot decode it.
+  if (pixels === 0 && isStill && !isPictureFormat(format))
+    throw new FilmError("CLIP_FORMAT", `${name} is an AVIF picture that ${ffmpeg.path} (${ffmpeg.version}) cannot read; save it as JPEG or PNG`); // biome-ignore format: one line
   if (!(pixels > 0 && pixels <= MOST_PIXELS))
     throw damaged(`its pictures have no size, or more than ${MOST_PIXELS / 1e6} million pixels`);
   const seconds = video === null ? audio!.seconds : video.seconds;
@@ -188,12 +191,13 @@ async function videoFacts(stream: Stream, whole: number, isStill: boolean, walke
     isOwnLength: ownSeconds > 0,
     isStill,
     turn,
+    isInterlaced: /^[tb]{2}$/.test(stream.field_order ?? ""),
     colors: colorsOf(stream, isStill),
   };
 }
 
-/** Formats whose audio duration is estimated from the first frames or the first part. */
-const GUESSED = /^(?:mp3|aac|amr)$/;
+/** Formats whose audio duration is estimated from the first frames, or is that of the last of several recordings. */
+const GUESSED = /^(?:mp3|aac|amr|ogg)$/;
 /** Tolerance between a stated duration and the packets, because encoders add some audio. */
 const MOST_GUESSED_OFF = 0.1;
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { rm, stat } from "node:fs/promises";
+import { readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -49,6 +49,8 @@ const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexa
 
 /** Fails on a broken frame instead of drawing it grey. */
 const STRICT = ["-err_detect", "explode"];
+/** ffmpeg's TIFF reader then fails on each tag that it does not know, such as the orientation. */
+const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [] : STRICT);
 
 /**
  * Still pictures are rotated by a filter, because ffmpeg versions differ, and last a second, because shorter ones have
@@ -69,7 +71,7 @@ async function callFfmpeg(call: FfmpegCall): Promise<string> {
     inputs.map(async (input) => {
       const file = await inputArgs(input.path, input.demuxer);
       const still = file.some((word) => isPictureFormat(word)) ? STILL : [];
-      return [...(isStrict ? STRICT : []), ...still, ...(input.args ?? []), ...file];
+      return [...(isStrict ? strictFor(file) : []), ...still, ...(input.args ?? []), ...file];
     }),
   );
   const args = [
@@ -117,7 +119,8 @@ function diskError(stderr: string, { target }: FfmpegCall): Error | null {
 /** Finds the input at fault by decoding each one alone, because ffmpeg's messages change with its version. */
 async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: string): Promise<FilmError> {
   for (const { path, name, demuxer } of inputs) {
-    const args = [...STRICT, ...(await inputArgs(path, demuxer)), "-f", "null", "-"];
+    const input = await inputArgs(path, demuxer);
+    const args = [...strictFor(input), ...input, "-f", "null", "-"];
     const alone = await runProgram(ffmpeg, ["-v", "error", "-nostdin", "-xerror", ...args], { signal });
     if (alone.exitCode !== 0)
       return new FilmError("CLIP_DAMAGED", `${name} is damaged: ${plainError(alone.stderr, path)}`);
@@ -128,8 +131,9 @@ async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: s
 const BEGIN_BYTES = 65_536;
 
 /**
- * The inputs of a call. A WAV with an unknown size in its header, as speech services stream it, is replaced by a copy
- * in `folder` with the right sizes, since ffmpeg would consider it truncated. Disposing removes the copies.
+ * The inputs of a call. These are replaced by copies in `folder`: a WAV with an unknown size in its header, as speech
+ * services stream it, which ffmpeg would consider truncated, and MP3s that were joined with their tags, at which
+ * decoders fail. Disposing removes the copies.
  */
 async function closedInputs<I extends { readonly path: string }>(
   inputs: readonly I[],
@@ -142,12 +146,12 @@ async function closedInputs<I extends { readonly path: string }>(
   try {
     const closed: I[] = [];
     for (const input of inputs) {
-      const begin = await openWavBegin(input.path);
-      if (begin === null) closed.push(input);
+      const pieces = (await openWavPieces(input.path)) ?? (await untaggedMp3(input.path));
+      if (pieces === null) closed.push(input);
       else {
-        const path = join(folder, `${randomUUID()}.wav`);
+        const path = join(folder, randomUUID());
         copies.push(path);
-        await pipeline(piecesOf(input.path, begin), createWriteStream(path));
+        await pipeline(pieces, createWriteStream(path));
         closed.push({ ...input, path });
       }
     }
@@ -163,12 +167,29 @@ async function* piecesOf(path: string, begin: Buffer): AsyncGenerator<Buffer> {
   yield* createReadStream(path, { start: begin.length });
 }
 
-/** The corrected beginning of such a WAV; null for other or unreadable files. */
-async function openWavBegin(path: string): Promise<Buffer | null> {
+/** Such a WAV with a corrected beginning; null for other or unreadable files. */
+async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | null> {
   await using file = await open(path, "r").catch(() => null);
   if (file === null) return null;
   const { buffer, bytesRead } = await file.read(Buffer.alloc(BEGIN_BYTES), 0, BEGIN_BYTES, 0);
   const begin = buffer.subarray(0, bytesRead);
   const header = readWavHeader(begin, (await file.stat()).size);
-  return header?.isOpen === true ? closedWavBegin(begin, header) : null;
+  return header?.isOpen === true ? piecesOf(path, closedWavBegin(begin, header)) : null;
+}
+
+/** An MP3 without the ID3 tags between its frames; null if there are none, and for other files. */
+async function untaggedMp3(path: string): Promise<readonly Buffer[] | null> {
+  const args: readonly string[] = await inputArgs(path).catch(() => []);
+  if (!args.includes("mp3")) return null;
+  const bytes = await readFile(path);
+  const tagEnd = (at: number) => at + 10 + bytes.subarray(at + 6, at + 10).reduce((sum, byte) => sum * 128 + byte, 0);
+  const isTag = (at: number) => bytes[at + 3]! <= 4 && bytes[at + 4] === 0 && bytes[tagEnd(at)] === 0xff;
+  const parts: Buffer[] = [];
+  let from = bytes.indexOf("ID3") === 0 ? tagEnd(0) : 0;
+  for (let at = bytes.indexOf("ID3", from); at >= 0; at = bytes.indexOf("ID3", at + 3)) {
+    if (at < from || !isTag(at)) continue;
+    parts.push(bytes.subarray(from, at));
+    from = tagEnd(at);
+  }
+  return parts.length === 0 ? null : [...parts, bytes.subarray(from)];
 }

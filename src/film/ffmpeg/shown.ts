@@ -8,6 +8,7 @@ export interface Colors {
   readonly range: "tv" | "pc";
   /** True for RGB or grey, which have no matrix. */
   readonly isRgb: boolean;
+  readonly hasAlpha: boolean;
   readonly isDeclared: boolean;
 }
 
@@ -15,6 +16,8 @@ export interface Colors {
 export interface ShownAs {
   /** Rotation by a filter; 1 for film, which ffmpeg rotates. */
   readonly turn: Orientation;
+  /** True if a frame may hold two moments in its even and odd lines. */
+  readonly isInterlaced: boolean;
   readonly colors: Colors;
 }
 
@@ -32,6 +35,7 @@ const KNOWN =
   /^(?:bt709|fcc|bt470m|bt470bg|smpte170m|smpte240m|smpte428|smpte431|smpte432|film|ycgco|ictcp|bt2020n?c?|smpte2084|arib-std-b67|linear)$/;
 const isKnown = (name: string | undefined): name is string => name !== undefined && KNOWN.test(name);
 const RGB = /^(?:0?rgb|0?bgr|x2|gbr|[ar]?rgba?|[ar]?bgra?|argb|abgr|pal8|gray|mono|ya)/;
+const ALPHA = /^(?:yuva|gbrap|ya\d|pal8|[ar]?rgba|[ar]?bgra|argb|abgr)/;
 /** Smaller films without declared colours use those of standard-definition television. */
 const HD_LINES = 720;
 
@@ -46,6 +50,7 @@ export function colorsOf(stream: DeclaredColors, isStill: boolean): Colors {
     transfer: isKnown(color_transfer) ? color_transfer : "bt709",
     range: color_range === "pc" || /^yuvj/.test(pix_fmt) || (isRgb && color_range !== "tv") ? "pc" : "tv",
     isRgb,
+    hasAlpha: ALPHA.test(pix_fmt),
     isDeclared: color_range === "pc" || [color_space, color_transfer, color_primaries].some(isKnown),
   };
 }
@@ -85,13 +90,15 @@ const isUsual = (transfer: string) => !/^(?:smpte2084|arib-std-b67|linear)$/.tes
 const [WHITE, PEAK] = [203, 4.93];
 
 /**
- * Filters that convert a decoded picture for display: upright, BT.709, limited range. Standard transfer functions are
+ * Filters that convert a decoded picture for display: upright, progressive, transparent parts black, BT.709, limited range. Standard transfer functions are
  * treated as equal, as players do. HDR's reference white stays white; brighter parts become almost equal. `shrink`: a
  * filter that scales HDR down first, for speed.
  */
-export function shownFilter({ turn, colors }: ShownAs, shrink?: string): string {
-  const { matrix, primaries, range, isRgb } = colors;
-  const turned = turn === 1 ? [] : [...TURNS[turn], "sidedata=delete:DISPLAYMATRIX"];
+export function shownFilter({ turn, isInterlaced, colors }: ShownAs, shrink?: string): string {
+  const { matrix, primaries, range, isRgb, hasAlpha } = colors;
+  const opaque = hasAlpha ? [...(isRgb ? ["format=gbrap"] : []), "premultiply=inplace=1"] : [];
+  const whole = isInterlaced ? ["bwdif=mode=send_frame:deint=interlaced"] : [];
+  const turned = [...whole, ...opaque, ...(turn === 1 ? [] : [...TURNS[turn], "sidedata=delete:DISPLAYMATRIX"])];
   const declared = (transfer: string) =>
     `setparams=range=${range}:colorspace=${matrix}:color_primaries=${primaries}:color_trc=${transfer}`;
   if (isRgb) {
