@@ -122,7 +122,7 @@ describe("parts of messages", () => {
     const schema = z.object({ rows: z.array(z.object({ look: z.string(), size: z.number({ error: "how large?" }) })) });
     const mistakes = schema.safeParse({ rows: [{}] }).error?.issues.map(inputMistake);
     expect(mistakes).toEqual([
-      { field: "input.rows[0].look", message: "is not given; it is needed, of type string" },
+      { field: "input.rows[0].look", message: "is missing; give a value of type string" },
       { field: "input.rows[0].size", message: "how large?" },
     ]);
   });

@@ -8,8 +8,8 @@ export class HandleMisuseError extends ShowrunnerError {
 
   constructor(step: string) {
     super(
-      `the result of ${step} does not exist while the plan is made, so it cannot become text here; put the tag text ` +
-        `before the template (text\`A \${…}\`, import { text } from "showrunner") for a value in a sentence, ` +
+      `the result of ${step} does not exist yet when the plan is made, so it cannot become text here; to use a value in a sentence, tag ` +
+        `the template with text (text\`A \${…}\`, import { text } from "showrunner"), ` +
         "or pass the handle itself as a field of another step's input",
     );
   }
@@ -26,8 +26,8 @@ export class BuilderClosedError extends ShowrunnerError {
 
   constructor(step: string) {
     super(
-      `step ${step} was added after build had returned; add every step within build, which may not be async, ` +
-        "and within expand with the builder methods that its function is given",
+      `step ${step} was added after build returned; add every step inside build, which must not be async; ` +
+        "inside expand, use the builder that its function receives",
     );
   }
 }

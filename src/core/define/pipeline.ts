@@ -78,16 +78,16 @@ export function pipeline<S extends z.ZodType, R extends Returns>(
     );
   };
   if (!isStepName(name))
-    refuse('its name may hold letters, digits, ".", "_" and "-", and begins with a letter or digit');
+    refuse('its name may contain letters, digits, ".", "_" and "-", and must begin with a letter or digit');
   const { input } = definition;
   if (typeof input?.safeParse !== "function") refuse("input must be a zod schema, such as z.object({})");
   if (typeof definition.build !== "function") refuse("build must be a function that returns handles");
   const onFailure = definition.onFailure === undefined ? null : failurePolicy(definition.onFailure);
   if (definition.onFailure !== undefined && onFailure === null) refuse(FAILURE_POLICIES);
   const { profiles = {}, consent = null, title, prune = true } = definition;
-  if (typeof prune !== "boolean") refuse("prune is neither true nor false");
+  if (typeof prune !== "boolean") refuse("prune must be true or false");
   if (title !== undefined && typeof title !== "function")
-    refuse("title must be a function of the input that returns a text");
+    refuse("title must be a function that takes the input and returns a string");
   const build: Pipeline<S, R>["build"] = (builder) => definition.build(builder);
   const created: Pipeline<S, R> = { name, input, onFailure, prune, profiles, consent, ...(title && { title }), build };
   Object.defineProperty(created, PIPELINE, { value: true });
@@ -121,7 +121,7 @@ export function record(pipeline: Pipeline, input: unknown): Recorded {
 function buildFailed(error: unknown): Problem {
   // Some providers of AI SDK read their key as soon as a model is named.
   const isKey = error instanceof Error && error.name === "AI_LoadAPIKeyError";
-  const hint = isKey ? "; a rehearsal with --local needs none that is valid: any text will do" : "";
+  const hint = isKey ? "; with --local the key need not be valid: set it to any text" : "";
   const message = `build threw: ${errorText(error)}${hint}`;
   return thrownProblem(error, { code: "build", step: null, field: null, message });
 }
@@ -134,7 +134,7 @@ function readReturns(returned: unknown, recorder: Recorder): DraftJson {
     // A rejection is the caller's mistake too, and must not end the process.
     returned.catch(() => undefined);
     bad(
-      "build is async; it must add all its steps synchronously: read files and fetch before, and pass the results as input",
+      "build is async, but it must add all steps synchronously; read files and fetch data beforehand, and pass the results as input",
     );
     return {};
   }
@@ -151,16 +151,16 @@ function checkReturned(value: unknown, field: string, bad: (message: string, fie
   const pointer = pointerOf(value);
   if (pointer?.to === "step" || pointer?.to === "several") return;
   if (pointer?.to === "text" || pointer?.to === "input")
-    return bad(`${field} is text, no result of a step; a task can make one of it`, field);
-  if (pointer !== null) return bad(`${field} is an asset that exists already, no result of a step`, field);
-  if (typeof value !== "object" || value === null) return bad(`${field} is not a handle of a step`, field);
+    return bad(`${field} is text, not the result of a step; return it from a task instead`, field);
+  if (pointer !== null) return bad(`${field} is an existing asset, not the result of a step`, field);
+  if (typeof value !== "object" || value === null) return bad(`${field} is not the handle of a step`, field);
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) checkReturned(item, `${field}[${index}]`, bad);
     return;
   }
   for (const [name, item] of Object.entries(value)) {
     if (!isStepName(name))
-      bad(`${JSON.stringify(name)} cannot name a file; use letters, digits, ".", "_" and "-"`, field);
+      bad(`${JSON.stringify(name)} cannot be a file name; use letters, digits, ".", "_" and "-"`, field);
     if (item !== undefined) checkReturned(item, `${field}.${name}`, bad);
   }
 }
@@ -249,7 +249,7 @@ function titleOf(pipeline: Pipeline, input: unknown): { readonly title?: string 
   const bad = (message: string) => ({ code: "title", step: null, field: null, message });
   try {
     const text: unknown = pipeline.title(input);
-    return typeof text === "string" ? { title: text } : { problem: bad("title returned no text; return a string") };
+    return typeof text === "string" ? { title: text } : { problem: bad("title did not return a string") };
   } catch (error) {
     return { problem: thrownProblem(error, bad(`title threw: ${errorText(error)}`)) };
   }

@@ -141,7 +141,7 @@ function isWithin(build: Build, other: Build): boolean {
 }
 
 function duplicate(step: string): Problem {
-  const message = `another step is named ${step} already; give each its own name, in a loop for example \`${step}-\${index}\``;
+  const message = `a step named ${step} exists already; give each step its own name, such as \`${step}-\${index}\` in a loop`;
   return { code: "duplicate-step", step, field: null, message };
 }
 
@@ -170,7 +170,7 @@ function convert(value: unknown, field: string, context: Context, depth: number)
   if (typeof value === "number" && Number.isFinite(value)) return value;
   const pointer = pointerOf(value);
   if (pointer !== null) return convertPointer(pointer, field, context);
-  if (depth >= MAX_DEPTH) return refuse(field, context, "is nested too deeply, or contains itself");
+  if (depth >= MAX_DEPTH) return refuse(field, context, "is nested too deeply or contains itself");
   if (Array.isArray(value)) return convertList(value, field, context, depth + 1);
   if (isPlainObject(value)) return convertObject(value, field, context, depth + 1);
   return refuse(field, context, `is ${describe(value)}, which JSON cannot hold`);
@@ -194,7 +194,7 @@ function convertObject(value: object, field: string, context: Context, depth: nu
     const at = field === "" ? key : `${field}.${key}`;
     if (item === undefined) continue;
     if (key.startsWith("$") && RESERVED.some((name) => key.startsWith(name))) {
-      refuse(at, context, "is a name kept for references; pass a handle instead", "reserved-field");
+      refuse(at, context, "is a name reserved for references; pass a handle instead", "reserved-field");
       continue;
     }
     const converted = convert(item, at, context, depth);
@@ -231,7 +231,12 @@ function convertPiece(piece: unknown, field: string, context: Context): DraftJso
     pointer?.to === "text" || pointer?.to === "input" || (pointer?.to === "step" && pointer.output === "value");
   if (isValue) return convertPointer(pointer, field, context) ?? "";
   const given = pointer === null ? describe(piece) : "a handle of media";
-  refuse(field, context, `has ${given} within text; put text, numbers and values of steps there`, "bad-text");
+  refuse(
+    field,
+    context,
+    `has ${given} inside text; text can contain only text, numbers and values of steps`,
+    "bad-text",
+  );
   return "";
 }
 
@@ -242,12 +247,12 @@ function fieldOfInput(
 ): DraftJson | undefined {
   if (!isOwn({ step, build }, field, context)) return undefined;
   if (value !== undefined) return { $input: { step, field: of } };
-  return refuse(field, context, `takes the field ${of} of ${step}, whose input has none`, "unknown-field");
+  return refuse(field, context, `reads the field ${of} of ${step}, whose input has no such field`, "unknown-field");
 }
 
 function isOwn({ step, build }: Pick<StepPointer, "step" | "build">, field: string, context: Context): boolean {
   if (context.knows(build)) return true;
-  const problem = `is a handle of step ${step} from another build; use only handles that this build returned`;
+  const problem = `is a handle of step ${step} from another build; use only handles from this build`;
   refuse(field, context, problem, "foreign-handle");
   return false;
 }

@@ -28,7 +28,7 @@ export function checkQuorum(step: PlanStep, { report, facts }: Planning): void {
   const used = traitsOf(step).uses;
   const isOpen = used.some(({ output, step }) => output === "all" && !Number.isFinite(facts(step)?.outputs ?? 1));
   if (policy.quorum <= used.length || isOpen) return;
-  const message = `onFailure asks for ${policy.quorum} results, and it uses ${used.length}; give quorum(n) with n up to that`;
+  const message = `onFailure asks for ${policy.quorum} results, but the step uses only ${used.length}; give quorum(n) with n at most ${used.length}`;
   report("bad-option", "onFailure", message);
 }
 
@@ -37,7 +37,7 @@ export function checkReturnedQuorum(policy: FailurePolicy, returns: Plan["return
   if (typeof policy !== "object") return [];
   const returned = referencesIn(returns);
   if (policy.quorum <= returned.length || returned.some(({ output }) => output === "all")) return [];
-  const message = `onFailure asks for ${policy.quorum} results, and the pipeline returns ${returned.length}`;
+  const message = `onFailure asks for ${policy.quorum} results, but the pipeline returns only ${returned.length}`;
   return [{ code: "bad-option", step: null, field: "onFailure", message }];
 }
 
@@ -231,7 +231,7 @@ export function* planExpansionStepwise(
   const report: Planning["report"] = (code, field, message, more) =>
     void problems.push({ code, step: step.path, field, message, ...more });
   if (drafted.steps.length > step.maxSteps) {
-    report("too-many-steps", null, `leads to ${drafted.steps.length} steps, and maxSteps is ${step.maxSteps}`);
+    report("too-many-steps", null, `adds ${drafted.steps.length} steps, but maxSteps is ${step.maxSteps}`);
   }
   const steps = yield* planSteps(drafted, context, { problems, facts, around: plan.steps });
   const planning: Planning = { ...context, facts: factsOfStep, report };
@@ -286,7 +286,7 @@ function bindReturned(
     report(
       "not-kept",
       field,
-      `${ref.step} keeps no copy (keep: false), and a local function reads it; leave keep out there`,
+      `${ref.step} keeps no copy (keep: false), but a local function reads it; remove keep: false from ${ref.step}`,
     );
   });
   const isValue = source !== undefined && isValueRef(given.$ref, source);
@@ -296,7 +296,11 @@ function bindReturned(
     report("expand-yields", field, `${given.$ref.step} yields a value; declare it with yields: "value"`);
   }
   if (step.yields !== null && step.yields !== outcome) {
-    report("expand-yields", field, `${given.$ref.step} yields ${outcome}, and yields says ${step.yields}`);
+    report(
+      "expand-yields",
+      field,
+      `${given.$ref.step} yields ${outcome}, but the step declares yields: "${step.yields}"`,
+    );
   }
   return bound;
 }
@@ -310,7 +314,7 @@ function circles(
 ): readonly Problem[] {
   const waits = waitersFor(path, plan);
   const problem = (needed: string) =>
-    `uses ${needed}, which waits for ${path} itself; use only handles of steps that were added before it`;
+    `uses ${needed}, which itself waits for ${path}; use only handles of steps added before ${path}`;
   const used = steps.flatMap((step) => step.needs.filter(waits).map((need) => [step.path, need] as const));
   const returned = returns.filter(({ $ref }) => waits($ref.step)).map(({ $ref }) => [path, $ref.step] as const);
   return [...used, ...returned].map(([step, needed]) => ({

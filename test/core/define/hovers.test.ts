@@ -79,7 +79,7 @@ test("a value in a template without the tag is a problem that names the tag; a f
   const planned = await show.plan(untagged, {});
   expect(planned).toMatchObject({
     ok: false,
-    problems: [{ message: expect.stringContaining("put the tag text before") }],
+    problems: [{ message: expect.stringContaining("tag the template with text") }],
   });
   const bare = pipeline("bare", {
     input: z.object({ sample: file("image") }),

@@ -15,7 +15,7 @@ function read(options: unknown, inherited: object = {}) {
 describe("the options of a step", () => {
   test.each([null, 5, "x", true])("must be an object: %j", (options) => {
     const { reader, said } = read(options);
-    expect(said).toEqual(["bad-option options: the options are not an object such as { attempts: 2 }"]);
+    expect(said).toEqual(["bad-option options: the options must be an object, such as { attempts: 2 }"]);
     expect(reader.get("attempts")).toBeUndefined();
   });
 
@@ -105,9 +105,9 @@ describe("the policy of a step", () => {
     const { reader, said } = read({ keep: 1, prune: "no", attempts: 0, onFailure: "never", consent: "" });
     reader.policy();
     expect(said).toEqual([
-      "bad-option keep: keep is neither true nor false",
-      'bad-option onFailure: onFailure is "never"; give "continue", "failFast" or quorum(n) with n of at least 1',
-      "bad-option prune: prune is neither true nor false",
+      "bad-option keep: keep must be true or false",
+      'bad-option onFailure: onFailure is "never"; give "continue", "failFast" or quorum(n) with n at least 1',
+      "bad-option prune: prune must be true or false",
       'bad-option consent: consent is ""; give text',
       "bad-option attempts: attempts is 0; give a whole number from 1 to 100",
     ]);

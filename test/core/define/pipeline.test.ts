@@ -175,7 +175,7 @@ describe("what build may not do is a problem that says what to do", () => {
       "bad-option a maxCost",
     ],
     [
-      "use a name kept for references",
+      "use a name reserved for references",
       ({ job }) => ({ a: job("a", "image-1", { ...picture, $ref: 1 } as never) }),
       "reserved-field a input.$ref",
     ],

@@ -19,7 +19,7 @@ const older = {
 };
 
 test.each([
-  [older, /^still: AI SDK's specification v3 is another than v4, .*npm i @ai-sdk\/fal@latest/],
+  [older, /^still: the model implements AI SDK specification v3, but Showrunner needs v4; .*npm i @ai-sdk\/fal@latest/],
   [
     { ...older, specificationVersion: "v4", doGenerate: null },
     /^still: what is given is not such a model; .*fal\.image/,
@@ -41,6 +41,6 @@ test("a provider that wants its key as soon as a model is named: any text does i
       throw noKey;
     }),
   ).toEqual([
-    expect.stringMatching(/^null: build threw: Replicate API key is missing\..*with --local.*any text will do/),
+    expect.stringMatching(/^null: build threw: Replicate API key is missing\..*with --local.*set it to any text/),
   ]);
 });

@@ -138,7 +138,7 @@ test("a run is called by what its pipeline or its caller says, is found by it, a
     build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
   });
   await expect(show.plan(titled, { product: "none" })).resolves.toMatchObject({
-    problems: [{ code: "title", message: "title returned no text; return a string" }],
+    problems: [{ code: "title", message: "title did not return a string" }],
   });
   const throwing = pipeline("throwing", {
     input: z.object({}),

@@ -287,7 +287,7 @@ describe("a plan with second choices", () => {
     [
       "steps outside",
       (_: StepMethods, job: StepMethods["job"]) => job("a", models.image, { prompt: "a" }),
-      "adds steps outside",
+      "adds steps with the outer builder",
     ],
     ["no handle", () => ({}) as never, "must return the handle"],
     [

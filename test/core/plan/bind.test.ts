@@ -34,15 +34,15 @@ describe("a reference in the input of a model", () => {
     ["nothing", media("video"), []],
     ["film", media("image", "audio"), ["media-kind: takes an image or audio, and film makes a video"]],
     ["voice", media("audio"), ["media-kind: takes audio, and voice makes a voice"]],
-    ["voice", media(), ["media-kind: takes media, and voice makes a voice"]],
+    ["voice", media(), ["media-kind: takes media, but voice makes a voice"]],
     ["voice", { format: "voice_id" }, []],
-    ["a", { format: "voice_id" }, ["media-kind: takes a voice, and a makes an image"]],
+    ["a", { format: "voice_id" }, ["media-kind: takes a voice, but a makes an image"]],
     ["a", { type: ["string", "null"] }, ["media-kind: takes plain JSON (string or null), and a makes an image"]],
     ["file", { ...media("image"), max_file_size_bytes: 20 }, []],
     [
       "file",
       { ...media("image"), max_file_size_bytes: 19 },
-      ["file-size: takes at most 19 bytes, and the file of file has 20"],
+      ["file-size: takes at most 19 bytes, but the file of file has 20"],
     ],
     ["a", { ...media("image"), max_file_size_bytes: 19 }, []],
     [
@@ -54,12 +54,12 @@ describe("a reference in the input of a model", () => {
     [
       "text",
       media("image"),
-      ["media-kind: takes an image, and text is a value; pass a step that makes media, or let a task write a file"],
+      ["media-kind: takes an image, but text is a value; pass a step that makes media, or let a task write a file"],
     ],
     [
       "text",
       { type: "array", items: media("image") },
-      ["media-kind: takes an image, and text is a value; pass a step that makes media, or let a task write a file"],
+      ["media-kind: takes an image, but text is a value; pass a step that makes media, or let a task write a file"],
     ],
     ["text", { type: "string" }, []],
     ["text", { format: "voice_id" }, []],
@@ -79,7 +79,7 @@ describe("a reference in the input of a model", () => {
     expect(said(draft("v", "value", ["n"]), { format: "voice_id" })).toEqual([
       "value-type: takes string, and v.n is integer",
     ]);
-    const number = "how many outputs there are must be known when the plan is made; give a number, or use expand";
+    const number = "the number of outputs must be known when the plan is made; give a number, or use expand";
     expect(said(draft("v", "value", ["n"]), { type: "integer" }, "num_outputs")).toEqual([`fixed-field: ${number}`]);
   });
 
@@ -122,7 +122,7 @@ describe("a reference in the input of a model", () => {
 
 describe("other media in the input of a model", () => {
   const pass = 'pass upload("name", "path/to/file")';
-  const foreign = `foreign-url input.field: takes an image that the service has: a foreign URL is not read; download it and ${pass}`;
+  const foreign = `foreign-url input.field: takes an image stored at the service, not a URL from elsewhere; download the file and ${pass}`;
 
   test.each([
     ["https://x/y.png", foreign],
@@ -131,7 +131,7 @@ describe("other media in the input of a model", () => {
     [{ url: "x" }, foreign],
     [
       { path: "a.png" },
-      'type input.field: takes an image, and this is a file on this machine; pass upload("name", file) instead',
+      'type input.field: takes an image, but this is a file on this machine; pass upload("name", file) instead',
     ],
     ["asset_1", 'type input.field: takes an image; pass an asset as asset("image" | "video" | "audio", "asset_1")'],
     [
@@ -162,9 +162,9 @@ describe("other media in the input of a model", () => {
     [{ media_type: ["image", "video"] }, "image", []],
     [{ media_type: "cloud" }, "audio", []],
     [null, "audio", []],
-    [{ media_type: "video" }, "audio", ["media-kind input.field: takes a video, and the asset is audio"]],
-    [{ format: "voice_id" }, "audio", ["media-kind input.field: takes a voice, and the asset is audio"]],
-    [{ type: "string" }, "image", ["media-kind input.field: takes plain JSON, and the asset is an image"]],
+    [{ media_type: "video" }, "audio", ["media-kind input.field: takes a video, but the asset is audio"]],
+    [{ format: "voice_id" }, "audio", ["media-kind input.field: takes a voice, but the asset is audio"]],
+    [{ type: "string" }, "image", ["media-kind input.field: takes plain JSON, but the asset is an image"]],
   ])("as an asset where %j is taken: %s", (schema, kind, problems) => {
     const at = place(schema as Json | null);
     const bound = bindAsset({ assetId: "asset_1", kind: kind as MediaKind } as never, at.location, at.planning);

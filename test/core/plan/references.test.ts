@@ -50,7 +50,7 @@ describe("a completed reference", () => {
     const of = (step: string, output?: string | number, at?: readonly (string | number)[]) =>
       complete(draft(step, output, at)).slice(1);
     expect(of("many")).toEqual([
-      ["several-outputs", "many makes 3 outputs; say which: many.output(0) for one, many.outputs() for all", undefined],
+      ["several-outputs", "many makes 3 outputs; choose: many.output(0) for one, many.outputs() for all", undefined],
     ]);
     expect(of("many", 3)).toEqual([
       ["output-index", "many makes 3 outputs, numbers 0 to 2; there is no output 3", undefined],
@@ -58,7 +58,7 @@ describe("a completed reference", () => {
     expect(of("a", 1)).toEqual([["output-index", "a makes 1 output, number 0; there is no output 1", undefined]]);
     expect([of("many", -1).length, of("many", 0.5).length, of("many", 2).length]).toEqual([1, 1, 0]);
     expect(of("a", "value")).toEqual([
-      ["not-a-value", "a makes media and no value; use its handle where media belong", undefined],
+      ["not-a-value", "a makes media, not a value; use its handle in a field that takes media", undefined],
     ]);
   });
 
@@ -66,10 +66,10 @@ describe("a completed reference", () => {
     const of = (step: string, at: readonly (string | number)[]) => complete(draft(step, "value", at)).slice(1);
     expect(of("v", ["nn"])).toEqual([["unknown-place", "the value of v has no nn; it has n, s", ["n", "s"]]]);
     expect(of("text", ["x", "y"])).toEqual([
-      ["unknown-place", "the value of text has no x; it is not a list and has no fields there", []],
+      ["unknown-place", "the value of text has no x; that value has no fields or items", []],
     ]);
     expect(of("v", ["n", 0])).toEqual([
-      ["unknown-place", "the value of v has no n.0; it is not a list and has no fields there", []],
+      ["unknown-place", "the value of v has no n.0; that value has no fields or items", []],
     ]);
   });
 });
@@ -131,7 +131,7 @@ describe("inputs that no model describes", () => {
       return at.problems;
     };
     const why =
-      "not-kept input.x: loose keeps no copy (keep: false), and a local function reads files on this machine; leave keep out there";
+      "not-kept input.x: loose keeps no copy (keep: false), but a local function reads files on this machine; remove keep: false from loose";
     expect(said(ref("loose"), "loose")).toEqual([why]);
     expect([
       said(ref("a"), "a"),
@@ -162,7 +162,7 @@ describe("what is shown or chosen from", () => {
     expect(among([draft("mix", 1), draft("film")])).toEqual([2, "video"]);
     expect(among([draft("a"), draft("film"), draft("text"), draft("voice")])).toEqual([
       ...[4, "image", "media-kind among[1]: film yields a video, and a an image; give results of one kind"],
-      ...["media-kind among[2]: text yields a value, and a an image; give results of one kind"],
+      ...["media-kind among[2]: text yields a value, but a yields an image; give results of one kind"],
       "media-kind among[3]: voice yields a voice, and a an image; give results of one kind",
     ]);
     expect([among([draft("broken"), draft("a")]), among([draft("nothing")]), among([])]).toEqual([
@@ -175,7 +175,8 @@ describe("what is shown or chosen from", () => {
   test("says what it yields, and is files where a function scores it", () => {
     const open = 'open does not declare what it yields; declare it there, such as yields: "image"';
     expect(among([draft("open")])).toEqual([1, null, `unknown-yield among: ${open}`]);
-    const score = "not-media among: text yields a value, and a function scores files; let a task choose among values";
+    const score =
+      "not-media among: text yields a value, but a scoring function takes files; use a task to choose among values";
     expect(among([draft("text")], true)).toEqual([1, "value", score]);
     expect(among([draft("loose")], true)).toEqual([1, "image", expect.stringContaining("not-kept among")]);
   });

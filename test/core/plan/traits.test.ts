@@ -27,11 +27,11 @@ describe("what is asked of steps of every kind", () => {
     expect(of(everyKind[2]!).pricing).toEqual({
       by: "usage",
       maxCostMicros: 50,
-      why: "chat is billed by what was said",
+      why: "chat is billed by the tokens used",
     });
     expect(of(everyKind[6]!).pricing).toMatchObject({
       maxCostMicros: null,
-      why: "its steps are known once its value is",
+      why: "its steps are known only once its value exists",
     });
   });
 
@@ -113,7 +113,7 @@ describe("what is asked of steps of every kind", () => {
       "talk",
       "task",
       "a person approves",
-      "the first made",
+      "the first result",
       "up to 5 steps",
     ]);
     const files = [

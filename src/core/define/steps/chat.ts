@@ -131,15 +131,15 @@ function bodyOf(input: ChatInput, report: Report, hasSchema: boolean): object {
 
 function checkMessages(messages: unknown, hasImages: boolean, report: Report): void {
   if (!Array.isArray(messages) || messages.length === 0) {
-    return report("type", "input.messages", "messages is a list of { role, content } with at least one in it");
+    return report("type", "input.messages", "messages must be a list of at least one { role, content }");
   }
   for (const [index, message] of messages.entries()) {
     const role = typeof message === "object" && message !== null ? message.role : undefined;
     if (ROLES.includes(role)) continue;
-    report("enum", `input.messages[${index}].role`, `a message's role is one of ${ROLES.join(", ")}`);
+    report("enum", `input.messages[${index}].role`, `a message's role must be one of ${ROLES.join(", ")}`);
   }
   if (hasImages && !messages.some((message) => message?.role === "user"))
-    report("required", "input.messages", "images are shown with a message of the user; add one");
+    report("required", "input.messages", "images are sent with a user message; add one");
 }
 
 /** Converts the schema of the answer to JSON Schema; null when there is none, or when JSON Schema cannot express it. */
@@ -155,7 +155,7 @@ function jsonSchema(read: OptionReader): Json | null {
     return JSON.parse(JSON.stringify(jsonSchema)) as Json;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    read.bad("schema", `schema cannot be sent to the model: ${why}; use types that JSON has, without transforms`);
+    read.bad("schema", `schema cannot be sent to the model: ${why}; use JSON types without transforms`);
     return null;
   }
 }

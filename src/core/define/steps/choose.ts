@@ -88,11 +88,11 @@ export function addChoice(
   if (by === "person") return recorder.add({ kind: "approve", ...base, shows: among, choose: true, message });
   if (typeof by === "function") {
     const requires = read.get("requires") as Requirement | undefined;
-    if (requires !== undefined && typeof requires !== "function") read.bad("requires", "requires is not a function");
+    if (requires !== undefined && typeof requires !== "function") read.bad("requires", "requires must be a function");
     recorder.bind(path, { kind: "score", score: by as Scorer, version, ...(requires && { requires }) });
     return recorder.add({ kind: "pick", ...base, ...policy, among, by: "score", version, second: null });
   }
-  if (by !== "first") read.bad(field, 'choose by "person", "first" or a function that gives each one a score');
+  if (by !== "first") read.bad(field, 'choose by "person", by "first", or by a function that scores each candidate');
   recorder.add({ kind: "pick", ...base, ...policy, among, by: "first", version: null, second: null });
 }
 
@@ -130,10 +130,11 @@ export function addPart<M>(build: PartOf<M>, within: Within<M>): AddedPart {
   const handle: Handle | undefined = build(stepMethods(inner));
   const added = inner.under(inner.prefix);
   const elsewhere = recorder.under("").length - before - added.length;
-  if (elsewhere > 0) bad(`adds steps outside of itself; use the methods that the ${word} gets: (b) => b.job(…)`);
+  if (elsewhere > 0)
+    bad(`adds steps with the outer builder; use the builder that the ${word} receives: (b) => b.job(…)`);
   const pointer = pointerOf(handle);
   const isOwn = pointer?.to === "step" && !isListPointer(pointer) && added.includes(pointer.step);
-  if (!isOwn) bad("must return the handle of one result that its own steps make");
+  if (!isOwn) bad("must return the handle of one result, made by a step that it adds");
   const none: DraftReference = { $ref: { step: added.at(-1) ?? path, output: "single" } };
   const reference = isOwn ? (inner.json(handle, { step: path, field }) as DraftReference) : none;
   return { path, reference, yields: handle?.yields ?? "unknown" };
@@ -158,7 +159,7 @@ type Known<Y extends Yields> = [Exclude<Y, "unknown">] extends [never] ? "unknow
 /** The chosen handle; for parts of several kinds, an error type that says so. */
 type Compared<H extends One> =
   true extends Several<Known<H["yields"]>>
-    ? "the parts of a comparison make one kind of result"
+    ? "all parts of a comparison must make the same kind of result"
     : [Known<H["yields"]>] extends ["value"]
       ? ValueHandle<ValueIn<H>>
       : Handle<Known<H["yields"]>, "single">;
@@ -304,6 +305,6 @@ function readOptions<M>(given: readonly PartOf<M>[], read: OptionReader): readon
 
 function moderationOf(read: OptionReader): boolean {
   const choice = read.get("onModerated") ?? "stop";
-  if (choice !== "stop" && choice !== "next") read.bad("onModerated", 'onModerated is neither "stop" nor "next"');
+  if (choice !== "stop" && choice !== "next") read.bad("onModerated", 'onModerated must be "stop" or "next"');
   return choice === "next";
 }

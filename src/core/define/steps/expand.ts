@@ -96,8 +96,10 @@ function valueReference(value: unknown, step: string, recorder: Recorder): Draft
     return recorder.json(value, { step, field: "value" }) as DraftReference | null;
   }
   const given =
-    pointer?.to === "text" || pointer?.to === "input" ? "text is known beforehand or made of values; expand" : "expand";
-  const message = `${given} takes the value of a step, such as a chat's answer; for what is known already, use a plain loop`;
+    pointer?.to === "text" || pointer?.to === "input"
+      ? "text is known in advance or built from values; expand"
+      : "expand";
+  const message = `${given} takes the value of a step, such as a chat's answer; for values known in advance, use a plain loop`;
   recorder.report({ code: "not-a-value", step, field: "value", message });
   return null;
 }
@@ -106,7 +108,7 @@ function yieldsOf(read: OptionReader): Yield | null {
   const given = read.get("yields");
   if (given === undefined) return null;
   const known = YIELDS.find((kind) => kind === given);
-  if (known === undefined) read.bad("yields", `yields is one of ${YIELDS.join(", ")}`);
+  if (known === undefined) read.bad("yields", `yields must be one of ${YIELDS.join(", ")}`);
   return known ?? null;
 }
 
@@ -124,11 +126,11 @@ function draftOf<T, M>(
     const returned: unknown = steps(value, outer.stepMethods(recording));
     if (returned instanceof Promise) {
       returned.catch(() => undefined);
-      throw new TypeError("it is async; add all steps synchronously, and do what takes time in a task");
+      throw new TypeError("it is async; add all steps synchronously, and do slow work in a task");
     }
     returns = readAmong(returned, { step: path, field: "returns" }, recording);
   } catch (error) {
-    const problem = `its function threw for the value that it was given: ${errorText(error)}`;
+    const problem = `its function threw for the value that it received: ${errorText(error)}`;
     recording.report(thrownProblem(error, { code: "build", step: path, field: null, message: problem }));
   } finally {
     recording.close();

@@ -117,10 +117,13 @@ export function generateMethod(recorder: Recorder): GenerateMethod {
     const facts = factsOf(model, path, recorder);
     const input = recorder.json(given, { step: path, field: "input" });
     if (read.get("maxCost") === undefined) {
-      read.bad("maxCost", 'maxCost is missing; providers quote no price, so say the most it may cost, such as "0.05"');
+      read.bad(
+        "maxCost",
+        'maxCost is missing; providers do not quote prices, so give the most that the step may cost, such as "0.05"',
+      );
     }
     const repeatable = read.get("repeatable") ?? false;
-    if (typeof repeatable !== "boolean") read.bad("repeatable", "repeatable is neither true nor false");
+    if (typeof repeatable !== "boolean") read.bad("repeatable", "repeatable must be true or false");
     const policy = read.policy();
     const step = {
       kind: "generate",
@@ -190,10 +193,10 @@ function noModel(model: unknown): string {
   const version =
     typeof model === "object" && model && "specificationVersion" in model ? model.specificationVersion : "v4";
   if (version !== "v4")
-    return `AI SDK's specification ${String(version)} is another than v4, which this asks; ${NEWER}`;
+    return `the model implements AI SDK specification ${String(version)}, but Showrunner needs v4; ${NEWER}`;
   const given =
     typeof model === "object" && model
-      ? "what is given"
+      ? "the value given"
       : typeof model === "string"
         ? `the text ${JSON.stringify(model)}`
         : String(model);
@@ -201,11 +204,11 @@ function noModel(model: unknown): string {
 }
 
 const GIVE_A_MODEL =
-  "give an image, video or speech model of AI SDK's specification v4, such as fal.image(…) of @ai-sdk/fal, or use job(…) for models of the service";
+  "give an image, video or speech model with AI SDK specification v4, such as fal.image(…) from @ai-sdk/fal, or use job(…) for a model of the service";
 
 /** Without a tag, npm prefers a release whose `engines` fit the Node that it runs under. */
 const NEWER =
-  "install its provider's newest release by name, such as npm i @ai-sdk/fal@latest (without @latest, npm under Node 20 takes an older one)";
+  "install the provider's latest release explicitly, such as npm i @ai-sdk/fal@latest (without @latest, npm on Node 20 installs an older one)";
 
 /** Calls the author's price function; null when there is none, or when it needs a result that does not exist yet. */
 function priceOf(
@@ -216,7 +219,7 @@ function priceOf(
   const price = read.get("price");
   if (price === undefined) return null;
   if (typeof price !== "function") {
-    read.bad("price", "price is not a function of the input");
+    read.bad("price", "price must be a function of the input");
     return null;
   }
   let usd: unknown;
@@ -229,11 +232,11 @@ function priceOf(
   if (micros === null) {
     read.bad(
       "price",
-      `price said ${JSON.stringify(usd)}; let it answer US dollars as a decimal string, such as "0.04"`,
+      `price returned ${JSON.stringify(usd)}; it must return US dollars as a decimal string, such as "0.04"`,
     );
     return null;
   }
   if (maxCostMicros === null || micros <= maxCostMicros) return { micros, of: input };
-  read.bad("price", `price said ${usd as string} USD, more than maxCost; raise maxCost, or ask for less`);
+  read.bad("price", `price returned ${usd as string} USD, which is more than maxCost; raise maxCost, or request less`);
   return null;
 }

@@ -19,7 +19,7 @@ export function fieldPath(root: string, keys: readonly PropertyKey[]): string {
  */
 export function inputMistake({ path, message }: { readonly path: readonly PropertyKey[]; readonly message: string }) {
   const [, expected] = /^Invalid input: expected (\w+), received undefined$/.exec(message) ?? [];
-  const missing = `is not given; it is needed, of type ${expected}`;
+  const missing = `is missing; give a value of type ${expected}`;
   return { field: fieldPath("input", path), message: expected === undefined ? message : missing };
 }
 
@@ -59,7 +59,7 @@ export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
     const path = recorder.path(name);
     if (recorder.depth >= MAX_DEPTH) throw new IncludeError(`pipelines are nested ${MAX_DEPTH} deep at ${path}`);
     if (typeof pipeline?.build !== "function" || typeof pipeline.input?.safeParse !== "function") {
-      throw new IncludeError(`${path} includes no pipeline; pass what pipeline(…) returned`);
+      throw new IncludeError(`${path} does not include a pipeline; pass the value that pipeline(…) returned`);
     }
     const part = recorder.part(name, {
       onFailure: inherited(pipeline, recorder),

@@ -62,12 +62,13 @@ export function jobMethod(recorder: Recorder): JobMethod {
     const job = { model, input: planned, policy: read.policy(), after, when };
     const rewrites = isRewriting(read);
     if (read.get("accept") !== undefined) {
-      if (rewrites) read.bad("onModerated", "a job with accept rewrites no prompt");
+      if (rewrites) read.bad("onModerated", "a job with accept cannot rewrite its prompt");
       return addAccepted(recorder, name, job, read);
     }
-    if (read.get("acceptAttempts") !== undefined) read.bad("acceptAttempts", "acceptAttempts is of use beside accept");
+    if (read.get("acceptAttempts") !== undefined)
+      read.bad("acceptAttempts", "acceptAttempts has no effect without accept");
     if (rewrites) {
-      if (read.get("revise") !== undefined) read.bad("revise", "a job whose prompt may be rewritten takes no revise");
+      if (read.get("revise") !== undefined) read.bad("revise", 'a job with onModerated: "rewrite" cannot have revise');
       const twice = { input: planned, policy: job.policy, yields: yieldOf(model) };
       const addOne = (part: Recorder, fields: Pick<Job, "path" | "input" | "policy">) =>
         addJob(part, { ...job, ...fields, seed: null });

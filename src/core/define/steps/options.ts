@@ -82,7 +82,7 @@ export class OptionReader {
     this.#recorder = recorder;
     const isObject = typeof options === "object" && options !== null && pointerOf(options) === null;
     if (options !== undefined && !isObject)
-      this.bad("options", "the options are not an object such as { attempts: 2 }");
+      this.bad("options", "the options must be an object, such as { attempts: 2 }");
     this.#options = isObject ? { ...options } : {};
   }
 
@@ -149,10 +149,10 @@ export class OptionReader {
 
   policy(): StepPolicy {
     const keep = this.#options.keep ?? true;
-    if (typeof keep !== "boolean") this.bad("keep", "keep is neither true nor false");
+    if (typeof keep !== "boolean") this.bad("keep", "keep must be true or false");
     const onFailure = this.failure() ?? this.#recorder.onFailure;
     const prune = this.#options.prune ?? this.#recorder.prune;
-    if (typeof prune !== "boolean") this.bad("prune", "prune is neither true nor false");
+    if (typeof prune !== "boolean") this.bad("prune", "prune must be true or false");
     const consent = this.string("consent");
     const durationMs = this.#expectedMs();
     const withinMs = this.#withinMs();
@@ -225,7 +225,7 @@ export class OptionReader {
   #test(handle: unknown, make: (ref: DraftReference) => DraftCondition): DraftCondition | null {
     const pointer = pointerOf(handle);
     if (pointer?.to !== "step") {
-      const message = "when takes the value of a step, or not(…), equals(…, …) or failed(…) of one";
+      const message = "when takes the value of a step, or not(…), equals(…, …) or failed(…)";
       this.bad("when", message);
       return null;
     }
@@ -238,13 +238,13 @@ export class OptionReader {
     const pointers = pointer?.to === "step" ? [pointer] : pointer?.to === "several" ? pointer.pointers : [];
     const known = pointers.filter(({ build }) => this.#recorder.knows(build));
     if (pointers.length > 0 && known.length === pointers.length) return known.map(({ step }) => step);
-    const message = `${field} takes handles of steps of this build`;
+    const message = `${field} takes handles of steps from this build`;
     this.#recorder.report({ code: "foreign-handle", step: this.#step, field, message });
     return [];
   }
 }
 
-export const FAILURE_POLICIES = 'give "continue", "failFast" or quorum(n) with n of at least 1';
+export const FAILURE_POLICIES = 'give "continue", "failFast" or quorum(n) with n at least 1';
 
 /** Reads a failure policy; null when the value is none. */
 export function failurePolicy(given: unknown): FailurePolicy | null {
@@ -269,7 +269,7 @@ export function readAmong(
     const field = inList(index);
     const pointer = pointerOf(item);
     if (pointer?.to !== "step" && pointer?.to !== "several") {
-      const message = "takes handles of steps of this build";
+      const message = "takes handles of steps from this build";
       recorder.report({ code: "foreign-handle", step: at.step, field, message });
       return [];
     }

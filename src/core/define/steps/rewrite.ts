@@ -38,9 +38,9 @@ const WORDS = ["prompt", "text"];
 /** Returns whether the options request a rewritten prompt, and reports what is wrong with them. */
 export function isRewriting(read: OptionReader): boolean {
   const choice = read.get("onModerated") ?? "fail";
-  if (choice !== "fail" && choice !== "rewrite") read.bad("onModerated", 'onModerated is neither "fail" nor "rewrite"');
+  if (choice !== "fail" && choice !== "rewrite") read.bad("onModerated", 'onModerated must be "fail" or "rewrite"');
   if (choice !== "rewrite" && read.get("rewrite") !== undefined) {
-    read.bad("rewrite", 'rewrite is of use beside onModerated: "rewrite"');
+    read.bad("rewrite", 'rewrite has no effect without onModerated: "rewrite"');
   }
   return choice === "rewrite";
 }
@@ -104,7 +104,7 @@ function rewriter(path: string, promptText: DraftJson, read: OptionReader, recor
   const options = new OptionReader(isObject ? { maxCost: MAX_COST, ...given } : { maxCost: MAX_COST }, path, recorder);
   options.only("rewrite", ["model", "instruction", "maxCost"], []);
   const model = options.string("model");
-  if (model === null) read.bad("rewrite", 'say which chat model rewrites the prompt: rewrite: { model: "…" }');
+  if (model === null) read.bad("rewrite", 'name the chat model that rewrites the prompt: rewrite: { model: "…" }');
   const content = options.string("instruction") ?? INSTRUCTION;
   const messages = [
     { role: "system", content },

@@ -100,7 +100,7 @@ export function taskMethod(recorder: Recorder): TaskMethod {
 /** Reports a value that should be a function and is not. */
 export function checkFunction(given: unknown, field: string, step: string, recorder: Recorder): void {
   if (typeof given === "function") return;
-  recorder.report({ code: "bad-option", step, field, message: `${field} is not a function` });
+  recorder.report({ code: "bad-option", step, field, message: `${field} must be a function` });
 }
 
 type Files = readonly { readonly name: string; readonly kind: FileKind }[];
@@ -108,13 +108,13 @@ type Files = readonly { readonly name: string; readonly kind: FileKind }[];
 function readFiles(read: OptionReader): Files {
   const given = read.get("files") ?? {};
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    read.bad("files", 'files are names with their kinds, such as { film: "video" }');
+    read.bad("files", 'files must map names to kinds, such as { film: "video" }');
     return [];
   }
   return Object.entries(given as Readonly<Record<string, Json>>).flatMap(([name, kind]) => {
     const known = KINDS.find((candidate) => candidate === kind);
-    if (!isStepName(name)) read.bad(`files.${name}`, `${JSON.stringify(name)} cannot name a file`);
-    if (known === undefined) read.bad(`files.${name}`, `${name} is of no kind; kinds are ${KINDS.join(", ")}`);
+    if (!isStepName(name)) read.bad(`files.${name}`, `${JSON.stringify(name)} cannot be a file name`);
+    if (known === undefined) read.bad(`files.${name}`, `${name} has no known kind; kinds are ${KINDS.join(", ")}`);
     return known === undefined ? [] : [{ name, kind: known }];
   });
 }

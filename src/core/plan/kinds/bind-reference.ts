@@ -32,7 +32,7 @@ function faultOf(value: Literal, expectedKinds: string): Fault | null {
   if (value.source === "url" || (value.source === undefined && typeof value.url === "string"))
     return foreignUrl(expectedKinds);
   if (typeof value.path === "string" && value.source === undefined) {
-    const message = `takes ${expectedKinds}, and this is a file on this machine; pass upload("name", file) instead`;
+    const message = `takes ${expectedKinds}, but this is a file on this machine; pass upload("name", file) instead`;
     return { code: "type", message };
   }
   const id = value.asset_id;
@@ -55,7 +55,7 @@ function textFault(text: string, expectedKinds: string): Fault {
 }
 
 function foreignUrl(expectedKinds: string): Fault {
-  const message = `takes ${expectedKinds} that the service has: a foreign URL is not read; download it and pass upload("name", "path/to/file")`;
+  const message = `takes ${expectedKinds} stored at the service, not a URL from elsewhere; download the file and pass upload("name", "path/to/file")`;
   return { code: "foreign-url", message };
 }
 
@@ -115,7 +115,7 @@ function checkValue(
 ) {
   const name = [ref.step, ...(ref.at ?? [])].join(".");
   if (/^input\.num_outputs$/.test(field)) {
-    const message = "how many outputs there are must be known when the plan is made; give a number, or use expand";
+    const message = "the number of outputs must be known when the plan is made; give a number, or use expand";
     return planning.report("fixed-field", field, message);
   }
   if (schema === null) return;
@@ -126,7 +126,7 @@ function checkValue(
       return planning.report(
         "media-kind",
         field,
-        `takes ${phrase(takes.kinds)}, and ${name} is a value; ${MEDIA_FROM}`,
+        `takes ${phrase(takes.kinds)}, but ${name} is a value; ${MEDIA_FROM}`,
       );
     case "voice":
     case "json": {
@@ -189,16 +189,16 @@ function checkKind(source: StepFacts, step: string, { field, schema }: InputLoca
         return report(
           "file-size",
           field,
-          `takes at most ${takes.maxBytes} bytes, and the file of ${step} has ${sizeBytes}`,
+          `takes at most ${takes.maxBytes} bytes, but the file of ${step} has ${sizeBytes}`,
         );
       }
       return report("media-kind", field, `takes ${phrase(takes.kinds)}, and ${step} makes ${result}`);
     case "voice":
-      if (yields !== "voice") report("media-kind", field, `takes a voice, and ${step} makes ${result}`);
+      if (yields !== "voice") report("media-kind", field, `takes a voice, but ${step} makes ${result}`);
       return;
     case "json":
       if (takes.types.length === 0) return;
-      return report("media-kind", field, `takes plain JSON (${takes.types.join(" or ")}), and ${step} makes ${result}`);
+      return report("media-kind", field, `takes plain JSON (${takes.types.join(" or ")}), but ${step} makes ${result}`);
     default:
       return takes satisfies never;
   }
@@ -215,7 +215,7 @@ export function bindAsset(asset: DraftAsset["$asset"], location: InputLocation, 
   if (takes !== undefined && (takes.what !== "media" || !fits)) {
     const expectedKinds =
       takes.what === "media" ? phrase(takes.kinds) : takes.what === "voice" ? "a voice" : "plain JSON";
-    report("media-kind", location.field, `takes ${expectedKinds}, and the asset is ${phrase([asset.kind])}`);
+    report("media-kind", location.field, `takes ${expectedKinds}, but the asset is ${phrase([asset.kind])}`);
   }
   return { input, sample: PLACEHOLDER_MEDIA };
 }

@@ -6,7 +6,7 @@ import { type StepFacts, VALUE } from "./facts.ts";
 import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
 import type { Planning, StepKind } from "./kind.ts";
 
-const ONLY_TEXT = "a chat takes text, values, and in images pictures of steps; let a task or a job read other media";
+const ONLY_TEXT = "a chat takes text and values, and pictures in images; use a task or a job to read other media";
 const IMAGES = /^input\.images(\[|$)/;
 
 export const chatKind: StepKind<ChatDraft, ChatStep> = {
@@ -54,7 +54,7 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
     icon: "value",
     uses: referencesOf(input),
     requested: { model, input, schema },
-    pricing: { by: "usage", maxCostMicros: policy.maxCostMicros, why: "chat is billed by what was said" },
+    pricing: { by: "usage", maxCostMicros: policy.maxCostMicros, why: "chat is billed by the tokens used" },
     typicalMs: 5_000,
     modality: "chat",
     needsCode: false,
@@ -79,6 +79,6 @@ function checkImage(ref: Reference["$ref"], source: StepFacts, field: string, pl
   const kind = ref.as === "value" || ref.as === "voice" ? "no picture" : ref.kind;
   if (source.isOpen === true || kind === "image" || kind === undefined)
     return checkReadable(ref, source, field, planning);
-  const next = kind === "video" ? "; take a thumbnail of it, or let inspect judge it" : "";
-  planning.report("media-kind", field, `${ref.step} makes ${kind}, and images takes pictures${next}`);
+  const next = kind === "video" ? "; use a thumbnail of it, or judge it with inspect" : "";
+  planning.report("media-kind", field, `${ref.step} makes ${kind}, but images takes pictures${next}`);
 }

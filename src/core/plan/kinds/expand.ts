@@ -34,7 +34,11 @@ export const expandKind: StepKind<ExpandDraft, ExpandStep> = {
     icon: "group",
     uses: [step.on.$ref],
     requested: { on: step.on, version: step.version },
-    pricing: { by: "inner steps", maxCostMicros: step.maxCostMicros, why: "its steps are known once its value is" },
+    pricing: {
+      by: "inner steps",
+      maxCostMicros: step.maxCostMicros,
+      why: "its steps are known only once its value exists",
+    },
     typicalMs: 0,
     modality: null,
     needsCode: true,

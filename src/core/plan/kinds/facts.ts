@@ -89,13 +89,13 @@ export function completeRef(ref: DraftRef, source: StepFacts, report: Report): R
 function completeValueRef(ref: DraftRef, source: StepFacts, report: Report): Reference["$ref"] {
   const { step, at } = ref;
   const output = ref.output === "all" || typeof ref.output === "number" ? ref.output : 0;
-  if (!source.hasValue) report("not-a-value", `${step} makes media and no value; use its handle where media belong`);
+  if (!source.hasValue)
+    report("not-a-value", `${step} makes media, not a value; use its handle in a field that takes media`);
   const { missing } = schemaAt(source.schema, at ?? []);
   if (missing !== null) {
     const { key, allowed } = missing;
     const hint = didYouMean(String(key), allowed);
-    const next =
-      hint ?? (allowed.length > 0 ? `it has ${allowed.join(", ")}` : "it is not a list and has no fields there");
+    const next = hint ?? (allowed.length > 0 ? `it has ${allowed.join(", ")}` : "that value has no fields or items");
     report("unknown-place", `the value of ${step} has no ${partName(at ?? [], key)}; ${next}`, { allowed });
   }
   return { step, as: "value", output, ...(at !== undefined && at.length > 0 && { at }) };
@@ -116,7 +116,7 @@ function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Rep
   const { outputs } = source;
   if (output === "single" || output === "value") {
     if (outputs > 1 && Number.isFinite(outputs)) {
-      const message = `${step} makes ${outputs} outputs; say which: ${step}.output(0) for one, ${step}.outputs() for all`;
+      const message = `${step} makes ${outputs} outputs; choose: ${step}.output(0) for one, ${step}.outputs() for all`;
       report("several-outputs", message);
     }
     return 0;

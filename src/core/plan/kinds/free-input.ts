@@ -58,7 +58,7 @@ export function bindValue(reference: DraftReference, field: string, planning: Pl
 /** Reports media that a local function could not read because they are not copied to this machine. */
 export function checkReadable(ref: Reference["$ref"], source: StepFacts, field: string, { report }: Planning): void {
   if (source.keeps || ref.as === "value" || ref.as === "voice") return;
-  const message = `${ref.step} keeps no copy (keep: false), and a local function reads files on this machine; leave keep out there`;
+  const message = `${ref.step} keeps no copy (keep: false), but a local function reads files on this machine; remove keep: false from ${ref.step}`;
   report("not-kept", field, message);
 }
 
@@ -80,7 +80,7 @@ function addSteps(value: unknown, to: Set<string>): void {
 export function bindWhen(when: DraftCondition | null, planning: Planning): { readonly when?: Condition } {
   if (when === null) return {};
   if ("failed" in when) return { when };
-  const next = "when takes a value, such as a chat's answer or a place in it; for a failure say failed(step)";
+  const next = "when takes a value, such as a chat's answer or a field of it; for a failure, use failed(step)";
   const { $ref: ref } = bindValue(when.ref, "when", planning, next);
   return { when: "equals" in when ? { ref, equals: when.equals } : { ref, is: when.is } };
 }
@@ -122,7 +122,7 @@ export function bindAmong(given: readonly DraftReference[], what: What, planning
   const first = members.find(({ yields }) => yields !== null);
   for (const { step, yields, field } of members) {
     if (first === undefined || yields === null || yields === first.yields) continue;
-    const message = `${step} yields ${say(yields)}, and ${first.step} ${say(first.yields!)}; give results of one kind`;
+    const message = `${step} yields ${say(yields)}, but ${first.step} yields ${say(first.yields!)}; give results of one kind`;
     planning.report("media-kind", field, message);
   }
   const isKnown = members.length > 0 && members.every(({ yields }) => yields !== null);
@@ -136,7 +136,7 @@ function bindMember(given: DraftReference, field: string, what: What, planning: 
     if (!what.local) return;
     checkReadable(ref, facts, field, planning);
     if (ref.as !== "value") return;
-    const message = `${step} yields a value, and a function scores files; let a task choose among values`;
+    const message = `${step} yields a value, but a scoring function takes files; use a task to choose among values`;
     planning.report("not-media", field, message);
   });
   if (source?.isOpen === true) {

@@ -49,8 +49,8 @@ const FIELDS: { readonly [K in MediaKind]: { readonly [field: string]: "any" | "
 };
 
 const PROMISES = {
-  keyed: "sent under a key that its provider makes once",
-  "found again": "sent once, then asked for",
+  keyed: "sent with a key, so that its provider makes it once",
+  "found again": "sent once, then polled",
   once: "sent once",
 } as const satisfies Record<ProviderPromise, string>;
 
@@ -115,25 +115,26 @@ export const generateKind: StepKind<GenerateDraft, GenerateStep> = {
 
 /** Describes a step's guarantee for people. */
 export function promiseText({ promise, repeatable }: Pick<GenerateStep, "promise" | "repeatable">): string {
-  const again = repeatable === true && promise !== "keyed" ? ", again if an answer is lost" : "";
+  const again = repeatable === true && promise !== "keyed" ? ", and again if the answer is lost" : "";
   return `${PROMISES[promise]}${again}`;
 }
 
 function checkFields({ input, yields }: GenerateDraft, { report }: Planning): void {
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
-    return report("bad-input", "input", "the input is not an object such as { prompt: … }");
+    return report("bad-input", "input", "the input must be an object, such as { prompt: … }");
   }
   const known = Object.keys(FIELDS[yields]);
   for (const field of Object.keys(input)) {
     if (known.includes(field)) continue;
     const hint = didYouMean(field, known) ?? `it takes ${known.join(", ")}`;
-    report("unknown-field", `input.${field}`, `models of ${yields} take no ${field}; ${hint}`, { allowed: known });
+    report("unknown-field", `input.${field}`, `${yields} models do not take ${field}; ${hint}`, { allowed: known });
   }
-  if (yields === "audio" && !("text" in input)) report("missing-field", "input.text", "say what is to be spoken: text");
+  if (yields === "audio" && !("text" in input))
+    report("missing-field", "input.text", "text is missing; give the text to speak");
   for (const [field, takes] of Object.entries(FIELDS[yields])) {
     if (takes === "any" || !(field in input)) continue;
     const given = (input as { readonly [key: string]: DraftJson })[field]!;
-    if (hasText(given)) report("not-media", `input.${field}`, `${field} takes media and no text; ${ONLY_HANDLES}`);
+    if (hasText(given)) report("not-media", `input.${field}`, `${field} takes media, not text; ${ONLY_HANDLES}`);
   }
 }
 
@@ -156,14 +157,14 @@ function checkPlace(
   const takes = FIELDS[draft.yields][name] ?? "any";
   const isText = ref.as === "value" || ref.as === "voice";
   if (takes === "any") {
-    const message = `${field} takes text or a value, and ${ref.step} makes media`;
+    const message = `${field} takes text or a value, but ${ref.step} makes media`;
     if (!isText) planning.report("not-a-value", field, message);
     return;
   }
-  if (isText) planning.report("not-media", field, `${field} takes media, and ${ref.step} yields a value`);
+  if (isText) planning.report("not-media", field, `${field} takes media, but ${ref.step} yields a value`);
   const kind = ref.kind ?? yields;
   if (takes !== "image" || isText || kind === null || kind === "image") return;
-  planning.report("media-kind", field, `${field} takes an image, and ${ref.step} makes ${kind}`);
+  planning.report("media-kind", field, `${field} takes an image, but ${ref.step} makes ${kind}`);
 }
 
 /**
@@ -173,11 +174,11 @@ function checkPlace(
 function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): number {
   const n = typeof input === "object" && input !== null && "n" in input ? (input.n as DraftJson) : 1;
   if (typeof n !== "number" || !Number.isSafeInteger(n) || n < 1) {
-    report("bad-count", "input.n", "n is a whole number from 1, written down");
+    report("bad-count", "input.n", "n must be a whole number from 1, not the value of a step");
     return 1;
   }
   if (mostOutputs === null || n <= mostOutputs) return n;
-  report("too-many-outputs", "input.n", `one request makes ${mostOutputs} at most; add a step for each further one`);
+  report("too-many-outputs", "input.n", `one request makes at most ${mostOutputs}; add more steps to get more`);
   return n;
 }
 

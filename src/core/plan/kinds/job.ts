@@ -133,7 +133,7 @@ function withSeed({ input, seed, isSeedEdited }: JobDraft, model: CatalogModel, 
     report(
       "fixed-field",
       "input.seed",
-      "takes count their seeds up from this one; give a whole number, or leave it out",
+      "takes add 1 to this seed for each further take; give a whole number, or leave seed out",
     );
     return { input, mostSeed: null };
   }
@@ -187,7 +187,7 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
     const ids = catalog.ids();
     const advice = catalog.advice(id);
     // Advice without a model's name only repeats that there is none.
-    const pointer = ids.some((other) => advice?.includes(other)) ? `it says: ${advice}` : null;
+    const pointer = ids.some((other) => advice?.includes(other)) ? `the service says: ${advice}` : null;
     const hint = pointer ?? didYouMean(id, ids) ?? "see them all with: showrunner models list";
     report("unknown-model", "model", `the service has no model ${id}; ${hint}`, { allowed: suggest(id, ids) });
     return null;
@@ -199,19 +199,19 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
     case "retired": {
       const { replacedBy } = model;
       const next =
-        replacedBy === undefined ? "it names no successor; choose another model" : `use ${replacedBy} instead`;
+        replacedBy === undefined ? "the service names no successor; choose another model" : `use ${replacedBy} instead`;
       report("retired-model", "model", `${id} is retired; ${next}`, replacedBy === undefined ? {} : { replacedBy });
       return null;
     }
     case "unsupported":
-      report("unsupported-model", "model", `${id} exists, but not at this service yet; choose another model${why}`);
+      report("unsupported-model", "model", `${id} is not available at this service yet; choose another model${why}`);
       return null;
     case "unknown": {
       const what = model.modality || "something";
       const next =
         what === "text"
           ? `${id} is a language model; ask it with chat(…)`
-          : `${id} makes ${what} that this version does not know`;
+          : `${id} makes ${what}, which this version of Showrunner does not support`;
       report("unsupported-model", "model", next);
       return null;
     }
@@ -299,7 +299,7 @@ function placeRecord(
   const sample: [string, Sample][] = [];
   for (const [key, value] of Object.entries(record)) {
     if (isOwnSource(key, value)) {
-      const message = `"${value}" stands for a file that was sent; pass upload("name", file) instead`;
+      const message = `"${value}" is a placeholder for an uploaded file; pass upload("name", file) instead`;
       planning.report("reserved-field", `${location.field}.${key}`, message);
     }
     const inner = { ...location, field: `${location.field}.${key}`, schema: location.schema?.property(key) ?? null };

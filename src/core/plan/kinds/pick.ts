@@ -23,7 +23,7 @@ export const pickKind: StepKind<PickDraft, PickStep> = {
   facts: ({ among, yields }, known) => oneOf(among, yields, known),
   traits: ({ among, by, version, second }) => ({
     noun: "choice",
-    note: second !== undefined ? secondNote(second) : by === "first" ? "the first made" : "the best by score",
+    note: second !== undefined ? secondNote(second) : by === "first" ? "the first result" : "the best by score",
     subject: null,
     brackets: ["{", "}"],
     icon: "decision",
@@ -46,6 +46,6 @@ export const pickKind: StepKind<PickDraft, PickStep> = {
 };
 
 function secondNote({ options, out }: SecondChoice): string {
-  const lost = out.map(({ option }) => `; ${option} is out`).join("");
+  const lost = out.map(({ option }) => `; ${option} is ruled out`).join("");
   return `${options.join(", else ")}${lost}`;
 }
