@@ -22,7 +22,7 @@ test.each([
   [older, /^still: the model implements AI SDK specification v3, but Showrunner needs v4; .*npm i @ai-sdk\/fal@latest/],
   [
     { ...older, specificationVersion: "v4", doGenerate: null },
-    /^still: what is given is not such a model; .*fal\.image/,
+    /^still: the value given is not such a model; .*fal\.image/,
   ],
   ["fal-ai/flux", /^still: the text "fal-ai\/flux" is not such a model; /],
   [undefined, /^still: undefined is not such a model; /],

@@ -34,7 +34,7 @@ test("a name that models.ts does not have is a problem of its step, with names t
 test.each([undefined, null, {}, 7])("%j in place of a model is told as such", (none) => {
   const told = problems(({ job }) => ({ still: job("still", none as never, { prompt: "x" } as never) }));
   expect(told).toEqual([
-    expect.stringMatching(/^still model: (undefined|what is given) is not a model; .*showrunner models pull/),
+    expect.stringMatching(/^still model: (undefined|the value given) is not a model; .*showrunner models pull/),
   ]);
 });
 

@@ -163,7 +163,7 @@ describe("what is shown or chosen from", () => {
     expect(among([draft("a"), draft("film"), draft("text"), draft("voice")])).toEqual([
       ...[4, "image", "media-kind among[1]: film yields a video, and a an image; give results of one kind"],
       ...["media-kind among[2]: text yields a value, but a yields an image; give results of one kind"],
-      "media-kind among[3]: voice yields a voice, and a an image; give results of one kind",
+      "media-kind among[3]: voice yields a voice, but a yields an image; give results of one kind",
     ]);
     expect([among([draft("broken"), draft("a")]), among([draft("nothing")]), among([])]).toEqual([
       [2, null],
