@@ -60,7 +60,7 @@ describe("an expansion that may not be", () => {
   test("for its number of steps fails before anything of it is paid for", async () => {
     const world = await openFakeShow({ says: says(6) });
     const result = await ran(world, scenesOf({ maxSteps: 5 }));
-    expect(stepOf(result, "shots").reason).toMatch(/leads to 6 steps, but maxSteps is 5/);
+    expect(stepOf(result, "shots").reason).toMatch(/adds 6 steps, but maxSteps is 5/);
     expect(world.paidService.jobs.size).toBe(0);
   });
 

@@ -32,12 +32,12 @@ describe("a reference in the input of a model", () => {
     ["a", {}, []],
     ["broken", media("video"), []],
     ["nothing", media("video"), []],
-    ["film", media("image", "audio"), ["media-kind: takes an image or audio, and film makes a video"]],
-    ["voice", media("audio"), ["media-kind: takes audio, and voice makes a voice"]],
+    ["film", media("image", "audio"), ["media-kind: takes an image or audio, but film makes a video"]],
+    ["voice", media("audio"), ["media-kind: takes audio, but voice makes a voice"]],
     ["voice", media(), ["media-kind: takes media, but voice makes a voice"]],
     ["voice", { format: "voice_id" }, []],
     ["a", { format: "voice_id" }, ["media-kind: takes a voice, but a makes an image"]],
-    ["a", { type: ["string", "null"] }, ["media-kind: takes plain JSON (string or null), and a makes an image"]],
+    ["a", { type: ["string", "null"] }, ["media-kind: takes plain JSON (string or null), but a makes an image"]],
     ["file", { ...media("image"), max_file_size_bytes: 20 }, []],
     [
       "file",
@@ -63,7 +63,7 @@ describe("a reference in the input of a model", () => {
     ],
     ["text", { type: "string" }, []],
     ["text", { format: "voice_id" }, []],
-    ["text", { type: ["integer", "null"] }, ["value-type: takes integer or null, and text is string"]],
+    ["text", { type: ["integer", "null"] }, ["value-type: takes integer or null, but text is string"]],
     ["free", { type: "integer" }, []],
     ["free", null, []],
   ])("to %s where %j is taken", (step, schema, problems) => {
@@ -73,11 +73,11 @@ describe("a reference in the input of a model", () => {
   test("to a place of a value is checked by what is known of the place; whole numbers are numbers", () => {
     expect(said(draft("v", "value", ["n"]), { type: "number" })).toEqual([]);
     expect(said(draft("v", "value", ["n"]), { type: "string" })).toEqual([
-      "value-type: takes string, and v.n is integer",
+      "value-type: takes string, but v.n is integer",
     ]);
     expect(said(draft("v", "value", ["s"]), { format: "voice_id" })).toEqual([]);
     expect(said(draft("v", "value", ["n"]), { format: "voice_id" })).toEqual([
-      "value-type: takes string, and v.n is integer",
+      "value-type: takes string, but v.n is integer",
     ]);
     const number = "the number of outputs must be known when the plan is made; give a number, or use expand";
     expect(said(draft("v", "value", ["n"]), { type: "integer" }, "num_outputs")).toEqual([`fixed-field: ${number}`]);

@@ -135,7 +135,7 @@ function checkValue(
       return planning.report(
         "value-type",
         field,
-        `takes ${expectedKinds.join(" or ")}, and ${name} is ${types.join(" or ")}`,
+        `takes ${expectedKinds.join(" or ")}, but ${name} is ${types.join(" or ")}`,
       );
     }
     default:
@@ -192,7 +192,7 @@ function checkKind(source: StepFacts, step: string, { field, schema }: InputLoca
           `takes at most ${takes.maxBytes} bytes, but the file of ${step} has ${sizeBytes}`,
         );
       }
-      return report("media-kind", field, `takes ${phrase(takes.kinds)}, and ${step} makes ${result}`);
+      return report("media-kind", field, `takes ${phrase(takes.kinds)}, but ${step} makes ${result}`);
     case "voice":
       if (yields !== "voice") report("media-kind", field, `takes a voice, but ${step} makes ${result}`);
       return;
