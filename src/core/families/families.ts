@@ -48,11 +48,11 @@ function assertNamed(entries: readonly FamilyInput[], source: string): void {
   const names = entries.map(({ name }) => name);
   for (const [index, { name, models }] of entries.entries()) {
     if (names.indexOf(name) !== index) {
-      throw new FamiliesError(`${source} [${index}].name: ${name} is there twice; join the two entries.`);
+      throw new FamiliesError(`${source} [${index}].name: the name ${name} occurs twice; merge the two entries.`);
     }
     if (models !== undefined || BUILT_IN.some((family) => family.name === name)) continue;
     const known = BUILT_IN.map((family) => family.name).join(", ");
-    const message = `is missing, and no family ${name} is built in; list its model ids, or name one of ${known}`;
+    const message = `is missing, and ${name} is not a built-in family; list its model ids, or use one of ${known}`;
     throw new FamiliesError(`${source} [${index}].models ${message}.`);
   }
 }

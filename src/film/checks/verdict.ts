@@ -42,7 +42,7 @@ export const INSTRUCTIONS =
 
 export function reasonsOf({ pass, reasons }: Verdict): readonly string[] {
   if (pass) return [];
-  return reasons.length > 0 ? reasons : ["the judge did not let it pass, and gave no reason"];
+  return reasons.length > 0 ? reasons : ["the judge rejected it without giving a reason"];
 }
 
 export async function askLanguageModel(

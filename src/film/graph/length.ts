@@ -44,7 +44,10 @@ export function fitLength(
 export function foreseenLength(what: string, film: Ends | null, length?: Length) {
   if (film === null) return { seconds: null, warning: null };
   const { seconds, note } = fitLength(what, film, length);
-  return { seconds, warning: note && `by what is expected, ${note}; the option length says what the film goes by` };
+  return {
+    seconds,
+    warning: note && `by what is expected, ${note}; set the option length to choose which one decides`,
+  };
 }
 
 /** Foresees the duration of a step that takes a `film`. */

@@ -25,7 +25,7 @@ export interface AudiogramOptions extends StepFields {
 export function audiogram(task: Task, name: string, sound: Media<"audio">, options: AudiogramOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { picture: any, size, format, color });
-  if (own.picture === undefined) throw unfit(`${name}: picture is missing; give the image that is behind the wave`);
+  if (own.picture === undefined) throw unfit(`${name}: picture is missing; give the background image`);
   return filmTask(
     task,
     name,

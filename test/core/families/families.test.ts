@@ -82,7 +82,7 @@ describe("a file of families that is none", () => {
     [
       "a new family without models",
       [{ name: "reel" }],
-      "[0].models is missing, and no family reel is built in; list its model ids, or name one of ",
+      "[0].models is missing, and reel is not a built-in family; list its model ids, or use one of ",
     ],
     [
       "a model that names no family",
@@ -92,7 +92,7 @@ describe("a file of families that is none", () => {
     [
       "the same name twice",
       [{ name: "kling" }, { name: "kling" }],
-      "[1].name: kling is there twice; join the two entries",
+      "[1].name: the name kling occurs twice; merge the two entries",
     ],
     ["an unknown member", [{ name: "kling", rule: [] }], '[0]: Unrecognized key: "rule"'],
     [

@@ -74,7 +74,8 @@ export function changedValue(state: RunState, decision: Decision, chosen: Chosen
   const refuse = (why: string) => new InvalidOptionError("value", why, next);
   const shown = changeable(decision, chosen);
   if (shown === null) throw refuse(standsForNone(decision));
-  if (!isPlain(value)) throw refuse("it is not plain JSON, which text, numbers, lists and objects of them are.");
+  if (!isPlain(value))
+    throw refuse("it is not plain JSON (text, numbers, true, false, null, and lists and objects of these).");
   if (JSON.stringify(value).length > MOST_CHARACTERS) throw refuse(`it has more than ${MOST_CHARACTERS} characters.`);
   const before = referencedValue(state, shown);
   const schema = schemaOf(state, shown);

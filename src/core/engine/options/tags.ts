@@ -68,7 +68,7 @@ export function checkTurns(turns: TurnsOption | undefined): void {
     if (weight >= 0.01 && weight <= 100) continue;
     throw new InvalidOptionError(
       "turns",
-      `the weight ${weight} of ${tag}=${value} is none; use a number from 0.01 to 100.`,
+      `the weight ${weight} of ${tag}=${value} is not valid; use a number from 0.01 to 100.`,
     );
   }
 }

@@ -176,10 +176,10 @@ export const jobEvents: EventTable<JobEvent> = {
       fold.attempt(event).impossibleBill = event.said;
     },
     changes: "step",
-    line: ({ said }) => line(`the service says that it cost ${said}, which cannot be; what is reserved stays reserved`),
+    line: ({ said }) => line(`the service reports an impossible cost of ${said}; the reservation stays`),
     incident: ({ said }) => ({
       what: "an impossible bill",
-      why: `The service says that it cost ${said}. What was reserved for it stays reserved until it says an amount that can be.`,
+      why: `The service reports a cost of ${said}. The reservation stays until the service reports a possible amount.`,
     }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },

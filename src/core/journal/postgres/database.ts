@@ -254,7 +254,7 @@ function journalFailure(error: unknown, place: string): unknown {
     case "25006":
       return new JournalReadOnlyError(
         place,
-        `The database of the journal ${place} takes no writes (${message}): it may be a standby. Name the primary in the URL.`,
+        `The database of the journal ${place} does not accept writes (${message}): it may be a standby. Name the primary in the URL.`,
         cause,
       );
     case "53100":
@@ -274,7 +274,7 @@ function journalFailure(error: unknown, place: string): unknown {
     case "22021":
     case "22P05":
       return new JournalRecordError(
-        `The journal ${place} cannot hold a name of this commit (${message}); nothing was written. Shorten it, and leave out characters of code 0.`,
+        `The journal ${place} cannot hold a name of this commit (${message}); nothing was written. Shorten it, and remove NUL characters.`,
         cause,
       );
     case "":
@@ -299,7 +299,7 @@ function unreachable(place: string, forMs: number, error: unknown): JournalUnrea
   const name = code === "ENOTFOUND" || code === "EAI_AGAIN" ? " No such host: check the name in the URL." : "";
   return new JournalUnreachableError(
     place,
-    `The database of the journal ${place} could not be reached for ${Math.round(forMs / 1_000)} s (${message || code}).${tooMany}${name} See to it, then resume: what was committed is in the journal.`,
+    `The database of the journal ${place} could not be reached for ${Math.round(forMs / 1_000)} s (${message || code}).${tooMany}${name} Restore the connection, then resume: everything committed is in the journal.`,
     { cause: error },
   );
 }
