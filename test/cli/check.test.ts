@@ -102,7 +102,7 @@ describe("check --against a copy of a journal of another account", () => {
     );
     const { code: exit, stdout } = await check("--against", "copy.db", "pipelines/cards.ts");
     expect(exit).toBe(1);
-    expect(stdout).toMatch(/input {2}input\.size: is not given/);
+    expect(stdout).toMatch(/input {2}input\.size: is missing/);
   });
 
   test("runs of other pipelines are counted, and said to be unchecked", async () => {

@@ -189,7 +189,7 @@ test("a pipeline that needs an input is priced with the file beside it, and with
   mkdirSync(join(folder, "head/inputs"));
   writeFileSync(join(folder, "head/inputs/ad.json"), '{ "product": "a lamp" }');
   expect((await run("ad.ts @inputs/ad.json")).summary).toContain("unchanged: $0.02");
-  expect((await run("ad.ts")).summary).toContain("The plan has problems:\n\n- `input.product`: `is not given");
+  expect((await run("ad.ts")).summary).toContain("The plan has problems:\n\n- `input.product`: `is missing");
   expect((await run("ad.ts @inputs/none.json")).summary).toContain("there is no input file inputs/none.json");
 });
 
