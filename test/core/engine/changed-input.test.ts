@@ -33,7 +33,7 @@ async function madeBefore() {
 
 describe("accepting changed code whose input is another", () => {
   test.each([
-    ["a new required field", before.extend({ tone: z.string() }), "input.tone", "is not given"],
+    ["a new required field", before.extend({ tone: z.string() }), "input.tone", "is missing"],
     ["a field of another type", before.extend({ words: z.number() }), "input.words", "expected number"],
     ["a stricter field", before.extend({ words: z.string().min(9) }), "input.words", "Too small"],
   ])("is refused for %s, which it names with how to give it", async (_, changed, field, message) => {
