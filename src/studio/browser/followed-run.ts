@@ -1,6 +1,5 @@
 import type { EventView, ProgressView, QuoteView, RunView } from "./wire.ts";
 
-/** How the handler is reached. */
 export interface Link {
   /** Without a slash at its end. */
   readonly base: string;
@@ -223,7 +222,6 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** One server-sent event. */
 interface SentEvent {
   readonly type: string;
   readonly data: string;

@@ -166,7 +166,6 @@ function callerOf({ report, mistakes }: Context, given: Caller): Caller {
   }
 }
 
-/** For the operator's log. */
 class AuthorizeError extends Error {
   constructor({ message }: InvalidOptionError) {
     super(

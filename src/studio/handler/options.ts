@@ -80,7 +80,6 @@ export interface Handler {
   close(): void;
 }
 
-/** What every route works with. */
 export interface Context {
   readonly show: Showrunner;
   readonly endpoints: ReadonlyMap<string, Endpoint>;
@@ -102,7 +101,6 @@ export interface Call {
   readonly context: Context;
   readonly request: Request;
   readonly caller: Caller;
-  /** Files that this request sends. */
   readonly files: RequestFiles;
   /** Counts bytes that are in memory until the request is answered. @throws BusyRefusal */
   hold(sizeBytes: number): void;

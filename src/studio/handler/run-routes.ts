@@ -27,7 +27,6 @@ export interface Route {
   handle(call: Call): Promise<unknown>;
 }
 
-/** Routes for a caller's existing runs. */
 export function runRoutes(streams: EventStreams): readonly Route[] {
   return [
     { method: "GET", path: "/runs", handle: list },

@@ -6,7 +6,6 @@ import type { Call } from "./options.ts";
 import { readInput } from "./read-input.ts";
 import { drive, type Route, viewOf } from "./run-routes.ts";
 
-/** Routes that price and start pipelines. */
 export const startRoutes: readonly Route[] = [
   { method: "POST", path: "/:endpoint/quote", handle: quote },
   { method: "POST", path: "/:endpoint/runs", handle: start },

@@ -32,7 +32,6 @@ export function personAt(
     readonly isAllowed: boolean;
     readonly signal: AbortSignal;
     readonly requestId: string | number;
-    /** The task that a question belongs to. */
     readonly taskId?: string;
   },
 ): Person | null {

@@ -28,7 +28,6 @@ import { pipelineTools } from "./tools/pipelines.ts";
 import { runTools, summary } from "./tools/runs.ts";
 import { type Call, json, type Tool } from "./tools/tool.ts";
 
-/** Prompts that start a conversation. */
 export const prompts = [
   {
     name: "make",
@@ -153,7 +152,6 @@ async function callTool(name: string, given: unknown, call: Call): Promise<CallT
   }
 }
 
-/** Largest output that can be read as a resource. */
 const MOST_RESOURCE_BYTES = 16 * 1024 * 1024;
 
 const resourceTemplates = [

@@ -168,7 +168,6 @@ export function unplannable(problems: readonly Problem[], { audience, report }: 
   );
 }
 
-/** For the operator's log. */
 class UnplannedError extends Error {
   constructor(problems: readonly Problem[]) {
     const lines = problems

@@ -3,7 +3,6 @@ import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { createReviewLink, reviewLinkUrl, reviewLinkView } from "./review-link.ts";
 
-/** Routes for the operator to make, list and revoke review links. */
 export function operatorLinkRoutes({ journal }: DashboardContext, publicUrl: string | null): readonly Route[] {
   const create = async ({ json, incoming }: Call) => {
     const body = await json();

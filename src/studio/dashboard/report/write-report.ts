@@ -96,7 +96,6 @@ function mediaOf({ patch: { head, steps } }: InlinedRun): readonly MediaView[] {
 }
 
 interface Content {
-  /** Of the element that holds the data. */
   readonly id: string;
   readonly title: string;
   readonly version: string;
@@ -204,7 +203,6 @@ function forClient(
   return { ...blankMedia(name!, at), kind, contentType, url, sizeBytes, sha256, durationMs, name, file };
 }
 
-/** Steps that are listed one by one. */
 const MOST_STEPS = 1000;
 const MOST_LINES = 2000;
 const MOST_ROWS = 1000;
@@ -219,7 +217,6 @@ interface Written {
   readonly version: string;
   /** Whether no process drives the run, although it is under way. */
   readonly isInterrupted: boolean;
-  /** All events of the run, as lines. */
   readonly lines: readonly EventLine[];
 }
 

@@ -240,7 +240,6 @@ function editedView(edit: ResumeOptions["edit"]): ResumePreview["edited"] {
   }));
 }
 
-/** Returns how the code differs from the run's plan. */
 function driftView({ changed, added, removed, renamed }: Drift) {
   return {
     changed: changed

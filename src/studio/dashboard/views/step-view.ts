@@ -97,7 +97,6 @@ function viewAt(state: RunState, { step: path, index }: OutputRef): MediaView {
   return { ...blankMedia(path, index), state: "pending" };
 }
 
-/** A step as the page shows it. */
 export type StepView = ReturnType<typeof stepView>;
 
 export function stepView(state: RunState | null, step: Step) {

@@ -165,7 +165,6 @@ interface InputSchema {
   readonly required?: readonly string[];
 }
 
-/** Returns each field's type and its author's description. */
 function fieldsOf({ properties = {}, required = [] }: InputSchema) {
   return Object.fromEntries(
     Object.entries(properties).map(([field, { type, description }]) => [

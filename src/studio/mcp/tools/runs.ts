@@ -125,7 +125,6 @@ export const runTools = [
   }),
 ];
 
-/** Returns what an agent needs of a report. */
 export async function summary(session: AgentSession, report: RunReport) {
   const { id, status, pause, cost, held, budget, quote, out_dir: outDir, steps } = report;
   const state = await session.state(id);

@@ -28,7 +28,6 @@ interface Props {
 
 const MOST_KEYS = 9;
 
-/** One decision in full size, with its takes side by side. */
 export function Stage({ runId, title, step, onDecided, onMove }: Props) {
   const { shows, values, choose: isChoice, message, comments, compared, approved, note: noted } = step.decision!;
   const canAct = useCanAct();
@@ -174,7 +173,6 @@ function isSame(a: CommentView, b: CommentView): boolean {
   return a.text === b.text && a.take === b.take && a.timeMs === b.timeMs;
 }
 
-/** The differing input fields of the takes, side by side. */
 function Differences({ runId, shows }: { readonly runId: string; readonly shows: readonly MediaView[] }) {
   const steps = [...new Set(shows.map(({ step }) => step))];
   const loaded = useLoaded(

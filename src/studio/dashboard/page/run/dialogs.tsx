@@ -284,7 +284,6 @@ function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
   );
 }
 
-/** What a note changes, by the author's `revise`. */
 function Revised({ edited }: Pick<ResumePreview, "edited">) {
   if (edited.length === 0) {
     return (
@@ -341,7 +340,6 @@ interface Props {
   readonly onChange: (fields: ChangedFields) => void;
 }
 
-/** A step's input as a form; reports the changed fields. */
 function StepInput({ runId, step, onChange }: Props) {
   const [text, setText] = useState<string | null>(null);
   const path = `${runPath(runId)}/step-input?step=${encodeURIComponent(step)}`;

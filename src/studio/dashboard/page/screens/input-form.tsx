@@ -22,7 +22,6 @@ interface Props {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** A pipeline's input as named fields, beside its JSON. */
 export function InputForm({ fields, text, onText }: Props) {
   if (fields === null) return null;
   const values = parsed(text);
