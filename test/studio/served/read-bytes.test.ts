@@ -2,8 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { jsonBody } from "../../../src/studio/handler/read-body.ts";
-import { bodyOfMessage, LONGEST_BODY_MS } from "../../../src/studio/served/read-bytes.ts";
-import { readJson } from "../../../src/studio/served/read-json.ts";
+import { bodyOfMessage, LONGEST_BODY_MS, readJson } from "../../../src/studio/served/bodies.ts";
 
 const BOUNDS = { mostBytes: 100, instead: "send less" };
 

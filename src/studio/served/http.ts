@@ -1,0 +1,82 @@
+import { hash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { isRunId } from "../../internal.ts";
+import { notFound } from "./refusal.ts";
+
+interface Routed {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** Finds the route of a request, with the parts of the path that it names. HEAD is routed as GET. @throws Refusal 404 */
+export function routeOf<R extends Routed>(routes: readonly R[], { method, path }: Routed) {
+  for (const route of routes) {
+    const params = route.method === (method === "HEAD" ? "GET" : method) ? matchPath(route.path, path) : null;
+    if (params === null) continue;
+    // No store is asked for an id that no run can have: the store may not even accept the text.
+    if (params.run !== undefined && !isRunId(params.run)) throw notFound("This run");
+    return { route, params };
+  }
+  throw notFound("This address");
+}
+
+/** Returns the named parts of a path, or null where it does not match. A segment may hold encoded slashes. */
+export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
+  const requested = pattern.split("/");
+  const given = path.split("/");
+  if (requested.length !== given.length) return null;
+  const params: Record<string, string> = {};
+  for (const [index, segment] of requested.entries()) {
+    const part = decoded(given[index]!);
+    if (part === null) return null;
+    if (segment.startsWith(":")) params[segment.slice(1)] = part;
+    else if (segment !== part) return null;
+  }
+  return params;
+}
+
+/** Returns null for malformed percent-encoding. */
+export function decoded(segment: string): string | null {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return null;
+  }
+}
+
+/** Compares secrets in constant time, by digests of equal length. */
+export function isSame(given: string, expected: string): boolean {
+  return timingSafeEqual(Buffer.from(hash("sha256", given)), Buffer.from(hash("sha256", expected)));
+}
+
+// Server-sent events, as text.
+
+export const STREAM_HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" };
+/** Browsers reconnect after so many milliseconds. */
+export const STREAM_START = "retry: 1000\n\n";
+/** Sent when nothing happens, so that no proxy closes a silent connection. */
+export const STREAM_BEAT = ": beat\n\n";
+export const STREAM_BEAT_MS = 15_000;
+
+export function streamFrame(event: string, data: unknown, id?: number): string {
+  return `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+/** Returns the method and headers of a request as the Fetch API has them. */
+export function headOf({ method = "GET", headers: given }: IncomingMessage): Pick<Request, "method" | "headers"> {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
+  return { method, headers };
+}
+
+export async function sendResponse(response: ServerResponse, { status, headers, body }: Response): Promise<void> {
+  response.writeHead(status, Object.fromEntries(headers));
+  if (body === null) return void response.end();
+  // A player that seeks hangs up in the middle: that is no failure of ours.
+  await pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), response).catch(() => {
+    response.destroy();
+  });
+}
