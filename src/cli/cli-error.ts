@@ -46,3 +46,8 @@ export class CliError extends Error {
     this.exitCode = options.exitCode ?? ExitCode.refused;
   }
 }
+
+/** A command that was typed wrongly, and how to type it. */
+export function usageError(message: string, next: string, cause?: unknown): CliError {
+  return usageError(message, next, cause);
+}

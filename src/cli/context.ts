@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { folderOfJournal, isPostgresUrl } from "../core/kit/journal-location.ts";
 import type { OpenOptions, Showrunner } from "../internal.ts";
-import { CliError } from "./cli-error.ts";
+import { type CliError, usageError } from "./cli-error.ts";
 import { checkAmount, parseRateLimit, turnsOf } from "./input/flag-values.ts";
 import type { Io } from "./io.ts";
 import type { CommandOutput } from "./output.ts";
@@ -76,7 +76,7 @@ async function unknownRun(show: Showrunner, error: unknown): Promise<CliError | 
   const suggestion = suggest(String(error.runId), known);
   if (suggestion.length === 0) return null;
   const message = `${error.message} Did you mean ${suggestion.map(visible).join(" or ")}?`;
-  return new CliError("USAGE", message, { next: "showrunner runs", cause: error });
+  return usageError(message, "showrunner runs", error);
 }
 
 function paceOf(text: string): { readonly requests: number; readonly perMs: number } {

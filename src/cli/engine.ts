@@ -4,7 +4,7 @@ import { isPostgresUrl } from "../core/kit/journal-location.ts";
 import type { RestateEngineOptions } from "../fleet/restate/index.ts";
 import type { Engine } from "../fleet/worker/index.ts";
 import type { SliceOptions } from "../internal.ts";
-import { CliError } from "./cli-error.ts";
+import { type CliError, usageError } from "./cli-error.ts";
 import { type Context, journalOf } from "./context.ts";
 import { loadPipeline } from "./load/pipeline-file.ts";
 import type { Flags } from "./program/flags.ts";
@@ -28,9 +28,10 @@ export async function openEngine(
   }
   const connectionString = engineUrl ?? journalOf(io, flags);
   if (!isPostgresUrl(connectionString)) {
-    throw new CliError("USAGE", "--engine pg-boss needs a PostgreSQL database, and the journal is a file", {
-      next: "set SHOWRUNNER_JOURNAL=postgres://…, which then holds both; or name one with --engine-url",
-    });
+    throw usageError(
+      "--engine pg-boss needs a PostgreSQL database, and the journal is a file",
+      "set SHOWRUNNER_JOURNAL=postgres://…, which then holds both; or name one with --engine-url",
+    );
   }
   const { createPgBossEngine } = await import("../fleet/pg-boss/index.ts");
   return createPgBossEngine({ connectionString, onError });
@@ -97,5 +98,5 @@ function httpUrl(field: string, text: string): string {
 }
 
 function refused(message: string, example: string): CliError {
-  return new CliError("USAGE", `--engine restate: ${message}`, { next: `write ${example}` });
+  return usageError(`--engine restate: ${message}`, `write ${example}`);
 }

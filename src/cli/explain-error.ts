@@ -1,40 +1,40 @@
 import { redactUrls } from "../core/kit/clean-text.ts";
 import { formatUsd } from "../core/kit/money.ts";
-import { own } from "../core/kit/own.ts";
+import { own as ownEntry } from "../core/kit/own.ts";
 import { CliError, ExitCode } from "./cli-error.ts";
 import { codeFrame } from "./load/code-frame.ts";
 import { visible, visibleLines } from "./text/escape.ts";
 import { repeatedCommand } from "./text/next-line.ts";
 
-/** What the system says of a path, and what helps. */
+/** What each error code of the operating system means for a path, and what to do. */
 const meanings: Readonly<Record<string, readonly [meaning: string, next: string]>> = {
   ENOENT: ["does not exist, or is a link that leads nowhere", "check the path, then repeat the command"],
-  EEXIST: ["exists already, and is not a folder", "name another path, or move it away"],
-  ENOTDIR: ["leads through something that is not a folder", "name another path, or move what is in the way"],
-  EISDIR: ["is a folder, where a file is needed", "name a file"],
+  EEXIST: ["exists, and is not a folder", "name another path, or move it away"],
+  ENOTDIR: ["leads through a file that is not a folder", "name another path, or move that file"],
+  EISDIR: ["is a folder; a file is needed", "name a file"],
   ELOOP: ["is a link that leads back to itself", "remove the link, or name another path"],
   ENAMETOOLONG: ["has a name that is too long for this file system", "name a shorter path"],
-  EACCES: ["may not be used by this user", "change its permissions, or name another path"],
-  EPERM: ["may not be changed by this user", "change its permissions, or name another path"],
-  EROFS: ["lies on a disk that is read-only", "make it writable, or name another path"],
-  ENOSPC: ["lies on a disk that is full", "free space, then repeat the command"],
-  EDQUOT: ["lies on a disk whose quota is used up", "free space, then repeat the command"],
+  EACCES: ["cannot be used by this user", "change its permissions, or name another path"],
+  EPERM: ["cannot be changed by this user", "change its permissions, or name another path"],
+  EROFS: ["is on a read-only disk", "make it writable, or name another path"],
+  ENOSPC: ["is on a full disk", "free space, then repeat the command"],
+  EDQUOT: ["is on a disk whose quota is used up", "free space, then repeat the command"],
   EMFILE: ["could not be opened: too many files are open", "raise the limit (ulimit -n), then repeat the command"],
   EBUSY: ["is in use by another program", "close that program, then repeat the command"],
   EIO: ["could not be read or written: the disk failed", "check the disk, then repeat the command"],
 };
 
-/** An error of the system about a path: of the machine that this runs on, not of the program. */
-export function isFileSystemError(error: Error): error is NodeJS.ErrnoException {
+/** Whether the operating system reported an error about a path, which is no fault of the program. */
+function isFileSystemError(error: Error): error is NodeJS.ErrnoException {
   const { code, path, syscall } = error as NodeJS.ErrnoException;
   return typeof code === "string" && Object.hasOwn(meanings, code) && (path !== undefined || syscall === "write");
 }
 
-/** The path, what is the matter with it, and what to do. */
-export function fileSystemError({ code = "", path, syscall = "" }: NodeJS.ErrnoException) {
+function fileSystemError(error: NodeJS.ErrnoException): Explanation {
+  const { code = "", path, syscall = "" } = error;
   const [meaning, next] = meanings[code]!;
-  const message = `${path === undefined ? "What was to be written" : visible(path)} ${meaning} (${code}, ${syscall})`;
-  return { message, next, exitCode: ExitCode.failed };
+  const message = `${path === undefined ? "The output" : visible(path)} ${meaning} (${code}, ${syscall})`;
+  return { code, message: message + codeFrame(error), next, exitCode: ExitCode.failed };
 }
 
 export interface Explanation {
@@ -47,107 +47,87 @@ export interface Explanation {
 
 export interface ErrorContext {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** What was typed, where it can be typed again with more. */
+  /** The arguments as typed, if the command can be repeated with more flags. */
   readonly args?: readonly string[] | null;
 }
 
-type Advice = readonly [exitCode: ExitCode, next: string];
+const RESTORE = "restore the journal from a copy; with a new one you would pay for everything again";
 
-/** What to do about the errors that a library call throws; those not named here failed for good (exit 1). */
-const advice: Readonly<Record<string, Advice>> = {
-  PLAN_PROBLEMS: [ExitCode.refused, "correct them and try again; `showrunner plan` checks without spending"],
-  OVER_BUDGET: [ExitCode.refused, "give a larger --budget, or ask for less; `showrunner plan` shows the prices"],
-  QUOTE_REFUSED: [ExitCode.refused, "`showrunner plan` shows the prices of now, and their quote"],
-  WALLET_SHORT: [ExitCode.refused, "add funds, then repeat the command; --start-anyway goes as far as the wallet does"],
-  RUN_EXISTS: [ExitCode.refused, "showrunner resume {run}   (or choose another --id)"],
-  RUN_DIFFERS: [ExitCode.refused, "choose another --id"],
-  RUN_UNKNOWN: [ExitCode.refused, "showrunner runs   (--journal FILE names another journal)"],
-  RUN_BUSY: [ExitCode.failed, "showrunner events {run} --follow   (another process is running it)"],
-  ACCOUNT_MISMATCH: [
-    ExitCode.refused,
-    "set SHOWRUNNER_BASE_URL and SHOWRUNNER_API_KEY to those the run was started with; for the same account under a new key or address: showrunner resume {run} --account-moved",
-  ],
-  INVALID_OPTION: [ExitCode.refused, "showrunner doctor"],
-  INVALID_ARGUMENT: [ExitCode.failed, "correct what is named; `showrunner models show MODEL` has what a model takes"],
-  UNAUTHORIZED: [
-    ExitCode.failed,
-    "check SHOWRUNNER_API_KEY, or the named service's own variable (<key_id>:<secret>), then: showrunner doctor",
-  ],
-  INSUFFICIENT_BALANCE: [ExitCode.unfinished, "showrunner balance"],
-  LOCAL_SERVICE_MISSING: [ExitCode.refused, "showrunner doctor"],
-  PORT_IN_USE: [ExitCode.refused, "showrunner serve --port 0   (takes a free one)"],
-  DATA_DIR_IN_USE: [ExitCode.refused, "showrunner serve --data OTHER-FOLDER   (or use the service that is running)"],
-  DATA_DIR_UNUSABLE: [ExitCode.refused, "showrunner serve --data OTHER-FOLDER"],
-  OPTION_INVALID: [ExitCode.refused, "showrunner serve --help"],
-  FAMILIES_INVALID: [ExitCode.refused, "correct the file after --families, or in SHOWRUNNER_FAMILIES"],
-  CATALOG_INVALID: [ExitCode.refused, "correct the file after --catalog"],
-  RECORDING_UNUSABLE: [ExitCode.refused, "showrunner record OTHER-FOLDER"],
-  JOURNAL_NOT_A_JOURNAL: [ExitCode.refused, "name another journal: --journal FILE, or SHOWRUNNER_JOURNAL"],
-  JOURNAL_FOLDER: [ExitCode.refused, "make it a folder that can be written to, then repeat the command"],
-  JOURNAL_READ_ONLY: [
-    ExitCode.refused,
-    "make it writable, or name a copy of it with --journal FILE, then repeat the command",
-  ],
-  JOURNAL_NEWER_VERSION: [ExitCode.refused, "update Showrunner, then repeat the command"],
-  JOURNAL_CORRUPT: [ExitCode.failed, "restore the journal from a copy; in a new one everything would be paid again"],
-  JOURNAL_ILLEGAL_EVENT: [
-    ExitCode.failed,
-    "restore the journal from a copy; in a new one everything would be paid again",
-  ],
-  // A run may have spent: another journal would pay for everything again.
-  JOURNAL_DISK_FULL: [
-    ExitCode.unfinished,
-    "free space, then repeat the command; a run that had started continues with showrunner resume",
-  ],
-  JOURNAL_IO: [
-    ExitCode.unfinished,
-    "check the disk, then repeat the command; a run that had started continues with showrunner resume",
-  ],
-  JOURNAL_ACCESS: [ExitCode.refused, "correct it, then repeat the command"],
-  JOURNAL_UNREACHABLE: [
-    ExitCode.unfinished,
-    "see that the database answers, then repeat the command; a run that had started continues with showrunner resume",
-  ],
-  JOURNAL_BUSY: [ExitCode.failed, "repeat the command once the other process is through"],
-  MEDIA_LOST: [ExitCode.unfinished, "showrunner resume {run}"],
-  MEDIA_FOLDER: [ExitCode.refused, "make it a folder that can be written to, then repeat the command"],
-  ENGINE_UNAVAILABLE: [
-    ExitCode.failed,
-    "start restate-server, or say with --engine-url where it is; then the same command",
-  ],
-  CONNECTION_FAILED: [ExitCode.failed, "check SHOWRUNNER_BASE_URL and the network, then: showrunner doctor"],
+/** A run may have spent money: with another journal you would pay for everything again. */
+const thenResume = (cure: string) =>
+  `${cure}, then repeat the command; a run that had started continues with showrunner resume`;
+
+/** What to do after an error of the library, by exit code and error code. Other errors exit with 1. */
+const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>>>> = {
+  [ExitCode.refused]: {
+    PLAN_PROBLEMS: "correct them and try again; `showrunner plan` checks without spending",
+    OVER_BUDGET: "give a larger --budget, or ask for less; `showrunner plan` shows the prices",
+    QUOTE_REFUSED: "`showrunner plan` shows the current prices and gives a new quote",
+    WALLET_SHORT: "add funds, then repeat the command; --start-anyway starts and pauses when the wallet is empty",
+    RUN_EXISTS: "showrunner resume {run}   (or choose another --id)",
+    RUN_DIFFERS: "choose another --id",
+    RUN_UNKNOWN: "showrunner runs   (--journal FILE names another journal)",
+    ACCOUNT_MISMATCH:
+      "set SHOWRUNNER_BASE_URL and SHOWRUNNER_API_KEY to those the run was started with; if the same account has a new key or address: showrunner resume {run} --account-moved",
+    INVALID_OPTION: "showrunner doctor",
+    LOCAL_SERVICE_MISSING: "showrunner doctor",
+    PORT_IN_USE: "showrunner serve --port 0   (takes a free one)",
+    DATA_DIR_IN_USE: "showrunner serve --data OTHER-FOLDER   (or use the service that is running)",
+    DATA_DIR_UNUSABLE: "showrunner serve --data OTHER-FOLDER",
+    OPTION_INVALID: "showrunner serve --help",
+    FAMILIES_INVALID: "correct the file after --families, or in SHOWRUNNER_FAMILIES",
+    CATALOG_INVALID: "correct the file after --catalog",
+    RECORDING_UNUSABLE: "showrunner record OTHER-FOLDER",
+    JOURNAL_NOT_A_JOURNAL: "name another journal: --journal FILE, or SHOWRUNNER_JOURNAL",
+    JOURNAL_FOLDER: "make it a writable folder, then repeat the command",
+    JOURNAL_READ_ONLY: "make it writable, or name a copy of it with --journal FILE, then repeat the command",
+    JOURNAL_NEWER_VERSION: "update Showrunner, then repeat the command",
+    JOURNAL_ACCESS: "correct it, then repeat the command",
+    MEDIA_FOLDER: "make it a writable folder, then repeat the command",
+  },
+  [ExitCode.unfinished]: {
+    INSUFFICIENT_BALANCE: "showrunner balance",
+    JOURNAL_DISK_FULL: thenResume("free space"),
+    JOURNAL_IO: thenResume("check the disk"),
+    JOURNAL_UNREACHABLE: thenResume("make sure that the database answers"),
+    MEDIA_LOST: "showrunner resume {run}",
+  },
+  [ExitCode.failed]: {
+    RUN_BUSY: "showrunner events {run} --follow   (another process is running it)",
+    INVALID_ARGUMENT: "correct the fields above; `showrunner models show MODEL` lists what a model accepts",
+    UNAUTHORIZED:
+      "check SHOWRUNNER_API_KEY, or the named service's own variable (<key_id>:<secret>), then: showrunner doctor",
+    JOURNAL_CORRUPT: RESTORE,
+    JOURNAL_ILLEGAL_EVENT: RESTORE,
+    JOURNAL_BUSY: "repeat the command when the other process has finished",
+    ENGINE_UNAVAILABLE: "start restate-server, or give its address with --engine-url; then repeat the command",
+    CONNECTION_FAILED: "check SHOWRUNNER_BASE_URL and the network, then: showrunner doctor",
+  },
 };
 
-/** Any thrown value as message, next command and exit code. */
+/** What is read of an error, whoever threw it. */
+type Thrown = Error & { readonly code?: unknown; readonly runId?: string; readonly next?: string | null };
+
+/** Explains any thrown value: a message, what to do next, and the exit code. */
 export function explainError(error: unknown, { env = {}, args = null }: ErrorContext = {}): Explanation {
   if (error instanceof CliError) {
     const { code, message, next, exitCode } = error;
     return { code, message, next, exitCode };
   }
   if (!(error instanceof Error)) return bug(String(error));
-  const {
-    code,
-    runId,
-    next: given,
-  } = error as Error & {
-    code?: unknown;
-    runId?: string;
-    next?: string | null;
-  };
-  if (isFileSystemError(error)) {
-    const fileError = fileSystemError(error);
-    return { ...fileError, code: error.code!, message: fileError.message + codeFrame(error) };
-  }
+  const { code, runId, next: own } = error as Thrown;
+  if (isFileSystemError(error)) return fileSystemError(error);
   if (isUnexpected(error) || typeof code !== "string")
     return bug(error.message + codeFrame(error), env.SHOWRUNNER_DEBUG ? error.stack : undefined);
-  const [exitCode, next] = own(advice, code) ?? ([ExitCode.failed, "showrunner doctor"] as const);
-  const list = detailList(error);
-  const generic = code === "INVALID_OPTION" && args?.[0] !== undefined ? `showrunner ${args[0]} --help` : next;
-  const say = given ? visibleLines(given) : (retyped(error, args) ?? generic.replace("{run}", runId ?? "<run-id>"));
-  return { code, message: visibleLines(redactUrls(error.message)) + list, next: say, exitCode };
+  const exits = [ExitCode.refused, ExitCode.unfinished] as const;
+  const exitCode = exits.find((exit) => Object.hasOwn(advice[exit]!, code)) ?? ExitCode.failed;
+  const known = ownEntry(advice[exitCode]!, code) ?? "showrunner doctor";
+  const generic = code === "INVALID_OPTION" && args?.[0] !== undefined ? `showrunner ${args[0]} --help` : known;
+  const next = own ? visibleLines(own) : (retyped(error, args) ?? generic.replace("{run}", runId ?? "<run-id>"));
+  return { code, message: visibleLines(redactUrls(error.message)) + detailList(error), next, exitCode };
 }
 
-/** Which fields the service refused, and why. */
+/** Lists the fields that the service refused, with the reasons. */
 function detailList(error: object): string {
   const details = "details" in error && Array.isArray(error.details) ? error.details : [];
   return details
@@ -169,11 +149,11 @@ function allowed({ allowed: list, message }: Detail): string {
   return named.length === 0 ? "" : `; allowed: ${named.map((one) => visible(redactUrls(one))).join(", ")}`;
 }
 
-/** What was typed with the flag that would have let it through. */
+/** The command as typed, with the flag that would make it succeed; null if no flag would. */
 function retyped(error: Error & { readonly code?: unknown }, args: readonly string[] | null): string | null {
   if (args === null) return null;
   if (error.code === "WALLET_SHORT")
-    return `add funds, or go as far as the wallet does: ${repeatedCommand({ args }, "--start-anyway")}`;
+    return `add funds, or start and pause when the wallet is empty: ${repeatedCommand({ args }, "--start-anyway")}`;
   const offered =
     error.code === "QUOTE_REFUSED" && "offer" in error ? (error.offer as { readonly id: string | null }) : null;
   if (offered?.id != null) return repeatedCommand({ args }, "--quote", offered.id);
@@ -181,13 +161,13 @@ function retyped(error: Error & { readonly code?: unknown }, args: readonly stri
   return repeatedCommand({ args }, "--budget", formatUsd(Number(error.quoteMicros)));
 }
 
-/** A mistake of ours, or of the pipeline's own code: no error that was foreseen. */
+/** Whether an error is a bug, in Showrunner or in the code of a pipeline. */
 export function isUnexpected(error: Error): boolean {
   const isForeseen = error instanceof CliError || isFileSystemError(error);
   return !isForeseen && !("code" in error && typeof error.code === "string" && isOurs(error));
 }
 
-/** Errors of the library are recognised by shape: importing its base class would load the library for `--help`. */
+/** Recognises errors of the library by name: importing their base class would load the library for `--help`. */
 function isOurs(error: Error): boolean {
   for (let type: unknown = error.constructor; typeof type === "function"; type = Object.getPrototypeOf(type)) {
     if (type.name === "ShowrunnerError" || type.name === "LocalServiceError") return true;
@@ -199,7 +179,7 @@ function bug(message: string, stack?: string): Explanation {
   return {
     code: "UNEXPECTED",
     message: `unexpected: ${visibleLines(stack ?? message)}`,
-    next: "set SHOWRUNNER_DEBUG=1 for the stack; if it is not your pipeline's, please report it",
+    next: "set SHOWRUNNER_DEBUG=1 to see the stack; if the error is not in your pipeline, please report it",
     exitCode: ExitCode.failed,
   };
 }

@@ -2,8 +2,9 @@ import { createServer, type RequestListener } from "node:http";
 import { type Measured, measureJournal } from "../fleet/telemetry/index.ts";
 import { createWebhookReceiver, type Engine, nodeHandler } from "../fleet/worker/index.ts";
 import { openJournal, type Showrunner } from "../internal.ts";
-import { CliError } from "./cli-error.ts";
+import { usageError } from "./cli-error.ts";
 import { type Context, journalOf, mediaOptionsOf } from "./context.ts";
+import { wholeNumber } from "./input/flag-values.ts";
 import type { Flags } from "./program/flags.ts";
 import { visible } from "./text/escape.ts";
 
@@ -86,10 +87,11 @@ async function serve(
   await listening.catch((cause: NodeJS.ErrnoException) => {
     const isPort = cause.code === "EADDRINUSE" || cause.code === "EACCES";
     const what = isPort ? `${flag} ${port}` : `--host ${visible(host)}`;
-    throw new CliError("USAGE", `${what} cannot be listened on: ${cause.message}`, {
-      next: isPort ? "name another port" : "give an address of this machine, or 0.0.0.0 for all of them",
+    throw usageError(
+      `${what} cannot be listened on: ${cause.message}`,
+      isPort ? "name another port" : "give an address of this machine, or 0.0.0.0 for all of them",
       cause,
-    });
+    );
   });
   return () =>
     new Promise((closed) => {
@@ -99,13 +101,5 @@ async function serve(
 }
 
 function portOf(flag: string, text: string | undefined): number | null {
-  return text === undefined ? null : countOf(flag, text, 65_535);
-}
-
-export function countOf(flag: string, text: string, most: number): number {
-  const count = Number(text);
-  if (Number.isSafeInteger(count) && count >= 1 && count <= most) return count;
-  throw new CliError("USAGE", `${flag} ${visible(text)} is not a whole number from 1 to ${most}`, {
-    next: `write ${flag} 8080`,
-  });
+  return text === undefined ? null : wholeNumber(flag, text, [1, 65_535], 8080);
 }

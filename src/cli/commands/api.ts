@@ -4,7 +4,7 @@ import type { RawAnswer, RawRequest } from "../../core/api/index.ts";
 import { parseJson } from "../../core/kit/json-text.ts";
 import { dollars } from "../../core/kit/money.ts";
 import type { Showrunner } from "../../internal.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
 import { confirm } from "../input/confirm.ts";
 import { parsedJson, readJson } from "../input/read-input.ts";
@@ -32,7 +32,7 @@ export async function api(
   const model = method === "POST" ? submittedModel(path) : null;
   const submit = model === null ? null : withKey(json, flags.idempotencyKey);
   if (submit === null && flags.idempotencyKey !== undefined)
-    throw new CliError("USAGE", "--idempotency-key is for submits only", { next: "showrunner api POST /models/MODEL" });
+    throw usageError("--idempotency-key is for submits only", "showrunner api POST /models/MODEL");
   const body = submit === null ? json : submit.body;
   const request: RawRequest = { method, path, query, headers: Object.fromEntries(trimmed), json: body };
   const isPaid = method === "POST" && !isFree(path);
@@ -56,25 +56,23 @@ export async function api(
 function targetOf(first: string, second: string | undefined, { data }: Flags["api"]): { method: Method; path: string } {
   const named = METHODS.find((one) => one === first.toUpperCase());
   if (second === undefined) {
-    if (named !== undefined)
-      throw new CliError("USAGE", `After ${named} a path is missing`, { next: `showrunner api ${named} /jobs` });
+    if (named !== undefined) throw usageError(`After ${named} a path is missing`, `showrunner api ${named} /jobs`);
     return { method: data === undefined ? "GET" : "POST", path: first };
   }
   if (named === undefined)
-    throw new CliError("USAGE", `${visible(first)} is not a method of the API`, {
-      next: `showrunner api METHOD PATH   (METHOD is ${METHODS.join(", ")})`,
-    });
+    throw usageError(
+      `${visible(first)} is not a method of the API`,
+      `showrunner api METHOD PATH   (METHOD is ${METHODS.join(", ")})`,
+    );
   if (named === "GET" && data !== undefined)
-    throw new CliError("USAGE", "A GET has no --data", { next: "give it with --query name=value, or use POST" });
+    throw usageError("A GET has no --data", "give it with --query name=value, or use POST");
   return { method: named, path: second };
 }
 
 function divided(flag: string, text: string, sign: string, example: string): [name: string, value: string] {
   const at = text.indexOf(sign);
   if (at < 1)
-    throw new CliError("USAGE", `${flag} ${visible(text)} has no name before a ${sign}`, {
-      next: `write it like ${flag} "${example}"`,
-    });
+    throw usageError(`${flag} ${visible(text)} has no name before a ${sign}`, `write it like ${flag} "${example}"`);
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
@@ -111,7 +109,7 @@ function withKey(json: unknown, given: string | undefined): Submit {
   }
   const { idempotency_key: own } = json as { readonly idempotency_key?: unknown };
   if (typeof own === "string" && given !== undefined && own !== given)
-    throw new CliError("USAGE", "--idempotency-key differs from idempotency_key in --data", { next: "leave one out" });
+    throw usageError("--idempotency-key differs from idempotency_key in --data", "leave one out");
   const key = given ?? (typeof own === "string" ? own : `cli-${randomUUID()}`);
   return { key, body: { ...json, idempotency_key: key } };
 }
@@ -189,12 +187,9 @@ async function printAnswer({ headers, body }: RawAnswer, { json }: Flags["api"],
   const decoder = new TextDecoder();
   for await (const chunk of body) {
     if (!type.startsWith("text/"))
-      throw new CliError(
-        "USAGE",
+      throw usageError(
         `The answer is ${visible(type) || "of no named type"}, which a terminal cannot show`,
-        {
-          next: `${repeatedCommand(context)} > answer.bin`,
-        },
+        `${repeatedCommand(context)} > answer.bin`,
       );
     io.stdout.write(withoutControl(decoder.decode(chunk, { stream: true }).replaceAll("\r\n", "\n")));
   }

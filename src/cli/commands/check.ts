@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { isPostgresUrl } from "../../core/kit/journal-location.ts";
 import { dollars } from "../../core/kit/money.ts";
 import type { Drift, Problem, RunState, Showrunner } from "../../internal.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
 import { isFolder, pipelinesIn } from "../load/pipelines-in.ts";
@@ -64,9 +64,10 @@ async function loadAll(named: readonly string[], context: Context): Promise<read
   for (const [name, loaded] of byName) {
     const files = [...new Set(loaded.map(({ file }) => file))];
     if (files.length < 2) continue;
-    throw new CliError("USAGE", `${files.map(visible).join(" and ")} both have a pipeline named ${visible(name)}`, {
-      next: "name the one that runs are to be held against",
-    });
+    throw usageError(
+      `${files.map(visible).join(" and ")} both have a pipeline named ${visible(name)}`,
+      "name the one that runs are to be held against",
+    );
   }
   if (all.length > 0) return all;
   throw new CliError("PIPELINE_NOT_FOUND", `${named.map(visible).join(", ")}: no file exports a pipeline`, {
@@ -76,15 +77,17 @@ async function loadAll(named: readonly string[], context: Context): Promise<read
 
 async function openToRead(against: string, { io }: Context) {
   if (isPostgresUrl(against)) {
-    throw new CliError("USAGE", "--against takes the file of a journal, and this is a database", {
-      next: "copy its runs under way into a file, or check where the file is",
-    });
+    throw usageError(
+      "--against takes the file of a journal, and this is a database",
+      "copy its runs under way into a file, or check where the file is",
+    );
   }
   const path = resolve(io.cwd, against);
   if (!existsSync(path)) {
-    throw new CliError("USAGE", `there is no journal ${visible(against)}`, {
-      next: "name one, or a copy of one: --against .showrunner/journal.db",
-    });
+    throw usageError(
+      `there is no journal ${visible(against)}`,
+      "name one, or a copy of one: --against .showrunner/journal.db",
+    );
   }
   const { openSqliteJournal } = await import("../../internal.ts");
   return openSqliteJournal(path, { readOnly: true });

@@ -9,8 +9,9 @@ import { shellWord } from "../../core/kit/shell-word.ts";
 import { fetchForOperator } from "../../core/network/index.ts";
 import type { Showrunner } from "../../internal.ts";
 import type { OfferedPipeline } from "../../studio/dashboard/index.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, mediaOptionsOf, sayWhere } from "../context.ts";
+import { PORTS, wholeNumber } from "../input/flag-values.ts";
 import { isOwnFile } from "../input/stored-run.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
@@ -98,7 +99,7 @@ export async function dashboard(
   flags: Flags["dashboard"],
 ): Promise<ExitCode> {
   const { io, output } = context;
-  const port = portOf(flags.port);
+  const port = flags.port === undefined ? DEFAULT_PORT : wholeNumber("--port", flags.port, PORTS, DEFAULT_PORT);
   const folder = journalFolderOf(io, flags);
   const pipelines = await offered(files, io.cwd);
   const { openJournal, openMedia, openShowrunner } = await import("../../internal.ts");
@@ -212,13 +213,8 @@ function codeFrom(named: readonly OfferedPipeline[], { io, output }: Context): N
 function placeOf({ host, allowHost = [] }: Flags["dashboard"]) {
   const wrong = allowHost.find((name) => !/^([\w.-]+|\[?[\da-f:.]+\]?)$/i.test(name));
   if (wrong === undefined) return { host, allowHosts: allowHost };
-  throw new CliError("USAGE", `--allow-host ${visible(wrong)} is not a host name or address`, {
-    next: "give the name alone, as --allow-host studio.lan",
-  });
-}
-
-function portOf(text: string | undefined): number {
-  if (text === undefined) return DEFAULT_PORT;
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new CliError("USAGE", "--port is not a port number", { next: "showrunner dashboard --port 8788" });
+  throw usageError(
+    `--allow-host ${visible(wrong)} is not a host name or address`,
+    "give the name alone, as --allow-host studio.lan",
+  );
 }

@@ -12,7 +12,7 @@ import {
   traitsOf,
   type WaitingDecision,
 } from "../../internal.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withJournal, withShowrunner } from "../context.ts";
 import { readTextOrFile } from "../input/read-input.ts";
 import type { Flags } from "../program/flags.ts";
@@ -65,7 +65,7 @@ function asked(takes: number | null): string {
 async function listAll(context: Context, flags: Flags["approve"]): Promise<ExitCode> {
   const { output, io } = context;
   if ([flags.pick, flags.value, flags.note, flags.resume].some((flag) => flag !== undefined)) {
-    throw new CliError("USAGE", "a decision needs the run that it is about", { next: "showrunner approve" });
+    throw usageError("a decision needs the run that it is about", "showrunner approve");
   }
   return withJournal(flags, async (show) => {
     const waiting = await show.waiting();
@@ -91,9 +91,10 @@ async function onlyStep(
   const { steps } = await show.show(runId);
   const waiting = steps.filter(({ status }) => status === "awaiting-approval");
   if (waiting.length === 1) return waiting[0]!.path;
-  throw new CliError("USAGE", `${waiting.length} steps wait for a person; name the one that is meant`, {
-    next: `showrunner approve ${visible(runId)}   (lists what waits, and what it shows)`,
-  });
+  throw usageError(
+    `${waiting.length} steps wait for a person; name the one that is meant`,
+    `showrunner approve ${visible(runId)}   (lists what waits, and what it shows)`,
+  );
 }
 
 /** `showrunner reject`: the step fails, and what uses it is skipped. */
@@ -117,7 +118,7 @@ async function requested(runId: string, decide: () => Promise<void>): Promise<vo
     if (!(error instanceof Error) || !("code" in error) || error.code !== "INVALID_OPTION") throw error;
     const own = "next" in error && typeof error.next === "string" ? visible(error.next) : null;
     const next = own ?? `showrunner approve ${visible(runId)}   (lists what waits, and what it shows)`;
-    throw new CliError("USAGE", visible(error.message), { next, cause: error });
+    throw usageError(visible(error.message), next, error);
   }
 }
 
@@ -272,7 +273,7 @@ async function picked(
   const text = flags.pick;
   if (text === undefined) {
     if (waiting?.choose !== true) return null;
-    throw new CliError("USAGE", `${visible(step)} asks for a choice: give its number with --pick`, { next });
+    throw usageError(`${visible(step)} asks for a choice: give its number with --pick`, next);
   }
   const shows = waiting?.shows ?? [];
   const created = shows.filter((take) => take.step === text);
@@ -282,5 +283,5 @@ async function picked(
   if (waiting === undefined ? number > 0 : shows.some(({ pick }) => pick === number)) return number;
   const problem =
     created.length > 1 ? `${visible(text)} has several outputs` : `${visible(step)} shows no ${visible(text)}`;
-  throw new CliError("USAGE", `--pick: ${problem}`, { next });
+  throw usageError(`--pick: ${problem}`, next);
 }

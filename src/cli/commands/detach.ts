@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JournalStore } from "../../internal.ts";
 import type { Background } from "../background.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible, visibleLines } from "../text/escape.ts";
@@ -27,8 +27,7 @@ const LAST_LINES = 15;
 export async function detach(context: Context, detached: Detached, flags: Flags["run"]): Promise<ExitCode> {
   const { io, output } = context;
   const { runId } = detached;
-  if (io.background === null)
-    throw new CliError("USAGE", "no process can be started here", { next: "run without --detach" });
+  if (io.background === null) throw usageError("no process can be started here", "run without --detach");
   const log = join(journalFolderOf(io, flags), "logs", `${runId}.log`);
   const { openJournal } = await import("../../internal.ts");
   const store = await openJournal(journalOf(io, flags));
@@ -37,7 +36,7 @@ export async function detach(context: Context, detached: Detached, flags: Flags[
   try {
     if ((await store.run(runId)) !== null) {
       const next = `showrunner resume ${visible(runId)}   (or choose another --id)`;
-      throw new CliError("USAGE", `Run ${visible(runId)} exists already`, { next });
+      throw usageError(`Run ${visible(runId)} exists already`, next);
     }
     child = io.background(argumentsOf(context, detached), log);
     end = await begun(store, runId, child.ended);

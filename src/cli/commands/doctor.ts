@@ -5,7 +5,15 @@ import { dollars } from "../../core/kit/money.ts";
 import { namedProxy, noProxy, shownProxy } from "../../core/kit/proxy-route.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
-import { type Finding, failed, fine, journalFindings, mediaFindings, NO_SKEW_MS, unknown } from "../doctor/storage.ts";
+import {
+  clockFinding,
+  type Finding,
+  failed,
+  fine,
+  journalFindings,
+  mediaFindings,
+  unknown,
+} from "../doctor/storage.ts";
 import { type WebhookTarget, webhookFindings, webhookTarget } from "../doctor/webhook.ts";
 import { explainError } from "../explain-error.ts";
 import { duration } from "../input/flag-values.ts";
@@ -33,7 +41,7 @@ export async function serviceFindings(
       return [
         fine("service", `${name} ${show.service.baseUrl}, answered in ${took}`),
         fine("balance", `${dollars(balanceMicros)} ${currency}`),
-        clock(show.client.clockOffsetMs()),
+        clockFinding("clock", "service", show.client.clockOffsetMs(), MUCH_SKEW_MS),
         ...(await webhookFindings(context, show.client, target)),
       ];
     });
@@ -41,13 +49,6 @@ export async function serviceFindings(
     const { message, next } = explainError(error, { env: context.io.env });
     return [failed("service", message, next), unknown("webhooks", "not checked, as the service was not reached")];
   }
-}
-
-function clock(offsetMs: number): Finding {
-  const ahead = `the service's clock is ${duration(Math.abs(offsetMs))} ${offsetMs > 0 ? "ahead of" : "behind"} this one`;
-  if (Math.abs(offsetMs) <= NO_SKEW_MS) return fine("clock", "agrees with the service's");
-  if (Math.abs(offsetMs) <= MUCH_SKEW_MS) return fine("clock", ahead);
-  return failed("clock", ahead, visible("set this machine's clock (NTP): webhooks and presigned URLs depend on it"));
 }
 
 const marks = { ok: "ok  ", fail: "FAIL", unknown: "?   " } as const;

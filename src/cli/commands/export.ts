@@ -2,7 +2,7 @@ import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { temporaryTag, writeDurably } from "../../core/kit/durable-file.ts";
 import type { EditClip, EditList, EditTake, MediaStore, RunState } from "../../internal.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalOf, mediaOptionsOf } from "../context.ts";
 import { writtenFile } from "../input/written-file.ts";
 import type { Flags } from "../program/flags.ts";
@@ -13,9 +13,7 @@ import { counted } from "../text/table.ts";
 export async function exportRun(context: Context, runId: string, flags: Flags["export"]): Promise<ExitCode> {
   const { io, output } = context;
   if (flags.otio === undefined)
-    throw new CliError("USAGE", "export needs a file to write", {
-      next: `showrunner export ${visible(runId)} --otio cut.otio`,
-    });
+    throw usageError("export needs a file to write", `showrunner export ${visible(runId)} --otio cut.otio`);
   const file = await writtenFile(io.cwd, { flag: "--otio", path: flags.otio, kind: "otio" });
   const { editLists, loadRun, openJournal, openMedia } = await import("../../internal.ts");
   const journal = await openJournal(journalOf(io, flags));
@@ -63,7 +61,7 @@ function listNamed(lists: readonly EditList[], runId: string, wanted: string | u
     lists.length === 0
       ? `Run ${visible(runId)} returned no media whose files are here`
       : `Run ${visible(runId)} returns no media named ${visible(wanted!)}; it returns ${names}`;
-  throw new CliError("USAGE", message, { next: `showrunner show ${visible(runId)}` });
+  throw usageError(message, `showrunner show ${visible(runId)}`);
 }
 
 const mediaFolder = (file: string) => join(dirname(file), `${basename(file).replace(/\.otio$/, "")}-media`);

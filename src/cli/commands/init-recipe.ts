@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { shellWord } from "../../core/kit/shell-word.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
 import { askService, type Begun, exists, isThere } from "../project/begun.ts";
@@ -81,16 +81,17 @@ export function printRecipes({ output }: Context, { json }: Flags["init"]): Exit
 export async function beginRecipe(context: Context, name: string): Promise<Begun> {
   const { cwd } = context.io;
   if (!listRecipes().some((one) => one.name === name)) {
-    throw new CliError("USAGE", `there is no recipe ${visible(name)}`, { next: "showrunner init --recipe" });
+    throw usageError(`there is no recipe ${visible(name)}`, "showrunner init --recipe");
   }
   const file = `${name}.ts`;
   if (await isThere(join(cwd, file))) throw exists(file);
   const { files, packages } = filesOf(name);
   const project = await manifestFor(join(cwd, "package.json"), packages);
   if (!project.isEsm) {
-    throw new CliError("USAGE", "recipes are ES modules, and this folder holds programs that are not", {
-      next: `mkdir films && cd films && npx showrunner init --recipe ${shellWord(name)}`,
-    });
+    throw usageError(
+      "recipes are ES modules, and this folder holds programs that are not",
+      `mkdir films && cd films && npx showrunner init --recipe ${shellWord(name)}`,
+    );
   }
   const copies = new Map<string, string | Buffer>(files.map((path) => [path, readRecipe(path)]));
   const own = await readFile(join(cwd, "models.ts"), "utf8").catch(() => null);

@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { shellWord } from "../../core/kit/shell-word.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
 import {
@@ -27,7 +27,7 @@ export async function init(context: Context, given?: string, flags: Flags["init"
   if (recipe === undefined) return writeBegun(context, await beginStarter(context, given), flags);
   if (given !== undefined) {
     const next = `showrunner init --recipe ${shellWord(visible(recipe))}`;
-    throw new CliError("USAGE", "a recipe keeps its name, so that no file can be given beside --recipe", { next });
+    throw usageError("a recipe keeps its name, so that no file can be given beside --recipe", next);
   }
   return writeBegun(context, await (await import("./init-recipe.ts")).beginRecipe(context, recipe), flags);
 }
@@ -35,9 +35,7 @@ export async function init(context: Context, given?: string, flags: Flags["init"
 async function beginStarter(context: Context, given?: string): Promise<Begun> {
   const { cwd } = context.io;
   if (given !== undefined && !/\.m?ts$/.test(given)) {
-    throw new CliError("USAGE", `${visible(given)} is not a name for a TypeScript file`, {
-      next: "showrunner init film.ts",
-    });
+    throw usageError(`${visible(given)} is not a name for a TypeScript file`, "showrunner init film.ts");
   }
   const project = await manifestFor(join(cwd, "package.json"));
   const file = given ?? (project.isEsm ? "film.ts" : "film.mts");

@@ -2,9 +2,10 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
 import type { Claim, Credentials, DigitalSourceType, FileMarks } from "../../core/marks/index.ts";
 import type { Manifest } from "../../internal.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
+import { wireForm } from "../service/present.ts";
 import { visible, visibleError } from "../text/escape.ts";
 
 /** What a file says of itself, and what lies beside it. */
@@ -31,7 +32,7 @@ export async function marks(
   const options = { folder: io.cwd, ...(trust !== undefined && { trust }) };
   const shown: ShownFile[] = [];
   for (const file of files) shown.push(await readFileMarks(file, resolve(io.cwd, file), options));
-  if (flags.json) output.printJson(shown.map(document));
+  if (flags.json) output.printJson(wireForm(shown));
   else output.print(shown.map(lines).join("\n"));
   return ExitCode.done;
 }
@@ -39,9 +40,10 @@ export async function marks(
 async function certificates(cwd: string, file: string): Promise<string> {
   const trust = await readFile(resolve(cwd, file), "utf8").catch((error: unknown) => visibleError(error));
   if (trust.includes("-----BEGIN CERTIFICATE-----")) return trust;
-  throw new CliError("USAGE", `--trust ${visible(file)} has no certificate in PEM form`, {
-    next: "showrunner marks FILE --trust ROOTS.pem",
-  });
+  throw usageError(
+    `--trust ${visible(file)} has no certificate in PEM form`,
+    "showrunner marks FILE --trust ROOTS.pem",
+  );
 }
 
 async function readFileMarks(
@@ -57,9 +59,7 @@ async function readFileMarks(
     const signed = mayBeSigned ? await readCredentials(path, options) : null;
     return { file, ...said, manifest: await manifestBeside(path), signed };
   } catch (error) {
-    throw new CliError("USAGE", `${visible(file)} cannot be read: ${visibleError(error)}`, {
-      next: "showrunner marks FILE",
-    });
+    throw usageError(`${visible(file)} cannot be read: ${visibleError(error)}`, "showrunner marks FILE");
   }
 }
 
@@ -112,28 +112,6 @@ function besideText({ run, step, models, matches }: ManifestBeside): string {
   return matches ? made : `${made}; the file was changed since`;
 }
 
-function document(shown: ShownFile) {
-  const { file, contentType, digitalSourceType, contentCredentials, problem, manifest, signed } = shown;
-  return {
-    file,
-    content_type: contentType,
-    digital_source_type: digitalSourceType,
-    content_credentials: contentCredentials,
-    problem,
-    manifest,
-    signed:
-      signed === null || signed === "unread"
-        ? signed
-        : {
-            state: signed.state,
-            signer: signed.signer,
-            digital_source_types: signed.digitalSourceTypes,
-            ingredients: signed.ingredients,
-            failures: signed.failures,
-          },
-  };
-}
-
 const USAGE = "showrunner sign FILE --cert CHAIN.pem --key KEY.pem";
 
 interface Signed {
@@ -163,7 +141,7 @@ export async function sign({ io, output }: Context, files: readonly string[], fl
     } catch (error) {
       if (error instanceof CliError) throw error;
       const next = error instanceof CredentialsError ? error.next : null;
-      throw new CliError("USAGE", `${visible(file)}: ${visibleError(error)}`, { next: next ?? USAGE, cause: error });
+      throw usageError(`${visible(file)}: ${visibleError(error)}`, next ?? USAGE, error);
     }
   }
   if (flags.json) output.printJson(done);
@@ -171,11 +149,11 @@ export async function sign({ io, output }: Context, files: readonly string[], fl
 }
 
 async function pem(cwd: string, flag: string, file: string | undefined): Promise<string> {
-  if (file === undefined) throw new CliError("USAGE", `sign needs ${flag}, a PEM file`, { next: USAGE });
+  if (file === undefined) throw usageError(`sign needs ${flag}, a PEM file`, USAGE);
   try {
     return await readFile(resolve(cwd, file), "utf8");
   } catch (error) {
-    throw new CliError("USAGE", `${flag} ${visible(file)} cannot be read: ${visibleError(error)}`, { next: USAGE });
+    throw usageError(`${flag} ${visible(file)} cannot be read: ${visibleError(error)}`, USAGE);
   }
 }
 
@@ -191,12 +169,13 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
     () => false,
   );
   if (!isFolder && files.length > 1)
-    throw new CliError("USAGE", `--out ${visible(out)} is not a folder, and there are ${files.length} files`, {
-      next: "make the folder, or sign one file at a time",
-    });
+    throw usageError(
+      `--out ${visible(out)} is not a folder, and there are ${files.length} files`,
+      "make the folder, or sign one file at a time",
+    );
   const targets = isFolder ? files.map((file) => join(target, basename(file))) : [target];
   if (new Set(targets).size < targets.length)
-    throw new CliError("USAGE", "two of the files have the same name", { next: "sign them into different folders" });
+    throw usageError("two of the files have the same name", "sign them into different folders");
   return targets;
 }
 
@@ -210,12 +189,9 @@ async function claimFor(file: string, path: string, given: DigitalSourceType | u
   const said = (await readMarks(path)).digitalSourceType;
   const digitalSourceType = given ?? known?.digitalSourceType ?? sourceTypes.find((type) => said?.endsWith(`/${type}`));
   if (digitalSourceType === undefined)
-    throw new CliError(
-      "USAGE",
+    throw usageError(
       `Nothing says how ${visible(file)} was made: no manifest of its bytes, and no mark in it`,
-      {
-        next: `showrunner sign ${visible(file)} --source-type trainedAlgorithmicMedia --cert CHAIN.pem --key KEY.pem`,
-      },
+      `showrunner sign ${visible(file)} --source-type trainedAlgorithmicMedia --cert CHAIN.pem --key KEY.pem`,
     );
   const bare = { models: [], description: "Made with Showrunner", ingredients: [] };
   const claim: Claim = { ...(known ?? bare), digitalSourceType };

@@ -6,9 +6,9 @@ import { formatUsd, parseUsd } from "../../core/kit/money.ts";
 import type { Showrunner } from "../../internal.ts";
 import type { AgentPipeline, AgentSession } from "../../studio/mcp/index.ts";
 import { committedMicros } from "../../studio/served/index.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, sayWhere, withShowrunner } from "../context.ts";
-import { checkAmount } from "../input/flag-values.ts";
+import { checkAmount, PORTS, wholeNumber } from "../input/flag-values.ts";
 import { isFolder, pipelinesIn } from "../load/pipelines-in.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
@@ -26,9 +26,7 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
   ] as const)
     checkAmount(flag, value);
   if (flags.runBudget !== undefined && flags.budget === undefined) {
-    throw new CliError("USAGE", "--run-budget needs --budget", {
-      next: "say what all runs may cost together: --budget 5",
-    });
+    throw usageError("--run-budget needs --budget", "say what all runs may cost together: --budget 5");
   }
   const port = portOf(flags);
   const filesDir = await existingFolder(flags.files ?? folder, io.cwd);
@@ -192,14 +190,11 @@ async function agentPipelines(folder: string, context: Context): Promise<readonl
 async function existingFolder(folder: string, cwd: string): Promise<string> {
   const path = resolve(cwd, folder);
   if (await isFolder(path)) return path;
-  throw new CliError("USAGE", `${visible(folder)} is not a folder`, {
-    next: "name the folder of your pipelines: showrunner mcp pipelines",
-  });
+  throw usageError(`${visible(folder)} is not a folder`, "name the folder of your pipelines: showrunner mcp pipelines");
 }
 
 function portOf({ port, http }: Flags["mcp"]): number {
   if (port === undefined) return DEFAULT_PORT;
-  if (http && /^\d{1,5}$/.test(port) && Number(port) <= 65_535) return Number(port);
-  const message = http ? "--port is not a port number" : "--port is for --http alone";
-  throw new CliError("USAGE", message, { next: "showrunner mcp pipelines --http --port 8789" });
+  if (http) return wholeNumber("--port", port, PORTS, DEFAULT_PORT);
+  throw usageError("--port is for --http alone", "showrunner mcp pipelines --http --port 8789");
 }

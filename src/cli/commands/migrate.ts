@@ -5,7 +5,7 @@ import { chooseService } from "../../core/kit/deployments.ts";
 import { writeDurably } from "../../core/kit/durable-file.ts";
 import type { Catalog, Pipeline } from "../../internal.ts";
 import type { Decision, Migration, MigrationDecisions, MigrationReport } from "../../migrate/index.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
 import { readNamed } from "../input/read-named.ts";
 import { throttle } from "../live/redraw.ts";
@@ -56,7 +56,7 @@ function readMap(entries: readonly string[]): { readonly [v2: string]: string } 
       const [, from, to] = /^([^=]+)=(.+)$/.exec(entry) ?? [];
       if (from !== undefined && to !== undefined) return [from.trim(), to.trim()];
       const next = "write it as --map vendor/name=model-id";
-      throw new CliError("USAGE", `--map ${visible(entry)} is not a mapping`, { next });
+      throw usageError(`--map ${visible(entry)} is not a mapping`, next);
     }),
   );
 }
@@ -100,10 +100,7 @@ async function migrated({ context, path, catalog, decided, target }: Work): Prom
 
 function refuseUnreadable(error: Error & { readonly code?: unknown }): never {
   if (error.code !== "V2_FILE") throw error;
-  throw new CliError("USAGE", visible(error.message), {
-    next: "showrunner migrate V2-FILE --out FOLDER",
-    cause: error,
-  });
+  throw usageError(visible(error.message), "showrunner migrate V2-FILE --out FOLDER", error);
 }
 
 /** A hosted service answers so many requests a minute; more estimates than this would keep one waiting. */
@@ -141,9 +138,7 @@ function refuseUnknown(map: { readonly [v2: string]: string }, catalog: Catalog)
   for (const [from, to] of Object.entries(map)) {
     if (to.startsWith("voice_") || catalog.model(to)?.state === "live") continue;
     const next = "showrunner models list   (or a voice: --map V2-VOICE-ID=voice_…)";
-    throw new CliError("USAGE", `--map ${visible(from)}=${visible(to)}: the catalog has no model ${visible(to)}`, {
-      next,
-    });
+    throw usageError(`--map ${visible(from)}=${visible(to)}: the catalog has no model ${visible(to)}`, next);
   }
 }
 
@@ -155,7 +150,7 @@ async function refuseEdited(migration: Migration, folder: string, flags: Flags["
   const report = await readFile(join(folder, "report.json"), "utf8").catch(() => "");
   if (report.includes(`"sourceSha256": "${hash("sha256", existing)}"`)) return;
   const next = "choose another --out, or overwrite it with --force";
-  throw new CliError("USAGE", `${visible(path)} was edited since it was written`, { next });
+  throw usageError(`${visible(path)} was edited since it was written`, next);
 }
 
 interface Written {
@@ -252,10 +247,9 @@ async function readDecisions({ io }: Context, named: string | undefined): Promis
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { map: {}, leaveOut: [] };
     const next = "mend the file, or name another with --decisions";
-    if (error instanceof DecisionsFileError)
-      throw new CliError("USAGE", visible(error.message), { next, cause: error });
+    if (error instanceof DecisionsFileError) throw usageError(visible(error.message), next, error);
     const { message } = error as Error;
-    throw new CliError("USAGE", `${visible(file)} cannot be read: ${visible(message)}`, { next, cause: error });
+    throw usageError(`${visible(file)} cannot be read: ${visible(message)}`, next, error);
   }
 }
 

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Catalog, CatalogChange, Problem, Showrunner } from "../../internal.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
@@ -51,10 +51,11 @@ async function snapshot(file: string, cwd: string): Promise<Catalog> {
     return await readSnapshot(resolve(cwd, file));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new CliError("USAGE", `no catalog to compare with: ${visible(why)}`, {
-      next: "showrunner models pull   (writes catalog.json), or name one: --snapshot FILE",
+    throw usageError(
+      `no catalog to compare with: ${visible(why)}`,
+      "showrunner models pull   (writes catalog.json), or name one: --snapshot FILE",
       cause,
-    });
+    );
   }
 }
 

@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Client, Voice, VoiceQuery } from "../../core/api/index.ts";
 import { writeDurably } from "../../core/kit/durable-file.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { whileWorking } from "../live/redraw.ts";
 import type { Flags } from "../program/flags.ts";
@@ -25,7 +25,7 @@ export async function listModels(context: Context, flags: Flags["models list"]):
       const [meant] = suggest(wanted, modalities);
       const hint = meant === undefined ? `the kinds are ${modalities.join(", ")}` : `did you mean ${meant}?`;
       const next = `showrunner models list --modality ${meant ?? modalities[0]}`;
-      throw new CliError("USAGE", `--modality ${visible(wanted)} is not a kind of model; ${hint}`, { next });
+      throw usageError(`--modality ${visible(wanted)} is not a kind of model; ${hint}`, next);
     }
     const found = await some(client.models({ modality }), flags.limit ?? "1000");
     printList(context, flags, found, ["id", "modality", "name", "price_description"]);

@@ -1,4 +1,4 @@
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalOf } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
@@ -11,7 +11,7 @@ export async function testNotify(context: Context, flags: Flags["notify test"]):
   const { output } = context;
   const notifications = await opened(context, flags);
   const { target } = notifications;
-  if (target === null) throw new CliError("USAGE", "no notification target is set", { next: HOW });
+  if (target === null) throw usageError("no notification target is set", HOW);
   const error = await notifications.test();
   if (flags.json) output.printJson({ target, ok: error === null, error });
   else output.print(error === null ? `${visible(target)} accepted it` : `${visible(target)}: ${visible(error)}`);

@@ -1,5 +1,5 @@
 import { loadRun, type RunReport, type StepReport, traitsOf } from "../../internal.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withJournal } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
 import { filesOf, type OfferedTake, offeredTakes, type ReviewFiles, reviewFiles } from "../report/offered-takes.ts";
@@ -48,7 +48,8 @@ async function unknownStep(report: RunReport, path: string): Promise<never> {
   const known = report.steps.map((step) => step.path);
   const [suggestion] = suggest(path, known);
   const hint = suggestion === undefined ? "" : `; did you mean ${visible(suggestion)}?`;
-  throw new CliError("USAGE", `Run ${visible(report.id)} has no step ${visible(path)}${hint}`, {
-    next: suggestion === undefined ? `showrunner show ${report.id}` : `showrunner open ${report.id} ${suggestion}`,
-  });
+  throw usageError(
+    `Run ${visible(report.id)} has no step ${visible(path)}${hint}`,
+    suggestion === undefined ? `showrunner show ${report.id}` : `showrunner open ${report.id} ${suggestion}`,
+  );
 }

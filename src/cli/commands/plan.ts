@@ -1,7 +1,7 @@
 import { writeDurably } from "../../core/kit/durable-file.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { type DiagramOptions, type Plan, type Problem, type Quote, type Showrunner, traitsOf } from "../../internal.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { checkAmount } from "../input/flag-values.ts";
 import { quoteOptions, withProfileService } from "../input/quote-options.ts";
@@ -40,14 +40,14 @@ export async function plan(context: Context, spec: string, given: Flags["plan"])
   checkAmount("--max-unquoted", given.maxUnquoted);
   if (given.json && given.mermaid) {
     const next = "ask for one of them; --svg FILE goes with either";
-    throw new CliError("USAGE", "--json and --mermaid both want stdout", { next });
+    throw usageError("--json and --mermaid both want stdout", next);
   }
   const loaded = await loadPipeline(spec, io.cwd);
   const flags = withProfileService(given, loaded.pipeline);
   if (flags.each !== undefined) {
     if (flags.mermaid || flags.svg !== undefined || flags.against !== undefined) {
       const next = "leave out --each, or what draws and compares";
-      throw new CliError("USAGE", "--each prices many plans; --mermaid, --svg and --against are for one", { next });
+      throw usageError("--each prices many plans; --mermaid, --svg and --against are for one", next);
     }
     return (await import("./run-each.ts")).planRows(context, loaded, flags);
   }
@@ -96,10 +96,11 @@ async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io
     await writeDurably(path, planSvg(drawn, drawing));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new CliError("USAGE", `The picture could not be written: ${visible(why)}`, {
-      next: "name a file in a folder that exists: --svg plan.svg",
+    throw usageError(
+      `The picture could not be written: ${visible(why)}`,
+      "name a file in a folder that exists: --svg plan.svg",
       cause,
-    });
+    );
   }
   output.say(`Drawn into ${visible(path)}`);
 }

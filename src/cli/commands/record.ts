@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { resolve } from "node:path";
 import { chooseService, type HostedService } from "../../core/kit/deployments.ts";
 import { startRecorder } from "../../local-service/recording/index.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
-import { wholeNumber } from "../input/flag-values.ts";
+import { PORTS, wholeNumber } from "../input/flag-values.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
@@ -15,7 +15,7 @@ export async function record({ io, output }: Context, folder: string, flags: Fla
   const recorder = await startRecorder({
     folder: resolve(io.cwd, folder),
     baseUrl: namedService(flags, io.env).baseUrl,
-    port: wholeNumber("--port", flags.port, 65_535, 8790),
+    port: wholeNumber("--port", flags.port, PORTS, 8790),
     keepMedia: flags.keepMedia === true,
     say: (text) => output.say(visible(text)),
   });
@@ -32,8 +32,8 @@ export async function record({ io, output }: Context, folder: string, flags: Fla
 function namedService(flags: Pick<Flags["record"], "service" | "baseUrl">, env: Context["io"]["env"]): HostedService {
   const chosen = chooseService(flags, env);
   if (chosen === null) {
-    throw new CliError("USAGE", "no service is named to record", { next: "name one with --base-url or --service" });
+    throw usageError("no service is named to record", "name one with --base-url or --service");
   }
   if (!("problem" in chosen)) return chosen;
-  throw new CliError("USAGE", `${chosen.setting} ${chosen.problem}`, { next: "name one with --base-url or --service" });
+  throw usageError(`${chosen.setting} ${chosen.problem}`, "name one with --base-url or --service");
 }

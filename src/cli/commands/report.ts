@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { ownVersion } from "../../core/kit/own-version.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, mediaOptionsOf, withJournal } from "../context.ts";
 import { isOwnFile } from "../input/stored-run.ts";
 import { writtenFile } from "../input/written-file.ts";
@@ -13,7 +13,7 @@ export async function report(context: Context, runId: string, flags: Flags["repo
   const { io, output } = context;
   const isForClient = flags.for === "client";
   if (flags.prices && !isForClient) {
-    throw new CliError("USAGE", "--prices is for --for client", { next: "leave it out: the report has all costs" });
+    throw usageError("--prices is for --for client", "leave it out: the report has all costs");
   }
   const { writeReport } = await import("../../studio/dashboard/index.ts");
   return withJournal(flags, async (show) => {

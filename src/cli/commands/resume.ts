@@ -11,7 +11,7 @@ import {
   type ResumeOptions,
   type Showrunner,
 } from "../../internal.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withJournal, withShowrunner } from "../context.ts";
 import { confirm, isAgreed } from "../input/confirm.ts";
 import { checkAmount, giveUpAfter, readDuration, waitForCap } from "../input/flag-values.ts";
@@ -78,17 +78,20 @@ export async function resume(context: Context, runId: string, flags: Flags["resu
 function checkNote(runId: string, { note, redo, edit, rerun, rerunFailed, input, i }: Flags["resume"]): void {
   const command = `showrunner resume ${visible(runId)}`;
   if (redo !== undefined && note === undefined)
-    throw new CliError("USAGE", "--redo needs a note that says what should be different", {
-      next: `${command} --redo ${visible(redo)} --note TEXT`,
-    });
+    throw usageError(
+      "--redo needs a note that says what should be different",
+      `${command} --redo ${visible(redo)} --note TEXT`,
+    );
   if (redo !== undefined && [edit, rerun, rerunFailed, input, i].some((flag) => flag !== undefined))
-    throw new CliError("USAGE", "--redo goes alone, without other changes to the run", {
-      next: `${command} --redo ${visible(redo)} --note ${visible(note!)}`,
-    });
+    throw usageError(
+      "--redo goes alone, without other changes to the run",
+      `${command} --redo ${visible(redo)} --note ${visible(note!)}`,
+    );
   if (note === undefined || [redo, edit, rerun, rerunFailed].some((flag) => flag !== undefined)) return;
-  throw new CliError("USAGE", "--note says why something is made again; nothing is", {
-    next: "add --redo step, --rerun step or --edit step:field=value",
-  });
+  throw usageError(
+    "--note says why something is made again; nothing is",
+    "add --redo step, --rerun step or --edit step:field=value",
+  );
 }
 
 /** What `--redo` asks to be made again. */
@@ -116,7 +119,7 @@ function checkMovesAlone(runId: string, flags: Flags["resume"]): void {
   if (!accountMoved) return;
   if (![file, acceptChanges, rerun, rerunFailed, input, i, edit, redo].some((flag) => flag !== undefined)) return;
   const next = `showrunner resume ${visible(runId)} --account-moved`;
-  throw new CliError("USAGE", "--account-moved goes first, without changes to the run", { next });
+  throw usageError("--account-moved goes first, without changes to the run", next);
 }
 
 /** Fields of the input that are to be corrected. */
@@ -140,9 +143,10 @@ async function ownCode(show: Showrunner, runId: string, context: Context): Promi
     return loadPipeline(`${source.file}#${source.exportName}`, context.io.cwd);
   }
   const why = source === null ? "no file is known of it" : `${visible(source.file)} is not there any more`;
-  throw new CliError("USAGE", `This needs the code of run ${visible(runId)}, and ${why}`, {
-    next: repeatedCommand(context, "--file", "pipeline.ts"),
-  });
+  throw usageError(
+    `This needs the code of run ${visible(runId)}, and ${why}`,
+    repeatedCommand(context, "--file", "pipeline.ts"),
+  );
 }
 
 /** Drives a run on and shows it to its end or pause. */
@@ -347,9 +351,10 @@ async function readEdits(flags: readonly string[] | undefined, io: Io): Promise<
   for (const flag of flags) {
     const [, step, field, sign, text = ""] = /^([^:=]+):([^:=]+?)(:?=)([\s\S]*)$/.exec(flag) ?? [];
     if (step === undefined || field === undefined) {
-      throw new CliError("USAGE", `--edit ${visible(flag)} names no step, field and value`, {
-        next: "write --edit step:field=text or --edit step:field:=json, e.g. --edit still:prompt='A red boat'",
-      });
+      throw usageError(
+        `--edit ${visible(flag)} names no step, field and value`,
+        "write --edit step:field=text or --edit step:field:=json, e.g. --edit still:prompt='A red boat'",
+      );
     }
     const value = sign === "=" ? await readTextOrFile("--edit", text, io) : jsonOf(text, `${step}:${field}`);
     const before = edits.get(step) ?? {};
@@ -361,7 +366,8 @@ async function readEdits(flags: readonly string[] | undefined, io: Io): Promise<
 function jsonOf(text: string, name: string): Json {
   const outcome = parseJson(text);
   if ("value" in outcome) return outcome.value as Json;
-  throw new CliError("USAGE", `--edit ${visible(name)} is not valid JSON: ${visible(outcome.mistake.message)}`, {
-    next: `for text write --edit ${visible(name)}=TEXT`,
-  });
+  throw usageError(
+    `--edit ${visible(name)} is not valid JSON: ${visible(outcome.mistake.message)}`,
+    `for text write --edit ${visible(name)}=TEXT`,
+  );
 }

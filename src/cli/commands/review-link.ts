@@ -1,7 +1,7 @@
 import { shellWord } from "../../core/kit/shell-word.ts";
 import type { JournalStore, ReviewScope } from "../../internal.ts";
 import type { ReviewLinkView } from "../../studio/dashboard/index.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf } from "../context.ts";
 import { readDuration, tagsOf } from "../input/flag-values.ts";
 import type { Flags } from "../program/flags.ts";
@@ -100,9 +100,7 @@ async function revoke(
   await journal.revokeReviewLink(id, now);
   const link = await journal.reviewLink(id);
   if (link === null) {
-    throw new CliError("USAGE", `--revoke ${visible(id)}: there is no such link`, {
-      next: "showrunner review-link --list",
-    });
+    throw usageError(`--revoke ${visible(id)}: there is no such link`, "showrunner review-link --list");
   }
   if (flags.json) output.printJson(document(reviewLinkView(link, now)));
   output.say(`Revoked: ${visible(shown(reviewLinkView(link, now)))} is no longer shown by it, nor decided.`);

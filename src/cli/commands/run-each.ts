@@ -11,9 +11,10 @@ import {
   runEach,
   type Showrunner,
 } from "../../internal.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
+import { wholeNumber } from "../input/flag-values.ts";
 import { agreedPrice, quoteOptions, runOptions } from "../input/quote-options.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
 import { type FileRow, type RowMistake, readRows, withKnownIds } from "../input/rows-file.ts";
@@ -126,7 +127,7 @@ function rowsDocument(quote: PricedRows["quote"], priced: readonly PricedRow[]):
 
 /** `showrunner run --each`: one run a row; all rows are checked and priced before the first is started. */
 export async function runRows(context: Context, loaded: LoadedPipeline, flags: Flags["run"]): Promise<ExitCode> {
-  const atOnce = readCount(flags.atOnce);
+  const atOnce = flags.atOnce === undefined ? undefined : wholeNumber("--at-once", flags.atOnce, [1, 9999], 4);
   const { id: _, outDir, onExisting: __, budget: ___, ...options } = runOptions(flags, loaded);
   const outcome = await withRows(
     context,
@@ -141,8 +142,7 @@ export async function runRows(context: Context, loaded: LoadedPipeline, flags: F
       const budget = flags.budget ?? (await agreedPrice(show, rest, context)) ?? undefined;
       if (flags.detach && flags.engine === undefined) {
         const first = quote.rows.find(({ known }) => known === null);
-        if (first === undefined)
-          throw new CliError("USAGE", "every row has its run already", { next: "the same without --detach" });
+        if (first === undefined) throw usageError("every row has its run already", "the same without --detach");
         return { runId: first.row.id, isOneOfMany: true, budget: budget ?? null, startAnyway: false };
       }
       const outcomes = await drive(show, context, {
@@ -160,13 +160,6 @@ export async function runRows(context: Context, loaded: LoadedPipeline, flags: F
     },
   );
   return typeof outcome === "number" ? outcome : detach(context, outcome, flags);
-}
-
-function readCount(text: string | undefined): number | undefined {
-  if (text === undefined || /^[1-9]\d{0,3}$/.test(text)) return text === undefined ? undefined : Number(text);
-  throw new CliError("USAGE", `--at-once ${visible(text)} is not a number of runs`, {
-    next: "write it as --at-once 4",
-  });
 }
 
 interface Drive extends PricedRows {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { dollars } from "../../core/kit/money.ts";
 import type { Quote, RunRow, Showrunner } from "../../internal.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
 import { isAgreed } from "../input/confirm.ts";
@@ -24,7 +24,7 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
   const flags = withProfileService(given, loaded.pipeline);
   if (flags.each !== undefined) return (await import("./run-each.ts")).runRows(context, loaded, flags);
   if (flags.atOnce !== undefined)
-    throw new CliError("USAGE", "--at-once is for --each", { next: "--concurrency N limits the jobs of one run" });
+    throw usageError("--at-once is for --each", "--concurrency N limits the jobs of one run");
   const input = await readInput(flags, io, { schema: await inputSchema(loaded.pipeline) });
   const options = runOptions(flags, loaded);
   if (flags.detach && flags.id !== undefined) checkFileName(flags.id);
@@ -33,7 +33,7 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
     const known = flags.detach ? undefined : await runNamed(show, flags.id);
     if (known !== undefined && flags.onExisting === "fail") {
       const next = `showrunner resume ${known.runId}   (or choose another --id)`;
-      throw new CliError("USAGE", `Run ${visible(known.runId)} exists (${known.status})`, { next });
+      throw usageError(`Run ${visible(known.runId)} exists (${known.status})`, next);
     }
     if (known !== undefined) {
       const handle = await show.run(loaded.pipeline, input, { ...options, budget: flags.budget });

@@ -3,9 +3,9 @@ import { resolve } from "node:path";
 import type { LocalServiceOptions } from "showrunner-local";
 import { parseDuration } from "../../core/kit/duration.ts";
 import { loadLocalService } from "../../core/kit/load-local-service.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
-import { checkAmount, parseDollars, parseRateLimit, wholeNumber } from "../input/flag-values.ts";
+import { checkAmount, PORTS, parseDollars, parseRateLimit, wholeNumber } from "../input/flag-values.ts";
 import { readNamed } from "../input/read-named.ts";
 import type { Io } from "../io.ts";
 import type { Flags } from "../program/flags.ts";
@@ -37,7 +37,7 @@ async function fromFile(path: string, flag: string): Promise<string> {
     return (await readNamed(path, 2 ** 16)).toString().trim();
   } catch (cause) {
     const message = `${flag} ${visible(path)} cannot be read`;
-    throw new CliError("USAGE", message, { next: "name a file that holds the secret alone", cause });
+    throw usageError(message, "name a file that holds the secret alone", cause);
   }
 }
 
@@ -69,13 +69,13 @@ export async function serve(context: Context, flags: Flags["serve"]): Promise<Ex
 function serviceOptions(flags: Flags["serve"], cwd: string, key: string | undefined): LocalServiceOptions {
   checkAmount("--balance", flags.balance);
   return {
-    port: wholeNumber("--port", flags.port, 65_535, 8787),
+    port: wholeNumber("--port", flags.port, PORTS, 8787),
     host: flags.host,
     dataDir: resolve(cwd, flags.data),
     balance: (parseDollars(flags.balance) ?? 0) / 1_000_000,
     ...(key !== undefined && { keys: [credential(key)] }),
     ...(flags.rateLimit !== undefined && { rateLimit: parseRateLimit(flags.rateLimit) }),
-    ...(flags.maxRunning !== undefined && { maxRunning: wholeNumber("--max-running", flags.maxRunning, 1000, 8787) }),
+    ...(flags.maxRunning !== undefined && { maxRunning: wholeNumber("--max-running", flags.maxRunning, [0, 1000], 8) }),
     ...(flags.speed !== undefined && { speed: factor(flags.speed) }),
     ...(flags.retention !== undefined && { retentionMs: span("--retention", flags.retention) }),
     ...(flags.urlLife !== undefined && { urlLifeMs: span("--url-life", flags.urlLife) }),
@@ -101,23 +101,19 @@ function serviceOptions(flags: Flags["serve"], cwd: string, key: string | undefi
 function factor(text: string): number {
   const number = Number(text);
   if (text.trim() !== "" && number > 0) return number;
-  throw usage(`--speed ${visible(text)} is not a factor above 0`, "write it as --speed 20");
+  throw usageError(`--speed ${visible(text)} is not a factor above 0`, "write it as --speed 20");
 }
 
 function span(flag: string, text: string): number {
   const ms = parseDuration(text);
   if (ms !== null && ms > 0) return ms;
-  throw usage(`${flag} ${visible(text)} is not a duration`, `write it as ${flag} 24h`);
+  throw usageError(`${flag} ${visible(text)} is not a duration`, `write it as ${flag} 24h`);
 }
 
 function credential(text: string): string {
   if (/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(text)) return text;
-  throw usage(
+  throw usageError(
     "the key of --key-file, SHOWRUNNER_SERVE_KEY or --key is not a credential",
     "write it as my-key:my-secret",
   );
-}
-
-function usage(message: string, next: string): CliError {
-  return new CliError("USAGE", message, { next });
 }

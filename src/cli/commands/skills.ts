@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { writeDurably } from "../../core/kit/durable-file.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { type CliError, ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
 import { refuseLinks, writeNew } from "../project/begun.ts";
@@ -40,7 +40,8 @@ export async function installSkills({ io, output }: Context, flags: Flags["skill
 
 function differs(path: string, { dir }: Flags["skills install"]): CliError {
   const where = dir === undefined ? "" : ` --dir ${shellWord(visible(dir))}`;
-  return new CliError("USAGE", `${visible(path)} is there, differs from this version's skill, and is not overwritten`, {
-    next: `showrunner skills install${where} --force   (overwrites it, and what was changed in it)`,
-  });
+  return usageError(
+    `${visible(path)} is there, differs from this version's skill, and is not overwritten`,
+    `showrunner skills install${where} --force   (overwrites it, and what was changed in it)`,
+  );
 }

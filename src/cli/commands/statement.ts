@@ -9,7 +9,7 @@ import {
   type RunCharges,
   runCharges,
 } from "../../internal.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalOf } from "../context.ts";
 import { tagsOf } from "../input/flag-values.ts";
 import type { Flags } from "../program/flags.ts";
@@ -21,10 +21,13 @@ export async function statement(context: Context, flags: Flags["statement"]): Pr
   const { io, output } = context;
   const { openJournal, parseMarkup } = await import("../../internal.ts");
   const forms = [flags.csv, flags.html, flags.json].filter(Boolean);
-  if (forms.length > 1) throw usage("--csv, --html and --json are three forms", "name one of them");
+  if (forms.length > 1) throw usageError("--csv, --html and --json are three forms", "name one of them");
   const markup = parseMarkup(flags.markup ?? "0");
   if (markup === null) {
-    throw usage(`--markup ${visible(flags.markup!)} is none from 0% to 1000%`, "write it as --markup 20% or 12.5%");
+    throw usageError(
+      `--markup ${visible(flags.markup!)} is none from 0% to 1000%`,
+      "write it as --markup 20% or 12.5%",
+    );
   }
   const month = flags.month ?? new Date().toISOString().slice(0, 7);
   const period = periodOf(month);
@@ -55,7 +58,7 @@ const shown: readonly Column<StatementLine>[] = [
 /** A month by its UTC boundaries. */
 function periodOf(month: string): { readonly from: number; readonly to: number } {
   const match = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month);
-  if (match === null) throw usage(`--month ${visible(month)} is not a month`, "write it as --month 2026-11");
+  if (match === null) throw usageError(`--month ${visible(month)} is not a month`, "write it as --month 2026-11");
   const [year, number] = [Number(match[1]), Number(match[2])];
   return { from: Date.UTC(year, number - 1), to: Date.UTC(year, number) };
 }
@@ -70,10 +73,6 @@ function document(
       .map(({ section: _, costMicros: cost, ...line }) => ({ ...line, cost_micros: cost }));
   const sections = { charged: of("charged"), unbilled: of("unbilled"), disputed: of("disputed") };
   return { ...asked, cost_micros: costMicros, amount, ...sections };
-}
-
-function usage(problem: string, next: string): CliError {
-  return new CliError("USAGE", problem, { next });
 }
 
 /** A line of a statement, with its amount as it is invoiced. */

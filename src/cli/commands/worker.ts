@@ -7,10 +7,10 @@ import { ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine, pipelinesIn } from "../engine.ts";
 import { checkWorkerFlags } from "../input/engine-flags.ts";
-import { readDuration } from "../input/flag-values.ts";
+import { readDuration, wholeNumber } from "../input/flag-values.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible, visibleError } from "../text/escape.ts";
-import { countOf, openMeasured, serveWorker } from "../worker-servers.ts";
+import { openMeasured, serveWorker } from "../worker-servers.ts";
 
 /** Requests are answered within a slice, or by a later one: none of them waits for minutes while it holds a run. */
 const SHORT_RETRIES = { retry: { maxAttempts: 2, maxElapsedMs: 15_000 } } as const;
@@ -24,7 +24,7 @@ export async function worker(context: Context, flags: Flags["worker"]): Promise<
   checkWorkerFlags(flags);
   const { io, output } = context;
   const drainMs = readDuration("--drain", flags.drain ?? "30s", "30s or 2m");
-  const slices = flags.slices === undefined ? undefined : countOf("--slices", flags.slices, 10_000);
+  const slices = flags.slices === undefined ? undefined : wholeNumber("--slices", flags.slices, [1, 10_000], 16);
   const { waitForFunds } = flags;
   const waitForFundsMs = waitForFunds === undefined ? 0 : readDuration("--wait-for-funds", waitForFunds, "30m or 2h");
   const folder = resolve(io.cwd, flags.pipelines ?? ".");

@@ -2,7 +2,7 @@ import { mkdir, stat, statfs } from "node:fs/promises";
 import { formatBytes } from "../../core/kit/byte-size.ts";
 import { isPostgresUrl, shownJournal } from "../../core/kit/journal-location.ts";
 import type { NoticeRow, RunRow } from "../../internal.ts";
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import { journalFolderOf, journalOf, mediaOptionsOf } from "../context.ts";
 import { explainError } from "../explain-error.ts";
 import { duration } from "../input/flag-values.ts";
@@ -57,7 +57,7 @@ export async function journalFindings(io: Io, flags: ServiceFlags): Promise<read
       await store.close();
     }
   } catch (error) {
-    const { message, next } = error instanceof CliError ? error : explainError(error, { env: io.env });
+    const { message, next } = explainError(error, { env: io.env });
     return [failed("journal", message, next)];
   }
 }
@@ -79,9 +79,7 @@ async function readNewest(
   for (const { runId, lastSeq } of rows.slice(0, LOOKED_AT)) {
     const events = await read(runId);
     if (events.length >= lastSeq && events.every(({ seq }, at) => seq === at + 1)) continue;
-    throw new CliError("USAGE", `Run ${visible(runId)} has gaps in its events`, {
-      next: "restore the journal from a copy",
-    });
+    throw usageError(`Run ${visible(runId)} has gaps in its events`, "restore the journal from a copy");
   }
 }
 
@@ -112,7 +110,7 @@ async function diskSpace(folder: string): Promise<Finding> {
 /** Servers refuse requests whose time is further off than 15 minutes. */
 const MUCH_SKEW_MS = 5 * 60_000;
 /** `Date` has whole seconds and the request took time: a smaller difference means nothing. */
-export const NO_SKEW_MS = 2_000;
+const NO_SKEW_MS = 2_000;
 
 /** Whether media can be written, read and deleted where flags and environment have them kept; nothing for the default folder. */
 export async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
@@ -122,18 +120,17 @@ export async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readon
     const { checkMedia } = await import("../../internal.ts");
     const { location, clockOffsetMs } = await checkMedia(options);
     const can = fine("media", `${visible(location)} can be written, read and deleted from`);
-    return clockOffsetMs === null ? [can] : [can, clock(clockOffsetMs)];
+    return clockOffsetMs === null ? [can] : [can, clockFinding("bucket clock", "bucket", clockOffsetMs, MUCH_SKEW_MS)];
   } catch (error) {
-    const { message, next } = error instanceof CliError ? error : explainError(error, { env: io.env });
+    const { message, next } = explainError(error, { env: io.env });
     return [failed("media", message, next)];
   }
 }
 
-function clock(offsetMs: number): Finding {
-  const off = Math.abs(offsetMs);
-  if (off <= NO_SKEW_MS) return fine("bucket clock", "agrees with this machine's");
-  const said = `the bucket's clock is ${duration(off)} ${offsetMs > 0 ? "ahead of" : "behind"} this machine's`;
-  return off <= MUCH_SKEW_MS
-    ? fine("bucket clock", said)
-    : failed("bucket clock", said, "set this machine's clock (NTP)");
+/** Compares a server's clock with this machine's. `mostMs`: the difference that still works. */
+export function clockFinding(check: string, server: string, offsetMs: number, mostMs: number): Finding {
+  const differsMs = Math.abs(offsetMs);
+  if (differsMs <= NO_SKEW_MS) return fine(check, "agrees with this machine's");
+  const detail = `the ${server}'s clock is ${duration(differsMs)} ${offsetMs > 0 ? "ahead of" : "behind"} this machine's`;
+  return differsMs <= mostMs ? fine(check, detail) : failed(check, detail, "set this machine's clock (NTP)");
 }

@@ -4,9 +4,10 @@ import type { AddressInfo } from "node:net";
 import type { Client } from "../../core/api/index.ts";
 import { redactUrl } from "../../core/kit/clean-text.ts";
 import { fetchForOperator, unreached } from "../../core/network/index.ts";
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { explainError } from "../explain-error.ts";
+import { wholeNumber } from "../input/flag-values.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { type Finding, failed, fine, unknown } from "./storage.ts";
@@ -100,15 +101,16 @@ async function reachable({ url, port }: WebhookTarget): Promise<Finding> {
 
 function checkedUrl(text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
-  throw new CliError("USAGE", `--webhook-url ${visible(text)} is not a web address`, {
-    next: "write it with https://, as the service would call it",
-  });
+  throw usageError(
+    `--webhook-url ${visible(text)} is not a web address`,
+    "write it with https://, as the service would call it",
+  );
 }
 
 function checkedPort(text: string | undefined): number {
-  const port = Number(text);
-  if (text !== undefined && /^\d+$/.test(text) && port >= 1 && port <= 65_535) return port;
-  throw new CliError("USAGE", "--webhook-url needs the port on this machine that it leads to", {
-    next: "add --webhook-port 8080",
-  });
+  if (text !== undefined) return wholeNumber("--webhook-port", text, [1, 65_535], 8080);
+  throw usageError(
+    "--webhook-url needs --webhook-port, the port on this machine that it leads to",
+    "add --webhook-port 8080",
+  );
 }

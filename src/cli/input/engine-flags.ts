@@ -1,4 +1,4 @@
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { Flags } from "../program/flags.ts";
 
 /** A flag that means nothing beside others: its name, whether it was given, and what to do instead. */
@@ -9,7 +9,7 @@ function refuse(misplaced: readonly Misplaced[], where: string): void {
   const found = misplaced.find(([, given]) => given !== undefined && given !== false);
   if (found === undefined) return;
   const [flag, , next] = found;
-  throw new CliError("USAGE", `${flag} means nothing ${where}`, { next });
+  throw usageError(`${flag} means nothing ${where}`, next);
 }
 
 /** Flags of `worker` that mean nothing beside others. */

@@ -1,6 +1,6 @@
 import { wholeCents } from "../../core/kit/money.ts";
 import type { Pipeline, Quote, RunOptions, Showrunner } from "../../internal.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
@@ -33,9 +33,10 @@ export function parseConcurrency(text: string): number | Readonly<Record<string,
 function atLeastOne(count: string, whole: string): number {
   const number = Number(count);
   if (/^\d+$/.test(count.trim()) && number >= 1) return number;
-  throw new CliError("USAGE", `--concurrency ${visible(whole)} is not a limit`, {
-    next: "write --concurrency 8, or by modality and model: --concurrency total=8,video=2",
-  });
+  throw usageError(
+    `--concurrency ${visible(whole)} is not a limit`,
+    "write --concurrency 8, or by modality and model: --concurrency total=8,video=2",
+  );
 }
 
 type QuoteFlags = Pick<Flags["run"], "maxUnquoted" | "profile" | "budget" | "reuse" | "concurrency">;

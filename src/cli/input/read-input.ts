@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { parseJson } from "../../core/kit/json-text.ts";
 import type { Json, Pipeline } from "../../internal.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, usageError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 import type { Flags, TableFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
@@ -12,9 +12,10 @@ import { parseTable, readTextFile } from "./table-file.ts";
 /** Refuses a run id that could not be the name of its log, before anything is opened. */
 export function checkFileName(id: string): void {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(id)) return;
-  throw new CliError("USAGE", `--id ${visible(id)} is not a run id`, {
-    next: "use up to 100 letters, digits, dots, underscores and hyphens",
-  });
+  throw usageError(
+    `--id ${visible(id)} is not a run id`,
+    "use up to 100 letters, digits, dots, underscores and hyphens",
+  );
 }
 
 /** Flags of an input: `-i` is applied over `--input`, in order. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { basename, extname, resolve } from "node:path";
 import { parseJson } from "../../core/kit/json-text.ts";
 import { type BulkRow, canonicalJson, type RunRow, suggest } from "../../internal.ts";
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 import type { TableFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
@@ -167,9 +167,10 @@ export async function readRows(file: string, of: RowsOf): Promise<RowsFile> {
   const text = await readTextFile(path, "--each", of.flags, of.io);
   if (kind === ".csv" || kind === ".tsv") return rowsOf(path, await tableRecords(text, of), of);
   if (kind === ".jsonl" || kind === ".ndjson") return rowsOf(path, jsonRecords(text), of);
-  throw new CliError("USAGE", `--each ${visible(file)} is no .csv, .tsv or .jsonl file`, {
-    next: "name a file with one row a run: --each rows.csv",
-  });
+  throw usageError(
+    `--each ${visible(file)} is no .csv, .tsv or .jsonl file`,
+    "name a file with one row a run: --each rows.csv",
+  );
 }
 
 interface TableRow {

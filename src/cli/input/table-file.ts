@@ -1,4 +1,4 @@
-import { CliError } from "../cli-error.ts";
+import { CliError, usageError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 import type { TableFlags } from "../program/flags.ts";
 import { visible, visibleError } from "../text/escape.ts";
@@ -81,10 +81,11 @@ function decoded(bytes: Buffer, encoding: string, path: string, flags: TableFlag
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch (cause) {
     if (cause instanceof RangeError)
-      throw new CliError("USAGE", `--encoding ${visible(encoding)} is not an encoding that is known here`, {
-        next: "write it like --encoding windows-1252",
+      throw usageError(
+        `--encoding ${visible(encoding)} is not an encoding that is known here`,
+        "write it like --encoding windows-1252",
         cause,
-      });
+      );
     throw new CliError("INPUT_INVALID", `${visible(path)} is not written in ${visible(encoding)}`, {
       next: flags?.encoding === undefined ? "save it as UTF-8" : "leave out --encoding, or name another one",
       cause,
@@ -147,9 +148,10 @@ function breaksIn(text: string): number {
 function delimiterNamed(given: string): string {
   const delimiter = given === "tab" || given === "\\t" ? "\t" : given;
   if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
-  throw new CliError("USAGE", `--delimiter ${visible(given)} is not a character that divides cells`, {
-    next: "write it like --delimiter ';' or --delimiter tab",
-  });
+  throw usageError(
+    `--delimiter ${visible(given)} is not a character that divides cells`,
+    "write it like --delimiter ';' or --delimiter tab",
+  );
 }
 
 function delimiterOf(text: string): string {

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { open } from "../../core/kit/file-handle.ts";
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
 
 /** How a file of each kind that a command writes begins, and what it is called. */
@@ -23,9 +23,10 @@ export async function writtenFile(
   const { begins, named } = KINDS[kind];
   const head = await headOf(file);
   if (head === "" || begins.test(head)) return file;
-  throw new CliError("USAGE", `${flag}: ${visible(path)} already exists and is not ${named}; nothing was written`, {
-    next: `give another name: ${flag} NAME.${kind}`,
-  });
+  throw usageError(
+    `${flag}: ${visible(path)} already exists and is not ${named}; nothing was written`,
+    `give another name: ${flag} NAME.${kind}`,
+  );
 }
 
 /** The first bytes of a plain file, where links lead too; empty where there is none, or nothing in it. */

@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import { chooseService } from "../../core/kit/deployments.ts";
 import { writeDurably } from "../../core/kit/durable-file.ts";
 import type { Catalog, Showrunner } from "../../internal.ts";
-import { CliError } from "../cli-error.ts";
+import { type CliError, usageError } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
 import { whileWorking } from "../live/redraw.ts";
 import { visible, visibleError } from "../text/escape.ts";
@@ -22,9 +22,10 @@ export interface Begun {
 }
 
 export function exists(file: string): CliError {
-  return new CliError("USAGE", `${visible(file)} exists already, and nothing is overwritten`, {
-    next: "name another file: showrunner init another.ts",
-  });
+  return usageError(
+    `${visible(file)} exists already, and nothing is overwritten`,
+    "name another file: showrunner init another.ts",
+  );
 }
 
 export async function isThere(path: string): Promise<boolean> {
@@ -66,9 +67,10 @@ export async function refuseLinks(folder: string, paths: Iterable<string>): Prom
     for (let count = 1; count <= parts.length; count++) {
       const part = join(folder, parts.slice(0, count).join(sep));
       if ((await lstat(part).catch(() => null))?.isSymbolicLink() !== true) continue;
-      throw new CliError("USAGE", `${visible(part)} is a link, and nothing is written through it`, {
-        next: "remove the link, or run the command in another folder",
-      });
+      throw usageError(
+        `${visible(part)} is a link, and nothing is written through it`,
+        "remove the link, or run the command in another folder",
+      );
     }
   }
 }
