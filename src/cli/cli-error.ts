@@ -49,5 +49,5 @@ export class CliError extends Error {
 
 /** A command that was typed wrongly, and how to type it. */
 export function usageError(message: string, next: string, cause?: unknown): CliError {
-  return usageError(message, next, cause);
+  return new CliError("USAGE", message, { next, cause });
 }

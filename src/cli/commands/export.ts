@@ -28,9 +28,7 @@ export async function exportRun(context: Context, runId: string, flags: Flags["e
   await writeDurably(file, `${JSON.stringify(timeline, null, 2)}\n`);
   if (flags.json) output.printJson({ id: runId, of: list.name, file, media: [...places.values()] });
   else output.print(visible(file));
-  output.say(
-    `${counted(places.size, "file")} of it ${places.size === 1 ? "lies" : "lie"} in ${visible(mediaFolder(file))}.`,
-  );
+  output.say(`Copied ${counted(places.size, "media file")} to ${visible(mediaFolder(file))}.`);
   return ExitCode.done;
 }
 

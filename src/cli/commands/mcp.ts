@@ -12,6 +12,7 @@ import { checkAmount, PORTS, wholeNumber } from "../input/flag-values.ts";
 import { isFolder, pipelinesIn } from "../load/pipelines-in.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
+import { counted } from "../text/table.ts";
 import { storedToken } from "./dashboard.ts";
 
 const DEFAULT_PORT = 8789;
@@ -95,13 +96,13 @@ function sayLimits(
   { budget, runBudget, allowApprove }: Flags["mcp"],
   pipelines: readonly AgentPipeline[],
 ): void {
-  const each = runBudget === undefined ? "" : `, ${runBudget} a run`;
+  const each = runBudget === undefined ? "" : ` and $${runBudget} a run`;
   const spends =
     budget === undefined
-      ? "plans and prices only (--budget lets it run them)"
-      : `runs for at most ${budget} dollars together${each}`;
-  const decides = allowApprove === true ? "may approve" : "may not approve";
-  output.say(`${pipelines.length} pipelines for agents: ${spends}; ${decides}.`);
+      ? "they can only plan and price (--budget lets them run)"
+      : `they can run them, for at most $${budget} in total${each}`;
+  const decides = allowApprove === true ? "can approve" : "cannot approve";
+  output.say(`Offers ${counted(pipelines.length, "pipeline")} to agents: ${spends}, and ${decides}.`);
 }
 
 type Code = ReadonlyMap<string, string>;

@@ -49,7 +49,7 @@ async function create(
   output.say(
     `Whoever has this address decides on ${visible(shown(reviewLinkView(link, now)))} until ${iso(link.expiresAt)}.`,
   );
-  output.say("It is shown this once: the journal keeps a hash of its secret.");
+  output.say("Copy it now: it is not shown again, as the journal keeps only a hash of it.");
   if (named === undefined || named === "") {
     output.say(
       "It opens on this machine alone, where the dashboard runs; --public-url names the address that clients reach.",

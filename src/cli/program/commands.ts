@@ -57,7 +57,7 @@ function addRunning(add: Add): void {
   add(
     "approve",
     "[run-id] [step]",
-    "approve a waiting step; without a step, list those that wait, without a run, those of all runs",
+    "approve a waiting step; without a step, list the waiting steps of the run, or of all runs",
     async () => (await import("../commands/decide.ts")).approve,
   );
   add(
@@ -66,7 +66,7 @@ function addRunning(add: Add): void {
     "reject a step that waits for a person: it fails, and what uses it is skipped",
     async () => (await import("../commands/decide.ts")).reject,
   );
-  add("stop", "<run-id>", "let a run submit nothing more, wherever it runs", async () => {
+  add("stop", "<run-id>", "stop a run from submitting more jobs, whichever process drives it", async () => {
     return (await import("../commands/resume.ts")).stop;
   });
   add(
@@ -107,13 +107,13 @@ function addMore(add: Add): void {
   add(
     "check",
     "<files...>",
-    "say what these pipelines would make again, or otherwise, of runs that are under way; spends nothing",
+    "show what these pipelines would change in unfinished runs; spends nothing",
     async () => (await import("../commands/check.ts")).check,
   );
   add(
     "adopt",
     "<run-id> [step] [job-id]",
-    "say which job an unanswered submit created, or which file a provider made, or none; without a job, list the candidates; without a step, ask for each",
+    "resolve a submit without an answer: name the job it created, the file a provider made, or none; without a job, list the candidates; without a step, ask about each",
     async () => (await import("../commands/adopt.ts")).adopt,
   );
   add(

@@ -306,7 +306,7 @@ describe("the command", () => {
     expect(stderr).toContain("broken.js is left out: ");
     expect(stderr).not.toContain("helpers.ts");
     expect(stderr).toContain(
-      "3 pipelines for agents: plans and prices only (--budget lets it run them); may not approve.",
+      "Offers 3 pipelines to agents: they can only plan and price (--budget lets them run), and cannot approve.",
     );
   });
 });
