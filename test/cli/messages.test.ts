@@ -45,7 +45,9 @@ describe("messages", () => {
     expect(exit).toBe(1);
     expect(stderr).toMatch(/\n {2}input(\.promt|\.prompt)?: (?!input)/);
     expect(stderr).toContain("promt");
-    expect(stderr).toContain("Next: correct the fields above; `showrunner models show MODEL` lists what a model accepts\n");
+    expect(stderr).toContain(
+      "Next: correct the fields above; `showrunner models show MODEL` lists what a model accepts\n",
+    );
   });
 
   test("a model that is not there is told with those that are like it", async () => {

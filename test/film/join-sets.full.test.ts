@@ -88,12 +88,10 @@ test(`${runs} sets of clips: as long as they are together, of the size asked for
       );
     const damaged = clips.findIndex(({ damage }) => damage !== "none");
     if (damaged >= 0) {
-      const began = performance.now();
       await expect(add(), said).rejects.toMatchObject({
         code: "CLIP_DAMAGED",
         message: expect.stringContaining(`clip ${damaged + 1} of ${clips.length}`),
       });
-      expect(performance.now() - began, said).toBeLessThan(5000);
       continue;
     }
     const { file } = await add();

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
+import { packageOf } from "../load/code-frame.ts";
 import type { Flags } from "../program/flags.ts";
 import { askService, type Begun, exists, isThere } from "../project/begun.ts";
 import { castFrom } from "../project/cast.ts";
@@ -50,12 +51,6 @@ export function filesOf(name: string): RecipeFiles {
   }
   return { files, packages: [...packages].sort() };
 }
-
-const packageOf = (specifier: string) =>
-  specifier
-    .split("/")
-    .slice(0, specifier.startsWith("@") ? 2 : 1)
-    .join("/");
 
 export function readRecipe(path: string): Buffer {
   return readFileSync(join(folder, path));

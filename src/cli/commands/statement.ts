@@ -110,12 +110,8 @@ export async function statementOf(
 ): Promise<Statement> {
   const sources: Source[] = [];
   for (const { runId, pipeline, title } of (await journal.runs({ tags })).toReversed()) {
-    sources.push({
-      run: runId,
-      pipeline,
-      title: title ?? runId,
-      charges: runCharges(await journal.read(runId), period),
-    });
+    const charges = runCharges(await journal.read(runId), period);
+    sources.push({ run: runId, pipeline, title: title ?? runId, charges });
   }
   const charged = sources
     .filter(({ charges: { costMicros, made } }) => costMicros !== 0 || made.length > 0)
@@ -127,16 +123,10 @@ export async function statementOf(
   return {
     lines: [
       ...withAmounts("charged", charged, markup),
-      ...withAmounts(
-        "unbilled",
-        sources.flatMap((one) => openLines(one, one.charges.unbilled)),
-        markup,
-      ),
-      ...withAmounts(
-        "disputed",
-        sources.flatMap((one) => openLines(one, one.charges.disputed)),
-        markup,
-      ),
+      ...(["unbilled", "disputed"] as const).flatMap((section) => {
+        const open = sources.flatMap((source) => openLines(source, source.charges[section]));
+        return withAmounts(section, open, markup);
+      }),
     ],
     costMicros: charged.reduce((sum, { costMicros }) => sum + costMicros, 0),
     amount: formatCents(total),
@@ -163,15 +153,8 @@ const reasons: Readonly<Record<OpenAmount["why"], string>> = {
   answer: "a request without an answer, up to",
 };
 
-function openLines({ run, pipeline, title }: Source, open: readonly OpenAmount[]): readonly Unpriced[] {
-  return open.map(({ step, amountMicros, why }) => ({
-    run,
-    pipeline,
-    title,
-    step,
-    text: reasons[why],
-    costMicros: amountMicros,
-  }));
+function openLines({ charges: _, ...run }: Source, open: readonly OpenAmount[]): readonly Unpriced[] {
+  return open.map(({ step, amountMicros, why }) => ({ ...run, step, text: reasons[why], costMicros: amountMicros }));
 }
 
 function madeText(made: readonly MadeOfKind[]): string {

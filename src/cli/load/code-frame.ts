@@ -31,11 +31,8 @@ export function importFrame(error: Error): string {
   return at < 0 ? "" : indented([`${file}:${at + 1}`, lines[at]!.trim()]);
 }
 
-function packageOf(specifier: string): string {
-  return specifier
-    .split("/")
-    .slice(0, specifier.startsWith("@") ? 2 : 1)
-    .join("/");
+export function packageOf(specifier: string): string {
+  return /^(?:@[^/]*\/)?[^/]*/.exec(specifier)![0];
 }
 
 function readLines(file: string): readonly string[] {

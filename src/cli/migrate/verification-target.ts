@@ -24,13 +24,8 @@ export async function hostedTarget({
 }: Pick<ServiceFlags, "service" | "baseUrl" | "families">): Promise<VerificationTarget> {
   const { createMemoryJournal, openShowrunner } = await import("../../internal.ts");
   const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
-  const show = await openShowrunner({
-    service,
-    baseUrl,
-    families,
-    journal: createMemoryJournal(),
-    mediaDir: join(folder, "media"),
-  });
+  const mediaDir = join(folder, "media");
+  const show = await openShowrunner({ service, baseUrl, families, journal: createMemoryJournal(), mediaDir });
   const close = async () => {
     await show.close();
     await rm(folder, { recursive: true, force: true });
@@ -56,12 +51,8 @@ export async function localTarget(catalog: Catalog | null, families?: string): P
     ...(families !== undefined && { families }),
   });
   const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
-  const show = await openShowrunner({
-    client,
-    families,
-    journal: createMemoryJournal(),
-    mediaDir: join(folder, "media"),
-  });
+  const mediaDir = join(folder, "media");
+  const show = await openShowrunner({ client, families, journal: createMemoryJournal(), mediaDir });
   const close = async () => {
     await show.close();
     await client.close();

@@ -95,7 +95,8 @@ export async function listen(
   }
   const address = server.address();
   const bound = typeof address === "object" && address !== null ? address.port : port;
-  const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
+  const reached = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  const name = reached.includes(":") ? `[${reached}]` : reached;
   return { port: bound, origin: `http://${name}:${bound}`, close: () => closeServer(server) };
 }
 

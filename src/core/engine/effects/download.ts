@@ -10,10 +10,10 @@ import { ownVersion } from "../../kit/own-version.ts";
 import type { Command } from "../../run/command.ts";
 import { runOutcome, type UnplacedOutput } from "../../run/outcome.ts";
 import { isOver } from "../../run/retention.ts";
-import { DamagedOutputError, downloadOutput } from "../media/measure-media.ts";
 import { measureBytes } from "../media/media-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { openNamedFile } from "../media/open-file.ts";
+import { DamagedOutputError, downloadOutput } from "../media/output-damage.ts";
 import { fileExtension } from "../media/place-file.ts";
 import { manifestName, manifestOf, placeManifests, plannedMark } from "../provenance/provenance.ts";
 import {

@@ -4,8 +4,8 @@ import { type AttemptState, lastAttempt, outputsOf, type RunState } from "../../
 import { ownText } from "../../kit/clean-text.ts";
 import { dollars } from "../../kit/money.ts";
 import { traitsOf } from "../../plan/index.ts";
-import { downloadOutput } from "../media/measure-media.ts";
 import { MediaLostError } from "../media/media-errors.ts";
+import { downloadOutput } from "../media/output-damage.ts";
 import { type EffectResult, judge, retryOrPause } from "../service/service-answers.ts";
 import type { EffectContext } from "./effect.ts";
 

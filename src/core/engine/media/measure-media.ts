@@ -1,11 +1,3 @@
-import { rm } from "node:fs/promises";
-import {
-  type Client,
-  type Downloaded,
-  type DownloadOptions,
-  type DownloadSource,
-  MalformedResponseError,
-} from "../../api/index.ts";
 import type { FileKind } from "../../plan/plan.ts";
 import { type Fault, type MediaFacts, mediaReader, type StatedFacts } from "./media-reader.ts";
 
@@ -27,30 +19,4 @@ export async function measureMedia(path: string, kind: FileKind | null): Promise
 export async function damageOf(path: string, stated: StatedFacts): Promise<string | null> {
   const answered = await mediaReader.ask({ name: "damage", path, stated });
   return "is" in answered ? answered.is : null;
-}
-
-/** A downloaded output is incomplete or something else. It was removed from the disk. */
-export class DamagedOutputError extends MalformedResponseError {
-  readonly damage: string;
-
-  constructor(source: Exclude<DownloadSource, string>, damage: string) {
-    super(`The download of output ${source.outputIndex} of ${source.jobId}`, [damage], { isJson: false });
-    this.damage = damage;
-  }
-}
-
-/**
- * Downloads an output and compares its bytes with what the service states. @throws DamagedOutputError, and the
- * download's errors
- */
-export async function downloadOutput(
-  client: Pick<Client, "download">,
-  source: Exclude<DownloadSource, string>,
-  { target, stated, ...options }: DownloadOptions & { readonly target: string; readonly stated: StatedFacts },
-): Promise<Downloaded> {
-  const got = await client.download(source, target, options);
-  const damage = await damageOf(target, { ...stated, contentType: stated.contentType ?? got.contentType });
-  if (damage === null) return got;
-  await rm(target, { force: true });
-  throw new DamagedOutputError(source, damage);
 }

@@ -16,8 +16,8 @@ import type { Json } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import { type CacheableStep, currentIdentity, isCacheable } from "../../run/request-identity.ts";
 import { isOver, REUSE_MARGIN_MS } from "../../run/retention.ts";
-import { downloadOutput } from "../media/measure-media.ts";
 import type { MediaStore } from "../media/media-store.ts";
+import { downloadOutput } from "../media/output-damage.ts";
 
 /** The result of an earlier run, in the form in which a step reuses it. */
 export type CachedResult = Omit<RunEvent & { readonly type: "step.reused" }, "type" | "step">;
