@@ -285,7 +285,7 @@ describe("what a file says of a family", () => {
     expect(steps["video-1"]).toMatchObject({ prompt: "waves", quality: "pro", resolution: "1080p" });
     expect(field("generated_video_inputs.multi_prompt")).toMatchObject({
       outcome: "decision",
-      why: expect.stringContaining("the shots last 17000 ms; kling-3 takes 15000"),
+      why: expect.stringContaining("the shots last 17000 ms; kling-3 takes at most 15000"),
     });
     const off = catalogWith([entryOf("kling-3")], [{ name: "kling-3", rules: [] }]);
     expect(migrateBodies([body({ multi_prompt: shots })], { catalog: off }).steps["video-1"]).toHaveProperty(
