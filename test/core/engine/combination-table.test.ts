@@ -132,7 +132,7 @@ test("a retired model is refused with its successor, and an old id with what the
     { code: "retired-model", message: "reel-0 is retired; use reel-1 instead", replacedBy: "reel-1" },
   ]);
   expect((await show.quote(film(unclear, "reel-1-pro"), {})).problems).toMatchObject([
-    { code: "unknown-model", message: expect.stringContaining("it says: Use reel-1 with quality pro.") },
+    { code: "unknown-model", message: expect.stringContaining("the service says: Use reel-1 with quality pro.") },
   ]);
   expect((await show.quote(film(unclear, "rel-1"), {})).problems).toMatchObject([
     { message: "the service has no model rel-1; did you mean reel-1?" },
