@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Command } from "commander";
 import { describe, expect, test } from "vitest";
+import { addCommands } from "../../src/cli/program/commands.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
 
 describe("help", () => {
@@ -35,6 +37,16 @@ describe("wrong usage", () => {
     const { code, stderr } = await cli(["plan", "p.ts", "--max-unquoted", "lots"], { cwd });
     expect(code).toBe(2);
     expect(stderr).toContain("--max-unquoted lots is not an amount");
+  });
+
+  test("every amount may be written with a dollar sign", () => {
+    const program = new Command();
+    addCommands(program, () => async () => {});
+    const read = program.commands.flatMap(({ options }) =>
+      options.filter(({ flags }) => flags.includes("<usd>")).map((option) => option.parseArg?.(" $5", undefined)),
+    );
+    expect(read.length).toBeGreaterThan(10);
+    expect(new Set(read)).toEqual(new Set(["5"]));
   });
 
   test("--version prints the version", async () => {

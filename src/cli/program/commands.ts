@@ -27,6 +27,7 @@ export function addCommands(program: Command, act: Act): void {
     const given: readonly Flag[] = options[name as Name];
     for (const { flags, description, adjust } of given) {
       const option = new Option(flags, description);
+      if (flags.endsWith(" <usd>")) option.argParser((text: string) => text.trim().replace(/^\$/, ""));
       command.addOption(adjust?.(option) ?? option);
     }
     return command;
