@@ -106,6 +106,7 @@ describe("parts of messages", () => {
     const npx = { launcher: "npx showrunner", flags: ["--local"] };
     expect(nextLines("showrunner show x   (its steps)", npx)).toEqual(["npx showrunner show x --local", "(its steps)"]);
     expect(nextLines("showrunner init film.ts", npx)).toEqual(["npx showrunner init film.ts"]);
+    expect(nextLines("showrunner run --help", npx)).toEqual(["npx showrunner run --help"]);
     expect(nextLines("correct the file and try again", npx)).toEqual(["correct the file and try again"]);
   });
 

@@ -40,7 +40,8 @@ export function commandLine({ command, note }: { readonly command: string; reado
 
 function withFlags(command: string, flags: readonly string[]): string {
   const [program, verb = ""] = command.split(" ");
-  if (program !== "showrunner" || verb.startsWith("-") || withoutService.has(verb)) return command;
+  const isPlain = verb.startsWith("-") || withoutService.has(verb) || command.endsWith(" --help");
+  if (program !== "showrunner" || isPlain) return command;
   const missing = flags.filter((flag) => !command.includes(` ${flag.split(" ")[0]}`));
   return [command, ...missing].join(" ");
 }
