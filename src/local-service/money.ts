@@ -14,7 +14,6 @@ export function micros(dollars: number): number {
   return Math.round(dollars * MICROS_PER_USD);
 }
 
-/** Available balance of a workspace. */
 export function balanceOf(workspace: WorkspaceRow | undefined): number {
   if (!workspace) return 0;
   return workspace.fundedMicros - workspace.chargedMicros + workspace.refundedMicros;

@@ -51,7 +51,6 @@ export function createMetrics() {
   let replayed = 0;
   const unrecorded: string[] = [];
   return {
-    /** Counts a response on a route. */
     count(route: string, status: number): void {
       requests[route] ??= {};
       const byStatus = requests[route];

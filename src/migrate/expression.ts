@@ -15,7 +15,6 @@ export type Expression =
   | { readonly is: "list"; readonly items: readonly Expression[] }
   | { readonly is: "record"; readonly entries: readonly (readonly [string, Expression])[] };
 
-/** What an input takes. */
 export type InputKind =
   /** `step` is the name of the step that uploads it. */
   | { readonly is: "file"; readonly kind: MediaKind; readonly step: string }

@@ -8,7 +8,6 @@ import type { FieldView } from "./models/view.ts";
 import { camel, kebab, Names } from "./names.ts";
 import { isTemplate, lastName, soleExpression, type TextPart, targetOf, textParts } from "./read/template.ts";
 
-/** A stock voice of a model. */
 export interface StockVoice {
   readonly id: string;
   readonly name: string | null;

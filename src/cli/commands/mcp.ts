@@ -107,7 +107,6 @@ function sayLimits(
 
 type Code = ReadonlyMap<string, string>;
 
-/** Hash of each pipeline's file. */
 async function codeOf(pipelines: readonly AgentPipeline[]): Promise<Code> {
   const hashes = pipelines.map(async ({ source: { file } }) => {
     return [file, hash("sha256", await readFile(file, "utf8").catch(() => ""))] as const;

@@ -52,7 +52,6 @@ export function quoteOptions({ maxUnquoted, profile, budget, reuse, concurrency 
   };
 }
 
-/** What the flags say of a run. */
 export function runOptions(
   flags: Flags["run"],
   loaded: { readonly file: string; readonly exportName: string },

@@ -15,7 +15,6 @@ export type Cell = { readonly column: string } & (
   | { readonly json: unknown }
 );
 
-/** What a row becomes. */
 interface Target {
   readonly input: { [field: string]: unknown };
   readonly tags: { [key: string]: string };

@@ -24,7 +24,6 @@ async function realOf(path: string): Promise<string> {
   );
 }
 
-/** The code of a run as it is now. */
 interface RunCode {
   /** Null when its file cannot be loaded. */
   readonly pipeline: Pipeline | null;

@@ -118,7 +118,6 @@ type CatalogModel = ReturnType<Catalog["models"]>[number];
 type JsonSchema = CatalogModel["inputSchema"];
 export type Input = Readonly<Record<string, Json>>;
 
-/** What a model is to be given. */
 interface Wish {
   /** Fields that it must take, with these values. */
   readonly needs: Input;

@@ -16,7 +16,6 @@ import type { JsonSchema, Modality, ModelDefinition, StockVoice } from "./model.
 
 type InputCheck = (input: Readonly<Record<string, unknown>>) => readonly FieldProblem[];
 
-/** A model with its compiled schema. */
 export interface CompiledModel extends ModelDefinition {
   /** Validates an input and fills its defaults in place. */
   readonly check: InputCheck;

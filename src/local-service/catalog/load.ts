@@ -96,11 +96,9 @@ function readCatalogFile(path: string): unknown {
   }
 }
 
-/** The models that a service offers. */
 export interface Offered {
   /** Models of media. */
   readonly models: readonly ModelDefinition[];
-  /** Language models. */
   readonly chats: readonly ChatModel[];
 }
 

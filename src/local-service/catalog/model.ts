@@ -135,7 +135,6 @@ export interface MediaRules {
   readonly max_dimension_px?: number;
 }
 
-/** The schema of one media reference. */
 export function mediaReference(rules: MediaRules): JsonSchema {
   return { ...rules, type: "object", discriminator: { propertyName: "source" }, oneOf: [URL_FORM, ASSET_FORM] };
 }
@@ -157,7 +156,6 @@ export function combinations(...rows: readonly string[]): JsonSchema {
 
 const nullable = (type: string, more: JsonSchema = {}): JsonSchema => ({ type: [type, "null"], ...more });
 
-/** The schema of one element of `outputs`. */
 export const OUTPUT_SCHEMA: JsonSchema = {
   $schema: DIALECT,
   type: "object",

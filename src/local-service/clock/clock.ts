@@ -63,7 +63,6 @@ export function createClock({ offsetMs = 0, afterTimer = () => Promise.resolve()
   let order = 0;
   let alarm: NodeJS.Timeout | undefined;
 
-  /** The earliest timer that is not cancelled. */
   function earliest(): Timer | undefined {
     while (timers.peek()?.cancelled) timers.pop();
     return timers.peek();

@@ -40,7 +40,6 @@ export function doubleField(field: number, value: number): Buffer {
   return Buffer.concat([tag(field, FIXED_64), bytes]);
 }
 
-/** An embedded message as a field. */
 export function messageField(field: number, ...parts: readonly Uint8Array[]): Buffer {
   const size = parts.reduce((sum, part) => sum + part.byteLength, 0);
   return Buffer.concat([tag(field, LENGTH_DELIMITED), rawVarint(BigInt(size)), ...parts]);

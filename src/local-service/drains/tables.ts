@@ -54,7 +54,6 @@ export function switched<D extends DrainState>(drain: D, on: boolean): D {
   return { ...drain, enabled: on ? 1 : 0, disabledReason, consecutiveFailures: count };
 }
 
-/** The configuration of a drain. */
 export interface DrainSettings {
   readonly name: string;
   readonly url: string;

@@ -106,7 +106,6 @@ export interface StreamFault {
   readonly clean: boolean;
 }
 
-/** Faults of a webhook. */
 export interface WebhookFault {
   readonly never: boolean;
   readonly duplicate: boolean;

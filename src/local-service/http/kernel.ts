@@ -35,7 +35,6 @@ export interface KernelPorts extends ErrorPorts {
   authenticate(authorization: string | null): Principal;
   /** @throws Refusal 429 */
   limit(keyId: string): void;
-  /** Counts one response. */
   count(route: string, status: number): void;
   /** Milliseconds on the service's clock, for the Date header. */
   now(): number;

@@ -72,7 +72,6 @@ export function progressEvent(fraction: number): NewEvent {
   return event("progress", "provider", `${Math.round(fraction * 100)} % done.`, { progress: fraction });
 }
 
-/** The outcome of one output. */
 export type OutputEnd = { readonly ok: true } | { readonly ok: false; readonly error: ErrorBody };
 
 /** The outcome of a job: its status, refund and log entries. */

@@ -25,7 +25,6 @@ import {
 import { API_SPECS, SUBMIT_ERRORS, SUBMIT_SUCCESS } from "./operations.ts";
 import { webhookComponents, webhooksOf } from "./webhooks.ts";
 
-/** A model's names in the document. */
 export interface ModelNames {
   /** Such as `submit_video_1`. */
   readonly operationId: string;

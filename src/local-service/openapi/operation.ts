@@ -36,7 +36,6 @@ export function object(fields: Fields, optional: Fields = {}): JsonSchema {
   return { type: "object", ...(required.length > 0 ? { required } : {}), properties: { ...fields, ...optional } };
 }
 
-/** A page of a list. */
 export const pageOf = (component: string): JsonSchema => refTo(`${component}Page`);
 
 /** The list shape as a component for each item type; the cursor is null on the last page. */

@@ -62,11 +62,9 @@ export const recordedAnswer = z.object({
   handle: z.string().optional(),
   status: z.number().int().min(200).max(599),
   headers: z.partialRecord(z.enum(RECORDED_HEADERS), text(500, /^[\x20-\x7e]*$/)).catch({}),
-  /** JSON. */
   answer: z.unknown().optional(),
   /** An answer that is not JSON. */
   text: z.string().max(100_000).optional(),
-  /** Frames of a stream. */
   events: z.array(frame).max(100_000).optional(),
   /** The stream was cut short. */
   cut: z.literal(true).optional(),

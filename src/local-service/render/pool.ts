@@ -53,7 +53,6 @@ export type Task =
   | { readonly type: "render"; readonly request: RenderRequest; readonly tempPath: string }
   | { readonly type: "probe"; readonly path: string };
 
-/** The result of each task. */
 export interface TaskResults {
   readonly render: RenderResult;
   readonly probe: ProbeResult;

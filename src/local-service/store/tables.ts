@@ -37,7 +37,6 @@ export interface ChatsInFlight {
   readonly heldMicros: number;
 }
 
-/** The outcome of a job. */
 export interface JobEnd {
   readonly status: JobStatus;
   readonly completedAt: number;

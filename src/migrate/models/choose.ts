@@ -109,7 +109,6 @@ export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(text);
 }
 
-/** A candidate model for a slug. */
 interface SlugMatch {
   readonly view: ModelView;
   /** The slug's level, where the model has it as `quality`. */

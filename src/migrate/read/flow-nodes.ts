@@ -128,7 +128,6 @@ function givenNames(node: Rec): readonly string[] {
   );
 }
 
-/** Predecessors of each node. */
 function inboundOf(connections: Rec): ReadonlyMap<string, readonly string[]> {
   const inbound = new Map<string, string[]>();
   for (const [from, outputs] of Object.entries(connections)) {

@@ -54,7 +54,6 @@ function shorten(value: unknown): string {
 /** The outcome of a field. */
 export type Outcome = "carried" | "renamed" | "converted" | "defaulted" | "dropped" | "decision";
 
-/** One field of a v2 body. */
 export interface FieldEntry {
   /** Path within the body. */
   readonly field: string;
@@ -75,7 +74,6 @@ export interface FieldEntry {
   readonly isLost?: true;
 }
 
-/** The outcome of one body. */
 export interface BodyReport {
   /** Counts from 1, in document order. */
   readonly number: number;

@@ -157,7 +157,6 @@ export interface Place {
   readonly index: number;
 }
 
-/** The place that a JSON pointer names. */
 export function placeOf(pointer: string): Place {
   const parts = pointer.split("/").slice(1);
   const isPosition = (part: string) => /^\d+$/.test(part);

@@ -307,7 +307,6 @@ function responsesRequest(): JsonSchema {
   return { ...body, properties: { ...rest, input: { anyOf: [text, input] } } };
 }
 
-/** Request schemas. */
 export const requestComponents = {
   SubmitJobRequest: submitRequest(anyInput),
   EstimateJobRequest: object({ input: anyInput }),

@@ -128,7 +128,6 @@ async function opusDecoder(track: InputAudioTrack): Promise<SoundDecoder> {
   return { ready: decoder.ready, decode: (packet) => decoder.decodeFrame(packet), free: () => decoder.free() };
 }
 
-/** All coded packets of a track. */
 export async function packetsOf(track: InputTrack): Promise<EncodedPacket[]> {
   const packets: EncodedPacket[] = [];
   for await (const packet of new EncodedPacketSink(track).packets()) packets.push(packet);

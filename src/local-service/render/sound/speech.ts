@@ -85,7 +85,6 @@ const EDGE_SECONDS = 0.08;
 const MAX_CHARACTERS = 20_000;
 const DEFAULT_LOUDNESS_DB = -20;
 
-/** What to say and how. */
 export interface SpeechOptions {
   readonly voice: VoiceProfile;
   /** 1 is the voice's own tempo, 1.2 is a fifth faster. */

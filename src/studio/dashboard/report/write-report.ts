@@ -29,7 +29,6 @@ import { stepView } from "../views/step-view.ts";
 const INLINE_BYTES = 4_000_000;
 
 export interface WriteReportOptions {
-  /** The HTML file. */
   readonly file: string;
   /** Media that may stand in the page itself, bytes in all. Default 4 000 000; the others stay beside it. */
   readonly inlineBytes?: number;
@@ -239,7 +238,6 @@ function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }
   };
   const row = { updatedAt: now, status: isInterrupted ? "interrupted" : state.status };
   return {
-    /** The moment. */
     now,
     writtenAt,
     version,
