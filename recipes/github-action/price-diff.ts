@@ -104,7 +104,11 @@ function ask<T>(checkout: string, words: readonly string[]): Promise<T | { reado
   return new Promise((done) => {
     execFile(process.execPath, args, { cwd: checkout, env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
       try {
-        done(JSON.parse(stdout) as T);
+        const answer = JSON.parse(stdout) as
+          | T
+          | { readonly ok: false; readonly code: string; readonly message: string };
+        const isRefusal = typeof answer === "object" && answer !== null && "code" in answer && "message" in answer;
+        done(isRefusal ? { failed: answer.message.split("\n")[0]! } : (answer as T));
       } catch {
         done({ failed: stderr.trim().split("\n")[0] ?? String(error) });
       }
