@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { cli, emptyFolder, root, startCli } from "./support/cli.ts";
+import { emptyFolder, root, startCli } from "./support/cli.ts";
 import { type Service, startService } from "./support/service.ts";
 
 vi.setConfig({ testTimeout: 240_000 });
@@ -14,6 +14,9 @@ beforeAll(async () => {
   service = await startService(["--stub"]);
 });
 afterAll(() => service.stop());
+
+/** In a process of its own: its disk is full by a flag of Node. */
+const run = (...given: Parameters<typeof startCli>) => startCli(...given).end;
 
 /** A folder with a pipeline of one picture, on a disk that is full for media or journal until `free` is called. */
 function folderOn(what: "media" | "journal") {
@@ -39,15 +42,15 @@ for (const what of ["media", "journal"] as const) {
   test(`a disk that is full for the ${what} in mid-run ends it as unfinished, advises to free space and resume, and never names another journal [G42]`, async () => {
     const { file, free, options } = folderOn(what);
     const before = (await service.stats()).jobs_created;
-    const { code, stderr } = await cli(["run", file, "--budget", "1", "--id", "x"], options);
+    const { code, stderr } = await run(["run", file, "--budget", "1", "--id", "x"], options);
     expect(code, stderr).toBe(3);
     expect(stderr).toMatch(/Next: (free space, then: )?showrunner resume x/);
     expect(stderr).toMatch(/[Ff]ree s|Make room/);
     expect(stderr).not.toMatch(/another journal|nothing was (submitted|spent)/i);
-    const again = await cli(["resume", "x"], options);
+    const again = await run(["resume", "x"], options);
     expect(again.code, again.stderr).toBe(what === "media" ? 3 : 0);
     free();
-    const done = await cli(["resume", "x"], options);
+    const done = await run(["resume", "x"], options);
     expect(done.code, done.stderr).toBe(0);
     expect((await service.stats()).jobs_created).toBe(before + 1);
   });
@@ -55,7 +58,7 @@ for (const what of ["media", "journal"] as const) {
 
 test("a worker retries a run that met a full disk, once there is space [G44]", async () => {
   const { file, free, options } = folderOn("media");
-  expect((await cli(["run", file, "--budget", "1", "--id", "w"], options)).code).toBe(3);
+  expect((await run(["run", file, "--budget", "1", "--id", "w"], options)).code).toBe(3);
   const worker = startCli(["worker"], options);
   let said = "";
   const succeeded = new Promise<void>((resolve) => {
