@@ -124,8 +124,10 @@ export async function probe(
   if (video === null && audio === null) throw damaged("it holds neither pictures nor sound");
   const pixels = video === null ? 1 : video.width * video.height;
   // There is no size if ffmpeg cannot decode it.
-  if (pixels === 0 && isStill && !isPictureFormat(format))
-    throw new FilmError("CLIP_FORMAT", `${name} is an AVIF picture that ${ffmpeg.path} (${ffmpeg.version}) cannot read; save it as JPEG or PNG`); // biome-ignore format: one line
+  if (pixels === 0 && isStill && !isPictureFormat(format)) {
+    const unread = `${name} is an AVIF picture that ${ffmpeg.path} (${ffmpeg.version}) cannot read`;
+    throw new FilmError("CLIP_FORMAT", `${unread}; save it as JPEG or PNG`);
+  }
   if (!(pixels > 0 && pixels <= MOST_PIXELS))
     throw damaged(`its pictures have no size, or more than ${MOST_PIXELS / 1e6} million pixels`);
   const seconds = video === null ? audio!.seconds : video.seconds;

@@ -177,10 +177,13 @@ async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | nul
   return header?.isOpen === true ? piecesOf(path, closedWavBegin(begin, header)) : null;
 }
 
-/** An MP3 without the ID3 tags between its frames; null if there are none, and for other files. */
+/** Largest MP3 that is searched for tags: more than the longest sound of a film at the highest bit rate. */
+const MOST_MP3_BYTES = 512 * 1024 * 1024;
+
+/** An MP3 without the ID3 tags between its frames; null if there are none, and for larger or other files. */
 async function untaggedMp3(path: string): Promise<readonly Buffer[] | null> {
   const args: readonly string[] = await inputArgs(path).catch(() => []);
-  if (!args.includes("mp3")) return null;
+  if (!args.includes("mp3") || (await stat(path)).size > MOST_MP3_BYTES) return null;
   const bytes = await readFile(path);
   const tagEnd = (at: number) => at + 10 + bytes.subarray(at + 6, at + 10).reduce((sum, byte) => sum * 128 + byte, 0);
   const isTag = (at: number) => bytes[at + 3]! <= 4 && bytes[at + 4] === 0 && bytes[tagEnd(at)] === 0xff;

@@ -29,10 +29,10 @@ export class RunFeed {
   readonly #stop = new AbortController();
   readonly #frames: { readonly seq: number; readonly text: string }[] = [];
   #folded: Folded | null = null;
-  view: Latest = { frame: "", version: 0 };
-  progress: Latest = { frame: "", version: 0 };
+  #view: Latest = { frame: "", version: 0 };
+  #progress: Latest = { frame: "", version: 0 };
   #isInterrupted = false;
-  isOver = false;
+  #isOver = false;
   #shownSeq = 0;
   #viewDueAt = 0;
   #viewTimer: ReturnType<typeof setTimeout> | undefined;
@@ -51,11 +51,23 @@ export class RunFeed {
   }
 
   close(): void {
-    this.isOver = true;
+    this.#isOver = true;
     clearInterval(this.#looks);
     clearTimeout(this.#viewTimer);
     this.#stop.abort();
     this.#tell();
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get view(): Latest {
+    return this.#view;
+  }
+
+  get progress(): Latest {
+    return this.#progress;
   }
 
   /** True once the run has ended and the last picture shows that. */
@@ -129,21 +141,21 @@ export class RunFeed {
     this.#viewTimer ??= setTimeout(() => {
       this.#viewTimer = undefined;
       this.#viewDueAt = Date.now() + everyMs;
-      if (!this.isOver) this.#show();
+      if (!this.#isOver) this.#show();
     }, this.#viewDueAt - now);
   }
 
   #show(): void {
     const view = runView(this.#context, this.#folded!, this.#isInterrupted);
     this.#shownSeq = view.seq;
-    this.view = { frame: streamFrame("run", view), version: this.view.version + 1 };
+    this.#view = { frame: streamFrame("run", view), version: this.#view.version + 1 };
     this.#tell();
   }
 
   async #checkLiveness(): Promise<void> {
     const before = this.#isInterrupted;
     await this.#look().catch(() => {});
-    if (this.#isInterrupted !== before && !this.isOver) this.#show();
+    if (this.#isInterrupted !== before && !this.#isOver) this.#show();
   }
 
   async #look(): Promise<void> {
@@ -154,8 +166,8 @@ export class RunFeed {
     const progress = await journal.progress(this.#runId);
     const shown = progress.map(({ step, fraction, estimatedCompletionAt: endsAt }) => ({ step, fraction, endsAt }));
     const frame = shown.length === 0 ? "" : streamFrame("progress", shown);
-    if (frame === this.progress.frame) return;
-    this.progress = { frame, version: this.progress.version + 1 };
+    if (frame === this.#progress.frame) return;
+    this.#progress = { frame, version: this.#progress.version + 1 };
     this.#tell();
   }
 
