@@ -138,6 +138,21 @@ describe("a journal of an older version", () => {
     expect(names()).toEqual(["journal.db", `journal.db.version-${OLD}`]);
   });
 
+  test("is judged as it is at one moment, though another process lifts it between two reads [G46]", () => {
+    const db = new DatabaseSync(path);
+    const prepare = db.prepare.bind(db);
+    db.prepare = (sql: string) => {
+      if (sql.includes("sqlite_schema")) {
+        db.prepare = prepare;
+        lift();
+      }
+      return prepare(sql);
+    };
+    prepareSchema(db, path, madeUp());
+    db.close();
+    expect(look()).toEqual(lifted);
+  });
+
   test("stays as it is when a step of the lift fails, also the last one", () => {
     const db = new DatabaseSync(path);
     const broken = [...madeUp(), { sql: "CREATE TABLE broken (" }];

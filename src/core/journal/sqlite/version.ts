@@ -25,6 +25,17 @@ export function newestVersion(steps: readonly Migration[] = migrations): number 
  */
 export function checkOpen(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): number {
   db.exec("PRAGMA trusted_schema = OFF");
+  if (db.isTransaction) return checkLayout(db, path, steps);
+  // One snapshot: another process may create or migrate the journal between two reads.
+  db.exec("BEGIN");
+  try {
+    return checkLayout(db, path, steps);
+  } finally {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  }
+}
+
+function checkLayout(db: DatabaseSync, path: string, steps: readonly Migration[]): number {
   const version = pragma(db, "user_version");
   const layout = layoutOf(db);
   const program = () => programOf(db, version);
