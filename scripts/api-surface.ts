@@ -12,13 +12,19 @@ const folder = join(root, "docs", "internal", "api");
 
 /** Path below docs/internal/api → the text of the file. */
 export async function apiSurface(): Promise<ReadonlyMap<string, string>> {
+  const declarations = await publicDeclarations();
+  return new Map([...declarations].map(([path, text]) => [path, textOf(text)]));
+}
+
+/** The same with docstrings. */
+export async function publicDeclarations(): Promise<ReadonlyMap<string, string>> {
   const work = mkdtempSync(join(tmpdir(), "showrunner-api-"));
   try {
     const types = join(work, "types");
     const out = join(work, "out");
     emitDeclarations(types);
     await bundleDeclarations(types, [...entriesOf(PUBLISHED[0]!), "local-service/index"], out);
-    return new Map(declarationsIn(out).map((path) => [path, textOf(readFileSync(join(out, path), "utf8"))]));
+    return new Map(declarationsIn(out).map((path) => [path, readFileSync(join(out, path), "utf8")]));
   } finally {
     rmSync(work, { recursive: true });
   }
@@ -30,7 +36,7 @@ export function declarationsIn(folder: string): readonly string[] {
 }
 
 /** Without comments, which may change without a change of the API; one name of an import or export a line. */
-function textOf(declarations: string): string {
+export function textOf(declarations: string): string {
   const bare = declarations
     .replaceAll(/^[ \t]*\/\*\*[\s\S]*?\*\/[ \t]*\n?/gm, "")
     .replaceAll(/\/\*\*[\s\S]*?\*\/ ?/g, "")

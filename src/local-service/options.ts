@@ -43,6 +43,7 @@ export interface ReplayOption {
   readonly orLocal?: boolean;
 }
 
+/** Options of `startLocalService`. */
 export interface LocalServiceOptions {
   /** Where to listen, on loopback. Default: 0, any free port. */
   readonly port?: number;

@@ -88,7 +88,9 @@ export interface LocalService {
   readonly baseUrl: string;
   /** `<key_id>:<secret>` of the first key. */
   readonly apiKey: string;
+  /** The port it listens on. */
   readonly port: number;
+  /** The folder of its database and media. */
   readonly dataDir: string;
   /** Counts of jobs, money and requests, as `GET /_local/stats` shows them. */
   stats(): ServiceStats;

@@ -23,6 +23,7 @@ const schema = z.strictObject({
   leave_out: z.array(z.string().min(1)).max(MOST_ENTRIES).default([]),
 });
 
+/** Parses a decisions file; `path` is for messages. @throws DecisionsFileError */
 export function parseDecisions(text: string, path: string): MigrationDecisions {
   const read = parseJson(text);
   if ("mistake" in read) {

@@ -72,6 +72,7 @@ function cycleMistake({ nodes, paths }: Cycle, sources: readonly V2Source[]): Mi
   return { code: "cyclic-ids", source: sources[first] as V2Source, path: paths[0] ?? [], message, also };
 }
 
+/** Options of `migrate`. */
 export interface MigrateOptions {
   /** The v3 models to migrate to: `fetchCatalog(client)` or `readSnapshot(file)`. */
   readonly catalog: Catalog;

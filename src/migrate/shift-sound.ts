@@ -8,6 +8,7 @@ export class ShiftSoundError extends ShowrunnerError {
   readonly code = "SHIFT_SOUND";
 }
 
+/** Options of `shiftSound`. */
 export interface ShiftSoundOptions {
   /** A WAV (PCM or float) or MP3 file. */
   readonly from: string;

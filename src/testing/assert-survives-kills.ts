@@ -19,6 +19,7 @@ import type { StudioOptions } from "./options.ts";
 import { approveAll, type Decide, decideWaiting, openProcess } from "./process.ts";
 import { startTestService, type TestService } from "./surroundings.ts";
 
+/** Options of `assertSurvivesKills`. */
 export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" | "maxUnquoted" | "profile"> {
   /** Makes the decisions that the run asks of a person. Default: approves, and picks the first option. */
   readonly decide?: Decide | undefined;
@@ -28,6 +29,7 @@ export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" |
   readonly at?: number | undefined;
 }
 
+/** What was killed, and what it cost. */
 export interface KillReport {
   /** Number of journal commits and requests at which an engine was killed, each in its own run. */
   readonly boundaries: number;

@@ -74,6 +74,7 @@ export interface WaitingStep {
 /** A person's decision: approve, reject, or the index of the pick, from 0. */
 export type Decision = "approve" | "reject" | { readonly pick: number };
 
+/** Decides a waiting step. */
 export type Decide = (step: WaitingStep) => Decision;
 
 /** Approves everything and picks the first option. */

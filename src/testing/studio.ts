@@ -27,6 +27,7 @@ import type { StudioOptions } from "./options.ts";
 import { type Decide, decideWaiting, openProcess } from "./process.ts";
 import { startTestService } from "./surroundings.ts";
 
+/** Options of a studio's `run`. */
 export interface StudioRunOptions extends RunOptions {
   /** Makes the decisions each time the run pauses for a person. Default: it stays paused. */
   readonly decide?: Decide | undefined;

@@ -4,7 +4,7 @@ import { cpSync, globSync, mkdtempSync, readFileSync, statSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { dirname, join, posix } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { apiSurface, declarationsIn } from "../../scripts/api-surface.ts";
+import { declarationsIn, publicDeclarations, textOf } from "../../scripts/api-surface.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { FILM } from "../../src/local-service/start.ts";
 import { LIST_MODULES, loadedModules } from "../support/loaded-modules.ts";
@@ -363,14 +363,42 @@ console.log(run.status);
 
 describe("the types of the package", () => {
   const folder = join(root, "docs/internal/api");
+  let declarations: ReadonlyMap<string, string>;
   let surface: ReadonlyMap<string, string>;
   beforeAll(async () => {
-    surface = await apiSurface();
+    declarations = await publicDeclarations();
+    surface = new Map([...declarations].map(([path, text]) => [path, textOf(text)]));
   });
 
   test("docs/internal/api says what each entry exports now; a change of it is made by node scripts/api-surface.ts", () => {
     expect(declarationsIn(folder)).toEqual([...surface.keys()]);
     for (const [name, text] of surface) expect(text, name).toBe(readFileSync(join(folder, name), "utf8"));
+  });
+
+  test("each exported name, each of its methods and each option has a docstring", () => {
+    const listed = (text: string) =>
+      [...text.matchAll(/^export (?:type )?\{([^}]+)\}/gm)].flatMap(([, names]) => names!.match(/\w+/g) ?? []);
+    const isChunk = (path: string) => path.startsWith("chunks/");
+    const published = new Set([...declarations].flatMap(([path, text]) => (isChunk(path) ? [] : listed(text))));
+    const bare: string[] = [];
+    for (const text of declarations.values()) {
+      const exported = new Set(listed(text).filter((name) => published.has(name)));
+      let owner = "";
+      let hasMethods = false;
+      let isDocumented = false;
+      for (const line of text.split("\n")) {
+        const [, kind, name] =
+          /^(?:export |declare |abstract )*(interface|class|function|type|const) (\w+)/.exec(line) ?? [];
+        if (name !== undefined) owner = name;
+        if (name !== undefined) hasMethods = kind === "interface" || kind === "class";
+        const isOption = /(?:Options|Settings)$/.test(owner) && /^ {2}(?:readonly )?\w+\??[:(<]/.test(line);
+        const isMethod = hasMethods && owner !== "Logger" && /^ {2}(?!constructor)\w+\??[(<]/.test(line);
+        const needsDocs = exported.has(owner) && (name !== undefined || isOption || isMethod);
+        if (needsDocs && !isDocumented) bare.push(name ?? `${owner}: ${line.trim()}`);
+        isDocumented = line.endsWith("*/");
+      }
+    }
+    expect(bare).toEqual([]);
   });
 
   test.each(["index", "core/api/index", "migrate/index", "local-service/index"])(

@@ -37,8 +37,11 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
   /** The `brand` option; null if it was not given. */
   readonly brand: string | null;
 
+  /** Submits a job. Give an idempotency key, so that a repeated submit returns the same job. */
   submit(request: SubmitRequest, options?: SubmitOptions): Promise<SubmitAck>;
+  /** Streams the job's status and log frames; reconnects after a broken connection. */
   stream(jobId: string, options?: StreamOptions): AsyncIterable<StreamFrame>;
+  /** Follows a job to its end by stream, webhook or polls. */
   follow(jobId: string, options?: FollowOptions): AsyncIterable<FollowEvent>;
   /**
    * Polls a job once on the schedule that `follow` uses and returns when the next poll is due. For callers that keep no
@@ -46,12 +49,18 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
    */
   poll(jobId: string, options: PollOptions): Promise<Polled>;
 
+  /** Uploads a file. While the service accepts its handle, the same bytes are not sent again. */
   upload(source: UploadSource, options?: UploadOptions): Promise<UploadHandle>;
+  /** Downloads an output to a path and checks that the file is whole. Resumes where a broken connection stopped. */
   download(source: DownloadSource, toPath: string, options?: DownloadOptions): Promise<Downloaded>;
 
+  /** The default webhook, deliveries and the signing key. */
   readonly webhooks: WebhooksApi;
+  /** Log drains. */
   readonly drains: DrainsApi;
+  /** Sends a chat request to a language model. It has no idempotency key: a repeated one is paid again. */
   chat(request: ChatRequest, options?: CallOptions): Promise<ChatCompletion>;
+  /** Like `chat`, in chunks as they arrive. */
   chatStream(request: ChatRequest, options?: CallOptions): AsyncIterable<ChatChunk>;
   /**
    * Sends a request to any endpoint below the base URL and returns the answer unparsed. Use it for endpoints that have
@@ -71,6 +80,7 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
 
   /** Milliseconds that the service's clock is ahead of this machine's, estimated from its Date headers. */
   clockOffsetMs(): number;
+  /** Counts of requests, and how long they are held back. */
   pace(): PaceSnapshot;
   /** Closes all connections. Calls in progress fail with ConnectionError. */
   close(): Promise<void>;

@@ -1,5 +1,6 @@
 /** A timer that can be cancelled. `cancel` is safe to call twice, or after the timer fired. */
 export interface Timer {
+  /** Prevents the call; no effect if it was made. */
   cancel(): void;
 }
 
@@ -17,6 +18,7 @@ export interface Clock {
 /** The longest delay of a platform timer, which fires a longer one at once. Longer delays are split. */
 const longestTimerMs = 2_147_483_647;
 
+/** The machine's clock and timers. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimer(delayMs, fire, options) {

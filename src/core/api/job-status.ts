@@ -3,6 +3,7 @@ import type { JobResult, JobStatus, JobStatusView, LogEvent, Output } from "./en
 /** Where a status stands in a job's life. `unrecognised`: this version does not know it. */
 export type StatusClass = "open" | "completed" | "failed" | "unrecognised";
 
+/** Returns whether a status is open, ended, or unknown to this version. */
 export function classifyStatus(status: JobStatus): StatusClass {
   switch (status) {
     case "IN_QUEUE":

@@ -12,6 +12,7 @@ export interface HttpDispatcher {
   compose(...interceptors: never[]): unknown;
 }
 
+/** Options of `createClient`. */
 export interface ClientOptions {
   /** The service's v3 address, with or without a trailing slash. */
   readonly baseUrl: string;

@@ -13,6 +13,7 @@ export interface RetryPolicy {
   readonly maxElapsedMs: number;
 }
 
+/** Overrides parts of the retry policy; omitted fields keep their defaults. */
 export type RetryOptions = { readonly [K in keyof RetryPolicy]?: RetryPolicy[K] | undefined };
 
 const defaultRetryPolicy: RetryPolicy = {

@@ -20,17 +20,29 @@ import { type UploadMethod, uploadMethod } from "./steps/upload.ts";
 
 /** The methods that add steps. A new kind of step adds its method here, to `methodOf` and to {@link stepMethods}. */
 export interface StepMethods {
+  /** Adds a paid job of a model. */
   readonly job: JobMethod;
+  /** Adds a file that is sent to the service. */
   readonly upload: UploadMethod;
+  /** Adds a paid request to a language model. */
   readonly chat: ChatMethod;
+  /** Adds a local function of your own. */
   readonly task: TaskMethod;
+  /** Adds a paid request to another provider, through its AI SDK model. */
   readonly generate: GenerateMethod;
+  /** Adds a pause for a person's approval. */
   readonly approve: ApproveMethod;
+  /** Adds a choice of one of several results. */
   readonly choose: ChooseMethod;
+  /** Adds several takes of one job and a choice of one of them. */
   readonly takes: TakesMethod;
+  /** Adds second choices: an option runs if those before it failed. */
   readonly firstOf: FirstOfMethod<StepMethods>;
+  /** Adds the same work with several models, side by side, and a choice. */
   readonly compare: CompareMethod<StepMethods>;
+  /** Adds steps for each item of a list that exists only during the run. */
   readonly expand: ExpandMethod<StepMethods>;
+  /** Adds the steps of another pipeline. */
   readonly include: IncludeMethod<StepMethods>;
 }
 

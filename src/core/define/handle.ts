@@ -120,6 +120,7 @@ interface TaskParts<T, F extends TaskFiles> {
 /** Files that a task declares: names to kinds. */
 export type TaskFiles = { readonly [name: string]: FileKind };
 
+/** The handle of a task: of its value, of its file, or of its files by name. */
 export type TaskHandle<T, F extends TaskFiles> = keyof F extends never
   ? ValueTaskHandle<T>
   : IsUnion<keyof F> extends true

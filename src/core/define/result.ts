@@ -23,12 +23,14 @@ interface MediaResult {
   readonly contentType: string;
 }
 
+/** An image of a finished run. */
 export interface ImageResult extends MediaResult {
   /** Pixels. */
   readonly width: number;
   readonly height: number;
 }
 
+/** A video of a finished run. */
 export interface VideoResult extends MediaResult {
   /** Pixels. */
   readonly width: number;
@@ -38,14 +40,17 @@ export interface VideoResult extends MediaResult {
   readonly fps: number | null;
 }
 
+/** A sound of a finished run. */
 export interface AudioResult extends MediaResult {
   readonly durationMs: number;
 }
 
+/** A cloned voice, by the service's id. */
 export interface VoiceResult {
   readonly voiceId: string;
 }
 
+/** A file that the run uploaded, as read from disk. */
 export interface UploadResult {
   readonly path: string;
   readonly sha256: string;

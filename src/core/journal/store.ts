@@ -229,6 +229,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
    * it.
    */
   createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake): Promise<void>;
+  /** Null if there is no such run. */
   run(runId: string): Promise<RunRow | null>;
   /** Newest first. */
   runs(query?: RunsQuery): Promise<readonly RunRow[]>;
@@ -237,6 +238,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
     runId: string,
     options?: { readonly afterSeq?: number; readonly limit?: number },
   ): Promise<readonly StoredEvent[]>;
+  /** The newest stored fold of the run's events; null if there is none. */
   snapshot(runId: string): Promise<FoldSnapshot | null>;
 
   /**
@@ -254,7 +256,9 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   ): Promise<LeaseOutcome>;
   /** False if the lease was lost. */
   renewLease(lease: Lease, options: { readonly at: number; readonly ttlMs: number }): Promise<boolean>;
+  /** Frees the run for others; no effect if the lease was lost. */
   releaseLease(lease: Lease): Promise<void>;
+  /** Appends events, and everything else of the commit, in one transaction. */
   commit(commit: Commit & { readonly status: string }): Promise<CommitOutcome>;
 
   /** Ids of runs that an engine has to look at, whether or not they are leased. */
@@ -267,8 +271,10 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
    * remembered for a day. Ids must pass `isDeliverable`.
    */
   deliver(delivery: Delivery): Promise<DeliveryOutcome>;
+  /** Messages that the run has not consumed, oldest first. */
   inbox(runId: string): Promise<readonly InboxEntry[]>;
 
+  /** What the run reserved, spent and got back. */
   ledger(runId: string): Promise<LedgerTotals>;
   /** Totals over all runs of the account on this store. */
   accountLedger(account: string): Promise<AccountTotals>;
@@ -285,11 +291,15 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** Deletes a delivered notification, or sets when it is due again; no effect if it no longer exists. */
   resolveNotice(runId: string, seq: number, outcome: NoticeOutcome): Promise<void>;
 
+  /** The account's upload handle of these bytes; null if there is none. */
   handle(sha256: string, account: string): Promise<UploadHandleRow | null>;
+  /** Stores a handle; it replaces an older one of the same bytes. */
   putHandle(row: UploadHandleRow): Promise<void>;
   /** Removes handles that have expired by then; returns their number. `dryRun` only counts. */
   dropHandles(expiredAt: number, options?: { readonly dryRun?: boolean }): Promise<number>;
+  /** Stores the latest progress of a step. Never an event: it may be lost. */
   setProgress(runId: string, progress: Progress): Promise<void>;
+  /** Latest progress of the run's steps. */
   progress(runId: string): Promise<readonly Progress[]>;
 
   /**

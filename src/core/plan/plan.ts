@@ -213,6 +213,7 @@ export type Decision = Pick<ApproveStep, "path" | "shows" | "choose" | "message"
 export type ExpandingStep = Omit<ExpandStep, "kind">;
 export type SubmittingStep = Omit<JobStep, "kind">;
 
+/** A step of a plan, by `kind`. */
 export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | GenerateStep | ApproveStep | PickStep | ExpandStep;
 
 /** A local file, measured when planned. */

@@ -10,6 +10,7 @@ import { fitFilter } from "../graph/fit.ts";
 import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
 import { type Format, pixelsOf, type Size } from "../graph/size.ts";
 
+/** Options of `audiogram`. */
 export interface AudiogramOptions extends StepFields {
   /** Background of the wave, cropped to the frame. */
   readonly picture: Media<"image">;

@@ -30,9 +30,11 @@ export interface SpokenLine {
   readonly words?: OrValue<readonly TimedWord[]>;
 }
 
+/** Options of `caption`. */
 export interface CaptionOptions extends StepFields, LengthOption {
   /** The script: a list of lines, or a text with one line per sentence. */
   readonly lines: OrValue<string> | readonly SpokenLine[];
+  /** Font size, colours and position. */
   readonly style?: LetterStyle;
   /** True draws the captions into the pictures; false adds a track that players show on request. Default true. */
   readonly burn?: boolean;
@@ -44,6 +46,7 @@ export interface CaptionOptions extends StepFields, LengthOption {
 
 const RULES: Rules = { lines: any, style: any, burn: oneOf(true, false), letters: number(4, 200), length: LENGTH };
 
+/** The value of a `caption` step. */
 export interface Captioned {
   readonly cues: readonly Cue[];
   /** Fonts used for drawing. */

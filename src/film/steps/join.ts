@@ -42,6 +42,7 @@ export const JOINING: Rules = {
   length: LENGTH,
 };
 
+/** The value of a `join` step. */
 export interface Joined {
   readonly seconds: number;
   readonly width: number;

@@ -23,11 +23,13 @@ export type Sound =
       readonly volume?: number;
     };
 
+/** Options of `mix`. */
 export interface MixOptions extends StepFields, LengthOption {
   /** The speech: one sound, or several. */
   readonly voice?: Sound | readonly Sound[];
   /** Music, repeated to the end of the film, where it fades out. */
   readonly music?: Sound;
+  /** Sounds, each starting at its own second. */
   readonly effects?: readonly Sound[];
   /** Level of the film's own audio in decibels; null removes it. Default 0. */
   readonly own?: number | null;
@@ -40,6 +42,7 @@ export interface MixOptions extends StepFields, LengthOption {
   readonly loudness?: number | null;
 }
 
+/** The value of a `mix` step. */
 export interface Mixed {
   readonly seconds: number;
   /** Second at which the film starts. */

@@ -65,8 +65,11 @@ export interface EndCard {
   readonly fade?: number;
 }
 
+/** Options of `overlay`. */
 export interface OverlayOptions extends StepFields, LengthOption {
+  /** A picture in a corner. */
   readonly logo?: Logo;
+  /** A name and a line of text at the bottom. */
   readonly lowerThird?: LowerThird;
   /** A card shown after the film, which extends it. */
   readonly endCard?: EndCard;

@@ -8,7 +8,9 @@ import { foreseenFilm, LENGTH, type LengthOption } from "../graph/length.ts";
 import { filmArgs, heldFor, soundOf } from "../graph/output.ts";
 import { type Format, formatName, pixelsOf, type Size } from "../graph/size.ts";
 
+/** Options of `reframe`. */
 export interface ReframeOptions<F extends Format = Format> extends StepFields, LengthOption {
+  /** The formats to produce, one film each. */
   readonly to: readonly F[];
   /** Lines of the shorter side. Default: the film's. */
   readonly size?: Extract<Size, `${number}p`>;

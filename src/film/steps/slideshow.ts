@@ -5,6 +5,7 @@ import { clipNames, filmTask, listOf, namedFiles, splitOptions, type Task } from
 import { openClip } from "../graph/clip.ts";
 import { JOINING, type JoinOptions, writeJoined } from "./join.ts";
 
+/** Options of `slideshow`. */
 export interface SlideshowOptions extends JoinOptions {
   /** Seconds for which each picture is shown, including blends. Default 3. */
   readonly seconds?: number;

@@ -7,10 +7,13 @@ import { openClip } from "../graph/clip.ts";
 import { type Fit, fitFilter } from "../graph/fit.ts";
 import { type Format, type Pixels, pixelsOf, type Size } from "../graph/size.ts";
 
+/** Options of `thumbnail`. */
 export interface ThumbnailOptions extends StepFields {
   /** Second of the film. Default: the most typical picture of its first ten seconds, so neither a blend nor black. */
   readonly at?: OrValue<number>;
+  /** Default: the film's. */
   readonly size?: Size;
+  /** Default: the film's, or 16:9 with a size such as `720p`. */
   readonly format?: Format;
   /** Default `crop`. */
   readonly fit?: Fit;

@@ -2,6 +2,7 @@ import type { Job, PgBoss } from "pg-boss";
 import type { LocalWork } from "../../internal.ts";
 import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type WakeOptions } from "../worker/index.ts";
 
+/** Options of `createPgBossEngine`. */
 export interface PgBossEngineOptions {
   /** `postgres://…` URL of the database for the queues. It may be the journal's. */
   readonly connectionString: string;

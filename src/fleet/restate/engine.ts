@@ -9,6 +9,7 @@ import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type 
 import { Places } from "./places.ts";
 import { namesOf, servicesOf, type Wake, type Work } from "./services.ts";
 
+/** Options of `createRestateEngine`. */
 export interface RestateEngineOptions {
   /** URL of Restate's ingress, such as `http://restate:8080`. */
   readonly ingress: string;
@@ -25,6 +26,7 @@ export interface RestateEngineOptions {
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
+/** Where Restate reaches this process. */
 export interface RestateEndpointOptions {
   /** Default `127.0.0.1`. Anyone who can reach it may call the handlers, unless there are identity keys. */
   readonly host?: string | undefined;

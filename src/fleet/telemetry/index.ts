@@ -16,6 +16,7 @@ export interface Measured {
   handle(incoming: Pick<IncomingMessage, "method" | "url">, response: ServerResponse): Promise<boolean>;
 }
 
+/** Options of `measureJournal`. */
 export interface MeasureOptions {
   /**
    * Whether spans also have the names of OpenTelemetry's conventions for generative AI (`gen_ai.request.model` …),

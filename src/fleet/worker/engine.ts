@@ -30,6 +30,7 @@ export interface Engine {
   close(options?: { readonly drainMs?: number | undefined }): Promise<void>;
 }
 
+/** When and how urgently a run is woken. */
 export interface WakeOptions {
   /** Epoch milliseconds. Default: at once. */
   readonly at?: number | undefined;
@@ -37,12 +38,15 @@ export interface WakeOptions {
   readonly priority?: number | undefined;
 }
 
+/** What a worker does with the work that its engine hands out. */
 export interface EngineHandlers {
   /** Drives one slice of a run; returns when to wake it again, in epoch milliseconds, or null. */
   slice(runId: string, signal: AbortSignal): Promise<number | null>;
+  /** Runs a local function of a run and delivers its result. */
   local(work: LocalWork, signal: AbortSignal): Promise<void>;
 }
 
+/** How much a process works on at once. */
 export interface ProcessOptions {
   /** Maximum concurrent slices in this process. */
   readonly slices: number;

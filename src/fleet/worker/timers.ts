@@ -29,8 +29,11 @@ interface Entry {
 const earliest = (a: Entry, b: Entry) => a.at - b.at;
 const mostUrgent = (a: Entry, b: Entry) => b.priority - a.priority || a.at - b.at;
 
+/** Options of `createTimersEngine`. */
 export interface TimersOptions {
+  /** Epoch milliseconds. Default `Date.now`. */
   readonly now?: (() => number) | undefined;
+  /** Default `setTimeout`. */
   readonly setTimer?: ((delayMs: number, fire: () => void) => { cancel(): void }) | undefined;
   /** Called for each failure of a handler, which is called again. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;

@@ -2,8 +2,10 @@ import { type AccountEvent, createWebhookHandler, type WebhookHandlerOptions } f
 import { formatUsd, type Showrunner } from "../../internal.ts";
 import type { Engine } from "./engine.ts";
 
+/** Options of `createWebhookReceiver`. */
 export interface WebhookReceiverOptions
   extends Pick<WebhookHandlerOptions, "publicKey" | "brand" | "maxBytes" | "toleranceMs" | "clock" | "logger"> {
+  /** Its client provides the signing key; its journal keeps the messages. */
   readonly show: Showrunner;
   /**
    * The engine to wake for an immediate slice. Default: whoever drives the run finds the message in the journal within

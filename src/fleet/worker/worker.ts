@@ -1,8 +1,11 @@
 import type { Showrunner, SliceOptions } from "../../internal.ts";
 import type { Engine } from "./engine.ts";
 
+/** Options of `startWorker`. */
 export interface WorkerOptions {
+  /** Opened on a journal that all workers share. */
   readonly show: Showrunner;
+  /** Hands out the work; all workers use engines of one kind. */
   readonly engine: Engine;
   /** Finds the code of runs with local functions. Default: such runs are left to workers that have it. */
   readonly findPipeline?: SliceOptions["findPipeline"];
@@ -31,6 +34,7 @@ export interface WorkerOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
+/** A running worker. */
 export interface Worker {
   /** True while it takes work: its journal is readable, and it is not stopping. */
   isReady(): boolean;

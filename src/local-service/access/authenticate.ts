@@ -93,6 +93,7 @@ export function authenticator(store: Store, clock: Clock): (authorization: strin
   };
 }
 
+/** Requests allowed per window. More are answered with 429. */
 export interface RateLimit {
   /** Requests allowed per key and window. */
   readonly requests: number;

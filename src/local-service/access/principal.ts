@@ -10,6 +10,7 @@ export const SCOPES = [
   "chat:write",
 ] as const;
 
+/** A permission of a key or token. */
 export type Scope = (typeof SCOPES)[number];
 
 /** Scopes of tokens: all but key management, because nothing that a token creates may outlive it. */

@@ -1,6 +1,7 @@
 import { balanceOf, usd } from "../money.ts";
 import type { ServiceContext } from "../service-context.ts";
 
+/** A workspace's wallet. `balance` is in dollars. */
 export interface WalletStats {
   readonly workspace_id: string;
   readonly balance: number;

@@ -24,6 +24,7 @@ export interface VoiceProfile {
   readonly label: string;
 }
 
+/** One output to render. */
 export interface RenderRequest {
   readonly kind: RenderKind;
   /** Position of this output among the job's outputs, from 0; outputs of one job differ. */

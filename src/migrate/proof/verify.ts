@@ -24,9 +24,13 @@ export interface Runner {
 }
 
 interface RunSettings {
+  /** Dollars that jobs without a quote may cost. */
   readonly maxUnquoted?: string;
+  /** Where the files are written. */
   readonly outDir?: string;
+  /** The run's id. */
   readonly id?: string;
+  /** Stops the run. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -54,6 +54,7 @@ function shorten(value: unknown): string {
 /** The outcome of a field. */
 export type Outcome = "carried" | "renamed" | "converted" | "defaulted" | "dropped" | "decision";
 
+/** What became of one field of a v2 body. */
 export interface FieldEntry {
   /** Path within the body. */
   readonly field: string;
@@ -131,6 +132,7 @@ export interface MigratedStep {
   readonly body: number;
 }
 
+/** What was migrated, what needs a decision, and what v3 does not have. */
 export interface MigrationReport {
   readonly version: 1;
   readonly pipeline: string;

@@ -8,6 +8,7 @@ interface KeyStorage {
   removeItem(key: string): void;
 }
 
+/** Options of `connect`. */
 export interface ConnectOptions {
   /** Sent with each request, such as `{ Authorization: "Bearer …" }`; a function is asked each time. Default: cookies alone. */
   readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
@@ -15,6 +16,7 @@ export interface ConnectOptions {
   readonly storage?: KeyStorage | null;
 }
 
+/** Options of `start`. */
 export interface StartOptions {
   /** The pipeline's input. A `File` or `Blob` in it is sent along. */
   readonly input: unknown;
@@ -33,6 +35,7 @@ export interface StartOptions {
   readonly title?: string;
 }
 
+/** Prices, starts and follows runs of a server with `createHandler`. */
 export interface Runs {
   /** The price. Spends nothing. @throws RequestError */
   quote(pipeline: string, input: unknown): Promise<QuoteView>;

@@ -50,6 +50,7 @@ export interface RunSnapshot {
   readonly error: RequestError | null;
 }
 
+/** A decision on a waiting step. */
 export interface Decision {
   readonly step: string;
   readonly approve: boolean;

@@ -13,6 +13,7 @@ export interface MediaView {
   readonly durationMs: number | null;
 }
 
+/** A step of a run, as callers may see it. */
 export interface StepView {
   readonly path: string;
   readonly kind: string;

@@ -34,6 +34,7 @@ export interface Caller {
   readonly name?: string | undefined;
 }
 
+/** Options of `createHandler`. */
 export interface HandlerOptions {
   /** What may be run, by the name that it has in addresses: `film`, and `film-v2` beside it once it asks for other input. */
   readonly pipelines: { readonly [name: string]: Pipeline | Endpoint };

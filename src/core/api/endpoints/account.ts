@@ -18,6 +18,7 @@ import {
 } from "../wire.ts";
 
 const balance = wire({ balanceMicros: micros, currency, spentMicros: optionalMicros });
+/** Funds of the wallet. */
 export type Balance = z.output<typeof balance>;
 
 const usage = wire({
@@ -33,6 +34,7 @@ const usage = wire({
     wire({ key: withDefault(z.string(), ""), jobs: withDefault(z.number(), 0), requests: number, spentMicros: micros }),
   ),
 });
+/** Jobs and cost per period. */
 export type Usage = z.output<typeof usage>;
 
 const transaction = wire({
@@ -82,6 +84,7 @@ export interface LlmRequestQuery extends PageQuery {
   readonly keyId?: string | undefined;
 }
 
+/** The period and grouping of a usage report. */
 export interface UsageQuery {
   /** ISO-8601. The service's default is seven days before the end. */
   readonly start?: string | undefined;
@@ -90,6 +93,7 @@ export interface UsageQuery {
   readonly groupBy?: "total" | "day" | "model" | undefined;
 }
 
+/** A permission of a key or token. */
 export type Scope =
   | "jobs:read"
   | "jobs:write"
@@ -129,6 +133,7 @@ const apiKey = wire({
   revokedAt: text,
   lastUsedAt: text,
 });
+/** A key, without its secret. */
 export type ApiKey = z.output<typeof apiKey>;
 
 export const createdKey = wire({
@@ -140,6 +145,7 @@ export const createdKey = wire({
 /** A key with its secret, which the service shows only once. */
 export type CreatedKey = z.output<typeof createdKey>;
 
+/** Settings of a new key. */
 export interface NewKey {
   readonly name?: string | undefined;
   /** Omit for full access. An empty list makes a key that may do nothing. */
@@ -150,8 +156,11 @@ export interface NewKey {
   readonly expiresAt?: string | undefined;
 }
 
+/** Management of API keys. */
 export interface KeysApi {
+  /** Creates a key. Store its secret: the service shows it only once. */
   create(key?: NewKey, options?: CallOptions): Promise<CreatedKey>;
+  /** Lists the keys, without their secrets. */
   list(query?: PageQuery, options?: CallOptions): Listing<ApiKey>;
   /** Issues a new secret. The old one stays valid for the grace period, one day by default. */
   rotate(
@@ -159,6 +168,7 @@ export interface KeysApi {
     rotation?: { readonly gracePeriodSeconds?: number | undefined },
     options?: CallOptions,
   ): Promise<CreatedKey>;
+  /** Revokes a key at once. */
   delete(keyId: string, options?: CallOptions): Promise<void>;
 }
 
@@ -171,6 +181,7 @@ const ephemeralToken = wire({
 /** A short-lived credential for a browser. */
 export type EphemeralToken = z.output<typeof ephemeralToken>;
 
+/** Management of ephemeral tokens. */
 export interface TokensApi {
   /** Creates a token for a browser. Its scopes must be a subset of the key's. */
   create(
@@ -179,7 +190,9 @@ export interface TokensApi {
   ): Promise<EphemeralToken>;
 }
 
+/** Balance, usage, keys and tokens of the account. */
 export interface AccountApi {
+  /** Reads the wallet's balance. */
   balance(options?: CallOptions): Promise<Balance>;
   /** Usage per period. Some deployments do not offer it and answer 404. */
   usage(query?: UsageQuery, options?: CallOptions): Promise<Usage>;
@@ -187,7 +200,9 @@ export interface AccountApi {
   llmRequests(query?: LlmRequestQuery, options?: CallOptions): Listing<LlmRequest>;
   /** Changes of the balance, newest first. Some deployments do not offer it and answer 404. */
   transactions(query?: PageQuery, options?: CallOptions): Listing<Transaction>;
+  /** Create, rotate and revoke API keys. */
   readonly keys: KeysApi;
+  /** Create short-lived tokens for browsers. */
   readonly tokens: TokensApi;
 }
 

@@ -33,6 +33,7 @@ const modelFields = wire({
   pricing: optional(tokenPrices),
 });
 const model = z.preprocess(withPricing, modelFields);
+/** A model: its input schema, output kind and prices. */
 export type Model = z.output<typeof model>;
 
 /** Finds the object that holds the prices, whose name the API's description does not give. */
@@ -48,6 +49,7 @@ const voice = wire({
   previewUrl: text,
   labels: record.transform((labels) => labels ?? {}),
 });
+/** A voice that a model can speak with. */
 export type Voice = z.output<typeof voice>;
 
 /** The price of a submit with this input. `costMicros` is null if and only if the model cannot be quoted in advance. */
@@ -83,16 +85,19 @@ const estimate = wire({
     return { ...estimate, costMicros: quotable ? estimate.costMicros : null, quotable };
   });
 
+/** What to price: a model and its input. */
 export interface EstimateRequest {
   readonly model: string;
   readonly input: Readonly<Record<string, unknown>>;
 }
 
+/** A filter for the list of models. */
 export interface ModelQuery extends PageQuery {
   /** `text` lists language models. Default: all kinds that the service lists. */
   readonly modality?: "image" | "video" | "audio" | "text" | undefined;
 }
 
+/** A search for voices. */
 export interface VoiceQuery {
   /** A name, part of a name, or a description of the voice; 1 to 200 characters. */
   readonly q: string;
@@ -103,11 +108,15 @@ export interface VoiceQuery {
   readonly language?: string | undefined;
 }
 
+/** Models, voices and prices. */
 export interface CatalogApi {
+  /** Lists the models. */
   models(query?: ModelQuery, options?: CallOptions): Listing<ModelSummary>;
+  /** Reads a model with its input schema. */
   model(id: string, options?: CallOptions): Promise<Model>;
   /** The OpenAPI 3.1 document of one model, with its single operation. */
   modelOpenapi(id: string, options?: CallOptions): Promise<Record<string, unknown>>;
+  /** Lists the account's jobs of one model, newest first. */
   modelJobs(id: string, query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
   /** The model's voices. If the service has more than it lists, `searchVoices` finds them. */
   voices(id: string, query?: PageQuery, options?: CallOptions): Listing<Voice>;

@@ -21,8 +21,10 @@ const chatUsage = wire({
   /** The cost, if the service reports it in the answer. */
   costMicros: optionalMicros.catch(null),
 });
+/** Tokens of a chat request. */
 export type ChatUsage = z.output<typeof chatUsage>;
 
+/** The answer of a language model. */
 export interface ChatCompletion {
   /** Also the job's id. The job has no outputs and sends no webhook. */
   readonly id: string;

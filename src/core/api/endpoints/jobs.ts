@@ -22,6 +22,7 @@ import {
 /** A job's status. A status that this version does not know is passed through unchanged. */
 export type JobStatus = "IN_QUEUE" | "IN_PROGRESS" | "COMPLETED" | "FAILED" | (string & {});
 const jobStatus = anyOf<JobStatus>();
+/** Status of one output. Unknown values of a newer service are passed on. */
 export type OutputStatus = "COMPLETED" | "FAILED" | "EXPIRED" | (string & {});
 
 const output = wire({
@@ -75,6 +76,7 @@ const withCharge = <T extends { readonly cost?: unknown; readonly currency: stri
 });
 
 const jobSummary = wire(summaryFields).transform(withCharge);
+/** A job as lists show it. */
 export type JobSummary = z.output<typeof jobSummary>;
 
 export const jobResult = wire({
@@ -91,6 +93,7 @@ export const jobResult = wire({
   /** Null after a deletion, or if the service sends none. */
   logs: optional(arrayOf(logEvent)),
 }).transform(withCharge);
+/** A job with its outputs. */
 export type JobResult = z.output<typeof jobResult>;
 
 export const jobStatusView = wire({
@@ -104,13 +107,16 @@ export const jobStatusView = wire({
   /** Null if there are no new events (some services): the requested cursor remains valid. */
   logsNextCursor: text,
 });
+/** Status and progress of a job. */
 export type JobStatusView = z.output<typeof jobStatusView>;
 
+/** Options of `status`. */
 export interface StatusOptions extends CallOptions {
   /** Also return events after this cursor; `start` returns all. */
   readonly logsAfter?: string | null | undefined;
 }
 
+/** Options of `deleteJob`. */
 export interface DeleteOptions extends CallOptions {
   /**
    * Wait while the job, or a job that reads its output, is still running, for up to the client's `retry.maxElapsedMs`.
@@ -119,10 +125,15 @@ export interface DeleteOptions extends CallOptions {
   readonly waitForRunning?: boolean | undefined;
 }
 
+/** Reads and deletes jobs. */
 export interface JobsApi {
+  /** Reads a job with its outputs, whose URLs are signed anew. */
   job(jobId: string, options?: CallOptions): Promise<JobResult>;
+  /** Reads status and progress; costs the service less than `job`. */
   status(jobId: string, options?: StatusOptions): Promise<JobStatusView>;
+  /** Lists the job's log events. */
   logs(jobId: string, query?: PageQuery, options?: CallOptions): Listing<LogEvent>;
+  /** Lists the account's jobs, newest first. */
   jobs(query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
   /**
    * Permanently deletes the outputs of a finished job. Deleting twice is not an error. A 503 is retried until the

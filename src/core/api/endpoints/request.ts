@@ -19,6 +19,7 @@ export interface RawRequest {
   readonly json?: unknown;
 }
 
+/** An unparsed answer with a 2xx status. */
 export interface RawAnswer {
   /** HTTP status, 200 to 299. */
   readonly status: number;

@@ -20,6 +20,7 @@ import { telemetry } from "../telemetry.ts";
 import { anyOf, text, wire, withDefault } from "../wire.ts";
 import type { JobStatus } from "./jobs.ts";
 
+/** A job to submit. */
 export interface SubmitRequest {
   readonly model: string;
   readonly input: Readonly<Record<string, unknown>>;
@@ -59,6 +60,7 @@ export interface SubmitAck {
   readonly sends: number;
 }
 
+/** Options of `submit`. */
 export interface SubmitOptions extends SendOptions {
   /**
    * True if an earlier send with this key may have created the job. Then only an acknowledgement settles the outcome.

@@ -11,6 +11,7 @@ const defaultWebhook = wire({
   updatedAt: text,
   updatedByKeyId: text,
 });
+/** The account's default webhook. */
 export type DefaultWebhook = z.output<typeof defaultWebhook>;
 
 export const webhookTest = wire({
@@ -19,8 +20,10 @@ export const webhookTest = wire({
   /** The service sends either a string or an error object. */
   error: optional(z.union([z.string(), z.object({ message: z.string() }).transform((error) => error.message)])),
 });
+/** How the receiver answered a test delivery. */
 export type WebhookTest = z.output<typeof webhookTest>;
 
+/** Status of a webhook delivery. Unknown values of a newer service are passed on. */
 export type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED" | (string & {});
 
 const lastAttempt = { lastResponseStatus: number, lastError: optional(serviceError), lastAttemptAt: text };
@@ -52,10 +55,12 @@ const delivery = wire({
   createdAt: text,
   ...lastAttempt,
 });
+/** The delivery of one job's event, with its attempts. */
 export type Delivery = z.output<typeof delivery>;
 
 const publicKey = wire({ algorithm: withDefault(z.string(), "ed25519"), publicKey: z.string() });
 
+/** Webhooks and their deliveries. */
 export interface WebhooksApi {
   /** The webhook for jobs that name none of their own. */
   readonly default: {
@@ -114,15 +119,19 @@ const logDrain = wire({
 /** A log drain, without its secret and header values, which the service never returns. */
 export type LogDrain = z.output<typeof logDrain>;
 
+/** Settings of a log drain. */
 export interface DrainSettings {
   /** Name, 1 to 100 characters. */
   readonly name: string;
+  /** Where the events are posted. */
   readonly url: string;
   /** Default `ndjson`. */
   readonly format?: "ndjson" | "otlp" | undefined;
   /** 64 to 4096 characters; required for `ndjson`. The service never returns it. */
   readonly secret?: string | undefined;
+  /** Headers sent with each post. The service never returns their values. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Default true. */
   readonly enabled?: boolean | undefined;
   /** Maximum events per post, 1 to 5000. Default 1000. */
   readonly batchSize?: number | undefined;
@@ -130,12 +139,17 @@ export interface DrainSettings {
 
 /** Log drains. Some deployments do not offer them. */
 export interface DrainsApi {
+  /** Creates a drain. */
   create(drain: DrainSettings, options?: CallOptions): Promise<LogDrain>;
+  /** Lists the drains. */
   list(query?: PageQuery, options?: CallOptions): Listing<LogDrain>;
+  /** Reads a drain. */
   get(drainId: string, options?: CallOptions): Promise<LogDrain>;
   /** Changes a drain. Enabling one that was disabled resets its failure count. */
   update(drainId: string, changes: Partial<DrainSettings>, options?: CallOptions): Promise<LogDrain>;
+  /** Deletes a drain. */
   delete(drainId: string, options?: CallOptions): Promise<void>;
+  /** Posts a test event and returns the receiver's answer. */
   test(drainId: string, options?: CallOptions): Promise<WebhookTest>;
 }
 

@@ -61,6 +61,7 @@ export type DownloadSource =
 /** A download URL is valid for an hour at most, so a request uses it a little less long. Milliseconds. */
 const URL_LIFE_MS = HOUR_MS - 60_000;
 
+/** A finished download. */
 export interface Downloaded {
   readonly path: string;
   /** Lowercase hex of the bytes written. */

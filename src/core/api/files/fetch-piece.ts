@@ -17,10 +17,13 @@ import { downloadLimit } from "../options.ts";
 import type { Priority } from "../pace/fair-queue.ts";
 import type { PartFile } from "./part-file.ts";
 
+/** Options of `download`. */
 export interface DownloadOptions {
+  /** Aborts the download. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds without a byte before the connection counts as dead. Default 30 000. */
   readonly idleMs?: number | undefined;
+  /** Its place among waiting requests. */
   readonly priority?: Priority | undefined;
   /**
    * Maximum size in bytes. A larger download fails and leaves nothing behind. Default: the client's `downloadLimits`.

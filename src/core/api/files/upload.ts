@@ -16,6 +16,7 @@ const uploadHandle = wire({
   contentType: withDefault(z.string(), "application/octet-stream"),
   expiresAt: z.string(),
 });
+/** An uploaded file, as inputs of jobs refer to it. */
 export type UploadHandle = z.output<typeof uploadHandle>;
 
 /** Upload handles by the hash of their bytes, kept while the service accepts them. */
@@ -36,6 +37,7 @@ export function createHandleCache(clock: Clock) {
   };
 }
 
+/** Options of `upload`. */
 export interface UploadOptions extends CallOptions {
   /** Maximum size in bytes; a larger file is refused before anything is sent. Default: no limit. */
   readonly maxBytes?: number | undefined;
@@ -136,6 +138,7 @@ export interface OpenSource {
   open(): AsyncIterable<Uint8Array>;
 }
 
+/** A kind of media. */
 export type MediaKind = "image" | "video" | "audio";
 
 export async function openSource(source: UploadSource): Promise<OpenSource> {

@@ -104,6 +104,7 @@ export function createHints(): Hints {
   };
 }
 
+/** How a job's end is noticed. */
 export type FollowStrategyName = "stream" | "poll" | "webhook";
 
 /** An update of a followed job. The last one is always `finished`. */
@@ -123,9 +124,11 @@ export type FollowEvent =
    */
   | { readonly type: "finished"; readonly job: JobResult; readonly outcome: Exclude<StatusClass, "open"> };
 
+/** Options of `follow`. */
 export interface FollowOptions {
   /** Default `auto`: webhook if a receiver feeds the client, otherwise stream, otherwise poll. */
   readonly strategy?: "auto" | FollowStrategyName | undefined;
+  /** Ends the follow. The job continues. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds after which the follow throws TimeoutError. The job continues. Default: none. */
   readonly deadlineMs?: number | undefined;

@@ -24,6 +24,7 @@ export interface PollOptions {
   readonly webhooks?: boolean | undefined;
   /** The model's id. Without an estimate, the durations of its past jobs are used. */
   readonly model?: string | undefined;
+  /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
   /** Requests with a higher priority leave the pacer first. Default 0. */
   readonly priority?: Priority | undefined;

@@ -62,6 +62,7 @@ class StartRate {
 /** Kinds of endpoints that may have separate rate limits. */
 export type RequestClass = "submit" | "read" | "write" | "upload" | "stream" | "chat";
 
+/** Limits on the client's requests. A 429 lowers them further for a while. */
 export interface PaceOptions {
   /** Maximum number of requests in progress. A stream counts only until it is open. Default 32. */
   readonly maxInFlight?: number | undefined;
@@ -82,6 +83,7 @@ export interface PaceSlot {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What the client's pacer does now. */
 export interface PaceSnapshot {
   readonly inFlight: number;
   /** API requests admitted since the client was created; media downloads are not counted. */

@@ -13,10 +13,13 @@ import { segment } from "../options.ts";
 import type { Priority } from "../pace/fair-queue.ts";
 import type { Redactor } from "../redactor.ts";
 
+/** Options of `stream`. */
 export interface StreamOptions {
   /** Resume after this frame id of an earlier stream of the same job. */
   readonly lastEventId?: string | null | undefined;
+  /** Ends the stream. The job continues. */
   readonly signal?: AbortSignal | undefined;
+  /** Its place among waiting requests. */
   readonly priority?: Priority | undefined;
   /** Milliseconds without a byte after which the stream reconnects. Default 60 000. */
   readonly idleMs?: number | undefined;

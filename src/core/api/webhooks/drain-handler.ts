@@ -19,14 +19,17 @@ export interface DrainEvent {
   readonly data: unknown;
 }
 
+/** Options of `createDrainHandler`. */
 export interface DrainHandlerOptions {
   /** The drain's secret. Give both while you rotate it. */
   readonly secret: string | readonly string[];
   /** Handles one batch. If it throws, the service posts the batch again. */
   readonly onEvents: (events: readonly DrainEvent[]) => void | Promise<void>;
+  /** Accept only this brand's headers. Default: any. */
   readonly brand?: string | undefined;
   /** Maximum size of a batch in bytes. Default 16 777 216. */
   readonly maxBytes?: number | undefined;
+  /** Default: logs nothing. */
   readonly logger?: Logger | undefined;
 }
 

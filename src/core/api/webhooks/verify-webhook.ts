@@ -46,6 +46,7 @@ export function findBrand(headers: ReadonlyMap<string, string>, ending: string, 
   return found.length === 1 ? found[0]!.slice(2, -ending.length) : null;
 }
 
+/** A received webhook, before its signature is checked. */
 export interface WebhookDelivery {
   readonly headers: HeaderSource;
   /** The body's raw bytes, before any parsing. */
@@ -107,6 +108,7 @@ export type WebhookRefusal =
   | "malformed-body"
   | "malformed-key";
 
+/** The verified event, or why the delivery was refused. */
 export type WebhookVerdict =
   | { readonly ok: true; readonly event: WebhookEvent | AccountEvent }
   | { readonly ok: false; readonly reason: WebhookRefusal };
@@ -231,6 +233,7 @@ const notification = z.object({
 /** A notification about a run; see docs/notifications.md. */
 export type RunNotification = z.output<typeof notification>;
 
+/** The verified notification, or why it was refused. */
 export type NotificationVerdict =
   | { readonly ok: true; readonly notification: RunNotification }
   | { readonly ok: false; readonly reason: WebhookRefusal };

@@ -88,6 +88,7 @@ export function createKeyCache(fetchKey: () => Promise<string>, clock: Clock): K
   };
 }
 
+/** Options of `createWebhookHandler`. */
 export interface WebhookHandlerOptions {
   /** Provides the signing key, and is notified of every event so that follows by webhook continue. */
   readonly client?: Pick<Client, "webhooks" | "notify" | "expectWebhooks"> | undefined;
@@ -108,7 +109,9 @@ export interface WebhookHandlerOptions {
   readonly maxBytes?: number | undefined;
   /** Accepted clock difference in milliseconds. Default 300 000. */
   readonly toleranceMs?: number | undefined;
+  /** Default: the machine's clock. */
   readonly clock?: Clock | undefined;
+  /** Default: logs nothing. */
   readonly logger?: Logger | undefined;
 }
 
@@ -215,7 +218,9 @@ function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | Accoun
  * once; later repetitions are only acknowledged.
  */
 export interface SeenEvents {
+  /** True if this event was handled. */
   has(id: string): boolean | Promise<boolean>;
+  /** Called once an event was handled. */
   add(id: string): void | Promise<void>;
 }
 

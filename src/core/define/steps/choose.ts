@@ -21,6 +21,7 @@ export type Scorer = (candidate: Candidate) => number | Promise<number>;
 export type ChosenBy = "person" | "first" | Scorer;
 
 export interface ChooseOptions extends StepOptions {
+  /** Who or what chooses. */
   readonly by: ChosenBy;
   /** Change it when the scoring function changes. Default `"1"`. */
   readonly version?: string | undefined;

@@ -12,6 +12,7 @@ import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } f
 
 /** Options of single providers, by the provider's name; each provider's documentation lists its own. */
 interface ProviderOptions {
+  /** By the provider's name, such as `fal`. */
   readonly providerOptions?: { readonly [provider: string]: { readonly [option: string]: unknown } } | undefined;
 }
 

@@ -25,6 +25,7 @@ export type KindOfUpload<F extends Uploadable> = F extends { readonly kind: infe
     ? KindOfPath<F>
     : "unknown";
 
+/** Options of an upload step. */
 export interface UploadOptions extends StepOptions {
   /**
    * An origin in your own network or on this machine, such as `http://assets.corp:8080`, that the URL may have.

@@ -121,6 +121,7 @@ export interface ReconcileProgress {
 }
 
 export interface ReconcileOptions {
+  /** Called as job lists and jobs are read. */
   readonly onProgress?: ((progress: ReconcileProgress) => void) | undefined;
 }
 

@@ -20,6 +20,7 @@ export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" 
   readonly wake?: ((runId: string) => Promise<void>) | undefined;
   /** Called when the run of a row is started, or continues. */
   readonly onStart?: ((row: Pick<RowOutcome, "index" | "id">) => void) | undefined;
+  /** Called as each row ends. */
   readonly onRow?: ((outcome: RowOutcome) => void) | undefined;
 }
 

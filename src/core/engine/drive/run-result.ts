@@ -110,7 +110,9 @@ interface PausedRun<P> extends AnyRun {
   readonly pause: RunPause;
 }
 
+/** A run that this process drives or follows. */
 export interface RunHandle<O = unknown, P = unknown> {
+  /** The run's id, which `resume` and the command line take. */
   readonly id: string;
   /** All events from the run's first, then progress as it arrives. Ends with the run. */
   events(): AsyncIterable<RunUpdate>;

@@ -22,7 +22,9 @@ export interface ByteRange {
 
 /** Response headers for a link's target. */
 export interface LinkOptions {
+  /** The `Content-Type` header. */
   readonly contentType: string;
+  /** Whether a browser shows or saves the file. */
   readonly disposition: "inline" | "attachment";
 }
 

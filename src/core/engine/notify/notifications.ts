@@ -20,6 +20,7 @@ export interface NotifyOptions {
   readonly journal?: string | JournalStore | undefined;
   /** The media folder; the key is stored beside it if the journal is not a file. */
   readonly mediaDir?: string | undefined;
+  /** Default `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 

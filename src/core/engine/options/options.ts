@@ -35,6 +35,7 @@ export interface CapOption {
   readonly tag?: string | undefined;
 }
 
+/** Options of `openShowrunner`. */
 export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /**
    * Origins in your own network or on this machine, such as `http://assets.corp:8080`, that URLs in inputs may have.
@@ -122,6 +123,7 @@ interface DriveOptions {
   readonly waitForCapMs?: number | undefined;
 }
 
+/** Options of `run`. */
 export interface RunOptions extends DriveOptions {
   /**
    * What to do when a run with this `id` exists. `resume`: continue it if plan and input are identical (if another
@@ -211,6 +213,7 @@ export interface CompareOptions extends QuoteOptions {
   readonly against: string;
 }
 
+/** Options of `resume`. */
 export interface ResumeOptions extends DriveOptions {
   /**
    * The id of an accepted quote of `drift` or `rerunQuote`: steps are made again only if they are still the quoted ones

@@ -56,6 +56,7 @@ export interface EnginePort {
   work(work: LocalWork, options?: Pick<SliceOptions, "findPipeline" | "signal">): Promise<void>;
 }
 
+/** An engine on one journal, for one key at one service. */
 export interface Showrunner {
   /** The journal, for everything that this interface has no method for. */
   readonly journal: JournalStore;
@@ -63,6 +64,7 @@ export interface Showrunner {
   readonly media: MediaStore;
   /** The client that all requests go through, for everything that this interface has no method for. */
   readonly client: Client;
+  /** Where its jobs are sent. */
   readonly service: {
     readonly kind: "hosted" | "local";
     readonly baseUrl: string;
@@ -121,6 +123,7 @@ export interface Showrunner {
     runId: string,
     options: ResumeOptions & { readonly pipeline: Pipeline<S, R> },
   ): Promise<RunHandleOf<R>>;
+  /** Like the other form, with results typed as unknown. */
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   /**
    * Returns a handle of any run, including one that another process drives; where this process drives the run, it is
@@ -131,6 +134,7 @@ export interface Showrunner {
     runId: string,
     options: { readonly pipeline: Pipeline<S, R> },
   ): Promise<RunHandleOf<R>>;
+  /** Like the other form, with results typed as unknown. */
   follow(runId: string): Promise<RunHandle>;
   /** For `startWorker` and webhook receivers. */
   readonly engine: EnginePort;
@@ -187,6 +191,7 @@ export interface Showrunner {
    * status `interrupted`.
    */
   show(runId: string): Promise<RunReport>;
+  /** Reads the run's events from the journal, after `afterSeq` (default 0). With `follow`, continues until the run ends. */
   events(
     runId: string,
     options?: { readonly follow?: boolean; readonly afterSeq?: number; readonly signal?: AbortSignal },
@@ -238,6 +243,7 @@ export interface Showrunner {
    * limits that apply here. `account`: another account, as a run of {@link runs} names it.
    */
   spending(of?: { readonly tag?: string | undefined; readonly account?: string | undefined }): Promise<SpendingTotals>;
+  /** Reads the wallet's balance. */
   balance(): Promise<{ readonly balanceMicros: number; readonly currency: string }>;
   /** Counts the API requests since this Showrunner was opened. */
   requests(): { readonly total: number };
