@@ -13,7 +13,7 @@ function compare(a: Timer, b: Timer): number {
   return a.dueMs - b.dueMs || a.order - b.order;
 }
 
-/** `real` follows the machine, `scaled` runs faster, `manual` moves only when told. */
+/** `real` follows the machine, `scaled` runs faster, `manual` only moves by `advance`. */
 export type ClockMode = "real" | "scaled" | "manual";
 
 /** The service's only source of time; the machine's clock is not read elsewhere. */
