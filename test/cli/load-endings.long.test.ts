@@ -97,7 +97,7 @@ await show.close();\n`;
     const before = service.stats().jobs_created;
     const { code, stderr } = await start(["plan", "p.ts"], { "p.ts": imports + pictures + run }).end;
     expect(code, stderr).toBe(2);
-    expect(stderr).toContain('pipeline "pictures" is started while its file is being loaded; nothing was submitted');
+    expect(stderr).toContain('pipeline "pictures" was started while its file was being loaded; nothing was submitted');
     expect(stderr).toContain("p.ts:8");
     expect(stderr).toContain("if (import.meta.main)");
     expect(service.stats().jobs_created).toBe(before);
@@ -111,7 +111,7 @@ await show.close();\n`;
 await new Promise((done) => setTimeout(done, 20_000));\n`;
     const { code, stderr } = await start(["plan", "p.ts"], { "p.ts": imports + pictures + run }).end;
     expect(code, stderr).not.toBe(0);
-    expect(stderr).toContain("is started while its file is being loaded; nothing was submitted");
+    expect(stderr).toContain("was started while its file was being loaded; nothing was submitted");
   });
 
   test("that awaits what nothing can bring any more", async () => {

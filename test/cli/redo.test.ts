@@ -101,7 +101,7 @@ describe("redo with a note, on the command line", () => {
     expect(refused.code, refused.stderr).toBe(2);
     const [, shown] = /Quote (quote_[0-9a-f]+): --quote agrees/.exec(refused.stderr) ?? [];
     expect(refused.stderr).toContain(`Quote ${shown} is for something else`);
-    expect(refused.stderr).toMatch(/The quote of what it is now: quote_[0-9a-f]+, at most/);
+    expect(refused.stderr).toMatch(/Current quote: quote_[0-9a-f]+, at most/);
     expect(service.stats().jobs_created).toBe(before + 1);
     const done = await asking(edit);
     expect(done.code, done.stderr).toBe(3);
@@ -114,7 +114,7 @@ describe("redo with a note, on the command line", () => {
     const before = service.stats().jobs_created;
     const refused = await asking(redo, () => here("resume", "c", "--rerun", "card", "--yes"));
     expect(refused.code, refused.stderr).toBe(2);
-    expect(refused.stderr).toMatch(/The quote of what it is now: quote_[0-9a-f]+, at most/);
+    expect(refused.stderr).toMatch(/Current quote: quote_[0-9a-f]+, at most/);
     expect(service.stats().jobs_created).toBe(before + 1);
     const done = await asking(redo);
     expect(done.code, done.stderr).toBe(3);

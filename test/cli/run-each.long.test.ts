@@ -181,7 +181,7 @@ describe("showrunner run --each", () => {
     ["slogan\n", "line 1: has no rows"],
     ["", "line 1: has no header"],
     ['slogan\n"open\n', "line 2"],
-    ["slogan,tag:a b\nabc,x\n", "is not a key of a tag"],
+    ["slogan,tag:a b\nabc,x\n", "is not a valid tag key"],
   ])("says what is wrong with %j", async (text, message) => {
     csv(text);
     const { code, stderr } = await each("--budget", "1");

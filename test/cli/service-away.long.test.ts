@@ -31,7 +31,7 @@ test("resume with a mistyped secret pauses as credentials with exit 3; the right
   const env = { ...service.env, SHOWRUNNER_API_KEY: "test:sercet" };
   const refused = await cli(["resume", "x"], { cwd, env });
   expect(refused.code, refused.stderr).toBe(3);
-  expect(refused.stderr).toMatch(/credentials: .*does not take key test \(UNAUTHORIZED/);
+  expect(refused.stderr).toMatch(/credentials: .*does not accept key test \(UNAUTHORIZED/);
   expect(refused.stderr).toMatch(
     /Next: .*showrunner resume x[\s\S]*with SHOWRUNNER_API_KEY set to a key that the service accepts/,
   );

@@ -7,7 +7,7 @@ import type { Problem } from "../plan/plan.ts";
 export class CodeElsewhereError extends ShowrunnerError {
   readonly code = "CODE_ELSEWHERE";
   constructor(runId: string, missing: string) {
-    super(`Run ${runId} is left to a worker that has its code: ${missing}`);
+    super(`Run ${runId} needs a worker that has its code: ${missing}`);
   }
 }
 
@@ -43,11 +43,11 @@ export class OverBudgetError extends ShowrunnerError {
 
 /** What a person accepts with a quote. */
 export interface Offer {
-  /** Start with it (`quote`), once: what is bought then is this plan at these prices. Null where nothing can be started. */
+  /** Pass it as `quote`, once, to start this plan at these prices. Null if nothing can be started. */
   readonly id: string | null;
   /**
-   * The most that it costs, a decimal of US dollars, without steps that are open-ended: at those the run stops and asks. Null
-   * where nothing was priced.
+   * Maximum cost in US dollars, as a decimal string. Excludes open-ended steps, at which the run stops and asks. Null
+   * if nothing was priced.
    */
   readonly maximumUsd: string | null;
   /** Epoch milliseconds; null without an id. */
@@ -56,11 +56,11 @@ export interface Offer {
 
 export interface QuoteRefusal {
   /**
-   * `unknown`: not issued here. `used`: another run was started with it. `plan`: plan or input is another. `price`: it may cost
-   * more than was agreed to.
+   * `unknown`: not issued here. `used`: another run was started with it. `plan`: the plan or input differs. `price`: the
+   * plan may cost more than agreed.
    */
   readonly why: "unknown" | "used" | "expired" | "plan" | "price";
-  /** What is not as it was, a line each. */
+  /** The changes, one per entry. */
   readonly changes: readonly string[];
 }
 
@@ -68,21 +68,21 @@ const REFUSED: Readonly<Record<QuoteRefusal["why"], string>> = {
   unknown: "is not known",
   used: "was used already",
   expired: "has expired",
-  plan: "is for something else",
+  plan: "is for a different plan or input",
   price: "is below today's price",
 };
 
-/** The plan is not the quoted one any more. Nothing was submitted. `offer` is a quote of the plan as it is now. */
+/** The quote cannot be used for this plan. Nothing was submitted. `offer` quotes the plan as it is now. */
 export class QuoteRefusedError extends ShowrunnerError {
   readonly code = "QUOTE_REFUSED";
   readonly quoteId: string;
   readonly why: QuoteRefusal["why"];
-  /** What is not as it was, a line each. */
+  /** The changes, one per entry. */
   readonly changes: readonly string[];
   readonly offer: Offer;
   constructor(quoteId: string, { why, changes }: QuoteRefusal, offer: Offer) {
     const listed = changes.map((line) => `\n  ${line}`).join("");
-    const now = offer.id === null ? "" : `\nThe quote of what it is now: ${offer.id}, at most ${offer.maximumUsd} USD.`;
+    const now = offer.id === null ? "" : `\nCurrent quote: ${offer.id}, at most ${offer.maximumUsd} USD.`;
     super(`Quote ${quoteId} ${REFUSED[why]}; nothing was submitted:${listed}${now}`);
     this.quoteId = quoteId;
     this.why = why;
@@ -96,7 +96,7 @@ export class WalletShortError extends ShowrunnerError {
   readonly code = "WALLET_SHORT";
   readonly leastMicros: number;
   readonly balanceMicros: number;
-  /** Where a person adds funds, as far as the service has said; null where it has not. */
+  /** Where to add funds; null if the service has not said. */
   readonly fundingUrl: string | null;
   constructor(found: Pick<WalletShortError, "leastMicros" | "balanceMicros" | "fundingUrl">) {
     const { leastMicros, balanceMicros, fundingUrl } = found;
@@ -114,14 +114,16 @@ export class WalletShortError extends ShowrunnerError {
 export class RunDiffersError extends ShowrunnerError {
   readonly code = "RUN_DIFFERS";
   readonly runId: string;
-  /** What is not the same, a line each. */
+  /** The differences, one per entry. */
   readonly differences: readonly string[];
   /** The command to type next. */
   readonly next: string;
   constructor(runId: string, differences: readonly string[], next: string) {
     const shown = differences.slice(0, 8).map((line) => `\n  ${line}`);
     const more = differences.length > 8 ? `\n  … and ${differences.length - 8} more` : "";
-    super(`Run "${runId}" exists and was planned from something else; nothing was submitted:${shown.join("")}${more}`);
+    super(
+      `Run "${runId}" already exists with a different plan or options; nothing was submitted:${shown.join("")}${more}`,
+    );
     this.runId = runId;
     this.differences = differences;
     this.next = next;
@@ -134,7 +136,7 @@ export class RunBusyError extends ShowrunnerError {
   readonly runId: string;
   constructor(runId: string, holder: LeaseHolder, expiresAt: number) {
     super(
-      `Run "${runId}" is being driven by process ${holder.pid} on ${holder.host}; if that one is frozen or its machine is gone, resume takes the run over after ${new Date(expiresAt).toISOString()}.`,
+      `Run "${runId}" is being driven by process ${holder.pid} on ${holder.host}. If that process hangs or its machine is gone, resume takes over after ${new Date(expiresAt).toISOString()}.`,
     );
     this.runId = runId;
   }
@@ -144,7 +146,7 @@ export class RunBusyError extends ShowrunnerError {
 export class InvalidOptionError extends ShowrunnerError {
   readonly code = "INVALID_OPTION";
   readonly option: string;
-  /** The command to type next, where there is one. */
+  /** The command to type next, if any. */
   readonly next: string | null;
   constructor(option: string, message: string, next: string | null = null) {
     super(`${option}: ${message}`);

@@ -117,7 +117,7 @@ describe("Another account", () => {
     const stranger = clientOf(new FakePaidService({ catalog: builtInCatalog() }), { keyId: "stranger" });
     const error = await refusal(world, stranger, { accountMoved: true });
     expect(error).toMatchObject({ code: "INVALID_OPTION", option: "accountMoved" });
-    expect(error.message).toContain("knows none of the jobs");
+    expect(error.message).toContain("cannot find any job");
     expect(await world.journal.read("x")).toEqual(before);
   });
 
@@ -151,6 +151,6 @@ describe("Another account", () => {
     silent.clock.setTimer(30_000, () => void run.stop());
     await during(silent.clock, run.result());
     const error = await refusal(silent, clientOf(paidService, { keyId: "paper-2" }), { accountMoved: true });
-    expect(error.message).toContain("face was sent and never answered");
+    expect(error.message).toContain("face was sent without an answer");
   });
 });

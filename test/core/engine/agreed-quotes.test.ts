@@ -86,8 +86,8 @@ test("a start with another input than the quote's is refused with what differs a
   const { show, clock, paidService, ended } = fake;
   const { id } = await during(clock, show.quote(pictures, { prompts: ["a", "b"] }));
   const error = await refusal(fake, show.run(pictures, { prompts: ["a", "c", "d"] }, { quote: id! }));
-  expect(error).toMatchObject({ why: "plan", changes: ["input.prompts is another", "p1 changed", "p2 is new"] });
-  expect(error.message).toContain(`The quote of what it is now: ${error.offer.id}, at most 0.30 USD.`);
+  expect(error).toMatchObject({ why: "plan", changes: ["input.prompts changed", "p1 changed", "p2 is new"] });
+  expect(error.message).toContain(`Current quote: ${error.offer.id}, at most 0.30 USD.`);
   expect([paidService.jobs.size, (await show.runs()).length]).toEqual([0, 0]);
   await ended(show.run(pictures, { prompts: ["a", "c", "d"] }, { quote: error.offer.id! }));
   expect(paidService.jobs.size).toBe(3);
@@ -103,9 +103,9 @@ test("a price that rose above the maximum is refused with both amounts, also a m
   expect(error).toMatchObject({
     why: "price",
     changes: [
-      "all of it costs at most 0.30 USD; agreed to were 0.20",
-      "p0 costs at most 0.15 USD, not 0.10",
-      "p1 costs at most 0.15 USD, not 0.10",
+      "the total is now at most 0.30 USD; you agreed to 0.20",
+      "p0 now costs at most 0.15 USD, not 0.10",
+      "p1 now costs at most 0.15 USD, not 0.10",
     ],
     offer: { maximumUsd: "0.30" },
   });

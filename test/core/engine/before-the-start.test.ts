@@ -66,7 +66,7 @@ test("a paid step that nothing uses and nothing returns is a warning of the plan
     {
       code: "unused",
       step: "forgotten",
-      message: "is paid for, and nothing uses or returns it; return it, use it, or leave it out",
+      message: "is paid for, but nothing uses or returns it; use it, return it or remove it",
     },
   ]);
   await show.close();

@@ -299,12 +299,12 @@ describe("Caps and tags as they are written", () => {
       () => spendingLimits({ env: { SHOWRUNNER_CAP_TIME_ZONE: "Berlin" } }),
       /SHOWRUNNER_CAP_TIME_ZONE: "Berlin" is not a time zone/,
     ],
-    [() => spendingLimits({ env: {}, caps: [{ usd: "1", per: "week" as never }] }), /caps: "week" is not a period/],
-    [() => checkTags({ "a b": "c" }), /"a b" is not a key of a tag/],
-    [() => checkTags({ a: "x".repeat(81) }), /is not a value of the tag a/],
-    [() => checkTags({ a: "line\nbreak" }), /is not a value of the tag a/],
-    [() => checkTags({ a: "*" }), /is not a value of the tag a/],
-    [() => checkTags({ a: 1 as never }), /is not a value of the tag a/],
+    [() => spendingLimits({ env: {}, caps: [{ usd: "1", per: "week" as never }] }), /caps: "week" is not a cap period/],
+    [() => checkTags({ "a b": "c" }), /"a b" is not a valid tag key/],
+    [() => checkTags({ a: "x".repeat(81) }), /is not a valid value of the tag a/],
+    [() => checkTags({ a: "line\nbreak" }), /is not a valid value of the tag a/],
+    [() => checkTags({ a: "*" }), /is not a valid value of the tag a/],
+    [() => checkTags({ a: 1 as never }), /is not a valid value of the tag a/],
     [() => checkTags(Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`k${i}`, "v"]))), /9 tags are too many/],
   ])("are refused with what is wrong, %#", (read, message) => {
     expect(read).toThrow(message);

@@ -113,7 +113,7 @@ describe("an acknowledgement of something else", () => {
     const result = await run(2, { concurrency: 1 });
     expect([result.status, result.pause?.reason, bought()]).toEqual(["paused", "unresolved", 3]);
     const [open] = await show.unresolved(id);
-    expect(open?.reason).toMatch(/asked for image-1, and was answered with job_.*, a job of speech-1/);
+    expect(open?.reason).toMatch(/request was for image-1, but the service returned job_.*, a job of speech-1/);
     expect(open?.candidates.map(({ jobId }) => jobId)).toContain(own);
     await show.adopt(id, open!.step, own);
     const done = await (await show.resume(id)).result();
@@ -163,7 +163,7 @@ describe("an acknowledgement of something else", () => {
     expect([result.status, result.pause?.reason]).toEqual(["paused", "unresolved"]);
     expect([result.report.cost, Number(result.report.held) > 0]).toEqual(["0.00", true]);
     const [open] = await one.show.unresolved(one.id);
-    expect(open?.reason).toContain(`${foreign} ran with another prompt`);
+    expect(open?.reason).toContain(`${foreign} ran with a different prompt`);
     expect([open?.certain, open?.candidates[0]?.jobId]).toEqual([own, own]);
     expect((await (await one.show.resume(one.id)).result()).pause?.reason).toBe("unresolved");
     await one.show.adopt(one.id, "boat", own);
@@ -172,8 +172,8 @@ describe("an acknowledgement of something else", () => {
   });
 
   test.each([
-    ["made before it was sent", { created_at: "2020-01-01T00:00:00Z" }, "was made at 2020"],
-    ["made under another key", { idempotency_key: "sr1_of_somebody" }, "was made under another key"],
+    ["made before it was sent", { created_at: "2020-01-01T00:00:00Z" }, "was created at 2020"],
+    ["with a different key", { idempotency_key: "sr1_of_somebody" }, "has a different idempotency key"],
   ])("of a job that was %s is left to a person, who may take it all the same", async (_, said, text) => {
     const one = await world();
     rewrite = (answer) => isJob(answer) && Object.assign(answer.body, said);

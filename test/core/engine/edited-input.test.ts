@@ -103,7 +103,7 @@ describe("an input of a step that is edited", () => {
 
   test.each<[string, Edit, Refused]>([
     ["no step of the run", { fase: { prompt: "x" } }, { code: "INVALID_OPTION", message: /no step fase.*face/ }],
-    ["no job or chat", { each: { a: 1 } }, { code: "INVALID_OPTION", message: /each is a step of kind expand/ }],
+    ["no job or chat", { each: { a: 1 } }, { code: "INVALID_OPTION", message: /each is of kind expand/ }],
     ["no field of the model", { face: { promt: "x" } }, { code: "PLAN_PROBLEMS", step: "face" }],
     ["no value of the field", { face: { prompt: 7 } }, { code: "PLAN_PROBLEMS", step: "face" }],
     ["a field that must be there", { face: { prompt: undefined } }, { code: "PLAN_PROBLEMS", step: "face" }],
@@ -122,7 +122,7 @@ describe("an input of a step that is edited", () => {
 
   test("needs the code of the run", async () => {
     const { resume } = await made();
-    await expect(resume({ edit: { face: { prompt: "x" } } })).rejects.toThrow(/edit.*needs the code/s);
+    await expect(resume({ edit: { face: { prompt: "x" } } })).rejects.toThrow(/edit.*needs the run's code/s);
   });
 });
 

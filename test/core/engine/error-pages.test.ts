@@ -31,8 +31,11 @@ const documents: Readonly<Record<string, readonly [body: string | Buffer, words:
     /it is plain text/,
   ],
   nothing: ["", /it is empty/],
-  "the first bytes of a file": [PIXEL.subarray(0, 3), /its bytes are of no known format/],
-  "random bytes": [Buffer.from(Array.from({ length: 900 }, (_, at) => (at * at * 31 + 7) & 127)), /of no known format/],
+  "the first bytes of a file": [PIXEL.subarray(0, 3), /its bytes are in an unknown format/],
+  "random bytes": [
+    Buffer.from(Array.from({ length: 900 }, (_, at) => (at * at * 31 + 7) & 127)),
+    /in an unknown format/,
+  ],
   "an archive": [Buffer.from("504b0304140000000000", "hex"), /its bytes are application\/zip/],
   "a document": ["%PDF-1.7\n1 0 obj\n", /its bytes are application\/pdf/],
 };
@@ -175,7 +178,7 @@ test("an error document each time leaves the step unfinished, says what is not h
     show.run(onePicture, {}, { id: "x", outDir }).then((run) => run.result()),
   );
   expect(paused).toMatchObject({ status: "paused", pause: { reason: "files" } });
-  expect(paused.pause?.message).toContain("what came is damaged: it is XML, not image/png");
+  expect(paused.pause?.message).toContain("the downloaded file is damaged: it is XML, not image/png");
   const { steps, next } = await show.show("x");
   expect(steps[0]).toMatchObject({ status: "running", outputs: [{ sha256: null, file: null }] });
   expect(next?.command).toBe("showrunner resume x");
@@ -215,6 +218,6 @@ test("an error document at the address that a provider gave is fetched again, an
       show.show.run(film, {}, { id: "x", outDir: show.outDir }).then((run) => run.result()),
     );
     expect(result.status).toBe(status);
-    if (status === "paused") expect(result.report.steps[0]!.reason).toMatch(/it was made: what came from its address/);
+    if (status === "paused") expect(result.report.steps[0]!.reason).toMatch(/and it was made: the file at its URL/);
   }
 });

@@ -115,7 +115,7 @@ describe("a scoring function", () => {
   });
 
   test.each([
-    ["no number", () => Number.NaN, /must be a finite number, and the function gave NaN/],
+    ["no number", () => Number.NaN, /must be a finite number, but the function returned NaN/],
     ["an error", () => Promise.reject(new Error("no eyes")), /^no eyes$/],
   ])("that gives %s fails the choice; what was made stays", async (_name, choose, reason) => {
     const world = await openFakeShow();

@@ -248,7 +248,7 @@ test("a worker without the code sends nothing, and leaves the request to one tha
       still: generate("still", provider.image("another"), { prompt: "a red boat" }, { maxCost: "0.05" }),
     }),
   });
-  const said = "still was planned with mock.image:painter, and the code has mock.image:another";
+  const said = "still was planned with mock.image:painter, but the code now uses mock.image:another";
   expect(await slice(other)).toMatchObject({ status: "left", message: expect.stringContaining(said) });
   let ended = await slice(still(provider));
   while (ended.status === "running") ended = await slice(still(provider));

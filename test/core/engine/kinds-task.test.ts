@@ -85,15 +85,15 @@ describe("a task that does not do what it declares fails, and says which", () =>
   const cases: readonly [string, (context: TaskContext) => unknown, RegExp][] = [
     ["no file", () => {}, /did not write its file "sheet"/],
     ["an empty file", write(""), /"sheet" is empty/],
-    ["no media", write("hello there"), /"sheet" should be image, and its bytes are of no known media format/],
-    ["another kind", write(plainWav(20)), /should be image, and it holds audio\/wav/],
-    ["half a picture", write(picture.slice(0, 60)), /should be image, and it holds image\/png that is cut short/],
+    ["no media", write("hello there"), /"sheet" should be image, but its bytes are not in a known media format/],
+    ["another kind", write(plainWav(20)), /should be image, but it is audio\/wav/],
+    ["half a picture", write(picture.slice(0, 60)), /should be image, but it is truncated image\/png/],
     ["a link", ({ file }) => symlink("/etc/hostname", file("sheet")), /"sheet" is not a plain file/],
     ["an undeclared file", ({ file }) => file("film"), /file\("film"\) was not declared by make; it declares sheet/],
-    ["no number", () => ({ score: Number.NaN }), /is not JSON: it holds NaN/],
-    ["a function", () => ({ later: () => 1 }), /is not JSON: it holds a function/],
+    ["no number", () => ({ score: Number.NaN }), /is not JSON: it contains NaN/],
+    ["a function", () => ({ later: () => 1 }), /is not JSON: it contains a function/],
     ["a circle", () => circle, /is not JSON: /],
-    ["too much", () => "x".repeat(1024 * 1024), /more than 1048576 bytes; write large results to a file/],
+    ["too much", () => "x".repeat(1024 * 1024), /exceeds 1048576 bytes; write large results to a file/],
     ["its own words", () => Promise.reject(new Error("the moon is down")), /^the moon is down$/],
     [
       "a secret in its words",
@@ -176,7 +176,7 @@ describe("a run whose code is not here", () => {
     const paused = await during(world.clock, (await world.show.resume("x")).result());
     expect(paused.pause).toMatchObject({
       reason: "code",
-      message: expect.stringMatching(/its code was not given. Resume .*: showrunner resume x --file pipeline.ts/),
+      message: expect.stringMatching(/which was not given. Resume .*: showrunner resume x --file pipeline.ts/),
     });
     const result = await during(world.clock, (await world.show.resume("x", { pipeline: show("1") })).result());
     expect(result).toMatchObject({ status: "succeeded", outputs: { size: OUTPUT_BYTES } });

@@ -102,7 +102,7 @@ describe("a plan that the service will refuse is refused before anything is boug
         step: "film",
         field: "input.audio",
         message:
-          "line is expected to last 1.3 s by its text of 18 characters, and must last 2.0 s or more; change that, or say how long line will last: expect: { durationMs } in its options",
+          "line is expected to last 1.3 s (from its text of 18 characters) but must last at least 2.0 s; change it, or state how long line will last with expect: { durationMs } in its options",
       },
     ]);
   });
@@ -143,11 +143,11 @@ describe("a plan that may come out well is not refused", () => {
     const price = await priceOf(what, "film");
     expect(price).toMatchObject({
       basis: "provisional",
-      reason: "line must last 2.0 s or more",
+      reason: "line must last at least 2.0 s",
       conditionalOn: ["line"],
     });
     expect(price.costMicros).toBeGreaterThan(0);
-    expect(price.said).toContain("provisional: quoted again when its media exist; line must last 2.0 s or more");
+    expect(price.said).toContain("provisional: quoted again when its media exist; line must last at least 2.0 s");
   });
 
   test.each([
@@ -162,7 +162,7 @@ describe("a plan that may come out well is not refused", () => {
     const what = behind(["still-1", { prompt: "a face" }], ["wide-1", (start_image) => ({ start_image })]);
     const price = await priceOf(what, "film");
     expect(price.costMicros).toBeGreaterThan(0);
-    expect(price.reason).toBe("first must measure 1.5 : 1 or more");
+    expect(price.reason).toBe("first must measure at least 1.5 : 1");
   });
 
   test("where a value decides which fields go together", async () => {

@@ -176,7 +176,7 @@ describe("the signing key", () => {
     expect(existsSync(join(folder, "notify-key.pem"))).toBe(false);
     await expect(
       openNotifications({ ...options, env: { SHOWRUNNER_NOTIFY_KEY: "short" } }).publicKey(),
-    ).rejects.toThrow(/SHOWRUNNER_NOTIFY_KEY: is not base64 of 32 bytes/);
+    ).rejects.toThrow(/SHOWRUNNER_NOTIFY_KEY: must be 32 bytes in Base64/);
   });
 });
 

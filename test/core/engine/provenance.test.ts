@@ -252,7 +252,7 @@ describe("where a voice was cloned, a manifest", () => {
     await run(world, avatar(), { sample: wav(world) });
     const manifest = manifestAt(world.outDir, "speech.png.json");
     expect(manifest.voice_consent).toEqual({
-      note: "A voice in this file was cloned, and no consent of the speaker is stated for voice.",
+      note: "A voice in this file was cloned, but the speaker's consent is not stated for voice.",
       voices: [{ step: "voice", voice_id: expect.stringMatching(/^voice_/), statement: null }],
     });
     expect(manifest.input).toEqual({ sample: { file: "speaker at home.wav", kind: "audio" } });
@@ -269,7 +269,7 @@ describe("where a voice was cloned, a manifest", () => {
       await run(world, avatar(consent), { sample: wav(world) });
       const { voice_consent } = manifestAt(world.outDir, "speech.png.json");
       expect(voice_consent?.voices[0]?.statement).toBe(statement);
-      expect(voice_consent?.note).toContain("nobody here has verified it");
+      expect(voice_consent?.note).toContain("which has not been verified");
     }
   });
 });

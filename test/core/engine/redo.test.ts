@@ -115,9 +115,9 @@ describe("a note on a result", () => {
   test.each([
     ["fine", " ", /^note: is empty/],
     ["nothing", "warmer", /^redo: run "x" has no step nothing/],
-    ["word", "warmer", /^redo: word shows nothing that a job or a chat made/],
+    ["word", "warmer", /^redo: word has no output of a job or chat to redo/],
     ["broken", "warmer", /^redo: revise of broken threw: /],
-    ["odd", "warmer", /^redo: revise of odd returned no object of fields/],
+    ["odd", "warmer", /^redo: revise of odd must return an object of fields/],
   ])("on %s that says %j is refused when nothing can come of it", async (step, note, message) => {
     const { redo } = await waiting();
     await expect(redo(step, note)).rejects.toThrow(

@@ -55,7 +55,7 @@ const stepOf = ({ report }: Awaited<ReturnType<Awaited<ReturnType<typeof waiting
 test("a take that the run came without is made by no rerun of it alone: that is refused, and one with the take before it is not", async () => {
   const { show, clock, resume, bodies } = await waiting();
   const before = bodies().length;
-  const refusal = { code: "INVALID_OPTION", message: expect.stringContaining("look/2 would not be made") };
+  const refusal = { code: "INVALID_OPTION", message: expect.stringContaining("look/2 would be skipped again") };
   await expect(during(clock, show.rerunQuote("x", ["look/2"]))).rejects.toMatchObject(refusal);
   await expect(resume({ rerun: ["look/2"] })).rejects.toMatchObject(refusal);
   expect(bodies()).toHaveLength(before);

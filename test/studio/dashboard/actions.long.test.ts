@@ -194,7 +194,7 @@ test("a yes to a price that is no longer the price is refused with the new quote
   await eventually(() => rerun.isEnabled()).toBe(true);
   await (await served.show.resume("twice", { rerun: ["still"] })).result();
   await rerun.click();
-  await dialog().getByText("The quote of what it is now").waitFor();
+  await dialog().getByText("Current quote").waitFor();
   await eventually(() => rerun.isEnabled()).toBe(true);
   await rerun.click();
   await dialog().waitFor({ state: "detached" });

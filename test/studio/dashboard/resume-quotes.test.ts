@@ -58,7 +58,7 @@ test.each([
     const quote = await quoteOf(shown);
     const refused = await post("resume", { ...other, quote });
     expect(refused.status).toBe(409);
-    expect(refused.text).toMatch(/The quote of what it is now: quote_[0-9a-f]{24}, at most 0\.\d\d USD/);
+    expect(refused.text).toMatch(/Current quote: quote_[0-9a-f]{24}, at most 0\.\d\d USD/);
     expect(served.paidService.jobs.size).toBe(before);
     expect((await post("resume", { ...shown, quote })).status).toBe(200);
     expect((await atRest()).status).toBe("succeeded");

@@ -22,11 +22,11 @@ export async function checkAdoption(
   // The step's own job, which the service did not return for a while.
   if (jobId === attempt.jobId) return;
   if ((await repository.knownJobs({ runId: state.runId, step })).has(jobId)) {
-    throw new InvalidOptionError("job-id", `${jobId} is the job of another step already.`, list);
+    throw new InvalidOptionError("job-id", `${jobId} already belongs to another step.`, list);
   }
   const job = await client.job(jobId);
   if (job.model === "" || job.model === attempt.model) return;
-  throw new InvalidOptionError("job-id", `${jobId} ran on ${job.model}, and ${step} asked for ${attempt.model}.`, list);
+  throw new InvalidOptionError("job-id", `${jobId} ran on ${job.model}, but ${step} asked for ${attempt.model}.`, list);
 }
 
 /** Tolerance for slow requests and for the service's clock, which is known to the second at best. */

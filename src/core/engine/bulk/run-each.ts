@@ -54,10 +54,10 @@ export async function runEach(
 ): Promise<readonly RowOutcome[]> {
   const { budget, atOnce = 4 } = options;
   if (!Number.isSafeInteger(atOnce) || atOnce < 1) {
-    throw new InvalidOptionError("atOnce", `${atOnce} is not a number of runs; use a whole number from 1.`);
+    throw new InvalidOptionError("atOnce", `${atOnce} is not a number of runs; use a whole number of at least 1.`);
   }
   const budgetMicros = usdOption("budget", budget) ?? Number.POSITIVE_INFINITY;
-  const reason = "its row was changed or removed, and is not continued";
+  const reason = "its row was changed or removed";
   for (const { id } of replaced) await show.stop(id, { reason });
   const tags = source === null ? options.tags : { ...options.tags, [SOURCE_TAG]: source };
   return new Bulk(show, pipeline, rows, { ...options, tags, budgetMicros, atOnce }).run();
@@ -143,8 +143,8 @@ class Bulk {
         const [taken, all] = [formatUsd(this.#committedMicros), `the budget of ${formatUsd(budgetMicros)} USD`];
         this.#stopped =
           this.#committedMicros > budgetMicros
-            ? `the rows that are started come to ${taken} USD, above ${all}`
-            : `may cost ${formatUsd(neededMicros)} USD; ${taken} of ${all} are spent or reserved by the rows before it`;
+            ? `the rows already started may cost ${taken} USD, more than ${all}`
+            : `may cost ${formatUsd(neededMicros)} USD, but earlier rows have spent or reserved ${taken} of ${all}`;
         return;
       }
       await Promise.race(this.#running);

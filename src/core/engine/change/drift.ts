@@ -173,7 +173,7 @@ function groupProblems(state: RunState, plan: Plan, prices: readonly StepPrice[]
     const price = within.reduce((sum, { costMicros, maxCostMicros: most }) => sum + (costMicros ?? most ?? 0), 0);
     const spent = committedWithin(state, prefix);
     if (price === 0 || spent + price <= maxCostMicros) return [];
-    const message = `may cost ${formatUsd(maxCostMicros)} USD, of which ${formatUsd(spent)} are spent or reserved; rerunning its steps takes ${formatUsd(price)} more. Raise its maxCost, then accept the change`;
+    const message = `has spent or reserved ${formatUsd(spent)} of its maxCost of ${formatUsd(maxCostMicros)} USD; rerunning its steps costs ${formatUsd(price)} more. Raise maxCost, then accept the change`;
     return [{ code: "over-max-cost", step: prefix, field: null, message }];
   });
 }
@@ -278,10 +278,10 @@ export function driftMessage({ runId, problems, ...drift }: Drift): string {
       drift.renamed.map(({ from, to }) => `${from} to ${to}`),
     ),
   ].filter((part) => part !== null);
-  const what = parts.length === 0 ? "it returns something else" : parts.join("; ");
+  const what = parts.length === 0 ? "it returns different outputs" : parts.join("; ");
   const price = priceText(drift.totalMicros, drift.prices, (micros) => `${formatUsd(micros)} USD`);
   const count = drift.stale.length === 1 ? "1 step" : `${drift.stale.length} steps`;
-  return `the code differs from the one that the run was planned with: ${what}. Continuing runs ${count} for ${price}; nothing was spent yet. Accept it with: showrunner resume ${runId} --file FILE --accept-changes`;
+  return `the code has changed since the run was planned: ${what}. Continuing runs ${count} for ${price}; nothing has been spent yet. Accept the changes with: showrunner resume ${runId} --file FILE --accept-changes`;
 }
 
 function said(what: string, paths: readonly string[]): string | null {
@@ -302,15 +302,15 @@ function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: 
   const otherKind = [...changed.map(({ path }) => path), ...added].flatMap((path) => {
     const before = kindBefore.get(path);
     if (before === undefined || before === kindNow.get(path)) return [];
-    return [problem(path, `was a step of kind ${before} in this run; give the new one another name`)];
+    return [problem(path, `was of kind ${before} earlier in this run; give the new step another name`)];
   });
   const again = added.flatMap((path) => {
     const now = own(state.formerNames, path);
-    return now === undefined ? [] : [problem(path, `is what ${now} was called in this run; use another name`)];
+    return now === undefined ? [] : [problem(path, `was the earlier name of ${now} in this run; use another name`)];
   });
   const onto = renamed.flatMap(({ from, to }) => {
     const free = state.steps[to] === undefined && (own(state.formerNames, to) ?? from) === from;
-    return free ? [] : [problem(to, `had another step of this run for a while; call ${from} something else`)];
+    return free ? [] : [problem(to, `was once the name of another step in this run; give ${from} a different name`)];
   });
   return [...otherKind, ...again, ...onto];
 }

@@ -34,7 +34,7 @@ function checkEditable(state: RunState, path: string): void {
   }
   const step = planStep(state, path);
   if ("model" in step) return;
-  const why = `${path} is a step of kind ${step.kind}; only inputs of jobs and chats can be edited.`;
+  const why = `${path} is of kind ${step.kind}; only the inputs of jobs and chats can be edited.`;
   throw new InvalidOptionError("edit", why, next);
 }
 
@@ -70,24 +70,24 @@ const MOST_CHARACTERS = 1_000_000;
 
 /** Validates a value to be approved instead of the shown one. Throws {@link InvalidOptionError}. */
 export function changedValue(state: RunState, decision: Decision, chosen: Chosen | undefined, value: Json): Json {
-  const next = `showrunner approve ${state.runId}   (lists what waits, and what it shows)`;
+  const next = `showrunner approve ${state.runId}   (lists pending decisions and what they show)`;
   const refuse = (why: string) => new InvalidOptionError("value", why, next);
   const shown = changeable(decision, chosen);
   if (shown === null) throw refuse(standsForNone(decision));
   if (!isPlain(value))
-    throw refuse("it is not plain JSON (text, numbers, true, false, null, and lists and objects of these).");
-  if (JSON.stringify(value).length > MOST_CHARACTERS) throw refuse(`it has more than ${MOST_CHARACTERS} characters.`);
+    throw refuse("is not plain JSON (text, numbers, true, false, null, and lists and objects of these).");
+  if (JSON.stringify(value).length > MOST_CHARACTERS) throw refuse(`is longer than ${MOST_CHARACTERS} characters.`);
   const before = referencedValue(state, shown);
   const schema = schemaOf(state, shown);
   if (schema === null) {
     const [is, was] = [typeNamed(value), typeNamed(before)];
-    if (is !== was) throw refuse(`it is ${is}, but ${shown.step} made ${was}, and what uses it expects that.`);
+    if (is !== was) throw refuse(`is ${is}, but ${shown.step} produced ${was}, which the steps that use it expect.`);
     return value;
   }
   const problems = valueProblems(schema as { readonly [keyword: string]: unknown }, value);
   if (problems.length > 0) {
     const text = problems.map((problem) => problem.replace(/^the answer/, "it")).join("; ");
-    throw refuse(`it does not meet the schema of ${shown.step}: ${text}.`);
+    throw refuse(`does not match the schema of ${shown.step}: ${text}.`);
   }
   return value;
 }
@@ -106,7 +106,7 @@ export function changeableValue(state: RunState, decision: Decision): Changeable
 }
 
 function standsForNone({ path }: Decision): string {
-  return `${path} stands for no single value that could be changed.`;
+  return `${path} does not show a single value that could be edited.`;
 }
 
 /** The declared schema of the value; null if there is none. */

@@ -36,7 +36,7 @@ export function redoOf(state: RunState, step: string, note: string, pipeline: Pi
   // The same command typed again continues what it began.
   if (!makers.every((maker) => isStepFinal(state.steps[maker]!.status))) return {};
   if (makers.length === 0)
-    throw new InvalidOptionError("redo", `${path} shows nothing that a job or a chat made.`, next);
+    throw new InvalidOptionError("redo", `${path} has no output of a job or chat to redo.`, next);
   const functions = functionsFor(state, { pipeline });
   const edits = makers.flatMap((maker) => {
     const fields = changesOf(state, planStep(state, maker), note, functions);
@@ -66,14 +66,15 @@ function changesOf(state: RunState, step: PlanStep, note: string, functions: Ste
   if (!("code" in found) || found.code.kind !== "revise" || !("input" in step)) return null;
   const wrong = (why: string) => new InvalidOptionError("redo", `revise of ${step.path} ${why}.`);
   const ready = readiness(state, step, step.input);
-  if (ready.ready !== "yes" || !isObject(ready.input)) throw wrong("needs the step's input, and not all of it exists");
+  if (ready.ready !== "yes" || !isObject(ready.input))
+    throw wrong("needs the step's input, but part of it does not exist");
   let revised: unknown;
   try {
     revised = found.code.revise(structuredClone(ready.input), note);
   } catch (error) {
     throw wrong(`threw: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (!isObject(revised)) throw wrong("returned no object of fields, such as { prompt: … }");
+  if (!isObject(revised)) throw wrong("must return an object of fields, such as { prompt: … }");
   const before = ready.input;
   return Object.fromEntries(
     Object.entries(revised).filter(([name, value]) => !isDeepStrictEqual(value, own(before, name))),

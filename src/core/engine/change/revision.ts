@@ -86,7 +86,7 @@ export async function replanFor(state: RunState, how: ResumeOptions, planner: Pl
   const { pipeline, compare = true, acceptChanges = false, input, edit } = how;
   for (const option of ["acceptChanges", "input", "edit"] as const) {
     if (!how[option] || pipeline !== undefined) continue;
-    throw new InvalidOptionError(option, "needs the code of the run: give the pipeline too.");
+    throw new InvalidOptionError(option, "needs the run's code: also pass the pipeline.");
   }
   const isCompared = pipeline !== undefined && (compare || acceptChanges || input !== undefined || edit !== undefined);
   return isCompared
@@ -254,14 +254,14 @@ async function askedFor(state: RunState, how: ResumeOptions, planner: Planner) {
 function standsElsewhere({ runId }: RunState, places: readonly SameText[]): InvalidOptionError {
   const [{ text }] = places as readonly [SameText];
   const where = [...new Set(places.map(({ step, field }) => `${step} ${field}`))].join(", ");
-  const why = `${JSON.stringify(text)} stands in ${where} too, and would stay there. Say whether it is replaced there as well.`;
+  const why = `${JSON.stringify(text)} also appears in ${where} and would stay there. Choose whether to replace it there too.`;
   return new InvalidOptionError("edit", why, `showrunner resume ${runId} … --everywhere   (or --no-everywhere)`);
 }
 
 function asksForTheSame({ runId }: RunState, [first, ...others]: RerunSeeds["sameSeed"]): InvalidOptionError {
   const { step, seed } = first!;
-  const more = others.length === 0 ? "" : `, and ${others.map((place) => place.step).join(", ")} likewise`;
-  const why = `${step} would be asked for exactly as before, with the seed ${seed} that its code gives${more}: the same result, paid for again. Change its input, or say that the same is wanted.`;
+  const more = others.length === 0 ? "" : ` (likewise ${others.map((place) => place.step).join(", ")})`;
+  const why = `${step} would repeat its request exactly, because its code sets seed ${seed}${more}: you would pay again for the same result. Change its input, or confirm that you want this.`;
   const edit = shellWord(`${step}:seed:=${seed + 1}`);
   return new InvalidOptionError("rerun", why, `showrunner resume ${runId} --edit ${edit}   (or --same-seed)`);
 }
@@ -279,7 +279,7 @@ function checkRequested(state: RunState, plan: Plan, { steps }: Asked): void {
         `run "${state.runId}" has no step ${path}${suggestion === undefined ? "" : `; did you mean ${suggestion}?`}.`,
       );
     }
-    if (step.status === "waiting") throw refuse(`${path} has not run yet; it will when the run continues.`);
+    if (step.status === "waiting") throw refuse(`${path} has not run yet; it runs when you continue the run.`);
     if (step.status === "unresolved") throw refuse(unresolved(state, path));
     if (!isStepFinal(step.status)) throw refuse(`${path} is in progress; wait until it has finished.`);
   }
@@ -307,7 +307,7 @@ function checkIsNeeded(state: RunState, plan: Plan, { steps }: Asked): void {
     return;
   const [first] = steps as readonly [string];
   const { reason } = state.steps[first]!;
-  const why = `${first} would not be made (${reason ?? "nothing needs it"}): rerun what was made in its place too.`;
+  const why = `${first} would be skipped again (${reason ?? "nothing needs it"}): also rerun what replaced it.`;
   throw new InvalidOptionError("rerun", why, `showrunner show ${state.runId}`);
 }
 
@@ -379,7 +379,7 @@ function namedBy(state: RunState, name: string): readonly string[] {
   const fitting = state.planned.plan.steps.filter(({ path }) => matchesPattern(name, path));
   const finished = fitting.filter(({ path }) => isStepFinal(state.steps[path]!.status));
   if (finished.length > 0) return finished.map(({ path }) => path);
-  const why = fitting.length === 0 ? "no step has that name" : "none of its steps is finished";
+  const why = fitting.length === 0 ? "no step matches" : "no matching step has finished";
   throw new InvalidOptionError("rerun", `${name}: ${why}.`, `showrunner show ${state.runId}`);
 }
 
@@ -396,20 +396,20 @@ function failedSteps(state: RunState): readonly string[] {
 }
 
 function nothingFailed({ runId, status }: RunState): InvalidOptionError {
-  const why = `no step of run "${runId}", which is ${status}, has failed.`;
+  const why = `no step of run "${runId}" has failed; the run is ${status}.`;
   return new InvalidOptionError("rerunFailed", why, `showrunner show ${runId}`);
 }
 
 function checkRequestId(requestId: string, isRerun: boolean): void {
   if (!/^[\w.:-]{1,100}$/.test(requestId)) {
-    const message = "is 1 to 100 letters, digits, `.`, `_`, `:` or `-`; give this request an id of your own.";
+    const message = "must be 1 to 100 letters, digits, `.`, `_`, `:` or `-`.";
     throw new InvalidOptionError("requestId", message);
   }
-  if (!isRerun) throw new InvalidOptionError("requestId", "names a rerun; say which steps too.");
+  if (!isRerun) throw new InvalidOptionError("requestId", "identifies a rerun; also pass the steps to rerun.");
 }
 
 function checkSameSteps({ requestId, steps }: RerunRequest, requested: readonly string[]): void {
   if (steps.length === requested.length && requested.every((path) => steps.includes(path))) return;
-  const message = `${requestId} was the request to rerun ${steps.join(", ")}; use another id for other steps.`;
+  const message = `${requestId} already identifies the rerun of ${steps.join(", ")}; use another id for other steps.`;
   throw new InvalidOptionError("requestId", message);
 }

@@ -96,7 +96,7 @@ export class CommandRunner {
 
   /** Interrupts commands that only poll for work. */
   breakOff(ids: readonly string[]): void {
-    for (const id of ids) this.#asking.get(id)?.abort(new Error("Its job is waited for no longer."));
+    for (const id of ids) this.#asking.get(id)?.abort(new Error("The run no longer waits for this job."));
   }
 
   /** When delegated commands are handed out again; null if there are none. */

@@ -144,7 +144,7 @@ export function result(state: RunState, media: MediaStore, drift: Drift | null =
 /** The pause of a run that is no longer driven although nothing blocks it. */
 const AT_REST: RunPause = {
   reason: "stopped",
-  message: "nobody drives the run; resume it",
+  message: "no process is driving the run; resume it",
   fundingUrl: null,
   requiredMicros: null,
   balanceMicros: null,

@@ -27,9 +27,7 @@ import type { DriveTools } from "./drive-tools.ts";
 export class RunTakenOverError extends ShowrunnerError {
   readonly code = "RUN_TAKEN_OVER";
   constructor(runId: string) {
-    super(
-      `Run ${runId} was taken over by another process; this one left it alone. See it with: showrunner show ${runId}`,
-    );
+    super(`Another process took over run ${runId}, so this one stopped. See the run with: showrunner show ${runId}`);
   }
 }
 
@@ -95,7 +93,7 @@ export class RunWriter {
         await this.#report(spending.reserved(guard?.caps ?? [], outcome.committedMicros, heldBy(ledger)));
         return null;
       }
-      if (outcome.reason === "inbox") throw new Error("Only a park is refused for its inbox.");
+      if (outcome.reason === "inbox") throw new Error("Only a park can be refused because of the inbox.");
       if (outcome.reason === "floor" && !fresh) continue;
       return spending.headroom(outcome, guard!, isSubmitting);
     }

@@ -5,7 +5,9 @@ import { ShowrunnerError } from "../../kit/errors.ts";
 export class RunWhileLoadingError extends ShowrunnerError {
   readonly code = "RUN_WHILE_LOADING";
   constructor(pipeline: string) {
-    super(`pipeline ${JSON.stringify(pipeline)} is started while its file is being loaded; nothing was submitted.`);
+    super(
+      `pipeline ${JSON.stringify(pipeline)} was started while its file was being loaded; nothing was submitted. Move the code that starts it into another file.`,
+    );
   }
 }
 

@@ -43,7 +43,7 @@ export const chat: Effect<"chat"> = async (command, context) => {
   const shown = await beforeSending(() => withPictures(command.input, context), context);
   if ("message" in shown) return done(unsent(command, "PICTURES_UNFIT", shown.message, false));
   if ("without" in shown) {
-    const missing = unsent(command, "UNSENT", "the pictures that it shows could not be read", true);
+    const missing = unsent(command, "UNSENT", "its images could not be read", true);
     return { ...shown.without, events: [missing, ...shown.without.events] };
   }
   const body = { ...shown.body, ...formatOf(step, schema), model };
@@ -108,7 +108,7 @@ function readAnswer({ content, finishReason }: ChatCompletion, schema: Json | nu
   if (isTooDeep(value)) return { ok: false, message: `The answer is nested deeper than ${MOST_LEVELS} levels.` };
   const problems = valueProblems(schema as { readonly [keyword: string]: unknown }, value);
   if (problems.length === 0) return { ok: true, value };
-  return { ok: false, message: `The answer does not meet the schema: ${problems.join("; ")}.${cut}` };
+  return { ok: false, message: `The answer does not match the schema: ${problems.join("; ")}.${cut}` };
 }
 
 /** Removes a code block around JSON, which many models add. */
@@ -222,14 +222,14 @@ async function withPictures(input: Json, context: EffectContext): Promise<Shown>
 }
 
 function unfit(pictures: readonly Picture[]): string | null {
-  const next = "make them smaller first, for example by thumbnail of showrunner/film";
+  const next = "shrink them first, for example with thumbnail from showrunner/film";
   if (pictures.length > MOST_PICTURES)
-    return `images are ${pictures.length}, and a chat takes ${MOST_PICTURES} at most`;
+    return `images has ${pictures.length} pictures; a chat accepts at most ${MOST_PICTURES}`;
   for (const { contentType } of pictures) {
-    if (!TYPES.includes(contentType)) return `images has ${contentType}, and a chat takes ${TYPES.join(", ")}`;
+    if (!TYPES.includes(contentType)) return `images contains ${contentType}; a chat accepts only ${TYPES.join(", ")}`;
   }
   const all = pictures.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  return all <= MOST_BYTES ? null : `images are ${all} bytes, and a chat takes ${MOST_BYTES} together; ${next}`;
+  return all <= MOST_BYTES ? null : `images total ${all} bytes; a chat accepts at most ${MOST_BYTES}: ${next}`;
 }
 
 async function dataUrl({ path, contentType }: Picture): Promise<string> {

@@ -57,7 +57,7 @@ export const download: Effect<"download"> = async (command, context) => {
     return done({ type: "output.downloaded", step, attempt, index, sha256, sizeBytes, contentType });
   } catch (error) {
     if (error instanceof DamagedOutputError) {
-      return uncopied(command, context, sentence`what came is damaged: ${cleanText(error.damage)}`);
+      return uncopied(command, context, sentence`the downloaded file is damaged: ${cleanText(error.damage)}`);
     }
     // Only the service's answer about the job proves that the output is deleted; the storage server's does not.
     const isOfService = error instanceof DownloadError && error.status === null;
@@ -120,7 +120,7 @@ function saysLess(command: Download, context: EffectContext, { reason, message }
   if (attempt === 0 || mayBeGone(command, context)) return done(gone);
   const { doubt } = state.steps[step]!.attempts[attempt - 1]!;
   const expired = reason === "expired" ? [gone] : [];
-  const doubtText = sentence`it was completed with output ${index}, and now ${cleanText(message)}`;
+  const doubtText = sentence`the job completed with output ${index}, but now ${cleanText(message)}`;
   const isNews = isNewDoubt(doubt, doubtText, now());
   const events: readonly RunEvent[] = isNews ? [{ type: "job.doubted", step, attempt, message: doubtText }] : [];
   return { end: "refused", events, otherwise: expired };

@@ -117,14 +117,14 @@ function lost(
   const what = `${found === "damaged" ? "damaged" : "missing"} (hash ${sha256.slice(0, 12)}…)`;
   const file = sources.find((source) => source.from === "file");
   if (file !== undefined) {
-    const message = `The copy of ${file.path}, which ${file.step} uploads, is ${what}, and the file itself has changed since the plan. Put that file back, then resume.`;
+    const message = `The stored copy of ${file.path}, which ${file.step} uploads, is ${what}, and the file itself has changed since it was planned. Put the original file back, then resume.`;
     return new MediaLostError(message, null);
   }
   const [maker] = sources;
-  if (maker === undefined) return new MediaLostError(`The copy that run ${state.runId} needs is ${what}.`, null);
+  if (maker === undefined) return new MediaLostError(`A stored copy that run ${state.runId} needs is ${what}.`, null);
   const costMicros = lastAttempt(state.steps[maker.step]!)?.costMicros ?? null;
-  const price = costMicros === null ? "" : `, which cost ${dollars(costMicros)} the last time`;
+  const price = costMicros === null ? "" : `, which last cost ${dollars(costMicros)}`;
   const service = maker.from === "job" ? " and the service no longer has it" : "";
-  const message = `The copy of the output of ${maker.step} is ${what}${service}. Nothing that needs it was sent. Put the copy back into the media folder, or rerun the step${price}.`;
+  const message = `The stored copy of the output of ${maker.step} is ${what}${service}. No request that needs it was sent. Put the copy back into the media folder, or rerun the step${price}.`;
   return new MediaLostError(message, maker.step);
 }

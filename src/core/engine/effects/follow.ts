@@ -59,7 +59,7 @@ export function followFailed(
   // A job in the journal is never submitted again just because a read does not find it.
   const { status, code } = error as ApiError;
   const answer = sentence`${status} ${cleanText(code, 100)}: ${journalError(error).message}`;
-  const message = sentence`job ${cleanText(jobId, 300)} was accepted, and now the service answers ${answer}`;
+  const message = sentence`job ${cleanText(jobId, 300)} was accepted, but the service now answers ${answer}`;
   const unresolved = { type: "job.unresolved", step, attempt, message, cause: "not found" } as const;
   return { end: "refused", events: [], otherwise: [unresolved] };
 }

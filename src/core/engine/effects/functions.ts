@@ -34,7 +34,7 @@ export function codeOf({ functions, problems, parsedInput }: Draft): Code {
 }
 
 const noFunctions: StepFunctions = {
-  find: (_state, path) => ({ missing: `${path} is a function of the pipeline, and its code was not given` }),
+  find: (_state, path) => ({ missing: `${path} needs the pipeline's code, which was not given` }),
 };
 
 class BoundFunctions implements StepFunctions {
@@ -55,7 +55,7 @@ class BoundFunctions implements StepFunctions {
     }
     const [problem] = this.#code.problems;
     const why = problem === undefined ? "" : ` (${problem.message})`;
-    return { missing: `the pipeline that was given has no function for ${path}${why}` };
+    return { missing: `the given pipeline has no function for ${path}${why}` };
   }
 
   *#grownFor(state: RunState, path: string): Iterable<Code> {
@@ -87,11 +87,11 @@ function otherVersion({ planned }: RunState, code: LocalFunction, path: string):
   const plan = stepNamed(planned.plan, path);
   const was = plan !== undefined && "version" in plan ? plan.version : null;
   if (was === is) return null;
-  return `${path} was planned with version ${was} of its function, and the code has version ${is}; accept the changes to run that version`;
+  return `${path} was planned with version ${was} of its function, but the code now has version ${is}; accept the changes to run that version`;
 }
 
 function otherModel(plan: PlanStep | undefined, { provider, modelId }: GenerateModel): string | null {
   const is = `${provider}:${modelId}`;
   if (plan?.kind !== "generate" || plan.model === is) return null;
-  return `${plan.path} was planned with ${plan.model}, and the code has ${is}; accept the changes to use that model`;
+  return `${plan.path} was planned with ${plan.model}, but the code now uses ${is}; accept the changes to use that model`;
 }

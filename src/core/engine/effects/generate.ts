@@ -99,7 +99,12 @@ function accepted(
   const sizeBytes = Buffer.byteLength(text ?? "");
   if (text === null || sizeBytes > MOST_OPERATION_BYTES) {
     const what = text === null ? "no operation" : `an operation of ${sizeBytes} bytes`;
-    return unknown(command, plan, ownText(`it was accepted with ${what}, by which nobody can ask for it`), context);
+    return unknown(
+      command,
+      plan,
+      ownText(`the provider accepted the request but returned ${what}, so the result cannot be fetched`),
+      context,
+    );
   }
   return done({ ...submitted(command, plan), operation: sealed(JSON.parse(text), secrets) });
 }
@@ -129,7 +134,7 @@ async function answered(
   context: EffectContext,
 ): Promise<EffectResult> {
   const outputs = mediaOf(answer);
-  if (outputs === null) return unknown(command, plan, ownText("it answered without any media"), context);
+  if (outputs === null) return unknown(command, plan, ownText("the provider's answer contains no media"), context);
   const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
   const known = new Map<number, StoredMedia>();
   for (let tries = 0; ; tries += 1) {

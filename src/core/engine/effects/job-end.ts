@@ -62,11 +62,11 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
   const { key, isAdopted, sentByService, intendedAt } = attempt;
   if (isAdopted === true) return null;
   const id = cleanText(job.jobId, 300);
-  const found = ownText("its own job is to be found");
+  const found = ownText("find the job that belongs to this request");
   if (job.idempotencyKey != null) {
     return job.idempotencyKey === key
       ? null
-      : sentence`${id} was made under another key than that of the request; ${found}`;
+      : sentence`${id} has a different idempotency key from the request; ${found}`;
   }
   const createdAt = Date.parse(job.createdAt ?? "");
   const sentAt = Math.min(
@@ -75,10 +75,10 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
   );
   if (createdAt < sentAt - CLOCK_MS) {
     const [createdText, sentText] = [createdAt, sentAt].map((at) => ownText(new Date(at).toISOString()));
-    return sentence`${id} was made at ${createdText!}, before its request was sent at ${sentText!}; ${found}`;
+    return sentence`${id} was created at ${createdText!}, before its request was sent at ${sentText!}; ${found}`;
   }
   if (!isOtherPrompt(attempt, job.prompt ?? null) || (await mayRewrite(attempt, context))) return null;
-  return sentence`${id} ran with another prompt than that of the request; ${found}`;
+  return sentence`${id} ran with a different prompt from the request; ${found}`;
 }
 
 /** True if neither prompt contains the other. Services shorten prompts and put them into templates. */
@@ -113,21 +113,23 @@ async function mayRewrite({ model, input }: AttemptState, { client, signal }: Jo
 /** What an answer lacks to be the job's complete end; null if it is complete. */
 function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): CleanText | null {
   const id = cleanText(jobId, 300);
-  if (job.jobId !== jobId) return sentence`the answer about ${id} is about ${cleanText(job.jobId, 300)}`;
+  if (job.jobId !== jobId)
+    return sentence`the service answered with job ${cleanText(job.jobId, 300)} when asked about ${id}`;
   if (outcome === "open")
-    return sentence`${id} was completed, and now the service says ${cleanText(job.status, MOST_CODE)}`;
+    return sentence`${id} was completed, but the service now says ${cleanText(job.status, MOST_CODE)}`;
   if (outcome !== "completed") return null;
   const count = job.outputs.length;
-  if (count === 0) return sentence`${id} is completed and lists no outputs`;
-  if (count < expected) return sentence`${id} is completed and lists ${count} of ${expected} outputs`;
+  if (count === 0) return sentence`${id} is completed but lists no outputs`;
+  if (count < expected) return sentence`${id} is completed but lists only ${count} of ${expected} outputs`;
   const assets = job.outputs.flatMap(({ assetId }) => assetId ?? []);
-  if (new Set(assets).size < assets.length) return sentence`${id} is completed and lists one asset as several outputs`;
+  if (new Set(assets).size < assets.length)
+    return sentence`${id} is completed but lists the same asset as several outputs`;
   for (const { index, status, assetId, voiceId, url } of job.outputs) {
     if (!isTerminal(status))
-      return sentence`${id} is completed, and its output ${index} is ${cleanText(status, MOST_CODE)}`;
+      return sentence`${id} is completed, but its output ${index} is ${cleanText(status, MOST_CODE)}`;
     const isThere = assetId !== null || voiceId !== null || url !== null;
     if (status === "COMPLETED" && !isThere)
-      return sentence`${id} is completed, and its output ${index} has neither asset nor URL`;
+      return sentence`${id} is completed, but its output ${index} has no asset, voice or URL`;
   }
   return null;
 }
@@ -176,7 +178,7 @@ function finished({ step, attempt }: Follow, job: JobResult, { outcome, keptUnti
   }
   const error =
     job.error === null
-      ? foreignError({ code: "UNKNOWN", message: `the job ended as ${job.status}`, retryable: false })
+      ? foreignError({ code: "UNKNOWN", message: `the job ended with status ${job.status}`, retryable: false })
       : foreignError(job.error);
   return [{ type: "job.failed", step, attempt, error }];
 }

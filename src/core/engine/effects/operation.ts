@@ -30,7 +30,7 @@ export const operation: Effect<"operation"> = async (command, context) => {
   const plan = planStep(context.state, command.step) as GenerateStep;
   const model = context.substitute(found.model, plan) as VideoModel;
   if (model.doStatus === undefined) {
-    return unresolved(command, attempt, ownText(`${plan.model} cannot be asked what became of it`));
+    return unresolved(command, attempt, ownText(`${plan.model} cannot report the status of a request`));
   }
   try {
     const abortSignal = AbortSignal.any([context.signal, AbortSignal.timeout(ANSWER_MS)]);
@@ -42,7 +42,7 @@ export const operation: Effect<"operation"> = async (command, context) => {
   } catch (error) {
     if (context.signal.aborted) return done();
     await learnSecretsOf(model);
-    return askAgain(command, attempt, cleanText(`it could not be asked: ${saidBy(error)}`), context);
+    return askAgain(command, attempt, cleanText(`its status could not be read: ${saidBy(error)}`), context);
   }
 };
 
@@ -68,7 +68,7 @@ async function ended(
   }
   switch (status) {
     case "pending":
-      if (ageMs > LONGEST_MS) return tooOld(command, attempt, ownText("it has not ended within 24 hours"), context);
+      if (ageMs > LONGEST_MS) return tooOld(command, attempt, ownText("it did not finish within 24 hours"), context);
       return {
         end: "retryLater",
         inMs: nextAskMs(ageMs),
@@ -96,14 +96,14 @@ async function ended(
       return doubted(
         command,
         { plan, attempt, said: statusAnswer, reply },
-        saidBy(withBody(statusAnswer.error ?? "it failed, and its provider does not say why", reply)),
+        saidBy(withBody(statusAnswer.error ?? "the request failed; its provider gave no reason", reply)),
         context,
       );
     default:
       return askAgain(
         command,
         attempt,
-        ownText("it could not be asked: it answered with no status of the specification"),
+        ownText("its status could not be read: the answer has no known status"),
         context,
       );
   }
@@ -115,7 +115,7 @@ function unreadable(statusAnswer: StatusAnswer, reply: StatusReply | null): Clea
   const why =
     statusAnswer.status === "error"
       ? saidBy(withBody(statusAnswer.error, reply))
-      : ownText("it says no status that is known");
+      : ownText("the answer has no known status");
   return cleanText(`its status could not be read${answer}: ${why}`);
 }
 
@@ -133,7 +133,13 @@ function ageOf({ submittedAt }: AttemptState, { now }: EffectContext): number {
 function noMoreDoubt({ step, attempt }: Operation, { doubt }: AttemptState): readonly RunEvent[] {
   if (doubt === undefined) return [];
   return [
-    { type: "job.doubted", step, attempt, message: ownText("its provider says that it is under way"), isOver: true },
+    {
+      type: "job.doubted",
+      step,
+      attempt,
+      message: ownText("its provider reports that it is in progress"),
+      isOver: true,
+    },
   ];
 }
 
@@ -172,7 +178,7 @@ function doubted(
   const inMs = lookAgainMs(saidForMs);
   if (inMs !== null)
     return { end: "retryLater", inMs, events: [{ type: "job.doubted", ...target, message, saidForMs }] };
-  if (said === undefined) return unresolved(command, attempt, sentence`it was made, and ${message}`, kept);
+  if (said === undefined) return unresolved(command, attempt, sentence`the result is ready, but ${message}`, kept);
   // Providers forget operations: this late, "not found" says nothing about the result.
   if (ageOf(attempt, context) > LONGEST_MS) return unresolved(command, attempt, message);
   const failed = { code: ownText("PROVIDER_FAILED"), message, retryable: false };

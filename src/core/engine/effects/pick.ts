@@ -36,7 +36,7 @@ export const pick: Effect<"pick"> = async ({ step }, context) => {
   }
   const best = highest(scores);
   if (best === null) {
-    const message = ownText("there is no file to score");
+    const message = ownText("there are no files to score");
     return done({ type: "task.failed", step, error: { code: ownText("SCORE_FAILED"), message, retryable: false } });
   }
   return done({ type: "pick.decided", step, chosen: candidates[best]!.chosen, scores });
@@ -44,7 +44,7 @@ export const pick: Effect<"pick"> = async ({ step }, context) => {
 
 function checked(scored: unknown): number {
   if (typeof scored === "number" && Number.isFinite(scored)) return scored;
-  throw new TypeError(`a score must be a finite number, and the function gave ${String(scored)}`);
+  throw new TypeError(`the score must be a finite number, but the function returned ${String(scored)}`);
 }
 
 function highest(scores: readonly (number | null)[]): number | null {

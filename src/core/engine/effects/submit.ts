@@ -163,7 +163,7 @@ async function acknowledged(
   const { step, attempt } = command;
   const { jobId } = ack;
   if (ack.replayed && ack.sends === 1 && !context.mayExist) {
-    const message = sentence`the first send of its key was answered with an older job, ${cleanText(jobId, 300)}; check which run it belongs to before resuming`;
+    const message = sentence`the first request with its key returned an older job, ${cleanText(jobId, 300)}; check which run it belongs to before resuming`;
     return leftOpen(command, context, { message, cause: "older job", jobId });
   }
   const message = await contradiction(command, ack, context);
@@ -180,10 +180,10 @@ async function contradiction(command: Submit, { jobId, model }: SubmitAck, conte
   const isAsked = model === "" || model === command.model || (await resolvedId(command, context)) === model;
   if (!isAsked) {
     const asked = ownText(command.model);
-    return sentence`it asked for ${asked}, and was answered with ${id}, a job of ${cleanText(model, 200)}; its own job is to be found`;
+    return sentence`the request was for ${asked}, but the service returned ${id}, a job of ${cleanText(model, 200)}; find the job that belongs to this request`;
   }
   if (isOwn) return null;
-  return sentence`it was answered with ${id}, which is the job of another step; its own job is to be found`;
+  return sentence`the service returned ${id}, which belongs to another step; find the job that belongs to this request`;
 }
 
 /** The id that the service lists the model under, which differs from an alias. */
@@ -203,7 +203,7 @@ function unknown({ step, attempt }: Submit, context: EffectContext, error: unkno
 
 /** A refused re-send: an earlier send may have created the job, so the refusal proves nothing. */
 function unresolved(command: Submit, context: EffectContext, error: unknown): EffectResult {
-  const message = sentence`sent once without an answer, then refused: ${journalError(error).message}`;
+  const message = sentence`first sent without an answer, then refused: ${journalError(error).message}`;
   return leftOpen(command, context, { message, cause: "refused" });
 }
 

@@ -149,7 +149,7 @@ async function collectOutputs(
       throw new TaskContractError(`its file "${name}" is ${found.isFile() ? "empty" : "not a plain file"}`);
     }
     const facts = await measureMedia(path, kind);
-    if ("fault" in facts) throw new TaskContractError(`its file "${name}" should be ${kind}, and ${facts.fault}`);
+    if ("fault" in facts) throw new TaskContractError(`its file "${name}" should be ${kind}, but ${facts.fault}`);
     const { sha256, sizeBytes } = await media.adopt(path);
     const produced = { status: "COMPLETED", assetId: null, voiceId: null, error: null } as const;
     files.push({ name, index, ...produced, ...facts, contentType: ownText(facts.contentType), sha256, sizeBytes });
@@ -166,22 +166,20 @@ function jsonValue(returned: unknown): Json {
   let text: string | undefined;
   try {
     text = JSON.stringify(returned, (_key, value: unknown) => {
-      if (typeof value === "number" && !Number.isFinite(value)) throw new TaskContractError(`it holds ${value}`);
+      if (typeof value === "number" && !Number.isFinite(value)) throw new TaskContractError(`it contains ${value}`);
       if (typeof value === "function" || typeof value === "symbol")
-        throw new TaskContractError(`it holds a ${typeof value}`);
+        throw new TaskContractError(`it contains a ${typeof value}`);
       return value;
     });
   } catch (error) {
     const text = thrownText(error);
-    throw new TaskContractError(`what it returned is not JSON: ${text}`);
+    throw new TaskContractError(`its return value is not JSON: ${text}`);
   }
-  if (text === undefined) throw new TaskContractError("what it returned is not JSON");
+  if (text === undefined) throw new TaskContractError("its return value is not JSON");
   if (Buffer.byteLength(text) > MAX_VALUE_BYTES) {
-    throw new TaskContractError(
-      `what it returned has more than ${MAX_VALUE_BYTES} bytes; write large results to a file`,
-    );
+    throw new TaskContractError(`its return value exceeds ${MAX_VALUE_BYTES} bytes; write large results to a file`);
   }
   const value = JSON.parse(text) as Json;
-  if (isTooDeep(value)) throw new TaskContractError(`what it returned is nested deeper than ${MOST_LEVELS} levels`);
+  if (isTooDeep(value)) throw new TaskContractError(`its return value is nested deeper than ${MOST_LEVELS} levels`);
   return value;
 }

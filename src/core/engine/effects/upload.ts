@@ -16,7 +16,7 @@ export const upload: Effect<"upload"> = async (command, { state, media }) => {
   });
   const reason =
     copy instanceof Error
-      ? `${file.path} cannot be read any more (${copy.message})`
+      ? `${file.path} can no longer be read (${copy.message})`
       : copy.sha256 === sha256
         ? null
         : `${file.path} changed since the run was planned; put the planned file back, or start a new run`;

@@ -82,7 +82,7 @@ class SeenRequests {
   async fetch(fetch: Fetch, { input, init, origin }: Sent): Promise<Response> {
     const url = new URL(input instanceof Request ? input.url : input);
     this.isElsewhere ||= origin !== null && url.origin !== origin;
-    if (this.isElsewhere) throw new Error(`${url.origin} is not where it is asked for`);
+    if (this.isElsewhere) throw new Error(`${url.origin} is not the origin that accepted the request`);
     this.#last = { httpStatus: null, text: Promise.resolve(null) };
     const response = await fetch(input, init);
     this.#last = { httpStatus: response.status, text: textOf(response.clone()).catch(() => null) };

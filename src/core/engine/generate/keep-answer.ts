@@ -93,7 +93,7 @@ export async function keepOutputs(
     throw new UnkeptError(worst, [...new Set([...[...known.values()].map(({ sha256 }) => sha256), ...came])]);
   }
   for (let index = produced.length; index < asked; index += 1) {
-    kept.push([failedOutput(index, ownText("its provider made fewer than were asked for")), null]);
+    kept.push([failedOutput(index, ownText("its provider returned fewer outputs than requested")), null]);
   }
   const unfit = kept.flatMap(([, , sha256]) => sha256 ?? []);
   const outputs = kept.map(([facts]) => facts);
@@ -108,7 +108,7 @@ async function keepOne(
 ): Promise<One> {
   const { media } = keeping;
   if (output instanceof Uint8Array && output.length === 0) {
-    return [failedOutput(index, ownText("its provider gave nothing")), null];
+    return [failedOutput(index, ownText("its provider returned an empty file")), null];
   }
   const stored = known.get(index) ?? (await storedFrom(output, keeping));
   known.set(index, stored);
@@ -117,10 +117,10 @@ async function keepOne(
   if ("fault" in facts && !(output instanceof Uint8Array)) {
     // An error page or half a file: the URL may deliver all of it next time.
     known.delete(index);
-    throw new UnfetchedError(`what came from its address should be ${kind}, and ${facts.fault}`, stored.sha256);
+    throw new UnfetchedError(`the file at its URL should be ${kind}, but ${facts.fault}`, stored.sha256);
   }
   if ("fault" in facts) {
-    const message = cleanText(`it should be ${kind}, and ${facts.fault}; it ${whereKept([stored.sha256])}`);
+    const message = cleanText(`it should be ${kind}, but ${facts.fault}; it ${whereKept([stored.sha256])}`);
     return [failedOutput(index, message), null, stored.sha256];
   }
   return produced(index, facts, stored);

@@ -31,7 +31,7 @@ export async function fetchFile(
     if (error instanceof MediaBucketError) throw error;
     if (error instanceof ForbiddenAddressError) {
       return {
-        error: `${shown} is not fetched: ${error.message}; whoever runs it may allow its origin (\`inside\`, on the command line --inside)`,
+        error: `${shown} was not fetched: ${error.message}; the operator can allow its origin with \`inside\` (--inside on the command line)`,
       };
     }
     return { error: `${shown} could not be fetched (${unreached(error, url) ?? reasonOf(error)})` };
@@ -45,7 +45,7 @@ function atMost(bytes: number): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       remaining -= chunk.length;
-      if (remaining < 0) done(new Error(`it has more than ${bytes} bytes`));
+      if (remaining < 0) done(new Error(`it exceeds ${bytes} bytes`));
       else done(null, chunk);
     },
   });

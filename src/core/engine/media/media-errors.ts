@@ -42,7 +42,7 @@ export class MediaFolderError extends ShowrunnerError {
 
   constructor(dir: string, cause: unknown) {
     super(
-      `The media folder ${dir} cannot be made or written to. Make it writable for this user, or choose another one.`,
+      `The media folder ${dir} cannot be created or written to. Make it writable for this user, or choose another folder.`,
       { cause },
     );
   }
@@ -55,9 +55,7 @@ export class MediaMissingError extends ShowrunnerError {
 
   /** `location`: the folder or bucket. */
   constructor(sha256: string, location: string) {
-    super(
-      `${location} has no media with hash ${sha256}. If they were moved or deleted there, put them back, then resume.`,
-    );
+    super(`${location} has no media with hash ${sha256}. If the file was moved or deleted, put it back, then resume.`);
     this.sha256 = sha256;
   }
 }

@@ -66,7 +66,7 @@ const MOST_REMEMBERED = 1_000;
 const HASHED_BYTES = 64 * 1024;
 
 const NOT_READ: Fault = {
-  fault: "it was not read, as too many files before it could not be; try again later",
+  fault: "it was not read, because too many earlier files could not be read; try again later",
   isUnread: true,
 };
 
@@ -240,7 +240,7 @@ class ReadingThread {
     });
     thread.on("message", (reply: Reply) => this.#onMessage(thread, reply));
     thread.on("error", (error) => this.#end(thread, `it cannot be read (${error.message})`));
-    thread.on("exit", () => this.#end(thread, "it cannot be read (reading it ended the thread)"));
+    thread.on("exit", () => this.#end(thread, "it cannot be read (it crashed the reader)"));
     return thread;
   }
 
@@ -254,7 +254,7 @@ class ReadingThread {
     clearTimeout(this.#timer);
     const thread = this.#thread!;
     const limitMs = Math.round(delayMs);
-    this.#timer = setTimeout(() => this.#end(thread, `it cannot be read within ${limitMs} ms`), limitMs);
+    this.#timer = setTimeout(() => this.#end(thread, `it could not be read within ${limitMs} ms`), limitMs);
   }
 
   #end(thread: Worker, fault: string): void {

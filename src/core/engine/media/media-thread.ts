@@ -2,7 +2,7 @@ import { parentPort } from "node:worker_threads";
 import type { Answered, Question, Reply } from "./media-reader.ts";
 
 const port = parentPort;
-if (port === null) throw new Error("this file is the entry of a worker thread; it cannot be run by itself");
+if (port === null) throw new Error("this file is the entry point of a worker thread; it cannot run on its own");
 
 const reply = (message: Reply) => port.postMessage(message);
 

@@ -39,7 +39,7 @@ export async function openNamedFile(path: string, from: readonly string[] | null
 }
 
 const outside = (from: readonly string[]) =>
-  new ForbiddenFileError(`lies outside of the folders that inputs may name files of: ${from.join(", ") || "none"}`);
+  new ForbiddenFileError(`is outside the folders whose files inputs can use: ${from.join(", ") || "none"}`);
 
 const linkTo = ({ fd }: FileHandle) => `/proc/self/fd/${fd}`;
 

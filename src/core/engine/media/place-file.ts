@@ -91,7 +91,7 @@ async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
 function pathError(outDir: string, cause: unknown): unknown {
   const { code, path = outDir, syscall } = cause as NodeJS.ErrnoException;
   if (syscall === undefined || isDiskError(cause)) return cause;
-  const message = `Files cannot be put into ${outDir}: the system refuses ${path} (${code}). Make it a folder that this user can write to, or move away what is in its place.`;
+  const message = `Cannot write files to ${outDir}: the system refused ${path} (${code}). Make it a folder that this user can write to, or move what is in its place.`;
   return new MediaPathError(message, { cause });
 }
 
@@ -138,7 +138,7 @@ export async function checkReplaceable(target: string, what: string): Promise<vo
   const found = await lstat(target).catch(() => null);
   if (found === null || found.isFile() || found.isSymbolicLink()) return;
   const kind = found.isDirectory() ? "a folder" : "a device or a pipe";
-  throw new MediaPathError(`${target} is ${kind}, and ${what} is to go there. Move it away, then resume.`);
+  throw new MediaPathError(`${target} is ${kind}, but ${what} must be written there. Move it away, then resume.`);
 }
 
 async function copyDurably({ sha256, mark }: NamedCopy, target: string, { hold }: Placing): Promise<void> {
@@ -178,7 +178,7 @@ async function rootOf(outDir: string): Promise<string> {
   roots.set(outDir, before);
   if (before === root) return root;
   throw new MediaPathError(
-    `${outDir} led to ${before} and now leads to ${root}, so no file is put there. Restore it, then resume.`,
+    `${outDir} led to ${before} and now leads to ${root}, so no file was written there. Restore it, then resume.`,
   );
 }
 
@@ -196,7 +196,7 @@ async function makeFolder(outDir: string, folder: string): Promise<string> {
     const inside = relative(root, reached);
     if (inside.startsWith("..") || isAbsolute(inside)) {
       throw new MediaPathError(
-        `${next} leads out of ${outDir}, so no file is put there. Remove that link, then resume.`,
+        `${next} is a link that leads out of ${outDir}, so no file was written there. Remove the link, then resume.`,
       );
     }
   }

@@ -52,15 +52,15 @@ async function anyFacts(path: string): Promise<Facts> {
 async function factsOf(path: string, kind: FileKind): Promise<Facts> {
   if (kind === "text") return textFacts(path);
   const contentType = await typeOf(path);
-  if (contentType === undefined) return { fault: "its bytes are of no known media format" };
+  if (contentType === undefined) return { fault: "its bytes are not in a known media format" };
   const isKind = kind === "image" ? /^image\// : /^(?:video|audio)\//;
-  if (!isKind.test(contentType)) return { fault: `it holds ${contentType}, which is no ${kind}` };
+  if (!isKind.test(contentType)) return { fault: `it is ${contentType}` };
   const lacks = missingEnd(path, contentType);
-  if (lacks !== null) return { fault: `it holds ${contentType} that is cut short: ${lacks} is missing` };
+  if (lacks !== null) return { fault: `it is truncated ${contentType}: ${lacks} is missing` };
   try {
     return kind === "image" ? await imageFacts(path, contentType) : await timedFacts(path, kind, contentType);
   } catch (error) {
-    return { fault: `it holds ${contentType} that cannot be read (${describedBy(error)})` };
+    return { fault: `it is ${contentType} that cannot be read (${describedBy(error)})` };
   }
 }
 
@@ -81,7 +81,7 @@ async function imageFacts(path: string, contentType: string): Promise<Facts> {
   using file = new Bytes(path);
   const head = file.head(HEAD_BYTES);
   const { width, height } = imageSize(head);
-  if (width === 0 || height === 0) return { fault: `it holds ${contentType} of no pixels`, isEmpty: true };
+  if (width === 0 || height === 0) return { fault: `it is ${contentType} without pixels`, isEmpty: true };
   const isAside = exifOrientation(head) >= 5;
   return { is: { ...NONE, contentType, ...(isAside ? { width: height, height: width } : { width, height }) } };
 }
@@ -90,14 +90,14 @@ async function timedFacts(path: string, kind: "audio" | "video", contentType: st
   const { readTimed } = await import("./read-timed.ts");
   const { picture, durationMs } = await readTimed(path, contentType);
   if (kind === "audio") {
-    if (picture !== null) return { fault: "it holds moving pictures, not only sound" };
+    if (picture !== null) return { fault: "it contains video, not only sound" };
     const lacks = contentType.startsWith("video/") ? "pictures and sound" : "sound";
-    if (durationMs === 0) return { fault: `it holds ${contentType} without ${lacks}: it lasts 0 ms`, isEmpty: true };
+    if (durationMs === 0) return { fault: `it is ${contentType} without ${lacks}: it lasts 0 ms`, isEmpty: true };
     // Such containers have a video type even if they hold audio only.
     return { is: { ...NONE, contentType: contentType.replace(/^video\//, "audio/"), durationMs } };
   }
-  if (picture === null) return { fault: `it holds ${contentType} without moving pictures` };
-  if (durationMs === 0) return { fault: `it holds ${contentType} without pictures: it lasts 0 ms`, isEmpty: true };
+  if (picture === null) return { fault: `it is ${contentType} without video` };
+  if (durationMs === 0) return { fault: `it is ${contentType} without frames: it lasts 0 ms`, isEmpty: true };
   return { is: { contentType, durationMs, ...picture } };
 }
 
@@ -173,7 +173,7 @@ function unknownInPlaceOf(statedType: string | null, text: TextForm | null): str
     return isPage ? `it is ${text}, not ${stated ?? "media"}` : null;
   }
   if (text !== null) return `it is ${text}, not ${stated}`;
-  return KNOWN.test(stated) ? `its bytes are of no known format, not ${stated}` : null;
+  return KNOWN.test(stated) ? `its bytes are in an unknown format, not ${stated}` : null;
 }
 
 type TextForm = "an HTML page" | "XML" | "JSON" | "plain text";

@@ -264,7 +264,7 @@ interface CapRules {
 /** Throws `InvalidOptionError` for an empty cap. */
 function capRule({ usd, per, tag }: CapOption, option = "caps"): CapRule {
   if (per !== undefined && per !== "day") {
-    throw new InvalidOptionError(option, `${JSON.stringify(per)} is not a period of a cap; use "day" or leave it out.`);
+    throw new InvalidOptionError(option, `${JSON.stringify(per)} is not a cap period; use "day" or leave it out.`);
   }
   return {
     capMicros: usdOption(option, usd)!,
@@ -305,7 +305,7 @@ function capsFor({ rules, timeZone }: CapRules, tags: Tags, at: number): readonl
 /** Describes a cap for messages. */
 function capTerms({ tag, sinceAt, capMicros, isBudget }: SpendingCap, timeZone: string): CapTerms {
   if (isBudget === true) {
-    const title = `budget of ${formatUsd(capMicros)} USD of all runs with the tag ${tag}`;
+    const title = `budget of ${formatUsd(capMicros)} USD for all runs with the tag ${tag}`;
     return { what: "budget", capMicros, title, endsAt: null, resumesAt: null, flag: ["--budget ", ""] };
   }
   const endsAt = sinceAt === null ? null : dayAt(sinceAt, timeZone).endAt;

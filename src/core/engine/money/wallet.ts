@@ -138,7 +138,7 @@ export async function accountMove(
     if (await isKnown(client, jobId, model)) return { type: "run.account.moved", baseUrl, keyId, jobId };
   }
   const shown = requested[0]!.jobId + (requested.length === 1 ? "" : ` and ${requested.length - 1} more`);
-  const message = `key ${keyId} at ${baseUrl} knows none of the jobs of run "${state.runId}" (${shown}): it is another account, which would pay for everything again. Use a key of the account that paid for them.`;
+  const message = `key ${keyId} at ${baseUrl} cannot find any job of run "${state.runId}" (${shown}), so it belongs to another account, which would pay for everything again. Use a key of the account that paid for the jobs.`;
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${state.runId}`);
 }
 
@@ -178,6 +178,6 @@ function checkNothingSent({ runId, steps }: RunState): void {
     return isOpen || chats.some(({ phase }) => phase === "sent" || phase === "abandoned");
   });
   if (sent === undefined) return;
-  const message = `${sent.path} was sent and never answered, and run "${runId}" has no job that would show that this is its account. Resume it with the key and address that it was started with.`;
+  const message = `${sent.path} was sent without an answer, and run "${runId}" has no job that proves this is its account. Resume it with its original key and address.`;
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${runId}`);
 }

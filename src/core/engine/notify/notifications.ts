@@ -43,7 +43,7 @@ export function openNotifications(options: NotifyOptions = {}): Notifications & 
   const key = () => signingKey(resolve(join(folderOf(options, env), "notify-key.pem")), env);
   const send = target === null ? null : senderOf(target, key, env);
   const tell: Notifications["tell"] = async (news) => {
-    if (send === null) return "no target for notifications is set";
+    if (send === null) return "no notification target is set";
     const at = Date.now();
     const { id, event } = news;
     const body = JSON.stringify({ ...OF_NO_RUN, ...news, at: new Date(at).toISOString() } satisfies RunNotification);
@@ -115,13 +115,13 @@ function ofSeed(seed: Buffer): KeyObject {
     return createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, seed]), format: "der", type: "pkcs8" });
   throw new InvalidOptionError(
     "SHOWRUNNER_NOTIFY_KEY",
-    "is not base64 of 32 bytes; make one with: openssl rand -base64 32",
+    "must be 32 bytes in Base64; create them with: openssl rand -base64 32",
   );
 }
 
 function unusable(file: string): InvalidOptionError {
   return new InvalidOptionError(
     "notify",
-    `${file} holds no ed25519 key; put it back, or remove it so that a new one is created.`,
+    `${file} does not contain an Ed25519 key; restore the key, or remove the file so that a new one is created.`,
   );
 }

@@ -105,7 +105,10 @@ export function notifyTarget(given: NotifyOption | undefined, env: Env): NotifyT
   if (given !== undefined) return ofOption(given);
   const { SHOWRUNNER_NOTIFY_URL: url, SHOWRUNNER_NOTIFY_COMMAND: command } = env;
   if (url && command) {
-    throw new InvalidOptionError("SHOWRUNNER_NOTIFY_URL", "is set, and so is SHOWRUNNER_NOTIFY_COMMAND; unset one.");
+    throw new InvalidOptionError(
+      "SHOWRUNNER_NOTIFY_URL",
+      "is set together with SHOWRUNNER_NOTIFY_COMMAND; unset one of them.",
+    );
   }
   if (url) return webhook(url, "SHOWRUNNER_NOTIFY_URL");
   return command ? ofCommand(split(command), "SHOWRUNNER_NOTIFY_COMMAND") : null;
@@ -127,12 +130,12 @@ function ofOption(given: NotifyOption): NotifyTarget | null {
 function webhook(text: string, option: string): NotifyTarget {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol === "https:" || url?.protocol === "http:") return { kind: "webhook", url: url.href };
-  throw new InvalidOptionError(option, "give an http or https URL, or command:program with its arguments.");
+  throw new InvalidOptionError(option, "must be an http or https URL, or command:program with its arguments.");
 }
 
 function ofCommand([program, ...rest]: readonly string[], option: string): NotifyTarget {
   if (program) return { kind: "command", argv: [program, ...rest] };
-  throw new InvalidOptionError(option, "names no program; give one with its arguments, such as notify-send done.");
+  throw new InvalidOptionError(option, "has no program; give one with its arguments, such as notify-send done.");
 }
 
 /** Splits a command at spaces; quotes keep words together. Nothing is expanded, as no shell is involved. */

@@ -158,7 +158,7 @@ export interface RunOptions extends DriveOptions {
   readonly concurrency?: number | { readonly [name: string]: number | undefined } | undefined;
   /** Starts even if the wallet holds less than the plan's minimum price. Default false. */
   readonly startAnyway?: boolean | undefined;
-  /** The most that one job without a quote may cost, a decimal of US dollars. */
+  /** The most that one job without a quote may cost, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
   /**
    * The files that uploads of this run may read, now and whenever it is planned again; see {@link
@@ -198,7 +198,7 @@ export interface QuoteOptions extends PlanOptions {
    * The most that the run may cost, in US dollars as a decimal string; shown beside price and wallet. Default: none.
    */
   readonly budget?: string | undefined;
-  /** The most that one job without a quote may cost, a decimal of US dollars. */
+  /** The most that one job without a quote may cost, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
   /** Prices reusable results of earlier runs at zero; see {@link RunOptions.reuse}. Default false. */
   readonly reuse?: boolean | undefined;
@@ -305,7 +305,7 @@ export function isRunId(id: string): boolean {
 
 export function checkRunId(id: string): void {
   if (isRunId(id)) return;
-  const message = `${JSON.stringify(id)} is not a run id; use up to 100 letters, digits, ".", "_" and "-", and no name that a system keeps for itself.`;
+  const message = `${JSON.stringify(id)} is not a valid run id; use up to 100 letters, digits, ".", "_" and "-", and no name that an operating system reserves.`;
   const wanted = id
     .replace(/[^A-Za-z0-9._-]+/g, "-")
     .replace(/^[^A-Za-z0-9]+|-+$/g, "")
@@ -321,7 +321,7 @@ export function usdOption(option: string, text: string | undefined): number | nu
   if (micros === null) {
     throw new InvalidOptionError(
       option,
-      `${JSON.stringify(text)} is not an amount of dollars; write it like "5" or "0.25".`,
+      `${JSON.stringify(text)} is not an amount in dollars; write it like "5" or "0.25".`,
     );
   }
   return micros;
@@ -394,10 +394,10 @@ export function checkLimits(limits: JobLimits, { steps }: Plan): void {
     const suggestion = didYouMean(name, ["total", ...MODALITIES, ...models]);
     // What an expansion will request is not known yet.
     if (mayGrow && suggestion === null) continue;
-    const known = `limits are named total, ${[...MODALITIES].join(", ")}, or a model or provider of the plan`;
+    const known = `use total, ${[...MODALITIES].join(", ")}, or a model or provider of the plan`;
     throw new InvalidOptionError(
       "concurrency",
-      `${name} limits nothing here; ${suggestion ?? `${known}: ${[...models].join(", ")}`}`,
+      `${name} matches no job of this plan; ${suggestion ?? `${known}: ${[...models].join(", ")}`}`,
     );
   }
 }
@@ -411,7 +411,7 @@ export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new InvalidOptionError(
         `concurrency.${name}`,
-        `${limit} is not a number of jobs; use a whole number from 1.`,
+        `${limit} is not a number of jobs; use a whole number of at least 1.`,
       );
     }
     if (MODALITIES.has(name)) perModality[name] = limit;

@@ -14,7 +14,7 @@ export const ANY_VALUE = "*";
 export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
   const entries = Object.entries(tags ?? {});
   if (entries.length > MOST_TAGS) {
-    throw new InvalidOptionError(option, `${entries.length} tags are too many; a run carries ${MOST_TAGS} at most.`);
+    throw new InvalidOptionError(option, `${entries.length} tags are too many; a run can have at most ${MOST_TAGS}.`);
   }
   for (const [key, value] of entries) checkTag(key, value, option);
   return Object.fromEntries(entries.toSorted(([first], [second]) => (first < second ? -1 : 1)));
@@ -39,14 +39,14 @@ function checkTag(key: string, value: string, option: string): void {
   if (typeof value === "string" && value !== ANY_VALUE && VALUE.test(value)) return;
   throw new InvalidOptionError(
     option,
-    `${JSON.stringify(value)} is not a value of the tag ${key}; use 1 to 80 printable characters, without spaces at either end, other than "*" alone.`,
+    `${JSON.stringify(value)} is not a valid value of the tag ${key}; use 1 to 80 printable characters, without spaces at either end. "*" alone is reserved.`,
   );
 }
 
 function badKey(key: string, option: string): InvalidOptionError {
   return new InvalidOptionError(
     option,
-    `${JSON.stringify(key)} is not a key of a tag; use a letter, then up to 39 letters, digits, ".", "_" and "-".`,
+    `${JSON.stringify(key)} is not a valid tag key; use a letter, then up to 39 letters, digits, ".", "_" and "-".`,
   );
 }
 

@@ -26,7 +26,7 @@ interface Measure {
 /** Checks the duration of audio or film that `step` makes, in milliseconds. */
 export function fitDuration(step: string, expected: Expected, { bounds }: Pick<Media, "bounds">): MediaFit {
   const { min_duration_ms: min = 0, max_duration_ms: max = Infinity } = bounds;
-  const otherwise = `change that, or say how long ${step} will last: expect: { durationMs } in its options`;
+  const otherwise = `change it, or state how long ${step} will last with expect: { durationMs } in its options`;
   return fitted(step, { expected, min, max, verb: "last", asText: formatDuration, otherwise });
 }
 
@@ -49,15 +49,15 @@ function fitted(step: string, { expected, min, max, verb, asText, otherwise }: M
   const [least, most] = [value / factor, value * factor];
   const needed =
     most <= max
-      ? `${asText(min)} or more`
+      ? `at least ${asText(min)}`
       : least >= min
-        ? `${asText(max)} at most`
+        ? `at most ${asText(max)}`
         : `${asText(min)} to ${asText(max)}`;
   const isIn = least >= min && most <= max;
   const isOut = why !== null && (most < min || least > max);
   return {
     problem: isOut
-      ? `${step} is expected to ${verb} ${asText(value)} by ${why}, and must ${verb} ${needed}; ${otherwise}`
+      ? `${step} is expected to ${verb} ${asText(value)} (from ${why}) but must ${verb} ${needed}; ${otherwise}`
       : null,
     condition: isIn || isOut ? null : `${step} must ${verb} ${needed}`,
     value: Math.min(Math.max(value, min), max),

@@ -170,14 +170,14 @@ function planChanges(was: Basis, is: Basis): readonly string[] {
   const before = new Map(was.steps.map(([path, digest]) => [path, digest]));
   const after = new Map(is.steps.map(([path, digest]) => [path, digest]));
   const changes = [
-    ...inputs.map((name) => `input.${name} is another`),
+    ...inputs.map((name) => `input.${name} changed`),
     ...is.steps.flatMap(([path, digest]) => {
       if (!before.has(path)) return [`${path} is new`];
       return before.get(path) === digest ? [] : [`${path} changed`];
     }),
     ...was.steps.flatMap(([path]) => (after.has(path) ? [] : [`${path} is gone`])),
   ];
-  const rest = was.runId === null ? "what it returns, or its limits, changed" : `run ${was.runId} has changed since`;
+  const rest = was.runId === null ? "its outputs or limits changed" : `run ${was.runId} has changed since`;
   return changes.length > 0 ? changes : [rest];
 }
 
@@ -187,12 +187,12 @@ function priceChanges(was: Basis, is: Basis, opened: readonly string[]): readonl
     const earlier = before.get(path) ?? null;
     return earlier === null || most === null || most <= earlier
       ? []
-      : [`${path} costs at most ${formatUsd(most)} USD, not ${formatUsd(earlier)}`];
+      : [`${path} now costs at most ${formatUsd(most)} USD, not ${formatUsd(earlier)}`];
   });
-  const whole = `all of it costs at most ${formatUsd(is.maximumMicros)} USD; agreed to were ${formatUsd(was.maximumMicros)}`;
+  const whole = `the total is now at most ${formatUsd(is.maximumMicros)} USD; you agreed to ${formatUsd(was.maximumMicros)}`;
   return [
     ...(is.maximumMicros > was.maximumMicros ? [whole, ...raised] : []),
-    ...opened.map((path) => `${path} is open-ended now`),
+    ...opened.map((path) => `${path} is now open-ended`),
   ];
 }
 

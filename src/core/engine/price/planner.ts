@@ -276,7 +276,7 @@ export class Planner {
   #profile(pipeline: Pipeline, name: string) {
     const isLocal = pipeline.profiles?.[name]?.service === "local";
     if (!isLocal || this.#parts.service === "local") return profileNamed(pipeline.profiles, name);
-    const message = `profile ${name} runs on the local service only; open it with local: true, or say --local`;
+    const message = `profile ${name} runs only on the local service; use local: true or --local`;
     return { problem: { code: "profile-service", step: null, field: "profile", message } };
   }
 

@@ -135,7 +135,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
       const conditions = [...placed.conditions, ...refused];
       const without = pending.find(({ by }) => by === null);
       const reasons = [
-        ...(without === undefined ? [] : [`${without.step} does not exist yet`]),
+        ...(without === undefined ? [] : [`the output of ${without.step} does not exist yet`]),
         ...conditions.map(({ message }) => message),
       ];
       const reason = reasons.length === 0 ? null : [...new Set(reasons)].join("; ");
@@ -253,7 +253,7 @@ function foreseen(step: PlanStep, reusePreview: ReusePreview | undefined): StepP
 /** The price of a step that the service does not quote: free, or limited only by a maximum. */
 function unpriced(plan: Plan, step: PlanStep, maxUnquotedMicros: number | null): StepPrice {
   const { pricing } = traitsOf(step);
-  if (pricing.by === "quote") throw new TypeError(`${step.path} is quoted and names no model`);
+  if (pricing.by === "quote") throw new TypeError(`${step.path} is quoted but has no model`);
   if (pricing.by === "nothing") return free(step.path);
   // Once its steps are in the plan, they carry the prices.
   const hasInner = pricing.by === "inner steps" && plan.steps.some(({ path }) => path.startsWith(`${step.path}/`));
@@ -315,7 +315,7 @@ function expiryRisks(
   const startOf = ({ needs }: PlanStep) => needs.reduce((at, path) => Math.max(at, endsAt.get(path) ?? 0), 0);
   for (const step of plan.steps) endsAt.set(step.path, startOf(step) + durationMs(step));
   const gates = gatesOf(plan);
-  const stored = `its output is kept for ${hours(outputsLiveMs)} h from its submit by the service`;
+  const lifetime = `${hours(outputsLiveMs)} h after its submit`;
   return plan.steps.flatMap((step) => {
     if (isDone(step.path)) return [];
     return makersOf(plan, step).flatMap((maker): readonly ExpiryRisk[] => {
@@ -325,8 +325,8 @@ function expiryRisks(
       if (ageMs <= outputsLiveMs && gate === undefined) return [];
       const why =
         ageMs > outputsLiveMs
-          ? `${step.path} starts about ${hours(ageMs)} h after ${maker.path} is submitted, and ${stored}`
-          : `${step.path} waits for the decision ${gate!.path}, which may take longer than that: ${maker.path} is produced before it, and ${stored}`;
+          ? `${step.path} starts about ${hours(ageMs)} h after ${maker.path} is submitted, but the service deletes that output ${lifetime}`
+          : `${step.path} waits for the decision ${gate!.path}, and the service deletes the output of ${maker.path} ${lifetime}`;
       return [{ step: step.path, uses: maker.path, why, heals: traitsOf(maker).submits!.policy.keep }];
     });
   });

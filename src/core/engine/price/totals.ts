@@ -47,7 +47,7 @@ export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
   return steps.flatMap((step): readonly PlanWarning[] => {
     if (!isPaid(step) || used.has(step.path)) return [];
     if (inner.some((prefix) => step.path.startsWith(prefix))) return [];
-    const message = "is paid for, and nothing uses or returns it; return it, use it, or leave it out";
+    const message = "is paid for, but nothing uses or returns it; use it, return it or remove it";
     return [{ code: "unused", step: step.path, message }];
   });
 }
@@ -62,7 +62,7 @@ export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning
 export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] {
   return repeatedTexts(steps).map(({ step, field, text, of }) => {
     const shown = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
-    const message = `${field} says ${shown}, which is also the ${of.field} of ${of.step}: an edit of one leaves the other as it was. Write it once, and give here what the handle of ${of.step} has as .input("${of.field}")`;
+    const message = `${field} repeats ${shown}, the ${of.field} of ${of.step}: editing one does not change the other. Write the text once and use .input("${of.field}") of the handle of ${of.step} here`;
     return { code: "same-text", step, message };
   });
 }
@@ -72,7 +72,7 @@ const MOST_SHOWN = 60;
 
 /** Chat models that may not exist, found before anything is paid. */
 export function unlistedChats(chats: readonly string[], catalog: Catalog): readonly PlanWarning[] {
-  const message = "is not a model that the service shows, and may be refused after other steps were paid; check its id";
+  const message = "is not in the service's list of models and may be refused after other steps were paid; check its id";
   return chats.flatMap((id) => (catalog.lacksChat(id) ? [{ code: "unlisted-chat", step: id, message }] : []));
 }
 

@@ -12,14 +12,14 @@ import type { CachedResult, CacheMiss, ResultCache } from "./result-cache.ts";
 const NOT_IDENTICAL = "no earlier run of this account has an identical request";
 const WHY_MISSED: Readonly<Record<CacheMiss, string>> = {
   expired: "an earlier run has an identical result, but it expired at the service and no copy is left",
-  "already-reused": "an earlier run has an identical result, and another step of this run reuses it already",
+  "already-reused": "an earlier run has an identical result, but another step of this run already reuses it",
 };
 
 /** Explains in a sentence why a step is not reused. */
 export function whyAnew(step: CacheableStep, { state, unusable }: ReusePreview): string {
   const { path, needs } = step;
   const { status, reason } = state.steps[path]!;
-  if (status === "skipped") return `${path} is not run: ${reason}`;
+  if (status === "skipped") return `${path} is skipped: ${reason}`;
   const miss = unusable.get(path);
   if (miss !== undefined) return WHY_MISSED[miss];
   if (currentIdentity(state, step) !== null) return NOT_IDENTICAL;

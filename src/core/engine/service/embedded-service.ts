@@ -79,7 +79,7 @@ async function openLocal(options: ServiceOptions): Promise<Service> {
   const dataDir = options.localDir ?? ".showrunner/local";
   const origin = `local:${dataDir}`;
   if (options.journalOnly === true) {
-    const client = unusableClient(new InvalidOptionError("journalOnly", "is set, and this needs the service."));
+    const client = unusableClient(new InvalidOptionError("journalOnly", "is set, but this needs the service."));
     return { kind: "local", client, origin, close: async () => {} };
   }
   const shared = await shareLocalService(dataDir, options.families).catch(orMissing);

@@ -65,13 +65,13 @@ export function serviceFailureOf(
   }
   if (error.envelope && pause === "unreachable") {
     const askedS = Math.ceil((error.retryAfterMs ?? 0) / 1000);
-    const asked = askedS > 60 ? sentence` (it asks to wait ${askedS} s)` : ownText("");
+    const asked = askedS > 60 ? sentence` (it says to wait ${askedS} s)` : ownText("");
     return { pause, message: sentence`${at}: ${text}${asked}` };
   }
   const type = cleanContentType(error.contentType) ?? ownText("without a content type");
   const to = error.location === null ? ownText("") : sentence`, a redirect to ${cleanText(error.location, 500)}`;
   const who = ownText(
-    "not an answer of the service, but of something before it: a login page, a proxy, a load balancer",
+    "not from the service, but from something in front of it, such as a login page, a proxy or a load balancer",
   );
   const request = ownText(error.request);
   return { pause, message: sentence`${at} answered ${request} with ${error.status} (${type}${to}): ${who}` };
@@ -134,7 +134,7 @@ export function retryOrPause(
     case "unanswered":
     case "unresolved":
     case null:
-      throw new Error(`${judged.verdict} is for its own effect to handle.`);
+      throw new Error(`${judged.verdict} must be handled by its own effect.`);
     default:
       return pause satisfies never;
   }
@@ -143,11 +143,9 @@ export function retryOrPause(
 function refusedKey({ error }: Judged, { client }: { readonly client: Client }): RunEvent {
   const { code, serviceMessage } = error as ApiError;
   const serviceText = cleanText(serviceMessage);
-  const why = ownText(
-    code === "PERMISSION_DENIED" ? "its scopes, or its owner's place in the workspace" : "its secret",
-  );
-  const key = sentence`${ownText(client.baseUrl)} does not take key ${ownText(client.keyId)}`;
-  const message = sentence`${key} (${cleanText(code, MOST_CODE)}: ${serviceText}). Check ${why}; nothing is lost; resume with the right key.`;
+  const why = ownText(code === "PERMISSION_DENIED" ? "its scopes and its owner's role in the workspace" : "its secret");
+  const key = sentence`${ownText(client.baseUrl)} does not accept key ${ownText(client.keyId)}`;
+  const message = sentence`${key} (${cleanText(code, MOST_CODE)}: ${serviceText}). Check ${why}, then resume with the right key. Nothing is lost.`;
   return { type: "run.paused", reason: "credentials", message };
 }
 

@@ -143,10 +143,7 @@ function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed)
   const tags = checkTags(options.tags);
   const { budgetTag } = options;
   if (budgetTag !== undefined && !tagTexts(tags).includes(budgetTag))
-    throw new InvalidOptionError(
-      "budgetTag",
-      `${JSON.stringify(budgetTag)} is not a tag of the run; give it in tags too.`,
-    );
+    throw new InvalidOptionError("budgetTag", `${JSON.stringify(budgetTag)} is not a tag of the run; add it to tags.`);
   return {
     type: "run.planned",
     plan: produced.plan,
@@ -175,8 +172,8 @@ async function prepareOutDir(outDir: string): Promise<void> {
   if (fault === null) return;
   throw new InvalidOptionError(
     "outDir",
-    `files cannot be put into ${outDir}: ${fault}. Nothing was submitted.`,
-    "the same with --out FOLDER, a folder that this user can write to",
+    `cannot write files to ${outDir}: ${fault}. Nothing was submitted.`,
+    "repeat the command with --out FOLDER, a folder that this user can write to",
   );
 }
 
@@ -187,18 +184,18 @@ async function faultOf(path: string): Promise<string | null> {
     return null;
   } catch (error) {
     const { code = "", path: at = path } = error as NodeJS.ErrnoException;
-    return REASONS[code]?.(at) ?? `the system refuses ${at} (${code})`;
+    return REASONS[code]?.(at) ?? `the system refused ${at} (${code})`;
   }
 }
 
 const REASONS: Readonly<Record<string, (path: string) => string>> = {
   EEXIST: (path) => `${path} is not a folder`,
   ENOENT: (path) => `${path} is a link that leads nowhere`,
-  ENOTDIR: (path) => `${path} leads through something that is not a folder`,
+  ENOTDIR: (path) => `${path} has a parent that is not a folder`,
   ELOOP: (path) => `${path} is a link that leads back to itself`,
-  ENAMETOOLONG: (path) => `${path} has a name that is too long`,
-  EACCES: (path) => `this user may not write to ${path}`,
-  EPERM: (path) => `this user may not write to ${path}`,
-  EROFS: (path) => `${path} is on a disk that is read-only`,
+  ENAMETOOLONG: (path) => `the name ${path} is too long`,
+  EACCES: (path) => `this user cannot write to ${path}`,
+  EPERM: (path) => `this user cannot write to ${path}`,
+  EROFS: (path) => `${path} is on a read-only disk`,
   ENOSPC: (path) => `the disk of ${path} is full`,
 };

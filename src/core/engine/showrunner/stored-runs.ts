@@ -185,7 +185,7 @@ export abstract class StoredRuns {
 
   async comment(runId: string, step: string, { text, take = null, timeMs = null, by }: NewComment): Promise<void> {
     const { state } = await this.foreseen(runId);
-    if (text.trim() === "") throw new InvalidOptionError("text", "a comment needs some words.");
+    if (text.trim() === "") throw new InvalidOptionError("text", "is empty; write a comment.");
     const comment = { text: cleanText(text.trim()), take, timeMs, at: this.now(), by: deciderOf(by).by ?? null };
     await this.#say(state, { type: "comment", step, comment });
   }
@@ -269,11 +269,11 @@ async function givenFile(path: string, { yields }: GenerateStep, media: MediaSto
     () => false,
   );
   if (!isFile) {
-    throw new InvalidOptionError("file", `${path} is not a file; give the one that the provider made, or none.`);
+    throw new InvalidOptionError("file", `${path} is not a file; pass the provider's file, or none.`);
   }
   const facts = await measureMedia(path, yields);
   if ("fault" in facts)
-    throw new InvalidOptionError("file", `${path} should be ${yields}, and ${cleanText(facts.fault)}.`);
+    throw new InvalidOptionError("file", `${path} should be ${yields}, but ${cleanText(facts.fault)}.`);
   const { sha256, sizeBytes } = await media.put({ path });
   const contentType = ownText(facts.contentType);
   const output = { index: 0, status: "COMPLETED", assetId: null, voiceId: null, error: null } as const;

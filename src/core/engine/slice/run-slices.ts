@@ -244,7 +244,7 @@ function isForOthers(error: unknown): error is Error {
 }
 
 function localWork(state: RunState, command: Command): LocalWork {
-  if (!("step" in command)) throw new Error(`${command.type} is not work of a step.`);
+  if (!("step" in command)) throw new Error(`${command.type} does not belong to a step.`);
   return { runId: state.runId, command, of: workOf(state, command.step)! };
 }
 

@@ -25,7 +25,7 @@ async function written(name: string, bytes: Uint8Array): Promise<string> {
 test("a picture with a box of no size is refused at once", async () => {
   const path = await written("looping.avif", LOOPING_AVIF);
   expect(await measureMedia(path, "image")).toEqual({
-    fault: "it holds image/avif that is cut short: its meta box is missing",
+    fault: "it is truncated image/avif: its meta box is missing",
   });
 });
 
@@ -37,7 +37,7 @@ test("a film that its reader does not come to an end with is given up, and the n
     reader.ask({ name: "facts", path: film, kind: "audio" }),
     reader.ask({ name: "facts", path: pixel, kind: "image" }),
   ];
-  const late = { fault: "it cannot be read within 300 ms", isUnread: true };
+  const late = { fault: "it could not be read within 300 ms", isUnread: true };
   expect(await Promise.all(asked)).toEqual([late, late, { is: expect.objectContaining({ width: 1, height: 1 }) }]);
 });
 
@@ -82,11 +82,11 @@ test("whoever sends files that cannot be read keeps nobody else waiting, and is 
   expect(ends.length).toBeLessThan(5);
   const answers = await Promise.all(hostile);
   const faults = answers.map((answered) => ("isUnread" in answered ? answered.fault : ""));
-  const refused = faults.filter((fault) => fault.includes("too many files before it"));
-  const read = faults.filter((fault) => fault === "it cannot be read within 500 ms");
+  const refused = faults.filter((fault) => fault.includes("too many earlier files"));
+  const read = faults.filter((fault) => fault === "it could not be read within 500 ms");
   expect([read.length + refused.length, read.length > 0, read.length <= 4]).toEqual([40, true, true]);
   const later = await readingFor("caller a", () => reader.ask({ name: "facts", path: films[0]!, kind: "audio" }));
-  expect(later).toMatchObject({ fault: expect.stringContaining("too many files before it") });
+  expect(later).toMatchObject({ fault: expect.stringContaining("too many earlier files") });
   const picture = { name: "facts", path: await written("also-b.png", greyPng(2)), kind: null } as const;
   expect(await readingFor("caller a", () => reader.ask(picture))).toMatchObject({ isUnread: true });
   expect(await readingFor("caller b", () => reader.ask(picture))).toMatchObject({ is: { contentType: "image/png" } });
@@ -100,7 +100,7 @@ test("the same bytes are read once, under whatever name they come", async () => 
   const answers = await Promise.all(films.map((path) => reader.ask({ name: "facts", path, kind: "video" })));
   // Fifty readings would have used up what unreadable files may cost.
   expect(new Set(answers.map((answered) => JSON.stringify(answered)))).toEqual(
-    new Set([JSON.stringify({ fault: "it cannot be read within 400 ms", isUnread: true })]),
+    new Set([JSON.stringify({ fault: "it could not be read within 400 ms", isUnread: true })]),
   );
 });
 

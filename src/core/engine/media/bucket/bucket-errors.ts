@@ -74,7 +74,7 @@ interface FailureReason {
 
 function failureReason(name: string, status: number | undefined): FailureReason {
   if (name === "NoSuchBucket")
-    return { reason: "missing", why: "there is no such bucket; create it, or correct SHOWRUNNER_MEDIA", next: DOCTOR };
+    return { reason: "missing", why: "the bucket does not exist; create it or correct SHOWRUNNER_MEDIA", next: DOCTOR };
   if (name === "RequestTimeTooSkewed")
     return { reason: "clock", why: "this machine's clock is off; set it (NTP), then resume", next: DOCTOR };
   if (CREDENTIALS.has(name)) {
@@ -87,16 +87,16 @@ function failureReason(name: string, status: number | undefined): FailureReason 
   if (status === 403)
     return {
       reason: "denied",
-      why: "the credentials may not do this; docs/shared-media.md has the policy",
+      why: "the credentials do not allow this; see the policy in docs/shared-media.md",
       next: DOCTOR,
     };
   if (BUSY.has(name) || status === 429 || (status !== undefined && status >= 500))
-    return { reason: "busy", why: "the store did not keep up, however often it was asked; resume later", next: DOCTOR };
+    return { reason: "busy", why: "the store was still overloaded after several tries; resume later", next: DOCTOR };
   if (status === undefined)
     return {
       reason: "unreachable",
-      why: "no whole answer came; check network and endpoint, then resume",
+      why: "no complete answer arrived; check network and endpoint, then resume",
       next: DOCTOR,
     };
-  return { reason: "refused", why: "the store refused it", next: DOCTOR };
+  return { reason: "refused", why: "the store refused the request", next: DOCTOR };
 }

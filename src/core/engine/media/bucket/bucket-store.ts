@@ -170,7 +170,7 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     const isFetched = (await this.#fetchOnce(found, sha256)) || (await this.#fetchOnce(found, sha256));
     if (isFetched) return;
     this.#damaged.add(sha256);
-    const message = `${this.location} has other bytes than it should under ${sha256}.`;
+    const message = `The object ${sha256} in ${this.location} is damaged: its bytes do not match its hash.`;
     throw new MediaBucketError(message, { reason: "damaged", next: "showrunner doctor" });
   }
 

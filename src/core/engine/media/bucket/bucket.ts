@@ -55,12 +55,12 @@ export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObj
     const before = received;
     try {
       const found = await bucket.get(key, received === 0 ? undefined : { start: received });
-      if (found === null) throw new Error("the object is gone");
+      if (found === null) throw new Error("the object no longer exists");
       for await (const piece of found.body) {
         received += piece.byteLength;
         yield piece;
       }
-      if (received < sizeBytes) throw new Error(`${received} of ${sizeBytes} bytes came`);
+      if (received < sizeBytes) throw new Error(`only ${received} of ${sizeBytes} bytes arrived`);
     } catch (error) {
       // The SDK has retried enough already.
       if (error instanceof MediaBucketError) throw error;
@@ -103,17 +103,19 @@ export function isBucketUrl(text: string): boolean {
 export function parseBucketUrl(text: string): BucketLocation {
   const url = URL.canParse(text) ? new URL(text) : null;
   // The rest may contain a secret, so messages never show the original URL.
-  if (url === null || !/^s3:\/\//i.test(text)) throw wrong("this is not the URL of one");
+  if (url === null || !/^s3:\/\//i.test(text)) throw wrong("this is not a bucket URL");
   if (url.username !== "" || url.password !== "")
-    throw wrong("it holds credentials; give them to the AWS SDK instead (AWS_ACCESS_KEY_ID, a profile or a role)");
+    throw wrong(
+      "its URL contains credentials; give them to the AWS SDK instead (AWS_ACCESS_KEY_ID, a profile or a role)",
+    );
   const bucket = url.hostname;
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
-    throw wrong("its URL begins with s3:// and the bucket's name");
+    throw wrong("its URL must begin with s3:// and a valid bucket name");
   const prefix = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, "");
-  if (!/^[\w!.*'()/-]*$/.test(prefix)) throw wrong("its prefix may have letters, digits and !-_.*'()/ only");
+  if (!/^[\w!.*'()/-]*$/.test(prefix)) throw wrong("its prefix can contain only letters, digits and !-_.*'()/");
   const options = url.searchParams;
   for (const name of options.keys())
-    if (!NAMES.includes(name)) throw wrong(`its option "${name}" is none of ${NAMES.join(", ")}`);
+    if (!NAMES.includes(name)) throw wrong(`its option "${name}" is unknown; use ${NAMES.join(", ")}`);
   const endpoint = options.get("endpoint") ?? undefined;
   if (endpoint !== undefined && !(URL.canParse(endpoint) && /^https?:$/.test(new URL(endpoint).protocol)))
     throw wrong("its endpoint must begin with https:// or http://");
@@ -133,13 +135,13 @@ function flag(options: URLSearchParams, name: string, byDefault: boolean): boole
   const value = options.get(name);
   if (value === null) return byDefault;
   if (value === "on" || value === "off") return value === "on";
-  throw wrong(`its ${name} is neither on nor off`);
+  throw wrong(`its ${name} must be on or off`);
 }
 
 function sizeOf(text: string | null): number {
   if (text === null) return CACHE_BYTES;
   const [, digits, unit] = /^(\d{1,6})(kB|MB|GB|TB)$/.exec(text) ?? [];
-  if (unit === undefined) throw wrong("its cache is not a size such as 500MB or 20GB");
+  if (unit === undefined) throw wrong("its cache must be a size such as 500MB or 20GB");
   return Number(digits) * UNITS[unit]!;
 }
 

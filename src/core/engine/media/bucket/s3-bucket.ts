@@ -53,7 +53,7 @@ export class S3Bucket implements Bucket {
     const isProven = await this.#try("Writing media to", () => this.#upload.send(target, file));
     const stored = await this.head(key);
     if (stored?.sizeBytes === file.sizeBytes && (isProven || (await this.#holds(stored, file.sha256)))) return;
-    const message = `${this.location} acknowledged media that it does not have as they were sent (${key}).`;
+    const message = `${this.location} acknowledged an upload (${key}) but does not have the bytes that were sent.`;
     throw new MediaBucketError(message, { reason: "damaged", next: "showrunner doctor" });
   }
 
@@ -304,7 +304,7 @@ class S3Upload {
     const Body = Buffer.allocUnsafe(length);
     for (let filled = 0; filled < length; ) {
       const { bytesRead } = await file.read(Body, filled, length - filled, start + filled);
-      if (bytesRead === 0) throw new Error(`${path} became shorter while it was sent`);
+      if (bytesRead === 0) throw new Error(`${path} shrank during the upload`);
       filled += bytesRead;
     }
     const digest = createHash("md5").update(Body).digest();

@@ -6,14 +6,14 @@ import type { BucketLocation } from "./bucket.ts";
 /** Optional peers, needed only for media in a bucket. */
 const PACKAGES = ["@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner"] as const;
 
-/** Media are kept in a bucket, and the packages for that are not installed. */
+/** Media are stored in a bucket, but the packages for that are not installed. */
 export class MediaPackageMissingError extends ShowrunnerError {
   readonly code = "MEDIA_PACKAGE_MISSING";
   /** The command to type next. */
   readonly next = `npm i ${PACKAGES.join(" ")}`;
 
   constructor(cause: unknown) {
-    super(`Media in a bucket need two more packages: npm i ${PACKAGES.join(" ")}`, { cause });
+    super(`Storing media in a bucket needs two more packages: npm i ${PACKAGES.join(" ")}`, { cause });
   }
 }
 
