@@ -32,10 +32,7 @@ const documents: Readonly<Record<string, readonly [body: string | Buffer, words:
   ],
   nothing: ["", /it is empty/],
   "the first bytes of a file": [PIXEL.subarray(0, 3), /its bytes are in an unknown format/],
-  "random bytes": [
-    Buffer.from(Array.from({ length: 900 }, (_, at) => (at * at * 31 + 7) & 127)),
-    /in an unknown format/,
-  ],
+  "random bytes": [Buffer.from(Array.from({ length: 900 }, (_, at) => (at * at * 31 + 7) & 127)), /unknown format/],
   "an archive": [Buffer.from("504b0304140000000000", "hex"), /its bytes are application\/zip/],
   "a document": ["%PDF-1.7\n1 0 obj\n", /its bytes are application\/pdf/],
 };

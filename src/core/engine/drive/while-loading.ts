@@ -5,9 +5,7 @@ import { ShowrunnerError } from "../../kit/errors.ts";
 export class RunWhileLoadingError extends ShowrunnerError {
   readonly code = "RUN_WHILE_LOADING";
   constructor(pipeline: string) {
-    super(
-      `pipeline ${JSON.stringify(pipeline)} was started while its file was being loaded; nothing was submitted. Move the code that starts it into another file.`,
-    );
+    super(`pipeline ${JSON.stringify(pipeline)} was started while its file was being loaded; nothing was submitted.`);
   }
 }
 

@@ -99,12 +99,7 @@ function accepted(
   const sizeBytes = Buffer.byteLength(text ?? "");
   if (text === null || sizeBytes > MOST_OPERATION_BYTES) {
     const what = text === null ? "no operation" : `an operation of ${sizeBytes} bytes`;
-    return unknown(
-      command,
-      plan,
-      ownText(`the provider accepted the request but returned ${what}, so the result cannot be fetched`),
-      context,
-    );
+    return unknown(command, plan, ownText(`it was accepted with ${what}, so its result cannot be fetched`), context);
   }
   return done({ ...submitted(command, plan), operation: sealed(JSON.parse(text), secrets) });
 }

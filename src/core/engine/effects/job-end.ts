@@ -113,8 +113,7 @@ async function mayRewrite({ model, input }: AttemptState, { client, signal }: Jo
 /** What an answer lacks to be the job's complete end; null if it is complete. */
 function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): CleanText | null {
   const id = cleanText(jobId, 300);
-  if (job.jobId !== jobId)
-    return sentence`the service answered with job ${cleanText(job.jobId, 300)} when asked about ${id}`;
+  if (job.jobId !== jobId) return sentence`the service returned job ${cleanText(job.jobId, 300)} instead of ${id}`;
   if (outcome === "open")
     return sentence`${id} was completed, but the service now says ${cleanText(job.status, MOST_CODE)}`;
   if (outcome !== "completed") return null;
@@ -122,8 +121,7 @@ function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): C
   if (count === 0) return sentence`${id} is completed but lists no outputs`;
   if (count < expected) return sentence`${id} is completed but lists only ${count} of ${expected} outputs`;
   const assets = job.outputs.flatMap(({ assetId }) => assetId ?? []);
-  if (new Set(assets).size < assets.length)
-    return sentence`${id} is completed but lists the same asset as several outputs`;
+  if (new Set(assets).size < assets.length) return sentence`${id} is completed but lists an asset more than once`;
   for (const { index, status, assetId, voiceId, url } of job.outputs) {
     if (!isTerminal(status))
       return sentence`${id} is completed, but its output ${index} is ${cleanText(status, MOST_CODE)}`;

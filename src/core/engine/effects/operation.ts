@@ -133,13 +133,7 @@ function ageOf({ submittedAt }: AttemptState, { now }: EffectContext): number {
 function noMoreDoubt({ step, attempt }: Operation, { doubt }: AttemptState): readonly RunEvent[] {
   if (doubt === undefined) return [];
   return [
-    {
-      type: "job.doubted",
-      step,
-      attempt,
-      message: ownText("its provider reports that it is in progress"),
-      isOver: true,
-    },
+    { type: "job.doubted", step, attempt, message: ownText("its provider says it is in progress"), isOver: true },
   ];
 }
 

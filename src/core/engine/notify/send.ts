@@ -105,10 +105,7 @@ export function notifyTarget(given: NotifyOption | undefined, env: Env): NotifyT
   if (given !== undefined) return ofOption(given);
   const { SHOWRUNNER_NOTIFY_URL: url, SHOWRUNNER_NOTIFY_COMMAND: command } = env;
   if (url && command) {
-    throw new InvalidOptionError(
-      "SHOWRUNNER_NOTIFY_URL",
-      "is set together with SHOWRUNNER_NOTIFY_COMMAND; unset one of them.",
-    );
+    throw new InvalidOptionError("SHOWRUNNER_NOTIFY_URL", "is set, and so is SHOWRUNNER_NOTIFY_COMMAND; unset one.");
   }
   if (url) return webhook(url, "SHOWRUNNER_NOTIFY_URL");
   return command ? ofCommand(split(command), "SHOWRUNNER_NOTIFY_COMMAND") : null;

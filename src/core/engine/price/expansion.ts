@@ -113,8 +113,7 @@ export async function missingRequirements(functions: ReadonlyMap<string, LocalFu
     if ((code.kind !== "task" && code.kind !== "score") || typeof code.requires !== "function") continue;
     const { requires } = code;
     const answer =
-      asking.get(requires) ??
-      (async () => requires())().catch((error: unknown) => `the requirements could not be checked: ${error}`);
+      asking.get(requires) ?? (async () => requires())().catch((error: unknown) => `it could not be checked: ${error}`);
     asking.set(requires, answer);
     const message = await answer;
     if (message !== null) lacking.set(message, [...(lacking.get(message) ?? []), step]);

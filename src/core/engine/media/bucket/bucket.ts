@@ -105,9 +105,7 @@ export function parseBucketUrl(text: string): BucketLocation {
   // The rest may contain a secret, so messages never show the original URL.
   if (url === null || !/^s3:\/\//i.test(text)) throw wrong("this is not a bucket URL");
   if (url.username !== "" || url.password !== "")
-    throw wrong(
-      "its URL contains credentials; give them to the AWS SDK instead (AWS_ACCESS_KEY_ID, a profile or a role)",
-    );
+    throw wrong("its URL has credentials; give them to the AWS SDK instead (AWS_ACCESS_KEY_ID, a profile or a role)");
   const bucket = url.hostname;
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
     throw wrong("its URL must begin with s3:// and a valid bucket name");
