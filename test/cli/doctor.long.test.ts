@@ -77,7 +77,7 @@ describe("doctor", () => {
     const env = { ...service.env, SHOWRUNNER_BASE_URL: service.baseUrl.replace(/\/v3$/, "") };
     const { find, stderr } = await doctor([], emptyFolder(), env);
     expect(find("service")).toMatchObject({ state: "fail" });
-    expect(stderr).toContain("Next: see whether the address lacks its end");
+    expect(stderr).toContain("Next: check whether the address should be");
   });
 
   test("an address that leads here is heard, one that leads elsewhere is not", async () => {

@@ -67,14 +67,14 @@ describe("which service and which key", () => {
     ],
     ["the local one over the environment", { local: true }, { SHOWRUNNER_SERVICE: "hedra" }, null],
     ["both, of the same", { service: "hedra", baseUrl: `${HEDRA}/` }, {}, found(HEDRA, null, "HEDRA_API_KEY")],
-    ["both, of two", { service: "hedra", baseUrl: OTHER }, {}, wrong("service", /api\.hedra\.com.*baseUrl another/)],
+    ["two", { service: "hedra", baseUrl: OTHER }, {}, wrong("service", /api\.hedra\.com.*baseUrl selects another/)],
     [
       "both variables, of two",
       {},
       { SHOWRUNNER_SERVICE: "hedra", SHOWRUNNER_BASE_URL: OTHER },
-      wrong("SHOWRUNNER_SERVICE", /SHOWRUNNER_BASE_URL another/),
+      wrong("SHOWRUNNER_SERVICE", /SHOWRUNNER_BASE_URL selects another/),
     ],
-    ["local and hosted", { local: true, service: "hedra" }, {}, wrong("local", /service names a hosted one/)],
+    ["local and hosted", { local: true, service: "hedra" }, {}, wrong("local", /service selects a hosted service/)],
     [
       "a name that nobody knows",
       {},
@@ -195,8 +195,8 @@ describe("an address or a key of another API", () => {
       const env = { SHOWRUNNER_BASE_URL: base, SHOWRUNNER_API_KEY: service.apiKey };
       const { code, stdout, stderr } = await run(args, env);
       expect(code).toBe(1);
-      expect(stdout + stderr).toContain(`The address of the service, ${base}, does not end in a version.`);
-      expect(stderr).toMatch(/Next: see whether the address lacks its end: .*\/v3\n/);
+      expect(stdout + stderr).toContain(`The service's address, ${base}, does not end in a version.`);
+      expect(stderr).toMatch(/Next: check whether the address should be .*\/v3\n/);
     },
   );
 
@@ -207,7 +207,7 @@ describe("an address or a key of another API", () => {
       const { code, stdout, stderr } = await run(args, { SHOWRUNNER_API_KEY: "sk_abcdefghijklmnop" });
       expect(code).toBe(1);
       expect(stdout + stderr).toContain("previous API (v2)");
-      expect(stderr).toMatch(/Next: create a key for v3/);
+      expect(stderr).toMatch(/Next: create a v3 key/);
       expect(stdout + stderr).not.toContain("abcdefghij");
     },
   );
@@ -285,5 +285,5 @@ test("doctor says which service and which variable the key comes from", async ()
   const { stdout } = await run(["doctor"], { SHOWRUNNER_API_KEY: service.apiKey });
   expect(stdout).toMatch(/credential +key \S+, from SHOWRUNNER_API_KEY/);
   const named = await run(["doctor"], { SHOWRUNNER_BASE_URL: "", SHOWRUNNER_SERVICE: "hedra" });
-  expect(named.stdout).toMatch(/FAIL +credential +HEDRA_API_KEY is not set, nor is SHOWRUNNER_API_KEY, and Hedra /);
+  expect(named.stdout).toMatch(/FAIL +credential +HEDRA_API_KEY is not set, and neither is SHOWRUNNER_API_KEY. Hedra /);
 });

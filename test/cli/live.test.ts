@@ -158,7 +158,7 @@ describe("the tree", () => {
     const view = liveAfter([planned(steps), ...submitted, { type: "step.slow", step: "face", attempt: 1, ...slow }]);
     const since = view.view!.step("face")!.late!.since;
     const tree = renderTree(view, { ...plain, width: 140, now: since + 540_000 });
-    expect(tree).toContain("takes longer than usual: 9 min 00 s, usually 2 min 00 s; its job job_1 is still asked for");
+    expect(tree).toContain("takes longer than usual: 9 min 00 s, usually 2 min 00 s; its job job_1 is still polled");
     const ends = liveAfter([
       planned(steps),
       ...submitted,

@@ -97,14 +97,14 @@ describe("a run behind a company's proxy", () => {
   test("asks nobody through it whom NO_PROXY has, and says that this is why it could not", async () => {
     const stderr = await listed({ ...proxies(), NO_PROXY: ".test" });
     expect(proxy.asked).toEqual([]);
-    expect(stderr).toContain("it is asked without a proxy, as NO_PROXY says");
+    expect(stderr).toContain("requests to it bypass the proxy because of NO_PROXY");
   });
 
   test("is told that the proxy wants a password, and which variable holds it", async () => {
     const stderr = await listed({ ...proxies(), HTTPS_PROXY: proxy.url.replace("secret", "wrong") });
     const host = new URL(proxy.url).host;
     expect(stderr).toContain(
-      `the proxy ${host} (HTTPS_PROXY) wants a user and a password: HTTPS_PROXY has them before the host, USER:PASSWORD@${host}`,
+      `the proxy ${host} (HTTPS_PROXY) requires a user and a password: set them in HTTPS_PROXY as USER:PASSWORD@${host}`,
     );
     expect(stderr).not.toContain("wrong-word");
   });
@@ -117,9 +117,9 @@ describe("a run behind a company's proxy", () => {
     const away = await listed({ ...proxies(), HTTPS_PROXY: closed.url });
     const host = new URL(closed.url).host;
     expect(away).toContain(`nothing listens at ${host} (connection refused)`);
-    expect(away).toContain(`it is asked through the proxy ${host} (HTTPS_PROXY)`);
+    expect(away).toContain(`requests to it go through the proxy ${host} (HTTPS_PROXY)`);
     const wrong = await listed({ ...proxies(), HTTPS_PROXY: "socks5://u:hidden-word@proxy.corp:1080" });
-    expect(wrong).toContain("HTTPS_PROXY names no HTTP proxy");
+    expect(wrong).toContain("HTTPS_PROXY is not an HTTP proxy URL");
     expect(wrong).not.toContain("hidden-word");
   });
 

@@ -68,7 +68,7 @@ export function startDeadline(clock: Clock, timeoutMs: number, parent?: AbortSig
   let late = false;
   const expire = () => {
     late = true;
-    controller.abort(new Error(`nothing came within ${timeoutMs} ms`));
+    controller.abort(new Error(`no data arrived within ${timeoutMs} ms`));
   };
   const follow = () => controller.abort(parent?.reason);
   // The socket that the timer guards already keeps the process alive.

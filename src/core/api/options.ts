@@ -74,7 +74,7 @@ export function settingsOf(options: ClientOptions): Settings {
   const keyId = keyIdOf(apiKey);
   if (keyId !== null && "document" in globalThis) {
     throw new OptionError(
-      "a key must not be used in a browser: mint a token on a server with tokens.create and give that as apiKey.",
+      "a key must not be used in a browser; create a token on a server with tokens.create and use it as apiKey.",
     );
   }
   const form = options.credentialForm ?? "bearer";
@@ -109,14 +109,14 @@ export interface Hint {
 
 function keyHint(apiKey: string): Hint | null {
   if (!isKeyOfV2(apiKey)) return null;
-  const note = "The key that was sent, sk_…, has the form of one of the previous API (v2), which v3 does not take.";
-  return { note, next: "create a key for v3 in the service's console: it has the form <key_id>:<secret>" };
+  const note = "The key, sk_…, looks like a key of the previous API (v2), which v3 does not accept.";
+  return { note, next: "create a v3 key in the service's console; it has the form <key_id>:<secret>" };
 }
 
 function addressHint({ href }: BaseUrl): Hint | null {
   if (/\/v\d+$/.test(href)) return null;
-  const note = `The address of the service, ${href}, does not end in a version.`;
-  return { note, next: `see whether the address lacks its end: ${href}/v3` };
+  const note = `The service's address, ${href}, does not end in a version.`;
+  return { note, next: `check whether the address should be ${href}/v3` };
 }
 
 /** Maximum size of a download per kind of media, in bytes. */
@@ -156,18 +156,18 @@ export function parseBaseUrl(input: string): BaseUrl {
   try {
     url = new URL(input);
   } catch (cause) {
-    throw new OptionError(`baseUrl is not a URL. Give the service's v3 address, such as https://host/v3.`, { cause });
+    throw new OptionError(`baseUrl is not a URL. Use the service's v3 address, such as https://host/v3.`, { cause });
   }
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw new OptionError(`baseUrl must start with http:// or https://, not ${url.protocol}//.`);
   }
   if (url.username || url.password || url.search || url.hash) {
-    throw new OptionError("baseUrl must not carry a user, a query or a fragment; the key goes into apiKey.");
+    throw new OptionError("baseUrl must not contain a user, a query or a fragment; the key belongs in apiKey.");
   }
   const path = url.pathname.replace(/\/+$/, "");
   if (/(^|\/)v2(\/|$)/i.test(path)) {
     throw new OptionError(
-      `baseUrl ${url.origin}${path} is the previous API (v2). Give the v3 address; see docs/client.md.`,
+      `baseUrl ${url.origin}${path} is the previous API (v2). Use the v3 address; see docs/client.md.`,
     );
   }
   return { href: `${url.origin}${path}`, origin: url.origin };
@@ -186,7 +186,7 @@ export function resolveServicePath(base: BaseUrl, path: string): string | null {
 /** Encodes an external value as one path segment. */
 export function segment(value: string): string {
   if (value === "" || value === "." || value === "..") {
-    throw new OptionError(`"${value}" cannot be part of a request path; give the id as the service issued it.`);
+    throw new OptionError(`"${value}" cannot be part of a request path; use the id that the service issued.`);
   }
   return encodeURIComponent(value);
 }

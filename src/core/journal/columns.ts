@@ -17,7 +17,7 @@ export function columnsOf(path: string): Columns {
   const damaged = (name: string): never => {
     throw new JournalCorruptError(
       path,
-      `Column ${name} in ${path} holds what it cannot: the journal is damaged. Restore it from a copy.`,
+      `Column ${name} in ${path} has an invalid value: the journal is damaged. Restore it from a copy.`,
     );
   };
   const text = (row: Row, name: string) => {

@@ -92,7 +92,7 @@ export class RunExistsError extends ShowrunnerError {
   readonly runId: string;
 
   constructor(runId: string) {
-    super(`Run "${runId}" exists in this journal. Resume it, or choose another id.`);
+    super(`Run "${runId}" already exists in this journal. Resume it, or choose another id.`);
     this.runId = runId;
   }
 }
@@ -104,7 +104,7 @@ export class RunUnknownError extends ShowrunnerError {
 
   constructor(runId: string, path: string | null = null) {
     super(
-      `${path === null ? "The journal" : `The journal ${path}`} has no run "${runId}". List its runs, or name another journal.`,
+      `${path === null ? "The journal" : `The journal ${path}`} has no run "${runId}". List its runs, or choose another journal.`,
     );
     this.runId = runId;
   }
@@ -129,7 +129,7 @@ export class AccountMismatchError extends ShowrunnerError {
   readonly runId: string;
   constructor(runId: string, requested: string, given: string) {
     super(
-      `Run "${runId}" was started with ${requested}, and now it is ${given}. Resume it with the account it was paid from; if this is that account under a new key or address: showrunner resume ${runId} --account-moved`,
+      `Run "${runId}" was started with ${requested}, but the current one is ${given}. Resume it with the account that paid for it; if this is the same account with a new key or address: showrunner resume ${runId} --account-moved`,
     );
     this.runId = runId;
   }

@@ -81,25 +81,25 @@ function missing(expected: number, found: number, { path, runId }: RecordOrigin)
 /** The error for an unknown type. Skipping the event would yield a wrong state. */
 function unknownType({ type }: Typed, where: string, seq: number, { path, signature }: RecordOrigin): Error {
   const ourVersion = ownVersion();
-  const what = `${where} is a ${JSON.stringify(type)}, which this Showrunner (${ourVersion}) does not know.`;
+  const what = `${where} has the type ${JSON.stringify(type)}, which this Showrunner (${ourVersion}) does not know.`;
   const signed = parseBody(signature(seq) ?? "") as { readonly program?: unknown } | undefined;
   const restore = "Restore the file from a copy; other runs in it may be intact.";
   if (typeof signed?.program !== "string") {
     return new JournalCorruptError(
       path,
-      `${what} It does not say which version wrote it: if a newer Showrunner did, use that one; else the file is damaged. ${restore}`,
+      `${what} The version that wrote it is not recorded: if it was a newer Showrunner, use that one; otherwise the file is damaged. ${restore}`,
     );
   }
   const { program } = signed;
   if (!isNewerVersion(program, ourVersion)) {
     return new JournalCorruptError(
       path,
-      `${what} Showrunner ${program} wrote this part of the run and knows no such event either, so the file is damaged. ${restore}`,
+      `${what} Showrunner ${program} wrote this part of the run and does not know that type either, so the file is damaged. ${restore}`,
     );
   }
   return new JournalNewerVersionError(
     path,
-    `${what} Showrunner ${program} wrote it: use that version, or a later one, for this run. Nothing was changed.`,
+    `${what} Showrunner ${program} wrote it: use that version or a later one for this run. Nothing was changed.`,
   );
 }
 

@@ -152,7 +152,7 @@ export function checkCommit(commit: Commit): void {
   const lastSeq = commit.afterSeq + commit.events.length;
   if (commit.snapshot !== undefined && commit.snapshot.seq > lastSeq) {
     throw new JournalRecordError(
-      `The snapshot of run "${commit.lease.runId}" says seq ${commit.snapshot.seq}, but the commit ends at ${lastSeq}. Nothing was written.`,
+      `The snapshot of run "${commit.lease.runId}" has seq ${commit.snapshot.seq}, but the commit ends at ${lastSeq}. Nothing was written.`,
     );
   }
 }

@@ -167,6 +167,6 @@ export function thrownText(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? thrown.message || thrown.name : thrown);
   } catch {
-    return "what was thrown is not an error, and has no text";
+    return "the thrown value is not an error and has no text";
   }
 }

@@ -47,7 +47,7 @@ export interface HostedService {
   readonly keyFrom: string;
 }
 
-/** The settings contradict each other, or name no known service. */
+/** The settings contradict each other, or select an unknown service. */
 export interface WrongChoice {
   readonly setting: string;
   readonly problem: string;
@@ -62,7 +62,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function chooseService(choice: ServiceChoice, env: Environment): HostedService | WrongChoice | null {
   const { local, service, baseUrl } = choice;
   if (local === true && (service || baseUrl)) {
-    const problem = `is set, and ${service ? "service" : "baseUrl"} names a hosted one; leave one of them out.`;
+    const problem = `is set, but ${service ? "service" : "baseUrl"} selects a hosted service; remove one of them.`;
     return { setting: "local", problem };
   }
   if (local === true) return null;
@@ -83,14 +83,14 @@ function addressOf([nameSetting, name]: Setting, [urlSetting, url]: Setting): st
   if (!name) return url || null;
   const known = Object.keys(DEPLOYMENTS).join(", ");
   if (!Object.hasOwn(DEPLOYMENTS, name)) {
-    const problem = `is not the name of a known service (${known}); any other is reached by its address, in ${urlSetting}.`;
+    const problem = `is not a known service (${known}). For any other, set ${urlSetting} to its address.`;
     return { setting: nameSetting, problem };
   }
   const { baseUrl } = DEPLOYMENTS[name as ServiceName];
   if (!url || sameAddress(url, baseUrl)) return baseUrl;
   return {
     setting: nameSetting,
-    problem: `names ${baseUrl}, and ${urlSetting} another service; leave one of them out.`,
+    problem: `selects ${baseUrl}, but ${urlSetting} selects another service; remove one of them.`,
   };
 }
 
@@ -128,6 +128,6 @@ export function keyCommand({ keyFrom }: Pick<HostedService, "keyFrom">): string 
 
 export function missingKey({ baseUrl, deployment }: HostedService): string {
   const who = deployment === null ? baseUrl : `${deployment.title} (${baseUrl})`;
-  const or = deployment === null ? "" : ", nor is SHOWRUNNER_API_KEY";
-  return `is not set${or}, and ${who} needs a key of the form <key_id>:<secret>.`;
+  const or = deployment === null ? "" : ", and neither is SHOWRUNNER_API_KEY";
+  return `is not set${or}. ${who} needs a key of the form <key_id>:<secret>.`;
 }

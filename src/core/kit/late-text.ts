@@ -19,11 +19,11 @@ export interface Late {
   readonly jobId: string | null;
 }
 
-/** For example `takes longer than usual: 9 min 00 s, usually 2 min 00 s; its job job_1 is still asked for`. */
+/** For example `takes longer than usual: 9 min 00 s, usually 2 min 00 s; its job job_1 is still polled`. */
 export function lateText({ since, expected, withinMs, jobId }: Late, now: number): string {
   const elapsedMs = now - since;
-  const long = expected === null ? `is under way for ${formatDuration(elapsedMs)}` : slowText(expected, elapsedMs);
-  const over = withinMs === null ? "" : `, and was waited for ${formatDuration(withinMs)}`;
+  const long = expected === null ? `has been running for ${formatDuration(elapsedMs)}` : slowText(expected, elapsedMs);
+  const over = withinMs === null ? "" : `, longer than its limit of ${formatDuration(withinMs)}`;
   return `${long}${over}; ${stillText(jobId)}`;
 }
 
@@ -34,5 +34,5 @@ export function slowText({ ms, isLearned }: Expected, elapsedMs: number): string
 
 /** Text for a request whose step no longer waits for it. */
 export function stillText(jobId: string | null): string {
-  return jobId === null ? "its answer is still awaited" : `its job ${jobId} is still asked for`;
+  return jobId === null ? "its answer is still awaited" : `its job ${jobId} is still polled`;
 }

@@ -34,7 +34,7 @@ export function isPublished(): boolean {
  */
 export function installCommand(name: "showrunner-local"): string {
   if (isPublished()) return `npm i -D ${name}`;
-  return `npm i -D CLONE/packed/${name}-${ownVersion()}.tgz   (npm run pack makes it, in a clone of Showrunner)`;
+  return `npm i -D CLONE/packed/${name}-${ownVersion()}.tgz   (from npm run pack in a clone of Showrunner)`;
 }
 
 /** True if the first version is newer; ignores what follows a hyphen. */

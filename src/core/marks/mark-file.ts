@@ -75,7 +75,7 @@ async function withMark<T>(
     return await use(source, scan.withXmp(withSourceType(scan.xmp, digitalSourceType)));
   } catch (error) {
     if (!(error instanceof UnmarkableError)) throw error;
-    return { status: "left", reason: `It got no mark: ${error.message}.` };
+    return { status: "left", reason: `It was not marked: ${error.message}.` };
   }
 }
 

@@ -16,7 +16,7 @@ export async function openSource(path: string): Promise<OpenSource> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const stats = await file.stat();
-    if (!stats.isFile()) throw new UnmarkableError("it is not a plain file");
+    if (!stats.isFile()) throw new UnmarkableError("it is not a regular file");
     return { sizeBytes: stats.size, read: reader(file, stats.size), [Symbol.asyncDispose]: () => file.close() };
   } catch (error) {
     await file.close();
@@ -31,11 +31,11 @@ function reader(file: FileHandle, size: number): Source["read"] {
   let [blockAt, block]: [number, Buffer] = [0, Buffer.alloc(0)];
   const readAt = async (at: number, length: number) => {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, at);
-    if (bytesRead < length) throw new UnmarkableError("it got shorter while it was read");
+    if (bytesRead < length) throw new UnmarkableError("it got shorter while being read");
     return buffer;
   };
   return async (at, length) => {
-    if (at + length > size) throw new UnmarkableError("it ends too early");
+    if (at + length > size) throw new UnmarkableError("it is truncated");
     if (length > BLOCK_BYTES) return readAt(at, length);
     if (at < blockAt || at + length > blockAt + block.length)
       [blockAt, block] = [at, await readAt(at, Math.min(BLOCK_BYTES, size - at))];
@@ -103,5 +103,5 @@ async function* range(source: Source, from: number, to: number): AsyncIterable<U
   for (let at = from; at < to; at += PIECE_BYTES) yield source.read(at, Math.min(PIECE_BYTES, to - at));
 }
 
-/** Why a file's marks cannot be read or written, as a clause such as `it ends too early`. Never leaves this folder. */
+/** Why a file's marks cannot be read or written, as a clause such as `it is truncated`. Never leaves this folder. */
 export class UnmarkableError extends Error {}

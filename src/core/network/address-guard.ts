@@ -35,7 +35,7 @@ export function createAddressGuard(base: { readonly origin: string }, resolve: t
     });
     if (bad === undefined) return;
     throw new ForbiddenAddressError(
-      `${host}${bad === host ? "" : ` (${bad})`} is not on the open internet, and the service at ${base.origin} has no business there`,
+      `${host}${bad === host ? "" : ` (${bad})`} is not a public address; the service at ${base.origin} can name only public ones`,
     );
   };
   return {
@@ -45,7 +45,7 @@ export function createAddressGuard(base: { readonly origin: string }, resolve: t
       checkProtocol(target);
       if (isIP(host) !== 0) judge(host, [host]);
       if (ownReach() === "inside" && host === ownHost && target.origin !== base.origin) {
-        throw new ForbiddenAddressError(`${target.origin} is inside the service's network, and not the service itself`);
+        throw new ForbiddenAddressError(`${target.origin} is in the service's network but not the service itself`);
       }
     },
     lookupOwn: lookupThat((host, addresses) => {
@@ -87,7 +87,7 @@ export function lookupThat(
 /** @throws ForbiddenAddressError */
 export function checkProtocol({ protocol }: URL): void {
   if (protocol === "http:" || protocol === "https:") return;
-  throw new ForbiddenAddressError(`${protocol}// is not an address to fetch from`);
+  throw new ForbiddenAddressError(`${protocol}// addresses cannot be fetched`);
 }
 
 /** The host as used for resolving: an IPv6 address without brackets. */

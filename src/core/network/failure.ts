@@ -42,10 +42,10 @@ function causesOf(error: unknown): readonly Error[] {
 const words: Readonly<Record<TransportFailure, (host: string) => string>> = {
   dns: (host) => `the name ${host} was not found (DNS)`,
   refused: (host) => `nothing listens at ${host} (connection refused)`,
-  network: (host) => `there is no way to ${host} from this network`,
-  tls: (host) => `no TLS connection to ${host}: its certificate or protocol was not accepted`,
-  proxy: (host) => `the proxy made no tunnel to ${host}`,
-  "connect timeout": (host) => `${host} took no connection in time`,
+  network: (host) => `${host} cannot be reached from this network`,
+  tls: (host) => `the TLS connection to ${host} failed: its certificate or protocol was not accepted`,
+  proxy: (host) => `the proxy refused a tunnel to ${host}`,
+  "connect timeout": (host) => `${host} did not accept a connection in time`,
   broken: (host) => `the connection to ${host} broke`,
 };
 
@@ -73,20 +73,20 @@ export function environmentAdvice(cause: unknown, address: string): string | nul
   if (failure === "tls") {
     const { NODE_EXTRA_CA_CERTS: file } = process.env;
     return file
-      ? `does the file of NODE_EXTRA_CA_CERTS, ${file}, hold the certificate of the authority that signed it?`
-      : "where a proxy or the service has a certificate authority of its own, start with NODE_EXTRA_CA_CERTS=authority.pem, or with NODE_USE_SYSTEM_CA=1 if this machine trusts it";
+      ? `does ${file}, set in NODE_EXTRA_CA_CERTS, contain the certificate of the authority that signed it?`
+      : "if a proxy or the service uses a private certificate authority, start with NODE_EXTRA_CA_CERTS=authority.pem, or with NODE_USE_SYSTEM_CA=1 if this machine trusts it";
   }
   const { proxy, exceptedBy } = routeTo(address);
   if (failure === "proxy" && proxy !== null) {
     const status = /\((\d{3})\)/.exec(causesOf(cause).join("\n"))?.[1];
     return status === "407"
-      ? `the proxy ${shownProxy(proxy)} wants a user and a password: ${proxy.variable} has them before the host, USER:PASSWORD@${proxy.url.host}`
-      : `the proxy ${shownProxy(proxy)} ${status === undefined ? "broke off" : `answered ${status}`}: does it allow this host, or should NO_PROXY list it?`;
+      ? `the proxy ${shownProxy(proxy)} requires a user and a password: set them in ${proxy.variable} as USER:PASSWORD@${proxy.url.host}`
+      : `the proxy ${shownProxy(proxy)} ${status === undefined ? "closed the connection" : `answered ${status}`}: does it allow this host, or should NO_PROXY list it?`;
   }
   if (!beforeAnyTunnel.has(failure)) return null;
   if (proxy !== null)
-    return `it is asked through the proxy ${shownProxy(proxy)}: is that right, or should NO_PROXY list it?`;
-  return exceptedBy === null ? null : `it is asked without a proxy, as ${exceptedBy} says`;
+    return `requests to it go through the proxy ${shownProxy(proxy)}: is that right, or should NO_PROXY list it?`;
+  return exceptedBy === null ? null : `requests to it bypass the proxy because of ${exceptedBy}`;
 }
 
 /** The route to an address; direct if a proxy variable is invalid, which is reported elsewhere. */

@@ -56,7 +56,7 @@ export function redirectTarget(from: URL, status: number, { location }: Incoming
 /** Uses a new connection, so that none is reused that was allowed by other rules. */
 async function get(target: URL, isNamed: boolean, signal: AbortSignal) {
   checkProtocol(target);
-  if (target.username !== "" || target.password !== "") throw new ForbiddenAddressError("it holds user information");
+  if (target.username !== "" || target.password !== "") throw new ForbiddenAddressError("it has user information");
   const host = hostOf(target);
   if (!isNamed && isIP(host) !== 0) judge(host, [host]);
   const lookup = isNamed ? undefined : lookupThat(judge);
@@ -78,7 +78,7 @@ function judge(host: string, addresses: readonly string[]): void {
   const bad = addresses.find((address) => reachOf(address) !== "public");
   if (bad === undefined) return;
   throw new ForbiddenAddressError(
-    `${host}${bad === host ? "" : ` (${bad})`} is not on the open internet, and nobody but an input names it`,
+    `${host}${bad === host ? "" : ` (${bad})`} is not a public address; an input can name only public ones`,
   );
 }
 

@@ -87,7 +87,7 @@ test.each([
     });
     expect(counted.clock.now() - before).toBeLessThan(3_000);
     const lines = await linesOf(counted);
-    expect(lines).toContain("answered, cost $0.0017 by its 1500 tokens, not confirmed");
+    expect(lines).toContain("answered, cost $0.0017 (from 1500 tokens, not confirmed)");
     expect(await counted.journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: 1_700 });
   },
 );

@@ -44,7 +44,7 @@ const problemsOf = async (image: string, options: Parameters<typeof openFakeShow
 };
 
 describe("an address that only an input names", () => {
-  const REFUSED = [expect.stringMatching(/^picture file: .* is not fetched: .* is not on the open internet.*--inside/)];
+  const REFUSED = [expect.stringMatching(/^picture file: .* is not fetched: .* is not a public address.*--inside/)];
 
   test.each([
     ...["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "017700000001", "0.0.0.0", "[::1]"],
@@ -71,7 +71,7 @@ describe("an address that only an input names", () => {
       },
       body: JSON.stringify({ pipeline: "given", input: { image: `http://127.0.0.1:${port}/a.png` } }),
     });
-    expect(await answer.text()).toContain("is not on the open internet");
+    expect(await answer.text()).toContain("is not a public address");
     await dashboard.close();
     expect(seen).toEqual([]);
   });
@@ -88,7 +88,7 @@ describe("an address that only an input names", () => {
     });
     const started = await world.show.run(grown, { image: `http://127.0.0.1:${port}/a.png` }, { outDir: world.outDir });
     const { report } = await during(world.clock, started.result());
-    expect(report.steps.find(({ path }) => path === "all")?.reason).toContain("is not on the open internet");
+    expect(report.steps.find(({ path }) => path === "all")?.reason).toContain("is not a public address");
     expect(seen).toEqual([]);
   });
 
@@ -112,7 +112,7 @@ describe("an address that only an input names", () => {
     expect(await problemsOf(to(`http://localhost:${port}/a.png`), { inside })).toEqual(REFUSED);
     expect(await problemsOf(to("http://10.0.0.1/a.png"), { inside })).toEqual(REFUSED);
     expect(await problemsOf(to("file:///etc/passwd"), { inside })).toEqual([
-      expect.stringContaining("is not an address"),
+      expect.stringContaining("addresses cannot be fetched"),
     ]);
     expect(seen.filter((one) => one.startsWith("localhost"))).toEqual([]);
     const loop = await problemsOf(to("/from?to=%2Ffrom"), { inside });

@@ -39,10 +39,10 @@ test("one event when it goes and one when it is back, however many tries lie bet
 const causes: readonly (readonly [Answer, RegExp])[] = [
   ["dns", /the name service\.test was not found \(DNS\) \[ENOTFOUND\]/],
   ["refused", /nothing listens at service\.test \(connection refused\) \[ECONNREFUSED\]/],
-  ["network", /no way to service\.test/],
-  ["tls", /no TLS connection to service\.test.*\[CERT_HAS_EXPIRED\]/],
-  ["proxy", /the proxy made no tunnel/],
-  ["connect timeout", /took no connection in time/],
+  ["network", /service\.test cannot be reached from this network/],
+  ["tls", /the TLS connection to service\.test failed: .*\[CERT_HAS_EXPIRED\]/],
+  ["proxy", /the proxy refused a tunnel/],
+  ["connect timeout", /did not accept a connection in time/],
   ["no envelope 5xx", /answered POST \/models\/image-1 with 502/],
   ["503", /answered 503 UNAVAILABLE/],
 ];

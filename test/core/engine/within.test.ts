@@ -66,7 +66,7 @@ describe("a job that is not there within its time", () => {
     expect(result.status).toBe("paused");
     expect(result.pause?.reason).toBe("late");
     expect(result.pause?.message).toMatch(
-      /^a is not there after [\w ]+; its job job_1 is still asked for, and 0\.10 USD stay reserved\. Wait for it again: showrunner resume x$/,
+      /^a is not there after [\w ]+; its job job_1 is still polled, and 0\.10 USD stay reserved\. Wait for it again: showrunner resume x$/,
     );
     expect(steps(result)).toMatchObject({ a: "running: null", b: "waiting: null", c: "succeeded: null" });
     expect(result.report.held).toBe("0.10");
@@ -124,7 +124,7 @@ describe("an option that is not there within its time", () => {
     expect(result.status).toBe("succeeded");
     expect(steps(result)).toMatchObject({
       "face/1/a": expect.stringMatching(
-        /^failed: waited for no longer, after .*: its job job_1 is still asked for, and 0.10 USD stay/,
+        /^failed: waited for no longer, after .*: its job job_1 is still polled, and 0.10 USD stay/,
       ),
       "face/2/b": "succeeded: null",
       "face/pick": "succeeded: took face/2: face/1 was late (face/1/a was not there in time)",
@@ -514,7 +514,7 @@ test("what takes three times as long as usual is said once", async () => {
   expect(JSON.parse(notice!.body)).toMatchObject({
     ...{ event: "run.slow", step: "a", next: "showrunner show x" },
     message: expect.stringMatching(
-      /^a takes longer than expected: \d+ min \d\d s, expected 10.0 s; its job job_1 is still asked for$/,
+      /^a takes longer than expected: \d+ min \d\d s, expected 10.0 s; its job job_1 is still polled$/,
     ),
   });
 });

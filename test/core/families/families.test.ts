@@ -136,7 +136,7 @@ describe("a file of families that is none", () => {
     expect(() => readFamilies("/nowhere/families.json")).toThrow(
       /\/nowhere\/families\.json cannot be read .*give a JSON file/,
     );
-    expect(() => readFamilies("/dev/zero")).toThrow("it is a device, and no file");
+    expect(() => readFamilies("/dev/zero")).toThrow("it is a device, not a file");
   });
 
   test("stops a local service, a Showrunner and every command before any request", async () => {

@@ -15,17 +15,17 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [
     { type: "lease.acquired", epoch: 2, holder: "h:2", program: "1.0.0" },
     "driven by h:2 (epoch 2)",
-    "driven by another process | Another process, or a later one, continued from the end of the journal.",
+    "driven by another process | A new process continued from the end of the journal.",
   ],
   [{ type: "run.started" }, null],
   [
     { type: "run.account.moved", keyId: "k2", baseUrl: "https://b/v3", jobId: null },
-    "belongs to key k2 at https://b/v3 from now on, nothing of it was sent yet",
+    "now belongs to key k2 at https://b/v3; nothing was sent before",
     "account moved | To key k2 at https://b/v3.",
   ],
   [
     { type: "run.account.moved", keyId: "k2", baseUrl: "https://b/v3", jobId: "j7" },
-    "belongs to key k2 at https://b/v3 from now on, which knows its job j7",
+    "now belongs to key k2 at https://b/v3; its job j7 was found there",
     "account moved | To key k2 at https://b/v3.",
   ],
   [{ type: "run.budget.set", budgetMicros: null }, "No budget", "budget changed | No budget."],
@@ -44,12 +44,12 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [
     { type: "service.unavailable", reason: "misdirected", message: "a login page" },
     "the service is unavailable, retrying: a login page",
-    "not the service | a login page",
+    "something else answers | a login page",
   ],
   [{ type: "service.recovered" }, "the service is available again", "service available again | "],
   [{ type: "run.finished", status: "failed", message: "face failed" }, "run failed"],
   [{ type: "run.finished", status: "succeeded", message: null }, "run succeeded"],
-  [{ type: "run.reopened" }, "reopened", "reopened | Steps of a finished run are rerun, or waited for again."],
+  [{ type: "run.reopened" }, "reopened", "reopened | Some of its steps are rerun or awaited again."],
   [{ type: "run.replanned", plan: { steps: [{}, {}] } }, "applied changed code, 2 steps", "applied changed code | "],
   [{ type: "expand.planned", step: "face", steps: [{}] }, "planned 1 step"],
   [{ type: "rerun.requested", steps: ["a", "b"] }, "rerun requested: a, b", "rerun requested | a, b"],
@@ -60,13 +60,13 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   ],
   [
     { type: "step.restored", ...at },
-    "its inputs are unchanged after the rerun: the earlier result stays",
-    "earlier result restored | Its inputs were produced again and are identical.",
+    "inputs unchanged after the rerun; keeps its earlier result",
+    "earlier result restored | Its inputs were rerun and came out identical.",
   ],
   [
     { type: "step.reused", step: "face", from: { runId: "r0", step: "head" } },
     "result reused from run r0",
-    "result reused | Run r0 had an identical request, as head.",
+    "result reused | Step head of run r0 had an identical request.",
   ],
   [{ type: "step.finished", step: "face", status: "succeeded", reason: null }, "succeeded"],
   [{ type: "step.finished", step: "face", status: "skipped", reason: "not needed" }, "skipped: not needed"],
@@ -75,8 +75,8 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [{ type: "task.completed", step: "face", files: [{ name: "cut" }, { name: "mix" }] }, "made cut, mix"],
   [
     { type: "task.failed", step: "face", error },
-    "its function failed: out of memory",
-    "a local task failed | INTERNAL: out of memory",
+    "function failed: out of memory",
+    "local task failed | INTERNAL: out of memory",
   ],
   [{ type: "approval.decided", step: "face", approved: true, pick: null, note: null }, "approved", "approved | "],
   [
@@ -119,19 +119,19 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [{ type: "job.submit.resent", ...at }, null],
   [
     { type: "job.submit.unknown", ...at, message: "broken." },
-    "no answer to the submit, sending it again with the same key: broken.",
-    "no answer to the submit | broken. Sent again with the same body and key, so that it cannot be paid for twice.",
+    "no answer to the submit; sending it again with the same key: broken.",
+    "no answer to the submit | broken. It is sent again with the same body and key, so it cannot be charged twice.",
   ],
   [{ type: "job.submit.refused", ...at, error }, "refused: out of memory", "attempt 1 refused | out of memory"],
   [
     { type: "job.submit.withdrawn", ...at, reason: "funds" },
     "the wallet cannot fund this job; nothing was charged",
-    "submit withdrawn | The wallet could not pay for it; nothing was charged, and it was sent again once it could.",
+    "submit withdrawn | The wallet could not pay for it; nothing was charged, and it was sent again once the wallet could.",
   ],
   [
     { type: "job.submit.withdrawn", ...at, reason: "expired" },
     "an upload had expired; sending it again",
-    "submit withdrawn | A file that it uses had expired at the service; it was uploaded again, free of charge.",
+    "submit withdrawn | A file it uses had expired at the service and was uploaded again, free of charge.",
   ],
   [
     { type: "job.submit.withdrawn", ...at, reason: "unsent" },
@@ -140,7 +140,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   ],
   [
     { type: "job.submit.withdrawn", ...at, reason: "credentials" },
-    "the service rejects the key; no job was created",
+    "the service rejected the key; no job was created",
     "submit withdrawn | The service rejected the key; no job was created.",
   ],
   [
@@ -148,7 +148,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
     "needs a decision: no answer",
     "needs a decision | no answer",
   ],
-  [{ type: "job.found", ...at }, "the service shows its job again", "found again | The service shows its job again."],
+  [{ type: "job.found", ...at }, "the service lists its job again", "found again | The service lists its job again."],
   [
     { type: "job.adopted", ...at, jobId: null },
     "a person decided: no job was created",
@@ -160,7 +160,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
     "decided by a person | The submit created j7.",
   ],
   [{ type: "job.submitted", ...at, jobId: "j7", model: "image-1", replayed: false }, "job j7 on image-1"],
-  [{ type: "job.submitted", ...at, jobId: "j7", model: "image-1", replayed: true }, "job j7 on image-1, known before"],
+  [{ type: "job.submitted", ...at, jobId: "j7", model: "image-1", replayed: true }, "job j7 on image-1, replayed"],
   [{ type: "job.completed", ...at, outputs: [{}, {}] }, "made 2 outputs"],
   [
     { type: "message.refused", step: "go", what: "rejection", message: "film was bought for it" },
@@ -169,25 +169,25 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   ],
   [
     { type: "job.doubted", ...at, message: "j7 is completed and lists no outputs" },
-    "reading its job again: j7 is completed and lists no outputs",
-    "an answer that cannot be all | j7 is completed and lists no outputs",
+    "reading the job again: j7 is completed and lists no outputs",
+    "incomplete answer | j7 is completed and lists no outputs",
   ],
   [
     { type: "job.adopted", ...at, jobId: "j7", isAccepted: true },
-    "a person decided: what j7 has is its result",
-    "decided by a person | What j7 has is its result.",
+    "a person decided: the existing outputs of j7 are its result",
+    "decided by a person | The existing outputs of j7 are its result.",
   ],
   [{ type: "job.failed", ...at, error }, "job failed: out of memory", "attempt 1 failed | INTERNAL: out of memory"],
   [
     { type: "job.hold.raised", ...at, holdMicros: 90_000 },
-    "will cost more than quoted: $0.09 reserved",
-    "hold raised to the real cost | Its model charges above its quotes: $0.09 are reserved.",
+    "expected to cost more than quoted: $0.09 reserved",
+    "hold raised | Its model charges more than it quotes; $0.09 is now reserved.",
   ],
   [{ type: "job.settled", ...at, costMicros: 40_000 }, "cost $0.04"],
   [
     { type: "job.settled", ...at, costMicros: 90_000 },
     "cost $0.09",
-    "charged above its quote | Quoted at $0.04; holds of later jobs of its model were raised.",
+    "charged more than quoted | Quoted at $0.04; holds for later jobs on its model were raised.",
   ],
   [{ type: "output.downloaded", ...at, index: 0, ...facts }, "downloaded image/png, 9 bytes"],
   [
@@ -204,8 +204,8 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   ],
   [
     { type: "chat.abandoned", ...at, holdMicros: 5_000 },
-    "no answer arrived; the request may have cost its maximum and is sent again",
-    "a request without an answer | The process that sent it has ended. It may have cost up to $0.005; it was sent again.",
+    "got no answer; the request may have cost its maximum and is sent again",
+    "request unanswered | The process that sent it ended. The request may have cost up to $0.005 and was sent again.",
   ],
 ];
 
@@ -241,7 +241,7 @@ test("a failure that nothing is tried again after is said once live, by its step
 
 test("what an operation says again and again is said to people once", () => {
   const said = (saidForMs: number) => ({ type: "job.doubted", ...at, message: "no", saidForMs }) as RunEvent;
-  expect([liveText(said(0)), liveText(said(2_000))]).toEqual(["face: reading its job again: no", null]);
+  expect([liveText(said(0)), liveText(said(2_000))]).toEqual(["face: reading the job again: no", null]);
   expect(specOf(said(2_000)).incident?.(said(2_000), state())).toBeNull();
 });
 

@@ -228,7 +228,7 @@ describe("A journal file", () => {
     raw.exec(`PRAGMA journal_mode = DELETE; ${sql}`);
     raw.close();
     const error = await expectUntouched("JOURNAL_NOT_A_JOURNAL");
-    expect(error.message).toContain(`has ${part} that no Showrunner made`);
+    expect(error.message).toContain(`has a schema that Showrunner did not create (${part})`);
   });
 
   test.each([
@@ -273,8 +273,8 @@ describe("A journal file", () => {
 
   test.each([
     ["99.0.0", "JOURNAL_NEWER_VERSION", "Showrunner 99.0.0 wrote it: use that version"],
-    ["0.0.1", "JOURNAL_CORRUPT", "Showrunner 0.0.1 wrote this part of the run and knows no such event"],
-    [null, "JOURNAL_CORRUPT", "if a newer Showrunner did, use that one; else the file is damaged"],
+    ["0.0.1", "JOURNAL_CORRUPT", "Showrunner 0.0.1 wrote this part of the run and does not know that type"],
+    [null, "JOURNAL_CORRUPT", "if it was a newer Showrunner, use that one; otherwise the file is damaged"],
   ])(
     "with an event of unknown type, written by version %s, is refused and said to be %s [G47]",
     async (program, code, said) => {
@@ -370,7 +370,7 @@ describe("A journal file", () => {
       await expect(worker.call("open", path)).rejects.toMatchObject({
         code: "JOURNAL_READ_ONLY",
         message: expect.stringContaining(
-          "copy it and the files beside it elsewhere and name the copy (--journal FILE)",
+          "copy it and the files beside it elsewhere and use that copy (--journal FILE)",
         ),
       });
     });

@@ -295,7 +295,7 @@ test("a decision that waits is told to people, with what it asks", () => {
     return specOf(event).notice?.(event, state)?.message ?? null;
   };
   expect([notice("ok"), notice("pick"), notice("a")]).toEqual([
-    "ok waits for an approval",
+    "ok waits for approval",
     "pick waits for a choice: which?",
     null,
   ]);

@@ -164,7 +164,7 @@ describe("a journal of an older version", () => {
   test("stays as it is when an event cannot be read, and the message names it", () => {
     const db = new DatabaseSync(path);
     db.exec("UPDATE events SET body = '{' WHERE seq = 2 AND run_key = 3");
-    expect(() => prepareSchema(db, path, madeUp())).toThrow(/Event 2 of run "r2" .* nothing was changed/);
+    expect(() => prepareSchema(db, path, madeUp())).toThrow(/Event 2 of run "r2" .* Nothing was changed/);
     expect(db.prepare("PRAGMA user_version").get()).toEqual({ user_version: OLD });
     db.close();
   });
@@ -172,7 +172,7 @@ describe("a journal of an older version", () => {
   test("stays as it is when the copy cannot be written, and the message says what to do", () => {
     mkdirSync(copyOf(path, OLD));
     writeFileSync(join(copyOf(path, OLD), "x"), "");
-    expect(lift).toThrow(/Nothing was changed. Make the folder writable or move away what stands there/);
+    expect(lift).toThrow(/Nothing was changed. Make the folder writable or move the existing file away/);
     expect(look()).toEqual(old);
     expect(names()).toEqual(["journal.db", `journal.db.version-${OLD}`]);
   });

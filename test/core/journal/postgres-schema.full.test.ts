@@ -78,7 +78,7 @@ describeNeeding(lacksPostgres())("The schema of a PostgreSQL journal", () => {
     await expect(openPostgresJournal(url, { schema: "newer" })).rejects.toMatchObject({
       code: "JOURNAL_NEWER_VERSION",
       message: expect.stringMatching(
-        `version ${newestVersion + 1}, which Showrunner 99\\.1\\.0 gave it.*use Showrunner 99\\.1\\.0`,
+        `version ${newestVersion + 1}, written by Showrunner 99\\.1\\.0.*use Showrunner 99\\.1\\.0`,
       ),
     });
   });

@@ -79,7 +79,7 @@ describe("a name that this machine resolves too", () => {
 
   test("is refused where it leads inside, before the proxy is asked", async () => {
     const inside = judged((done) => done(null, [{ address: "10.0.0.5", family: 4 }]));
-    await expect(inside).rejects.toThrow(/a\.test \(10\.0\.0\.5\) is not on the open internet/);
+    await expect(inside).rejects.toThrow(/a\.test \(10\.0\.0\.5\) is not a public address/);
   });
 
   test("is left to the proxy where it leads to the internet, to nothing, or to no answer", async () => {

@@ -663,26 +663,26 @@ type SubmitEvent = OfAttempt & ({
 declare const withdrawals: {
   readonly funds: {
     readonly line: "the wallet cannot fund this job; nothing was charged";
-    readonly why: "The wallet could not pay for it; nothing was charged, and it was sent again once it could.";
+    readonly why: "The wallet could not pay for it; nothing was charged, and it was sent again once the wallet could.";
   };
   readonly expired: {
     readonly line: "an upload had expired; sending it again";
-    readonly why: "A file that it uses had expired at the service; it was uploaded again, free of charge.";
+    readonly why: "A file it uses had expired at the service and was uploaded again, free of charge.";
   };
   readonly unsent: {
     readonly line: "the service could not be reached; nothing was sent";
     readonly why: "The service could not be reached; nothing had been sent.";
   };
   readonly code: {
-    readonly line: "its model is not here; nothing was sent";
-    readonly why: "Nothing had been sent: the pipeline's code, or a file that it uses, was not there.";
+    readonly line: "its code or a file is missing; nothing was sent";
+    readonly why: "The pipeline's code or a file it uses was missing; nothing had been sent.";
   };
   readonly changed: {
-    readonly line: "never made: the service lists no job of it; its changed request is made instead";
-    readonly why: "Its step had changed, and the service listed no job that it made. The changed request is made instead.";
+    readonly line: "the service lists no job for its old request; sending the changed request instead";
+    readonly why: "The step had changed, and the service listed no job for its old request. The changed request is sent instead.";
   };
   readonly credentials: {
-    readonly line: "the service rejects the key; no job was created";
+    readonly line: "the service rejected the key; no job was created";
     readonly why: "The service rejected the key; no job was created.";
   };
 };

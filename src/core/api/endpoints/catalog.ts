@@ -70,14 +70,14 @@ const estimate = wire({
 })
   .transform(({ cost, ...estimate }) => {
     const { costMicros, impossibleCost } = chargeOf({ cost, currency: estimate.currency });
-    const reason = impossibleCost === null ? estimate.reason : `the service quotes what cannot be: ${impossibleCost}`;
+    const reason = impossibleCost === null ? estimate.reason : `the quoted cost is impossible: ${impossibleCost}`;
     return { ...estimate, costMicros, reason };
   })
   .refine(
     (estimate) =>
       estimate.model !== "" || estimate.costMicros !== null || estimate.quotable !== null || estimate.reason !== null,
     {
-      message: "no model, cost, quotable or reason: this is not an estimate",
+      message: "not an estimate: it has no model, cost, quotable or reason",
     },
   )
   .transform((estimate): Estimate => {

@@ -138,7 +138,7 @@ export async function* chatStream(
     if (cause instanceof ShowrunnerError) throw cause;
     throw errorOf(context, request, options, { kind: "lost", sent: true, timedOut: opened.timedOut(), cause });
   }
-  throw new ConnectionError("POST /chat/completions ended before its last chunk; the charge may have happened", {
+  throw new ConnectionError("POST /chat/completions ended before its last chunk; it may have been charged", {
     sent: true,
   });
 }

@@ -77,15 +77,15 @@ const isSuccess = (status: number) => status >= 200 && status < 300;
  */
 function urlBelow(base: BaseUrl, path: string): URL {
   const fail = (why: string) =>
-    new OptionError(`The path ${JSON.stringify(path)} ${why}; give one below ${base.href}, such as /jobs?limit=5.`);
-  if (/^[a-z][a-z0-9+.-]*:|^\/\//i.test(path)) throw fail("names a host of its own");
+    new OptionError(`The path ${JSON.stringify(path)} ${why}; use one below ${base.href}, such as /jobs?limit=5.`);
+  if (/^[a-z][a-z0-9+.-]*:|^\/\//i.test(path)) throw fail("contains a host");
   // Programs disagree on how to read backslashes, spaces and control characters.
-  if (/[\\#\s\p{Cc}]/u.test(path)) throw fail("has a character that does not belong in a path");
+  if (/[\\#\s\p{Cc}]/u.test(path)) throw fail("contains a character that is not allowed in a path");
   const [name = ""] = path.split("?");
-  if (isOutside(name)) throw fail("leaves the service's address");
+  if (isOutside(name)) throw fail("leads outside the service's address");
   const href = `${base.href}/${path.replace(/^\//, "")}`;
   const url = URL.canParse(href) ? new URL(href) : null;
-  if (url === null || !url.href.startsWith(`${base.href}/`)) throw fail("leaves the service's address");
+  if (url === null || !url.href.startsWith(`${base.href}/`)) throw fail("leads outside the service's address");
   return url;
 }
 
@@ -102,9 +102,9 @@ function isOutside(path: string): boolean {
 function extraHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(headers).map(([name, value]) => {
     const lower = name.toLowerCase();
-    if (OWN_HEADERS.has(lower)) throw new OptionError(`The header ${name} is the client's own; leave it out.`);
+    if (OWN_HEADERS.has(lower)) throw new OptionError(`The client sets the header ${name} itself; leave it out.`);
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[^\t\x20-\x7E\x80-\xFF]/.test(value))
-      throw new OptionError(`The header ${JSON.stringify(name)} has a character that a header cannot have.`);
+      throw new OptionError(`The header ${JSON.stringify(name)} contains a character that is not allowed in a header.`);
     return [lower, value];
   });
   return Object.fromEntries(entries);

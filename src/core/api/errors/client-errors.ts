@@ -33,7 +33,7 @@ export class UnknownOutcomeError extends ShowrunnerError {
   }) {
     const how = options.idempotencyKey
       ? `submit again with key ${options.idempotencyKey} and mayExist: true`
-      : "look for it in the model's job list; a submit without an idempotency key cannot be found by its key";
+      : "look for it in the model's job list; without an idempotency key, the submit cannot be repeated safely";
     const why = options.cause instanceof Error ? options.cause.message : String(options.cause);
     super(`The submit to ${options.model} may have created a job (${why}). To find out, ${how}.`, {
       cause: options.cause,
@@ -82,7 +82,7 @@ export class MalformedResponseError extends ShowrunnerError {
     options: { readonly isJson?: boolean; readonly cause?: unknown } = {},
   ) {
     super(
-      `${where} answered with a body this client cannot read: ${issues.join("; ")}. Is the base URL a v3 service?`,
+      `${where} answered with a body that this client cannot read: ${issues.join("; ")}. Is the base URL a v3 service?`,
       { cause: options.cause },
     );
     this.issues = issues;

@@ -114,9 +114,9 @@ export async function download(
       if (piece.kind !== "broken") throw failed(url!, piece);
       fruitless = part.sizeBytes > before ? 1 : fruitless + 1;
       if (fruitless > maxFruitless)
-        throw incomplete(url!, `broke off ${maxFruitless} times in a row without a further byte`, piece.cause);
+        throw incomplete(url!, `broke off ${maxFruitless} times in a row without sending another byte`, piece.cause);
       if (clock.now() >= until)
-        throw incomplete(url!, "did not finish within the time that a download may take", piece.cause);
+        throw incomplete(url!, "did not finish within the time limit for downloads", piece.cause);
       await sleep(clock, backoffMs(context.retry, fruitless, piece.retryAfterMs, context.random()), options.signal);
     }
   } finally {
@@ -138,7 +138,7 @@ async function freshUrl(
   const what =
     found === undefined
       ? `has no output ${ref.outputIndex}`
-      : `has output ${ref.outputIndex} as ${found.status} without a URL`;
+      : `has no URL for output ${ref.outputIndex} (${found.status})`;
   throw new DownloadError(`${ref.jobId} ${what}; there is nothing to download.`, {
     reason: found?.status === "EXPIRED" ? "expired" : "no-url",
   });
@@ -148,23 +148,23 @@ function failed(url: string, piece: Exclude<Piece, { kind: "whole" | "broken" }>
   const name = redactUrl(url);
   switch (piece.kind) {
     case "lapsed": {
-      const advice = isRenewed ? "" : " Name the job and output instead, so that a fresh URL can be asked for.";
+      const advice = isRenewed ? "" : " Pass the job and output instead, so that the client can request a new URL.";
       const message = `${name} answered ${piece.status}: the URL expired or the bytes were deleted.${advice}`;
       return new DownloadError(message, { reason: "expired", status: piece.status });
     }
     case "refused": {
-      const message = `${name} answered ${piece.status}, which no repetition will change.`;
+      const message = `${name} answered ${piece.status}; retrying will not help.`;
       return new DownloadError(message, { reason: "refused", status: piece.status });
     }
     case "astray":
       return new DownloadError(`${name} redirects more than ${MOST_REDIRECTS} times.`, { reason: "refused" });
     case "forbidden":
-      return new DownloadError(`${name} is not fetched: ${piece.cause.message}.`, {
+      return new DownloadError(`${name} was not fetched: ${piece.cause.message}.`, {
         reason: "forbidden-address",
         cause: piece.cause,
       });
     case "too-large":
-      return new DownloadError(`${name} has more than the ${piece.maxBytes} bytes that are fetched at most.`, {
+      return new DownloadError(`${name} exceeds the download limit of ${piece.maxBytes} bytes.`, {
         reason: "too-large",
       });
   }

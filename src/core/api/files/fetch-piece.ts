@@ -85,7 +85,7 @@ export async function fetchPiece(
     if (plan === null || isOther) {
       body.on("error", () => {}).destroy();
       await part.restart();
-      const cause = new Error(isOther ? "the file changed meanwhile" : "the range sent is not the requested one");
+      const cause = new Error(isOther ? "the file changed" : "the server sent another range than requested");
       return { kind: "broken", cause, retryAfterMs: null };
     }
     const maxBytes = options.maxBytes ?? downloadLimit(context.downloadLimits, headerText(headers, "content-type"));
@@ -99,7 +99,7 @@ export async function fetchPiece(
     const totalBytes = isCoded ? null : plan.totalBytes;
     for await (const chunk of decodedBody(body, codings) as AsyncIterable<Buffer>) {
       deadline.extend();
-      if (context.clock.now() >= options.until) throw new Error("the bytes came too slowly");
+      if (context.clock.now() >= options.until) throw new Error("the download was too slow");
       if (part.sizeBytes + chunk.byteLength > maxBytes) return { kind: "too-large", maxBytes };
       await part.append(chunk);
       options.onProgress?.(part.sizeBytes, totalBytes);
@@ -167,7 +167,7 @@ async function unusable(
   if (status === 401 || status === 403 || status === 404 || status === 410) return { kind: "lapsed", status };
   if (status === 416) {
     await part.restart();
-    return { kind: "broken", cause: new Error("the range was not satisfiable"), retryAfterMs: null };
+    return { kind: "broken", cause: new Error("the server cannot satisfy the range"), retryAfterMs: null };
   }
   if (status === 408 || status === 429 || status >= 500) {
     return {

@@ -165,7 +165,7 @@ async function* readWhole(path: string, sizeBytes: number): AsyncGenerator<Uint8
     yield chunk;
   }
   if (readBytes !== sizeBytes) {
-    throw new UploadError(`${path} changed while it was uploaded; upload it again when it is complete.`, {
+    throw new UploadError(`${path} changed during the upload; upload it again once it is complete.`, {
       reason: "changed",
     });
   }
@@ -196,6 +196,6 @@ export async function checkKind(source: OpenSource, kind: MediaKind | "media"): 
   if (kind === "media" ? isMedia : found?.mime.startsWith(`${kind}/`)) return;
   // The first bytes do not show whether such a container holds audio only.
   if (kind === "audio" && /^video\/(?:mp4|quicktime|webm)$/.test(found?.mime ?? "")) return;
-  const what = found === undefined ? "of no known media type" : found.mime;
-  throw new UploadError(`${source.name} is ${what}, but ${kind} is required here.`, { reason: "wrong-kind" });
+  const what = found === undefined ? "of an unknown media type" : found.mime;
+  throw new UploadError(`${source.name} is ${what}, but must be ${kind}.`, { reason: "wrong-kind" });
 }

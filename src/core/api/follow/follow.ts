@@ -45,7 +45,7 @@ function deadlineOf(context: FollowContext, { deadlineMs, signal }: FollowOption
 }
 
 function tooLate(jobId: string, timeoutMs: number, cause: unknown): TimeoutError {
-  const message = `${jobId} did not end within ${timeoutMs} ms; it continues at the service, so follow it again or read it later`;
+  const message = `${jobId} did not end within ${timeoutMs} ms but continues at the service; follow it again or read it later`;
   return new TimeoutError(message, { timeoutMs, sent: true, cause });
 }
 
@@ -63,7 +63,7 @@ async function* chosen(
   } catch (error) {
     options.signal?.throwIfAborted();
     if (!isStreamFailure(error)) throw error;
-    context.logger.info({ jobId, reason: error.message }, "stream does not work, polling instead");
+    context.logger.info({ jobId, reason: error.message }, "the stream does not work; polling instead");
     yield { type: "switched", from: "stream", to: "poll", reason: error.message };
   }
   yield* pollBetween(context, jobId, options, seen, sources.poll);

@@ -245,7 +245,7 @@ export function answerError(
   return new ApiError(
     {
       code: "UNKNOWN",
-      message: "the answer carried no error envelope, so it may come from a proxy before the service",
+      message: "the answer has no error envelope, so it may come from a proxy in front of the service",
       retryable: answer.status === 408 || answer.status === 429 || answer.status >= 500,
       retryAfterMs: headerWaitMs,
       param: null,

@@ -94,7 +94,7 @@ export function listing<T>(
       yield page;
       empty = page.data.length === 0 ? empty + 1 : 0;
       if (empty > maxEmptyPages && page.nextCursor !== null) {
-        throw new MalformedResponseError("A list", [`${empty} pages in a row are empty, and each names a next one`]);
+        throw new MalformedResponseError("A list", [`${empty} pages in a row are empty but link to a next page`]);
       }
       next = page.nextCursor;
       // A repeated cursor would never end.

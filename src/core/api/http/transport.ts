@@ -125,7 +125,7 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
     // Stopped while waiting for a connection: nothing may be sent any more.
     if (this.#over) controller.abort(new Error("the request was stopped before it was sent"));
     // The machine may have slept while connecting.
-    else if (!this.#mayLeave()) controller.abort(new Error("it became too late to send the request"));
+    else if (!this.#mayLeave()) controller.abort(new Error("the deadline passed before the request could be sent"));
     else this.#sent = true;
   }
 
@@ -196,7 +196,7 @@ export function exchange(dispatcher: Dispatcher, clock: Clock, outgoing: Outgoin
     const collector = new AnswerCollector(onResult, () => clock.now() < sendBefore);
     const onAbort = () => collector.stop((sent) => ({ kind: "aborted", sent, reason: signal?.reason }));
     const expire = () => {
-      const cause = new Error(`nothing came within ${timeoutMs} ms`);
+      const cause = new Error(`no data arrived within ${timeoutMs} ms`);
       collector.stop((sent) => ({ kind: "lost", sent, timedOut: true, cause }));
     };
     // The socket that the timer guards already keeps the process alive.

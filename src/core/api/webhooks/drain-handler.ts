@@ -66,7 +66,7 @@ export function createDrainHandler(options: DrainHandlerOptions): (request: Requ
       await options.onEvents(readDrainEvents(body));
     } catch (error) {
       logger.error({ error: String(error) }, "drain handler failed");
-      return answer(500, "not handled, post again");
+      return answer(500, "handler failed, post again");
     }
     return answer(200, "ok");
   };

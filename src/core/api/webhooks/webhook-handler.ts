@@ -27,7 +27,7 @@ export function receiver({ maxBytes, refuse, handle }: Receiving): (request: Req
     const refused = refuse(request.headers);
     if (refused !== null) return refused;
     const body = await readBody(request, maxBytes).catch(() => undefined);
-    if (body === undefined) return answer(400, "the body broke off");
+    if (body === undefined) return answer(400, "the body is incomplete");
     return body === null ? answer(413, "the body is too large") : handle(request.headers, body);
   };
 }
@@ -143,7 +143,7 @@ export function createWebhookHandler(options: WebhookHandlerOptions): (request: 
       await handle(verdict.event);
     } catch (error) {
       logger.error({ id: verdict.event.id, error: String(error) }, "webhook handler failed");
-      return answer(500, "not handled, deliver again");
+      return answer(500, "handler failed, deliver again");
     }
     return answer(200, "ok");
   };
@@ -193,7 +193,7 @@ async function verdictOf(
 function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | AccountEvent) => Promise<void> {
   const { seen = seenInMemory(), logger = silentLogger } = options;
   const warn = ({ id, event, topOffFailure }: AccountEvent) =>
-    logger.warn({ id, event, ...topOffFailure }, "event of the account");
+    logger.warn({ id, event, ...topOffFailure }, "account event");
   const inFlight = new Map<string, Promise<void>>();
   const handle = async (event: WebhookEvent | AccountEvent) => {
     // Each replay is signed anew and counts as a new event; a repetition of the same signed replay does not.

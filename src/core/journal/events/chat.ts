@@ -63,8 +63,8 @@ export const chatEvents: EventTable<ChatEvent> = {
     ledger: ({ step, attempt, costMicros }) => ({ type: "settle", step, attempt, costMicros }),
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ costMicros, isUnconfirmed, tokens }) => {
-      const by = tokens === undefined ? " at most" : ` by its ${tokens} tokens`;
-      return line(`answered, cost ${dollars(costMicros)}${isUnconfirmed === true ? `${by}, not confirmed` : ""}`);
+      const basis = tokens === undefined ? "at most" : `from ${tokens} tokens`;
+      return line(`answered, cost ${dollars(costMicros)}${isUnconfirmed === true ? ` (${basis}, not confirmed)` : ""}`);
     },
     ...ignoredBy("media", "incident", "notice"),
   },
@@ -93,10 +93,10 @@ export const chatEvents: EventTable<ChatEvent> = {
     changes: "step",
     ledger: ({ step, attempt, holdMicros }) => ({ type: "settle", step, attempt, costMicros: holdMicros }),
     timeline: (timeline, { step }) => timeline.close(step),
-    line: () => line("no answer arrived; the request may have cost its maximum and is sent again"),
+    line: () => line("got no answer; the request may have cost its maximum and is sent again"),
     incident: ({ holdMicros }) => ({
-      what: "a request without an answer",
-      why: `The process that sent it has ended. It may have cost up to ${dollars(holdMicros, Math.ceil)}; it was sent again.`,
+      what: "request unanswered",
+      why: `The process that sent it ended. The request may have cost up to ${dollars(holdMicros, Math.ceil)} and was sent again.`,
     }),
     ...ignoredBy("media", "notice"),
   },

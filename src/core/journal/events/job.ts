@@ -109,11 +109,11 @@ export const jobEvents: EventTable<JobEvent> = {
     line: ({ message, isOver, isUnread, saidForMs = 0 }) => {
       if (isOver === true) return line(message);
       if (isUnread === true && saidForMs >= UNREAD_MS)
-        return line(`still asked again, or settled by "adopt": ${message}`);
-      return (saidForMs > 0 ? detail : line)(`reading its job again: ${message}`);
+        return line(`still being polled; "adopt" can settle it: ${message}`);
+      return (saidForMs > 0 ? detail : line)(`reading the job again: ${message}`);
     },
     incident: ({ message, isOver, saidForMs = 0 }) =>
-      isOver === true || saidForMs > 0 ? null : { what: "an answer that cannot be all", why: message },
+      isOver === true || saidForMs > 0 ? null : { what: "incomplete answer", why: message },
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "job.failed": {
@@ -142,10 +142,10 @@ export const jobEvents: EventTable<JobEvent> = {
     },
     changes: "step",
     ledger: ({ step, attempt, holdMicros }) => ({ type: "raise", step, attempt, amountMicros: holdMicros }),
-    line: ({ holdMicros }) => line(`will cost more than quoted: $${formatUsd(holdMicros)} reserved`),
+    line: ({ holdMicros }) => line(`expected to cost more than quoted: $${formatUsd(holdMicros)} reserved`),
     incident: ({ holdMicros }) => ({
-      what: "hold raised to the real cost",
-      why: `Its model charges above its quotes: $${formatUsd(holdMicros)} are reserved.`,
+      what: "hold raised",
+      why: `Its model charges more than it quotes; $${formatUsd(holdMicros)} is now reserved.`,
     }),
     ...ignoredBy("media", "timeline", "notice"),
   },
@@ -162,12 +162,12 @@ export const jobEvents: EventTable<JobEvent> = {
     changes: "step",
     ledger: ({ step, attempt, costMicros }) => ({ type: "settle", step, attempt, costMicros }),
     line: ({ costMicros, isUnconfirmed }) =>
-      line(`cost ${dollars(costMicros)}${isUnconfirmed === true ? " at most, not confirmed" : ""}`),
+      line(`cost ${dollars(costMicros)}${isUnconfirmed === true ? " (at most, not confirmed)" : ""}`),
     incident: ({ step, attempt, costMicros }, { steps }) => {
       const quoted = steps[step]?.attempts[attempt - 1]?.quote?.costMicros ?? null;
       if (quoted === null || costMicros <= quoted) return null;
-      const why = `Quoted at $${formatUsd(quoted)}; holds of later jobs of its model were raised.`;
-      return { what: "charged above its quote", why, costMicros };
+      const why = `Quoted at $${formatUsd(quoted)}; holds for later jobs on its model were raised.`;
+      return { what: "charged more than quoted", why, costMicros };
     },
     ...ignoredBy("media", "timeline", "notice"),
   },
@@ -178,8 +178,8 @@ export const jobEvents: EventTable<JobEvent> = {
     changes: "step",
     line: ({ said }) => line(`the service reports an impossible cost of ${said}; the reservation stays`),
     incident: ({ said }) => ({
-      what: "an impossible bill",
-      why: `The service reports a cost of ${said}. The reservation stays until the service reports a possible amount.`,
+      what: "impossible cost",
+      why: `The service reports a cost of ${said}. The reservation stays until it reports a plausible amount.`,
     }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
@@ -209,7 +209,7 @@ export const jobEvents: EventTable<JobEvent> = {
   "output.lapsed": {
     apply: (fold, event) => fold.moveOutput(outputOf(fold, event)),
     changes: "step",
-    line: ({ index }) => line(`output ${index} is past its time at the service: its file stands in for it`),
+    line: ({ index }) => line(`output ${index} expired at the service; its downloaded file is used instead`),
     ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
   },
   "output.expired": {

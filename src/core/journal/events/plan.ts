@@ -100,7 +100,7 @@ export const planEvents: EventTable<PlanEvent> = {
     incident: ({ steps, note, seeds }) =>
       note === undefined
         ? { what: "rerun requested", why: `${steps.join(", ")}${seedsText(seeds)}` }
-        : { what: `rerun requested of ${steps.join(", ")}`, why: `${note}${seedsText(seeds)}` },
+        : { what: `rerun requested for ${steps.join(", ")}`, why: `${note}${seedsText(seeds)}` },
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "step.reset": {
@@ -124,8 +124,8 @@ export const planEvents: EventTable<PlanEvent> = {
   "step.restored": {
     apply: (fold, event) => restore(fold, fold.step(event.step), fold.attempt(event)),
     changes: "step",
-    line: () => line("its inputs are unchanged after the rerun: the earlier result stays"),
-    incident: () => ({ what: "earlier result restored", why: "Its inputs were produced again and are identical." }),
+    line: () => line("inputs unchanged after the rerun; keeps its earlier result"),
+    incident: () => ({ what: "earlier result restored", why: "Its inputs were rerun and came out identical." }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "step.reused": {
@@ -141,7 +141,7 @@ export const planEvents: EventTable<PlanEvent> = {
     line: ({ from }) => line(`result reused from run ${from.runId}`),
     incident: ({ from }) => ({
       what: "result reused",
-      why: `Run ${from.runId} had an identical request, as ${from.step}.`,
+      why: `Step ${from.step} of run ${from.runId} had an identical request.`,
     }),
     ...ignoredBy("ledger", "notice"),
   },

@@ -107,7 +107,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
         ? null
         : {
             what: "driven by another process",
-            why: "Another process, or a later one, continued from the end of the journal.",
+            why: "A new process continued from the end of the journal.",
           },
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
@@ -127,8 +127,8 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     },
     changes: "run",
     line: ({ keyId, baseUrl, jobId }) => {
-      const proof = jobId === null ? "nothing of it was sent yet" : `which knows its job ${jobId}`;
-      return line(`belongs to key ${keyId} at ${baseUrl} from now on, ${proof}`);
+      const proof = jobId === null ? "nothing was sent before" : `its job ${jobId} was found there`;
+      return line(`now belongs to key ${keyId} at ${baseUrl}; ${proof}`);
     },
     incident: ({ keyId, baseUrl }) => ({ what: "account moved", why: `To key ${keyId} at ${baseUrl}.` }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
@@ -203,7 +203,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     changes: "run",
     line: ({ reason, message }) => line(`the ${awayOf(reason)} is unavailable, retrying: ${message}`),
     incident: ({ reason, message }) => ({
-      what: reason === "misdirected" ? "not the service" : `${awayOf(reason)} unavailable`,
+      what: reason === "misdirected" ? "something else answers" : `${awayOf(reason)} unavailable`,
       why: message,
     }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
@@ -251,7 +251,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     changes: "plan",
     timeline: (timeline) => timeline.work(true),
     line: () => line("reopened"),
-    incident: () => ({ what: "reopened", why: "Steps of a finished run are rerun, or waited for again." }),
+    incident: () => ({ what: "reopened", why: "Some of its steps are rerun or awaited again." }),
     ...ignoredBy("ledger", "media", "notice"),
   },
 };
@@ -324,5 +324,5 @@ function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | n
 }
 
 function awayOf(reason: string | undefined): string {
-  return reason === "media" ? "bucket of the media" : "service";
+  return reason === "media" ? "media bucket" : "service";
 }

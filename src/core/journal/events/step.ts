@@ -122,10 +122,10 @@ export const stepEvents: EventTable<StepEvent> = {
       awaited.overdueAt = fold.at;
       delete awaited.awaitedSince;
     },
-    // Whatever waits for it, or for its option, may continue.
+    // Steps that wait for it or its option may continue.
     changes: "plan",
     line: (event) => line(overdueText(event)),
-    incident: (event) => ({ what: "not there in time", why: `It is ${overdueText(event)}.` }),
+    incident: (event) => ({ what: "not finished in time", why: `It ${overdueText(event)}.` }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "upload.stored": {
@@ -157,9 +157,9 @@ export const stepEvents: EventTable<StepEvent> = {
       fold.step(step).failures.push({ at: fold.at, error });
     },
     changes: "step",
-    line: ({ error }) => detail(`its function failed: ${error.message}${siteText(error)}`),
+    line: ({ error }) => detail(`function failed: ${error.message}${siteText(error)}`),
     incident: ({ error }) => ({
-      what: "a local task failed",
+      what: "local task failed",
       why: `${error.code}: ${error.message}${siteText(error)}`,
     }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
@@ -235,15 +235,15 @@ function deciderText({ name, verified }: DecidedBy): string {
   return `by ${name}${verified ? "" : " (name not verified)"}`;
 }
 
-/** Names of placed files, cached so that adding one costs the same however many there are. */
+/** Names of placed files, cached so that adding one takes constant time. */
 const placedNames = new WeakMap<RunState["files"], Set<string>>();
 
 function waitNotice(state: RunState, path: string): NoticeText | null {
   const { decision } = traitsOf(planStep(state, path));
   if (decision === null || state.steps[path]!.approval !== null) return null;
   const asks = decision.message === null ? "" : `: ${decision.message}`;
-  const message = `${path} waits for ${decision.choose ? "a choice" : "an approval"}${asks}`;
-  const next = `showrunner approve ${state.runId}   (lists what waits, and what it shows)`;
+  const message = `${path} waits for ${decision.choose ? "a choice" : "approval"}${asks}`;
+  const next = `showrunner approve ${state.runId}   (lists what is waiting and what it shows)`;
   return { event: "run.waiting", status: "running", reason: "approval", message, step: path, next };
 }
 
@@ -257,6 +257,6 @@ function awaitedOf(fold: Fold, event: OfAttempt): Awaited {
 }
 
 function overdueText({ withinMs, next }: { readonly withinMs: number; readonly next?: string }): string {
-  const then = next === undefined ? "it is still asked for" : `${next} begins, and it is still asked for`;
-  return `not there within ${formatDuration(withinMs)}: ${then}`;
+  const then = next === undefined ? "its request continues" : `${next} starts, and its own request continues`;
+  return `did not finish within ${formatDuration(withinMs)}; ${then}`;
 }

@@ -73,26 +73,26 @@ export type SubmitEvent = OfAttempt &
 const withdrawals = {
   funds: {
     line: "the wallet cannot fund this job; nothing was charged",
-    why: "The wallet could not pay for it; nothing was charged, and it was sent again once it could.",
+    why: "The wallet could not pay for it; nothing was charged, and it was sent again once the wallet could.",
   },
   expired: {
     line: "an upload had expired; sending it again",
-    why: "A file that it uses had expired at the service; it was uploaded again, free of charge.",
+    why: "A file it uses had expired at the service and was uploaded again, free of charge.",
   },
   unsent: {
     line: "the service could not be reached; nothing was sent",
     why: "The service could not be reached; nothing had been sent.",
   },
   code: {
-    line: "its model is not here; nothing was sent",
-    why: "Nothing had been sent: the pipeline's code, or a file that it uses, was not there.",
+    line: "its code or a file is missing; nothing was sent",
+    why: "The pipeline's code or a file it uses was missing; nothing had been sent.",
   },
   changed: {
-    line: "never made: the service lists no job of it; its changed request is made instead",
-    why: "Its step had changed, and the service listed no job that it made. The changed request is made instead.",
+    line: "the service lists no job for its old request; sending the changed request instead",
+    why: "The step had changed, and the service listed no job for its old request. The changed request is sent instead.",
   },
   credentials: {
-    line: "the service rejects the key; no job was created",
+    line: "the service rejected the key; no job was created",
     why: "The service rejected the key; no job was created.",
   },
 } as const;
@@ -148,10 +148,10 @@ export const submitEvents: EventTable<SubmitEvent> = {
       noteSend(fold, attempt, event.clockOffsetMs);
     },
     changes: "step",
-    line: ({ message }) => line(`no answer to the submit, sending it again with the same key: ${message}`),
+    line: ({ message }) => line(`no answer to the submit; sending it again with the same key: ${message}`),
     incident: ({ message }) => ({
       what: "no answer to the submit",
-      why: `${message} Sent again with the same body and key, so that it cannot be paid for twice.`,
+      why: `${message} It is sent again with the same body and key, so it cannot be charged twice.`,
     }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
@@ -205,8 +205,8 @@ export const submitEvents: EventTable<SubmitEvent> = {
       resolve(fold, fold.step(event.step), attempt);
     },
     changes: "step",
-    line: () => line("the service shows its job again"),
-    incident: () => ({ what: "found again", why: "The service shows its job again." }),
+    line: () => line("the service lists its job again"),
+    incident: () => ({ what: "found again", why: "The service lists its job again." }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "job.adopted": {
@@ -232,9 +232,9 @@ export const submitEvents: EventTable<SubmitEvent> = {
     incident: ({ jobId, isAccepted = false, isGiven = false }) => ({
       what: "decided by a person",
       why: isGiven
-        ? "The file that its provider made was given."
+        ? "They supplied the file that the provider made."
         : isAccepted
-          ? `What ${jobId} has is its result.`
+          ? `The existing outputs of ${jobId} are its result.`
           : `The submit created ${jobId === null ? "no job" : jobId}.`,
     }),
     ...ignoredBy("media", "notice"),
@@ -253,7 +253,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
     ledger: ({ step, attempt, provider }) => (provider === undefined ? { type: "charged", step, attempt } : null),
     timeline: (timeline, { step, attempt }) => timeline.acknowledge(step, attempt),
     line: ({ jobId, model, replayed, provider }) =>
-      line(`${provider ?? `job ${jobId}`} on ${model}${replayed ? ", known before" : ""}`),
+      line(`${provider ?? `job ${jobId}`} on ${model}${replayed ? ", replayed" : ""}`),
     ...ignoredBy("media", "incident", "notice"),
   },
 };
@@ -264,9 +264,9 @@ const AFTER_SEND: ReadonlySet<UnresolvedCause> = new Set(["refused", "older job"
 type Adopted = { readonly jobId: string | null; readonly isAccepted?: true; readonly isGiven?: true };
 
 function decisionText({ jobId, isAccepted, isGiven }: Adopted): string {
-  if (isGiven) return "a file is what its provider made";
+  if (isGiven) return "the supplied file is the provider's result";
   if (jobId === null) return "no job was created";
-  return isAccepted ? `what ${jobId} has is its result` : `its job is ${jobId}`;
+  return isAccepted ? `the existing outputs of ${jobId} are its result` : `its job is ${jobId}`;
 }
 
 function resolve(fold: Fold, step: StepState, attempt: AttemptState, type?: string): void {

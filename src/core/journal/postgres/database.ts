@@ -234,7 +234,7 @@ function journalFailure(error: unknown, place: string): unknown {
     case "42501":
     case "3F000":
       return access(
-        `The user of the journal ${place} may not do what a journal needs (${message}). Let it create its own schema: GRANT CREATE ON DATABASE … TO its role, or CREATE SCHEMA … AUTHORIZATION it.`,
+        `The user of the journal ${place} lacks a permission that a journal needs (${message}). Let it create its own schema: GRANT CREATE ON DATABASE … TO its role, or CREATE SCHEMA … AUTHORIZATION its role.`,
       );
     case "0A000":
     case "42P01":
@@ -242,19 +242,19 @@ function journalFailure(error: unknown, place: string): unknown {
     case "42703":
       return new JournalNotDatabaseError(
         place,
-        `The tables or functions of the journal ${place} are not those that this Showrunner knows (${message}): a newer one lifted them while it was open, or somebody changed them. Open it with the newest Showrunner, or restore it from a copy.`,
+        `The tables or functions of the journal ${place} are not the expected ones (${message}): a newer Showrunner migrated them while the journal was open, or somebody changed them. Open it with the newest Showrunner, or restore it from a copy.`,
         cause,
       );
     case "SR001":
       return new JournalNewerVersionError(
         place,
-        `The journal ${place} was lifted to another version by another Showrunner while it was open; nothing was written. Use that version from now on.`,
+        `The journal ${place} was migrated by another version of Showrunner while it was open; nothing was written. Use that version from now on.`,
         cause,
       );
     case "25006":
       return new JournalReadOnlyError(
         place,
-        `The database of the journal ${place} does not accept writes (${message}): it may be a standby. Name the primary in the URL.`,
+        `The database of the journal ${place} does not accept writes (${message}): it may be a standby. Use the URL of the primary.`,
         cause,
       );
     case "53100":
@@ -267,14 +267,14 @@ function journalFailure(error: unknown, place: string): unknown {
     case "57014":
       return new JournalBusyError(
         place,
-        `The journal ${place} did not answer in time (${message}); nothing was committed. Look for a transaction that was left open on it (pg_stat_activity), then try again.`,
+        `The journal ${place} did not answer in time (${message}); nothing was committed. Look for a transaction left open (pg_stat_activity), then try again.`,
         cause,
       );
     case "54000":
     case "22021":
     case "22P05":
       return new JournalRecordError(
-        `The journal ${place} cannot hold a name of this commit (${message}); nothing was written. Shorten it, and remove NUL characters.`,
+        `The journal ${place} cannot store a name in this commit (${message}); nothing was written. Shorten it, and remove NUL characters.`,
         cause,
       );
     case "":
@@ -284,7 +284,7 @@ function journalFailure(error: unknown, place: string): unknown {
       if (/^[0-9A-Z]{5}$/.test(code)) {
         return new JournalIoError(
           place,
-          `The database of the journal ${place} failed (${code}: ${message}); nothing was committed. Look into its log, then resume.`,
+          `The database of the journal ${place} failed (${code}: ${message}); nothing was committed. Check the server log, then resume.`,
           cause,
         );
       }
@@ -292,7 +292,7 @@ function journalFailure(error: unknown, place: string): unknown {
   }
 }
 
-/** The outcome of calls during the outage is in the journal for whoever asks again. */
+/** The journal has the outcome of calls made during the outage. */
 function unreachable(place: string, forMs: number, error: unknown): JournalUnreachableError {
   const { code, message } = partsOf(error);
   const tooMany = code === "53300" ? " Raise max_connections, put pgbouncer in front, or lower pool= in the URL." : "";
@@ -307,7 +307,7 @@ function unreachable(place: string, forMs: number, error: unknown): JournalUnrea
 function noTls(place: string, message: string, cause: unknown): JournalAccessError {
   return new JournalAccessError(
     place,
-    `No encrypted connection to the database of the journal ${place} could be made (${message}). Set sslmode= in its URL to what the server offers; sslrootcert=FILE names its authority.`,
+    `Cannot open an encrypted connection to the database of the journal ${place} (${message}). Set sslmode= in its URL to what the server supports, and sslrootcert=FILE to the certificate of its authority.`,
     { cause },
   );
 }
@@ -330,7 +330,7 @@ export async function loadDriver(place: string): Promise<typeof import("pg")> {
 }
 
 function missing(place: string, cause: unknown): JournalDriverMissingError {
-  const message = `The journal ${place} is on PostgreSQL, and its driver is not installed. Add it with: npm install pg`;
+  const message = `The journal ${place} is on PostgreSQL, but the driver is not installed. Add it with: npm install pg`;
   return new JournalDriverMissingError(place, message, { cause });
 }
 

@@ -75,7 +75,7 @@ async function foundVersion(db: Database, query: Query, newest: number): Promise
 function notOurs({ place, settings }: Database): JournalNotDatabaseError {
   return new JournalNotDatabaseError(
     place,
-    `The schema ${settings.schema} in ${place} holds tables of another program, so it is not a Showrunner journal; it was left untouched. Name another one: ?schema=NAME at the end of the URL.`,
+    `The schema ${settings.schema} in ${place} contains tables of another program, so it is not a Showrunner journal; it was left untouched. Choose another schema: ?schema=NAME at the end of the URL.`,
   );
 }
 
@@ -89,7 +89,7 @@ function newer(
   const what = isNewerVersion(program, ownProgram) ? `use Showrunner ${program} or a later one` : "update Showrunner";
   return new JournalNewerVersionError(
     place,
-    `The journal ${place} (schema ${settings.schema}) has version ${version}, which Showrunner ${program} gave it; this Showrunner (${ownProgram}) reads versions up to ${newest}. It was left untouched: ${what}, or name another schema (?schema=NAME).`,
+    `The journal ${place} (schema ${settings.schema}) has version ${version}, written by Showrunner ${program}; this Showrunner (${ownProgram}) reads versions up to ${newest}. It was left untouched: ${what}, or choose another schema (?schema=NAME).`,
   );
 }
 

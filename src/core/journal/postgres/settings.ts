@@ -69,22 +69,22 @@ function check({ place, schema, poolSize, ...rest }: Settings): void {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     throw invalid(
       place,
-      `has the schema ${JSON.stringify(schema.slice(0, 80))}: at most 63 lower-case letters, digits and _, no digit first`,
+      `has the schema ${JSON.stringify(schema.slice(0, 80))}; use at most 63 lower-case letters, digits and _, not starting with a digit`,
     );
   }
-  if (/^pg_/.test(schema)) throw invalid(place, `has the schema ${schema}: names with pg_ are the server's own`);
+  if (/^pg_/.test(schema)) throw invalid(place, `has the schema ${schema}; names that start with pg_ are reserved`);
   if (!Number.isSafeInteger(poolSize) || poolSize < 1 || poolSize > 1_000) {
-    throw invalid(place, "has a pool that is not a whole number from 1 to 1000");
+    throw invalid(place, "has an invalid pool; use a whole number from 1 to 1000");
   }
   for (const [name, value] of Object.entries(rest)) {
     if (typeof value !== "number" || (Number.isFinite(value) && value > 0)) continue;
-    throw invalid(place, `has ${name} ${value}: a number of milliseconds above 0 is needed`);
+    throw invalid(place, `has ${name} ${value}; use a number of milliseconds above 0`);
   }
 }
 
 function invalid(place: string, what: string): JournalAccessError {
   return new JournalAccessError(
     place,
-    `${place} ${what}. A journal on PostgreSQL is named like this: postgres://user:password@host:5432/database?schema=showrunner&pool=4`,
+    `${place} ${what}. Write a PostgreSQL journal like this: postgres://user:password@host:5432/database?schema=showrunner&pool=4`,
   );
 }

@@ -70,7 +70,7 @@ function copyJournal(path: string, version: number): void {
 function notCopied(path: string, copy: string, cause: unknown): JournalIoError {
   return new JournalIoError(
     path,
-    `The journal ${path} is of an older version, and its copy ${copy}, which comes before it is lifted, cannot be written (${(cause as Error).message}). Nothing was changed. Make the folder writable or move away what stands there, then try again.`,
+    `The journal ${path} has an older version and needs a copy before it is migrated, but ${copy} cannot be written (${(cause as Error).message}). Nothing was changed. Make the folder writable or move the existing file away, then try again.`,
     { cause },
   );
 }
@@ -108,7 +108,7 @@ function parsed(body: string, where: string, path: string): StoredBody | StoredB
   try {
     return JSON.parse(body) as StoredBody | StoredBody[];
   } catch (cause) {
-    const message = `${where} is not readable, so the journal was not lifted to this version, and nothing was changed. Restore it from a copy.`;
+    const message = `${where} is not readable, so the journal was not migrated to this version. Nothing was changed. Restore it from a copy.`;
     throw new JournalCorruptError(path, message, { cause });
   }
 }

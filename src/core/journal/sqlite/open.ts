@@ -126,14 +126,14 @@ function prepareFolder(path: string): void {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     accessSync(folder, constants.R_OK | constants.X_OK);
   } catch (cause) {
-    throw folderError(path, "cannot be made or entered", cause);
+    throw folderError(path, "cannot be created or opened", cause);
   }
 }
 
 /** Creates the file as private; SQLite gives its other files the same mode. False: read-only. */
 function prepareFile(path: string): boolean {
   const exists = statOf(path);
-  if (exists !== undefined && !exists.isFile()) throw folderError(path, "holds no file of that name, but a folder");
+  if (exists !== undefined && !exists.isFile()) throw folderError(path, "has something other than a file at that path");
   const isFolderWritable = isWritable(dirname(path));
   if (exists !== undefined && !(isFolderWritable && isWritable(path))) return false;
   if (!isFolderWritable) throw folderError(path, "is not writable (SQLite keeps its log beside the journal)");
@@ -141,7 +141,7 @@ function prepareFile(path: string): boolean {
   try {
     closeSync(openSync(path, "a", 0o600));
   } catch (cause) {
-    throw folderError(path, "lets no journal of that name be made (a link that leads nowhere, perhaps)", cause);
+    throw folderError(path, "does not allow a file of that name (perhaps it is a broken link)", cause);
   }
   return true;
 }
@@ -151,7 +151,7 @@ function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch (cause) {
-    throw folderError(path, `can hold no journal of that name (${(cause as NodeJS.ErrnoException).code})`, cause);
+    throw folderError(path, `cannot be checked for that file (${(cause as NodeJS.ErrnoException).code})`, cause);
   }
 }
 
@@ -167,7 +167,7 @@ function isWritable(path: string): boolean {
 function folderError(path: string, how: string, cause?: unknown): JournalFolderError {
   return new JournalFolderError(
     path,
-    `The folder ${dirname(path)} of the journal ${path} ${how}. Make it a folder that this user can write to, or choose another journal.`,
+    `The folder ${dirname(path)} of the journal ${path} ${how}. Use a folder that this user can write to, or choose another journal.`,
     { cause },
   );
 }
@@ -179,7 +179,7 @@ function inodeOf(path: string): number | undefined {
 function replaced(path: string): JournalIoError {
   return new JournalIoError(
     path,
-    `The journal ${path} was moved, replaced or deleted while it was open; nothing more is written. Put it back, then resume.`,
+    `The journal ${path} was moved, replaced or deleted while it was open; nothing more was written to it. Put it back, then resume.`,
   );
 }
 
@@ -212,7 +212,7 @@ function inspectOnce(path: string): void {
   const logged = hasContent(`${path}-wal`);
   const { size, header } = readHeader(path);
   if (size === 0) {
-    if (logged) throw truncated(path, "it is empty, yet its log is not");
+    if (logged) throw truncated(path, "it is empty, but its log is not");
     return;
   }
   checkHeader(path, size, header, logged);
@@ -239,7 +239,7 @@ function readHeader(path: string): Header {
 function checkHeader(path: string, size: number, header: Buffer, logged: boolean): void {
   const known = Buffer.from(magic, "latin1").subarray(0, header.length);
   if (!header.subarray(0, magic.length).equals(known)) throw notAJournal(path, "is not an SQLite database");
-  if (header.length < headerBytes) throw truncated(path, "it ends within its header");
+  if (header.length < headerBytes) throw truncated(path, "it ends inside its header");
   // The log may have newer pages than the file.
   if (logged) return;
   const version = header.readUInt32BE(60);
@@ -296,7 +296,7 @@ function requireSound(path: string, finding: unknown): void {
 function truncated(path: string, how: string): JournalCorruptError {
   return new JournalCorruptError(
     path,
-    `The journal ${path} is truncated: ${how}. It was left untouched. Restore a copy of it and of the files beside it, or choose another journal.`,
+    `The journal ${path} is truncated: ${how}. It was left untouched. Restore a copy of it and the files beside it, or choose another journal.`,
   );
 }
 

@@ -42,7 +42,7 @@ function checkLayout(db: DatabaseSync, path: string, steps: readonly Migration[]
   if (layout.length === 0) return version;
   checkVersion(path, { id: pragma(db, "application_id"), version, program }, newestVersion(steps));
   const strange = differenceOf(layout, layoutAt(version, steps));
-  if (strange !== null) throw notAJournal(path, `has ${strange} that no Showrunner made`);
+  if (strange !== null) throw notAJournal(path, `has a schema that Showrunner did not create (${strange})`);
   return version;
 }
 
@@ -76,7 +76,7 @@ function differenceOf(found: readonly string[], expected: readonly string[]): st
 
 /** Throws if a non-empty file is not a journal, or one that this Showrunner cannot read. */
 export function checkVersion(path: string, { id, version, program }: FileVersion, newest = newestVersion()): void {
-  if (id !== applicationId || version < 1) throw notAJournal(path, "is a database of another program");
+  if (id !== applicationId || version < 1) throw notAJournal(path, "belongs to another program");
   if (version > newest) throw newerVersion(path, version, newest, program());
 }
 
@@ -95,7 +95,7 @@ function newerVersion(path: string, version: number, newest: number, program: st
   const what = program === null ? "update Showrunner" : `use Showrunner ${program} or a later one`;
   return new JournalNewerVersionError(
     path,
-    `The journal ${path} has version ${version}, which ${who} gave it; this Showrunner (${ownVersion()}) reads versions up to ${newest}. It was left untouched: ${what}, or choose another journal (--journal FILE).`,
+    `The journal ${path} has version ${version}, written by ${who}; this Showrunner (${ownVersion()}) reads versions up to ${newest}. It was left untouched: ${what}, or choose another journal (--journal FILE).`,
   );
 }
 

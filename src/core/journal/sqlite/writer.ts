@@ -178,7 +178,7 @@ export async function retryWhileBusy<T>(attempt: () => T, busyRetry: BusyRetryOp
 function stillBusy({ path, busyTimeoutMs }: BusyRetryOptions, cause: unknown): JournalBusyError {
   return new JournalBusyError(
     path,
-    `Another process has kept the journal ${path} locked for ${busyTimeoutMs} ms. Look for a stuck process or an open SQLite shell on it, then try again.`,
+    `Another process has kept the journal ${path} locked for ${busyTimeoutMs} ms. Look for a stuck process or an open SQLite shell, then try again.`,
     { cause },
   );
 }

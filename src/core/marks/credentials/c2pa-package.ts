@@ -32,7 +32,7 @@ export async function findC2pa(folder: string): Promise<C2pa | null> {
     try {
       return (await import(/* @vite-ignore */ pathToFileURL(path).href)) as C2pa;
     } catch (cause) {
-      throw new CredentialsError(`${NAME} is installed but does not load: ${String(cause)}.`, INSTALL, { cause });
+      throw new CredentialsError(`${NAME} is installed but cannot be loaded: ${String(cause)}.`, INSTALL, { cause });
     }
   }
   return null;

@@ -47,12 +47,12 @@ export async function signFile(
   const mimeType = await signableType(path);
   if (mimeType === null)
     throw refused(
-      `${name} is of no kind that can be signed`,
+      `${name} has a format that cannot be signed`,
       "sign PNG, JPEG, WebP, GIF, MP4, MOV, M4A, WAV, MP3 or FLAC",
     );
   await checkTarget(out, mimeType);
   const c2pa = await loadC2pa(folder);
-  if (await isSigned(path)) throw refused(`${name} is signed already`, "sign the file from before, or leave it");
+  if (await isSigned(path)) throw refused(`${name} is already signed`, "sign the unsigned original instead");
   const builder = c2pa.Builder.withJson(definition(claim, name, mimeType), {
     verify: OFFLINE,
     builder: { thumbnail: { enabled: false } },
@@ -88,10 +88,10 @@ async function checkTarget(out: string, contentType: string): Promise<void> {
   });
   if (there === null) return;
   const name = basename(out);
-  if (there.isSymbolicLink()) throw refused(`${name} is a symbolic link`, "name the file that it leads to, or another");
-  if (!there.isFile()) throw refused(`${name} is not a plain file`, "name another file to write");
+  if (there.isSymbolicLink()) throw refused(`${name} is a symbolic link`, "use the file it points to, or another");
+  if (!there.isFile()) throw refused(`${name} is not a regular file`, "write to another file");
   if ((await signableType(out)) !== contentType)
-    throw refused(`${name} is a file of another kind`, `name another file to write, of ${contentType}`);
+    throw refused(`${name} has another format`, `write to a new file, or replace a file of type ${contentType}`);
 }
 
 function definition({ digitalSourceType, models, description, ingredients }: Claim, title: string, format: string) {
@@ -134,11 +134,10 @@ function signingKey({ certificate, key }: SigningPair, now: Date) {
   const leaf = parsed("The certificate", certificate, () => new X509Certificate(certificate));
   const secret = parsed("The key", key, () => createPrivateKey(key));
   if (leaf.ca)
-    throw unfit("The certificate is one of an authority", "give your own first, then those that lead to its root");
-  if (!leaf.checkPrivateKey(secret))
-    throw unfit("The key is not that of the first certificate", "give both of one pair");
+    throw unfit("The first certificate belongs to an authority", "put your own first, then its issuers up to the root");
+  if (!leaf.checkPrivateKey(secret)) throw unfit("The key does not match the first certificate", "use a matching pair");
   if (now < new Date(leaf.validFrom) || now > new Date(leaf.validTo))
-    throw unfit(`The certificate is valid from ${leaf.validFrom} to ${leaf.validTo}, not now`, "give a current one");
+    throw unfit(`The certificate is valid from ${leaf.validFrom} to ${leaf.validTo}, not now`, "use a current one");
   return {
     certificate: Buffer.from(certificate),
     key: Buffer.from(secret.export({ type: "pkcs8", format: "pem" })),
@@ -151,20 +150,17 @@ function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): st
   if (asymmetricKeyType === "rsa" || asymmetricKeyType === "rsa-pss") return "ps256";
   const curve = CURVES[asymmetricKeyDetails?.namedCurve ?? ""];
   if (curve === undefined)
-    throw unfit("The key is of no kind that C2PA signs with", "give one of P-256, P-384, P-521, Ed25519 or RSA");
+    throw unfit("C2PA cannot sign with this type of key", "use P-256, P-384, P-521, Ed25519 or RSA");
   return curve;
 }
 
 function parsed<T>(what: string, pem: string, parse: () => T): T {
   if (/BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED/.test(pem))
-    throw unfit(
-      `${what} is encrypted`,
-      "decrypt it into a file that only you can read: openssl pkey -in KEY -out PLAIN",
-    );
+    throw unfit(`${what} is encrypted`, "decrypt it to a file that only you can read: openssl pkey -in KEY -out PLAIN");
   try {
     return parse();
   } catch (cause) {
-    throw unfit(`${what} is not PEM that can be read`, "give a file that begins with -----BEGIN", cause);
+    throw unfit(`${what} is not readable PEM`, "use a file that begins with -----BEGIN", cause);
   }
 }
 

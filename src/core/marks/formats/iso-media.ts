@@ -97,7 +97,7 @@ function append(packet: string, boxes: readonly IsoBox[]): readonly Splice[] {
 /** Writes the real size of a box that extended to the end of the file, because something now follows it. */
 function closed({ at, end, isOpen, uuid }: IsoBox): readonly Splice[] {
   if (!isOpen || uuid === XMP) return [];
-  if (end - at > 0xffff_ffff) throw new UnmarkableError("its last part is larger than 4 GB and says no size");
+  if (end - at > 0xffff_ffff) throw new UnmarkableError("its last part is larger than 4 GB and has no explicit size");
   const insert = Buffer.alloc(4);
   insert.writeUInt32BE(end - at, 0);
   return [{ at, remove: 4, insert }];

@@ -49,10 +49,10 @@ async function scanTag(source: Source): Promise<Scan> {
   const version = head[3]!;
   if (version !== 3 && version !== 4) throw new UnmarkableError(`its ID3 tag has version 2.${version}`);
   // Extended headers, footers and unsynchronised tags are too rare to support.
-  if ((head[5]! & 0xf0) !== 0) throw new UnmarkableError("its ID3 tag has an uncommon form");
+  if ((head[5]! & 0xf0) !== 0) throw new UnmarkableError("its ID3 tag has an uncommon structure");
   const size = readSynchsafe(head, 6);
   const end = HEAD_BYTES + size;
-  if (end > source.sizeBytes) throw new UnmarkableError("it ends too early");
+  if (end > source.sizeBytes) throw new UnmarkableError("it is truncated");
   const frames = await walk(HEAD_BYTES, end, (at) => frameAt(source, at, end, version));
   const old = frames.find(({ type, head }) => type === "PRIV" && head.subarray(0, 4).equals(OWNER)) ?? null;
   return {

@@ -72,7 +72,7 @@ async function scan(
   const size = (await source.read(4, 4)).readUInt32LE(0);
   const isUnknown = isUnknownRiffSize(size, source.sizeBytes - 8);
   const end = isUnknown ? source.sizeBytes : size + 8;
-  if (end > source.sizeBytes) throw new UnmarkableError("it ends too early");
+  if (end > source.sizeBytes) throw new UnmarkableError("it is truncated");
   const chunks = await walk(12, end, (at) => chunkAt(source, at, end));
   const [first] = chunks;
   if (first === undefined) throw new UnmarkableError("it is empty");
@@ -119,7 +119,7 @@ function packetOf(source: Source, { dataAt, dataEnd }: Box): Promise<Buffer> {
 
 function newSize(size: number, added: readonly Splice[]): Splice {
   const now = added.reduce((sum, { remove, insert }) => sum + insert.length - remove, size);
-  if (now >= 2 ** 32 - 1) throw new UnmarkableError("it would be larger than 4 GB, which its format cannot say");
+  if (now >= 2 ** 32 - 1) throw new UnmarkableError("it would exceed 4 GB, the maximum of its format");
   const insert = Buffer.alloc(4);
   insert.writeUInt32LE(now, 0);
   return { at: 4, remove: 4, insert };

@@ -184,7 +184,7 @@ describeNeeding(lacksPackage())("content credentials", () => {
     for (const kind of ["png", "gif"]) {
       const file = kind === "png" ? "both.png" : "plain.signed.gif";
       const again = await here("sign", file, ...PAIR, "--source-type", "trainedAlgorithmicMedia");
-      expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(`${file} is signed already`)]);
+      expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(`${file} is already signed`)]);
     }
     expect((await readFile(path("both.png"))).equals(both)).toBe(true);
   });
@@ -206,8 +206,8 @@ describeNeeding(lacksPackage())("content credentials", () => {
     const words = {
       "link.png": "a symbolic link",
       "dangling.png": "a symbolic link",
-      "notes.txt": "of another kind",
-      "plain.jpg": "of another kind",
+      "notes.txt": "has another format",
+      "plain.jpg": "has another format",
     };
     for (const [out, word] of Object.entries(words)) {
       const end = await here("sign", "plain.png", ...PAIR, "--source-type", "trainedAlgorithmicMedia", "--out", out);
@@ -221,9 +221,9 @@ describeNeeding(lacksPackage())("content credentials", () => {
 
   test("what cannot sign is named before anything is written, with what to do", async () => {
     const bad = {
-      "is one of an authority": ["--cert", "ca.pem", "--key", "ca.key"],
-      "not that of the first certificate": ["--cert", "chain.pem", "--key", "ca.key"],
-      "no PEM that can be read": ["--cert", "plain.png", "--key", "signer.key"],
+      "belongs to an authority": ["--cert", "ca.pem", "--key", "ca.key"],
+      "does not match the first certificate": ["--cert", "chain.pem", "--key", "ca.key"],
+      "is not readable PEM": ["--cert", "plain.png", "--key", "signer.key"],
       "cannot be read": ["--cert", "none.pem", "--key", "signer.key"],
       "sign needs --key": ["--cert", "chain.pem"],
     };
@@ -240,7 +240,7 @@ describeNeeding(lacksPackage())("content credentials", () => {
       expect([end.code, end.stderr]).toEqual([2, expect.stringContaining(word)]);
     }
     const text = await here("sign", "card.ts", ...PAIR, "--source-type", "trainedAlgorithmicMedia", "--out", "bad.png");
-    expect([text.code, text.stderr]).toEqual([2, expect.stringContaining("of no kind that can be signed")]);
+    expect([text.code, text.stderr]).toEqual([2, expect.stringContaining("has a format that cannot be signed")]);
     expect(existsSync(path("bad.png"))).toBe(false);
   });
 });
