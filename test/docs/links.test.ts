@@ -37,9 +37,9 @@ test.each(pages.map((page) => [relative(root, page), page]))("links of %s lead s
 /** What a decision or a change was about may be gone since. */
 const current = pages.map((page) => relative(root, page)).filter((page) => !/decisions|CHANGELOG/.test(page));
 
-test.each(current)("sources and tests that %s names are there", (page) => {
-  const named = [...proseOf(join(root, page)).matchAll(/`((?:src|test|scripts)\/[\w./-]+\.tsx?)`/g)].map(
-    ([, path = ""]) => path,
-  );
-  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+test.each(current)("files of this tree that %s names are there", (page) => {
+  const paths = /`((?:src|test|scripts|docs|recipes|bin)\/[\w./-]*[\w-])\/?`/g;
+  const named = [...proseOf(join(root, page)).matchAll(paths)].map(([, path = ""]) => path);
+  const beside = (path: string) => existsSync(join(root, dirname(page), path));
+  expect(named.filter((path) => !existsSync(join(root, path)) && !beside(path))).toEqual([]);
 });

@@ -115,7 +115,10 @@ export const WALKS: Readonly<Record<string, Walk>> = {
     },
   },
   "docs/film.md": {
-    before: ["npx showrunner run recipes/talking-avatar.ts --id talk", "cp out/talk/video.mp4 talk.mp4"],
+    before: [
+      "npx showrunner run recipes/talking-avatar.ts --id talk",
+      "mkdir -p out/captain && cp out/talk/video.mp4 out/captain/film.mp4",
+    ],
   },
   "docs/hosted.md": {
     before: ["rm film.ts"],
@@ -148,8 +151,8 @@ export const WALKS: Readonly<Record<string, Walk>> = {
   "docs/pipelines.md": {
     before: [
       "cp recipes/models.ts .",
-      "npx showrunner run cast.ts -i look='a cook' -i line='Good day.' -i voice=voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01 --id cast || [ $? = 3 ]",
-      "npx showrunner run cast.ts -i look='a smith' -i line='Good day.' -i voice=voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01 --id smith || [ $? = 3 ]",
+      "npx showrunner run presenter.ts -i look='a cook' -i line='Good day.' -i voice=voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01 --id cast || [ $? = 3 ]",
+      "npx showrunner run presenter.ts -i look='a smith' -i line='Good day.' -i voice=voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01 --id smith || [ $? = 3 ]",
     ],
     as: [
       ["reject RUN", "reject smith"],
