@@ -115,7 +115,7 @@ export const WALKS: Readonly<Record<string, Walk>> = {
     },
   },
   "docs/film.md": {
-    before: ["npx showrunner run recipes/talking-avatar.ts --id captain", "(cd out/captain "cd out/captain && cp video.mp4 film.mp4""cd out/captain && cp video.mp4 film.mp4" cp video.mp4 film.mp4)"],
+    before: ["npx showrunner run recipes/talking-avatar.ts --id captain", "(cd out/captain && cp video.mp4 film.mp4)"],
   },
   "docs/hosted.md": {
     before: ["rm film.ts"],
