@@ -38,7 +38,7 @@ const shots: readonly Shot[] = [
     name: "dashboard-run",
     path: "/runs/avatar-12?step=video",
     look: { ...wide, colorScheme: "light" },
-    ready: (page) => page.getByText("What happened").waitFor(),
+    ready: (page) => page.getByText("History").waitFor(),
   },
   {
     name: "dashboard-decision",
@@ -60,7 +60,7 @@ const shots: readonly Shot[] = [
       await page.locator("h2:focus").waitFor();
       await page.keyboard.press("2");
       await page.keyboard.press("d");
-      await page.getByRole("list", { name: "Differences of the inputs" }).waitFor();
+      await page.getByRole("list", { name: "Input differences" }).waitFor();
     },
   },
 ];

@@ -46,14 +46,14 @@ test("review-link names the address of the dashboard of its journal while that r
 });
 
 test.each([
-  [["review-link"], "tag: name a tag or a run"],
-  [["review-link", "r9"], 'run: there is no run "r9"'],
+  [["review-link"], "tag: give a tag or a run"],
+  [["review-link", "r9"], 'run: run "r9" does not exist'],
   [["review-link", "r1", "b"], 'step: run "r1" has no step "b"'],
   [["review-link", "--tag", "acme"], "--tag acme is not a tag"],
   [["review-link", "r1", "--expires", "soon"], "--expires soon is not a duration"],
-  [["review-link", "r1", "--expires", "91d"], "expires: give from one minute to 90 days"],
-  [["review-link", "r1", "--max-uses", "many"], "maxUses: give from 1 to"],
-  [["review-link", "r1", "--public-url", "http://review.test"], "publicUrl: give the address alone, with https"],
+  [["review-link", "r1", "--expires", "91d"], "expires: must be from one minute to 90 days"],
+  [["review-link", "r1", "--max-uses", "many"], "maxUses: must be from 1 to"],
+  [["review-link", "r1", "--public-url", "http://review.test"], "publicUrl: use https and no path"],
   [["review-link", "--revoke", "x"], "--revoke x: there is no such link"],
 ])("%j is refused with what to do next, and nothing is made", async (args, message) => {
   const cwd = emptyFolder();

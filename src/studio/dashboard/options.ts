@@ -8,10 +8,10 @@ export class PortInUseError extends ShowrunnerError {
   readonly code = "DASHBOARD_PORT_IN_USE";
   readonly port: number;
   /** The command to type next. */
-  readonly next = "showrunner dashboard --port 0   (takes a free one)";
+  readonly next = "showrunner dashboard --port 0   (picks a free port)";
 
   constructor(port: number, cause: unknown) {
-    super(`Port ${port} is taken by another program; choose another one.`, { cause });
+    super(`Port ${port} is in use by another program; choose another port.`, { cause });
     this.port = port;
   }
 }
@@ -31,8 +31,8 @@ export interface DashboardOptions {
   /** Runs what the page asks for. Stays open when the dashboard closes. */
   readonly show: Showrunner;
   /**
-   * Opens another one in place of `show` when its service has ended, as that of a command that embedded it. The
-   * one given up is its own to close. Default: what was lost stays lost.
+   * Opens a replacement for `show` when its local service has ended, such as with the command that embedded it, and closes
+   * the lost one. Default: it is not replaced.
    */
   readonly reopen?: ((lost: Showrunner) => Promise<Showrunner>) | undefined;
   /** The journal that `show` works on; also read while other processes write it. */
@@ -41,44 +41,44 @@ export interface DashboardOptions {
   readonly media: ShownMedia;
   /** Port to listen on. Default 0, any free one. */
   readonly port?: number | undefined;
-  /** Address to listen on. Default `127.0.0.1`; any other shows runs, and lets them be steered, beyond this machine. */
+  /** Address to listen on. Default `127.0.0.1`; any other exposes runs, and control of them, to other machines. */
   readonly host?: string | undefined;
-  /** Further names and addresses that browsers may reach it by, as behind a proxy, without a port. Default none. */
+  /** Other host names and addresses under which browsers reach the dashboard, such as a proxy's, without port. Default none. */
   readonly allowHosts?: readonly string[] | undefined;
   /**
-   * Where review links lead, such as `https://review.example.com`: a name at which a proxy passes requests on to here with their
-   * `Host`. Only review links are answered there. Default: links lead to this machine.
+   * Public origin of review links, such as `https://review.example.com`. A proxy there forwards requests with their `Host`.
+   * Only review links are answered under that name. Default: links lead to this machine.
    */
   readonly publicUrl?: string | undefined;
-  /** What the opened address must hold; at least 16 characters. Default: made up at each start. */
+  /** Token that the opened address must contain, at least 16 characters. Default: a random one at each start. */
   readonly token?: string | undefined;
-  /** Opens it for looking only: a viewer sees everything and changes nothing. Default: there is none. */
+  /** Token for read-only access: a viewer sees everything and changes nothing. Default none. */
   readonly viewerToken?: string | undefined;
-  /** Pipelines on offer to plan and start. Default none. */
+  /** Pipelines that can be planned and started from the page. Default none. */
   readonly pipelines?: readonly OfferedPipeline[] | undefined;
-  /** Folder for files that are picked in the browser as input; kept, so that a run from them can be resumed. Default: none can be picked. */
+  /** Folder for input files picked in the browser; kept, so that their runs can be resumed. Default: no files can be picked. */
   readonly pickedDir?: string | undefined;
   /** Loads the code of a run, to compare it with the run's plan; null when it no longer exists. Default: never found. */
   readonly loadPipeline?:
     | ((source: { readonly file: string; readonly exportName: string }) => Promise<Pipeline | null>)
     | undefined;
-  /** What people type to start the command line, where the page names a command. Default `showrunner`. */
+  /** How commands shown on the page begin. Default `showrunner`. */
   readonly launcher?: string | undefined;
   /**
-   * Called for errors that should not have happened; with a reference where a holder of a review link may quote it. Default: written
-   * to stderr.
+   * Called for unexpected errors, with the reference shown to the holder of a review link, if any. Default: written to
+   * stderr.
    */
   readonly onDefect?: ((error: unknown, reference?: string) => void) | undefined;
 }
 
 export interface Dashboard {
-  /** To be opened in a browser; holds the token. */
+  /** Address to open in a browser, with the token. */
   readonly url: string;
-  /** Opens it for looking only; null without `viewerToken`. */
+  /** Address for read-only access; null without `viewerToken`. */
   readonly viewerUrl: string | null;
   /** Without the token. */
   readonly origin: string;
-  /** Where one run is shown, with the token. */
+  /** Returns the address of a run's page, with the token. */
   runUrl(runId: string): string;
   /** Ends streams and stops listening. Runs that were started from the page continue in `show`. */
   close(): Promise<void>;

@@ -179,7 +179,7 @@ function welcomeRoute(launcher: string): Route {
 }
 
 function readOnly(): Refusal {
-  return new Refusal(403, "READ_ONLY", "This login sees everything and changes nothing; ask somebody who may act.");
+  return new Refusal(403, "READ_ONLY", "This login is read-only; ask someone with full access.");
 }
 
 /** Returns null for a target that is not a path. Encoded slashes stay encoded; every check of the path uses this URL. */

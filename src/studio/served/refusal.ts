@@ -33,7 +33,7 @@ export class BusyRefusal extends Refusal {
 }
 
 export function notFound(what: string): Refusal {
-  return new Refusal(404, "NOT_FOUND", `${what} is not here.`);
+  return new Refusal(404, "NOT_FOUND", `${what} was not found.`);
 }
 
 export function badRequest(message: string, field: string | null = null): Refusal {

@@ -96,7 +96,7 @@ test("a pipeline is planned with its prices, mended, and started; a take is pick
   await seen.go("/plan");
   await page.getByLabel("Input, as JSON").fill('{ "look": 5 }');
   await page.getByRole("button", { name: "Check and price" }).click();
-  await page.getByText("1 problem to mend first").waitFor();
+  await page.getByText("1 problem to fix first").waitFor();
   await page.getByLabel("Input, as JSON").fill('{ "look": "a red fox" }');
   await page.getByRole("button", { name: "Check and price" }).click();
   await page.getByText("Prices by step").waitFor();
@@ -118,7 +118,7 @@ test("a pipeline is planned with its prices, mended, and started; a take is pick
   await decision.getByRole("radio").nth(1).check();
   await decision.getByRole("button", { name: "Approve take 2" }).click();
   await pill("succeeded");
-  await decision.getByText("Take 2 was chosen").waitFor();
+  await decision.getByText("Take 2 chosen").waitFor();
   const report = await served.show.show("from-page");
   expect(report.status).toBe("succeeded");
 });
@@ -129,7 +129,7 @@ test("a rejection is noted with its reason, and the run ends without what needed
   const decision = page.getByRole("region", { name: "Decision" });
   await decision.getByLabel("Note (optional)").fill("all too <b>orange</b>");
   await decision.getByRole("button", { name: "Reject…" }).click();
-  await decision.getByRole("button", { name: "Keep it" }).click();
+  await decision.getByRole("button", { name: "Cancel" }).click();
   await decision.getByRole("button", { name: "Reject…" }).click();
   expect(await violations(page)).toEqual([]);
   await decision.getByRole("button", { name: "Reject for good" }).click();
@@ -160,7 +160,7 @@ test("a run whose code changed says what, and what taking it up costs; nothing i
   await page.getByRole("button", { name: "Resume…" }).click();
   await dialog().getByText("poster: input.prompt").waitFor();
   expect(await dialog().getByText("on top of").count()).toBe(0);
-  await dialog().getByLabel("Take up the changes").check();
+  await dialog().getByLabel("Apply the changes").check();
   await dialog().getByText("on top of").waitFor();
   expect(await violations(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Resume", exact: true }).click();
@@ -177,7 +177,7 @@ test("a step is rerun after its price was shown", async () => {
   const before = (await served.show.show("again")).cost;
   await seen.go("/runs/again?step=still");
   await page.getByRole("button", { name: "Rerun…" }).click();
-  await dialog().getByText("1 step to make").waitFor();
+  await dialog().getByText("1 step to run").waitFor();
   await dialog().getByRole("button", { name: "Rerun", exact: true }).click();
   await dialog().waitFor({ state: "detached" });
   await pill("succeeded");
@@ -189,7 +189,7 @@ test("a yes to a price that is no longer the price is refused with the new quote
   await run.result();
   await seen.go("/runs/twice?step=still");
   await page.getByRole("button", { name: "Rerun…" }).click();
-  await dialog().getByText("1 step to make").waitFor();
+  await dialog().getByText("1 step to run").waitFor();
   const rerun = dialog().getByRole("button", { name: "Rerun", exact: true });
   await eventually(() => rerun.isEnabled()).toBe(true);
   await (await served.show.resume("twice", { rerun: ["still"] })).result();
@@ -208,12 +208,12 @@ test("a price that could not be had is asked for again on a click", async () => 
   await seen.go("/runs/unpriced?step=still");
   await page.route("**/resume-preview", (route) => route.abort(), { times: 1 });
   await page.getByRole("button", { name: "Rerun…" }).click();
-  await dialog().getByText("does not answer").waitFor();
+  await dialog().getByText("cannot be reached").waitFor();
   const rerun = dialog().getByRole("button", { name: "Rerun", exact: true });
   expect(await rerun.isDisabled()).toBe(true);
-  await dialog().getByRole("button", { name: "Ask again" }).click();
-  await dialog().getByText("1 step to make").waitFor();
-  expect(await dialog().getByText("does not answer").count()).toBe(0);
+  await dialog().getByRole("button", { name: "Retry" }).click();
+  await dialog().getByText("1 step to run").waitFor();
+  expect(await dialog().getByText("cannot be reached").count()).toBe(0);
   expect(await rerun.isEnabled()).toBe(true);
   await dialog().getByRole("button", { name: "Cancel" }).click();
 });
@@ -229,10 +229,10 @@ test("a step's input is edited as a form, priced as it is then, and made again; 
   await late.asked;
   await dialog().getByLabel("prompt").fill("");
   await dialog().getByText("needs at least one visible character").waitFor();
-  expect(await dialog().getByText("to make:").count()).toBe(0);
+  expect(await dialog().getByText("to run:").count()).toBe(0);
   await late.release();
   await dialog().getByLabel("prompt").fill("a lighthouse at dawn");
-  await dialog().getByText("1 step to make").waitFor();
+  await dialog().getByText("1 step to run").waitFor();
   await dialog().getByLabel("aspect_ratio").selectOption("16:9");
   await dialog().getByLabel("Why").fill("the client wants dawn");
   const rerun = dialog().getByRole("button", { name: "Rerun", exact: true });
@@ -262,8 +262,8 @@ test("a failed run is offered to be made again where it failed; list and run say
   await pill("failed");
   const { reason } = (await served.show.show("broken")).steps[0]!;
   expect(await page.getByText(reason!).count()).toBe(1);
-  await page.getByRole("button", { name: "Rerun what failed…" }).click();
-  await dialog().getByText("1 step to make").waitFor();
+  await page.getByRole("button", { name: "Rerun failed steps…" }).click();
+  await dialog().getByText("1 step to run").waitFor();
   await dialog().getByRole("button", { name: "Rerun", exact: true }).click();
   await pill("succeeded");
   const took = await page.locator(".facts div", { hasText: "Took" }).locator("b").innerText();
@@ -296,7 +296,7 @@ test("a run is asked to stop, wherever it runs", async () => {
   await plantRun(served.journal, { id: "endless", steps: [{ path: "film", state: "rendering" }] });
   await seen.go("/runs/endless");
   await page.getByRole("button", { name: "Stop…" }).click();
-  await dialog().getByText("1 job under way cannot be called back").waitFor();
+  await dialog().getByText("1 job already at the service cannot be stopped").waitFor();
   expect(await violations(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Stop the run" }).click();
   await dialog().waitFor({ state: "detached" });
@@ -331,7 +331,7 @@ test("a run whose process was killed says that it is interrupted, waits for you,
   });
   const here = await visit(browser, own);
   await here.go("/");
-  const waiting = here.page.getByRole("list", { name: "Runs that wait for you" });
+  const waiting = here.page.getByRole("list", { name: "Runs waiting for you" });
   await waiting.getByText("interrupted").waitFor();
   await here.go("/runs/cut-off");
   await here.page.getByRole("alert").getByText("Interrupted").waitFor();
@@ -381,10 +381,10 @@ test("a submit that got no answer is resolved by a person, from the jobs that th
   await using other = await visit(browser, own);
   await other.go("/runs/lost");
   await other.page.getByRole("button", { name: "film", exact: true }).click();
-  const choice = other.page.getByRole("region", { name: "What became of it?" });
+  const choice = other.page.getByRole("region", { name: "Outcome of the request" });
   await choice.getByText(jobId).waitFor();
   expect(await violations(other.page)).toEqual([]);
-  await choice.getByRole("button", { name: "This one" }).click();
+  await choice.getByRole("button", { name: "Use this job" }).click();
   await choice.getByText("applied on resume").waitFor();
   expect((await own.journal.inbox("lost")).map(({ message }) => message)).toEqual([
     { type: "adopt", step: "film", jobId },
@@ -402,15 +402,15 @@ test("of a request to a provider the page says what is known, what stays reserve
   const run = await served.show.run(still, {}, { id: "lost", budget: "1", outDir: join(outDir, "lost") });
   await run.result();
   await seen.go("/runs/lost?step=still");
-  await page.getByText("What became of a request is not known").waitFor();
+  await page.getByText("The outcome of a request is unknown").waitFor();
   const known =
     /^still: sent once to mock .*; up to \$0\.05 stays reserved\. Look at your account at mock.*adopt lost still <file\|none>$/;
   await eventually(() => page.getByText(known).count()).toBe(2);
-  const choice = page.getByRole("region", { name: "What became of it?" });
-  await choice.getByRole("button", { name: "It made nothing" }).waitFor();
+  const choice = page.getByRole("region", { name: "Outcome of the request" });
+  await choice.getByRole("button", { name: "No file was made" }).waitFor();
   expect(await choice.getByText("The service lists").count()).toBe(0);
   expect(await violations(page)).toEqual([]);
-  await choice.getByRole("button", { name: "It made nothing" }).click();
+  await choice.getByRole("button", { name: "No file was made" }).click();
   await choice.getByText("applied on resume").waitFor();
   await expect(served.show.unresolved("lost")).resolves.toMatchObject([{ decided: { jobId: null } }]);
 });

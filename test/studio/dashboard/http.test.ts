@@ -252,7 +252,7 @@ describe("requests that go too far", () => {
     const answer = await ask({ path: "/api/runs/never" });
     expect(answer.status).toBe(404);
     expect(JSON.parse(answer.body.toString())).toEqual({
-      error: { code: "NOT_FOUND", message: "This run is not here." },
+      error: { code: "NOT_FOUND", message: "This run was not found." },
     });
     expect((await ask({ path: "/api/live?run=night&after=x" })).status).toBe(400);
     expect((await ask({ path: "/api/runs?limit=-1" })).status).toBe(400);

@@ -136,12 +136,12 @@ test("a run that is removed while it is looked at is gone, and another one under
   const parts = partsOf(journal);
   expect((await runPatch(parts, "r", 0)).steps.map(({ path }) => path)).toEqual(["old"]);
   expect(await journal.removeRun("r", Date.now() + 3_600_000)).toEqual({ removed: true });
-  await expect(runPatch(parts, "r", 0)).rejects.toThrow("This run is not here.");
+  await expect(runPatch(parts, "r", 0)).rejects.toThrow("This run was not found.");
   await plantRun(journal, { id: "r", steps: [{ path: "new", state: "waiting" }] }, Date.now());
   const patch = await runPatch(parts, "r", 0);
   expect([patch.full, patch.steps.map(({ path }) => path)]).toEqual([true, ["new"]]);
   const gone = { ...journal, run: (id: string) => journal.run(id), read: async () => [] } as unknown as JournalStore;
-  await expect(runPatch({ ...parts, journal: gone }, "r", 0)).rejects.toThrow("This run is not here.");
+  await expect(runPatch({ ...parts, journal: gone }, "r", 0)).rejects.toThrow("This run was not found.");
 });
 
 describe("the gauges", () => {

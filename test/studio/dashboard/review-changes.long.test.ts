@@ -90,15 +90,15 @@ async function open(step: string): Promise<void> {
 
 test("a note makes a picture again as its code says: shown, priced, asked for anew, and in the history", async () => {
   await open("fine");
-  const redo = desk().getByRole("button", { name: "Redo with the note…" });
+  const redo = desk().getByRole("button", { name: "Redo with note…" });
   expect(await redo.isDisabled()).toBe(true);
   await page.keyboard.press("m");
   await page.keyboard.type("at dusk");
   await redo.click();
   await dialog().getByText("a lighthouse, at dusk").waitFor();
-  await dialog().getByText("3 steps to make").waitFor();
+  await dialog().getByText("3 steps to run").waitFor();
   expect(await violations(page)).toEqual([]);
-  await dialog().getByLabel("What should be different").fill("at dawn");
+  await dialog().getByLabel("What to change").fill("at dawn");
   await dialog().getByText("a lighthouse, at dawn").waitFor();
   const rerun = dialog().getByRole("button", { name: "Rerun", exact: true });
   await eventually(() => rerun.isEnabled()).toBe(true);
@@ -108,11 +108,11 @@ test("a note makes a picture again as its code says: shown, priced, asked for an
   await eventually(async () => (await stepOf("fine")).status).toBe("awaiting-approval");
   await open("fine");
   // What was made before stands beside it, and can be put away.
-  await desk().getByText("still, attempt 1, before").waitFor();
+  await desk().getByText("still, earlier attempt 1").waitFor();
   await eventually(() => broken(page)).toEqual([]);
   expect(await violations(page)).toEqual([]);
   await page.keyboard.press("e");
-  await desk().getByText("still, attempt 1, before").waitFor({ state: "detached" });
+  await desk().getByText("still, earlier attempt 1").waitFor({ state: "detached" });
   await desk().getByRole("button", { name: "Approve" }).click();
   await page.locator("aside").getByText("2 decisions to make").waitFor();
   await eventually(async () => (await stepOf("fine")).status).toBe("succeeded");
@@ -123,7 +123,7 @@ test("a note makes a picture again as its code says: shown, priced, asked for an
 
 test("a step shows what was made of it before, and the media of its input as pictures", async () => {
   await seen.go("/runs/p?step=still");
-  await page.locator(".section", { hasText: "Attempts" }).getByText("attempt 1, before").waitFor();
+  await page.locator(".section", { hasText: "Attempts" }).getByText("earlier attempt 1").waitFor();
   await seen.go("/runs/p?step=card");
   const used = page.locator(".section", { hasText: "Input" }).locator(".used img");
   await used.waitFor();
@@ -135,10 +135,10 @@ test("a step shows what was made of it before, and the media of its input as pic
 
 test("where no code says what a note changes, that is said, and the same is made again with the note", async () => {
   await open("also");
-  await desk().getByPlaceholder("Note with the decision").fill("without the gull");
-  await desk().getByRole("button", { name: "Redo with the note…" }).click();
-  await dialog().getByText("does not say what a note changes").waitFor();
-  await dialog().getByText("2 steps to make").waitFor();
+  await desk().getByPlaceholder("Note (optional)").fill("without the gull");
+  await desk().getByRole("button", { name: "Redo with note…" }).click();
+  await dialog().getByText("to apply a note").waitFor();
+  await dialog().getByText("2 steps to run").waitFor();
   expect(await violations(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Rerun", exact: true }).click();
   await eventually(async () => (await stepOf("plain")).attempts.length).toBe(2);
@@ -154,20 +154,20 @@ test("a list of shots is changed before it is approved; what uses it gets the ch
     .getByText(/^A storm rises/);
   await told.waitFor();
   expect(await told.evaluate((field) => field.scrollHeight - field.clientHeight)).toBe(0);
-  await desk().getByRole("button", { name: "Change it…" }).click();
+  await desk().getByRole("button", { name: "Edit…" }).click();
   const first = desk().getByRole("textbox", { name: "line" }).first();
   await first.fill("A red boat leaves.");
   expect(await violations(page)).toEqual([]);
   // Kept when the page is left.
   await page.reload();
   await eventually(() => desk().getByRole("textbox", { name: "line" }).first().inputValue()).toBe("A red boat leaves.");
-  await desk().getByRole("button", { name: "Leave it as it was" }).click();
+  await desk().getByRole("button", { name: "Discard changes" }).click();
   await desk().getByText("A boat leaves.").waitFor();
-  await desk().getByRole("button", { name: "Change it…" }).click();
+  await desk().getByRole("button", { name: "Edit…" }).click();
   await desk().getByRole("textbox", { name: "line" }).nth(1).fill("It never comes back.");
   await desk().getByRole("button", { name: "Remove shots 3" }).click();
   await desk().getByRole("button", { name: "Remove shots 1" }).click();
-  await desk().getByRole("button", { name: "Approve as changed" }).click();
+  await desk().getByRole("button", { name: "Approve with changes" }).click();
   await page.locator("aside").getByText("1 decision to make").waitFor();
   await eventually(async () => (await stepOf("told")).value).toBe("It never comes back.");
   expect(seen.complaints).toEqual([]);

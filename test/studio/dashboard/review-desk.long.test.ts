@@ -79,7 +79,7 @@ test(`${ADS} waiting ads are decided by clicks and keys, one after the other, wi
       await desk.getByRole("radio").nth(take).click();
       await desk.getByRole("button", { name: `Approve take ${take + 1}` }).click();
     }
-    const next = left === 1 ? "Nothing waits" : left === 2 ? "1 decision to make" : `${left - 1} decisions to make`;
+    const next = left === 1 ? "Nothing to decide" : left === 2 ? "1 decision to make" : `${left - 1} decisions to make`;
     await page.locator("aside").getByText(next, { exact: true }).waitFor();
   }
   process.stdout.write(`${ADS} ads decided in ${Math.round((Date.now() - began) / 1000)} s\n`);

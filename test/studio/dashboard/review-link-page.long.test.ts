@@ -45,7 +45,7 @@ test.each(["light", "dark"] as const)(
     await page.getByLabel("Note or comment (optional)").fill("the warmer one");
     await page.getByRole("button", { name: "Approve take 2" }).click();
     await page.getByText(/Take 2 approved by Ann Client/).waitFor();
-    await page.getByRole("heading", { name: "Nothing waits for you" }).waitFor();
+    await page.getByRole("heading", { name: "Nothing to decide" }).waitFor();
     expect(await violations(page)).toEqual([]);
     if (process.env["SCREENSHOTS"])
       await page.screenshot({ path: `${process.env["SCREENSHOTS"]}/link-${theme}-done.png`, fullPage: true });
@@ -61,7 +61,7 @@ test.each(["light", "dark"] as const)(
     await served.journal.revokeReviewLink(link, Date.now());
     await page.reload();
     await page.getByRole("heading", { name: "This link cannot be opened" }).waitFor();
-    await page.getByText("This link was withdrawn.").waitFor();
+    await page.getByText("This link was revoked.").waitFor();
   },
 );
 
@@ -121,7 +121,7 @@ test("the house makes a link in the dashboard, which opens for a client until it
   await house.page.getByLabel("Runs with this tag").fill("client=acme");
   expect(await violations(house.page)).toEqual([]);
   if (process.env["SCREENSHOTS"]) await house.page.screenshot({ path: `${process.env["SCREENSHOTS"]}/house.png` });
-  await house.page.getByRole("button", { name: "Make the link" }).click();
+  await house.page.getByRole("button", { name: "Create link" }).click();
   const url = await house.page.getByLabel("Send this address to the client").inputValue();
   await house.page.getByRole("button", { name: "Done" }).click();
   await using context = await browser.newContext();
@@ -130,7 +130,7 @@ test("the house makes a link in the dashboard, which opens for a client until it
   await page.getByRole("heading", { name: "Which look for acme?" }).first().waitFor();
   await house.page.getByRole("button", { name: "Review links…" }).click();
   const row = house.page
-    .getByRole("list", { name: "Links that are valid" })
+    .getByRole("list", { name: "Valid links" })
     .getByRole("listitem")
     .filter({ hasText: "client=acme" });
   await row.first().waitFor();
@@ -138,7 +138,7 @@ test("the house makes a link in the dashboard, which opens for a client until it
   await row.first().getByRole("button", { name: "Revoke" }).click();
   await expect.poll(() => row.count()).toBe(others);
   await page.reload();
-  await page.getByText("This link was withdrawn.").waitFor();
+  await page.getByText("This link was revoked.").waitFor();
   expect(house.complaints).toEqual([]);
 });
 

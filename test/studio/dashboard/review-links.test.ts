@@ -123,7 +123,7 @@ describe("a decision by a link", () => {
     });
     expect(refusal(answers[1]!)).toMatchObject({
       code: "DECIDED",
-      message: "This was approved already by Ann (take 2). Ask whoever sent the link to change it.",
+      message: "This was already approved by Ann (take 2). Ask the sender of the link to change it.",
     });
     const by = { name: "Ann", verified: false, link: id };
     const sent = (await served.journal.inbox("acme-1")).map(({ message }) => message);
@@ -343,12 +343,12 @@ describe("wrong tokens", () => {
 describe("whoever makes links", () => {
   test("is told what is wrong with one, before it is made", async () => {
     const make = (link: Parameters<typeof createReviewLink>[1]) => createReviewLink(served.journal, link, 0);
-    await expect(make({ scope: {} })).rejects.toThrow("tag: name a tag or a run");
-    await expect(make({ scope: { tags: {} } })).rejects.toThrow("tag: name a tag or a run");
-    await expect(make({ scope: { ...acme.scope, step: "best" } })).rejects.toThrow("step: name its run too");
-    await expect(make({ scope: { runId: "nope" } })).rejects.toThrow('run: there is no run "nope"');
-    await expect(make({ ...acme, expiresMs: 1 })).rejects.toThrow("expires: give from one minute to 90 days");
-    await expect(make({ ...acme, maxUses: 0 })).rejects.toThrow("maxUses: give from 1 to");
+    await expect(make({ scope: {} })).rejects.toThrow("tag: give a tag or a run");
+    await expect(make({ scope: { tags: {} } })).rejects.toThrow("tag: give a tag or a run");
+    await expect(make({ scope: { ...acme.scope, step: "best" } })).rejects.toThrow("step: also give the step's run");
+    await expect(make({ scope: { runId: "nope" } })).rejects.toThrow('run: run "nope" does not exist');
+    await expect(make({ ...acme, expiresMs: 1 })).rejects.toThrow("expires: must be from one minute to 90 days");
+    await expect(make({ ...acme, maxUses: 0 })).rejects.toThrow("maxUses: must be from 1 to");
   });
 
   test("may do so in the dashboard, where a link's secret is shown once; a viewer may not", async () => {

@@ -84,7 +84,7 @@ describe("a viewer", () => {
   test("is offered no action, and told so", async () => {
     const page = await browser.newPage();
     await page.goto(served.dashboard.viewerUrl!);
-    await page.getByText("read only").waitFor();
+    await page.getByText("read-only").waitFor();
     await page.goto(`${served.dashboard.origin}/runs/harbour-42?step=choose`);
     await page.getByText("Which one begins the film?").waitFor();
     for (const name of ["Review", "Stop…", "Resume…", "Approve", "Reject…", "Rerun…"]) {
@@ -124,7 +124,7 @@ test("the locked page takes the token, and no wrong one", async () => {
   await page.getByLabel("Token").fill("wrong-wrong-wrong-wrong");
   await page.getByRole("button", { name: "Open" }).click();
   await page.getByRole("heading", { name: "This dashboard is locked" }).waitFor();
-  await page.getByRole("alert").getByText("not its token").waitFor();
+  await page.getByRole("alert").getByText("Wrong token").waitFor();
   expect(await violations(page)).toEqual([]);
   await page.getByLabel("Token").fill(TOKEN);
   await page.getByRole("button", { name: "Open" }).click();

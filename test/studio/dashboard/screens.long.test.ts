@@ -28,20 +28,20 @@ afterAll(async () => {
 const screens: readonly (readonly [name: string, path: string, sign: string])[] = [
   ["the list of runs", "/", "Waiting for you"],
   ["a run's graph", "/runs/harbour-42", "rendering 42 %"],
-  ["a step", "/runs/harbour-42?step=scene", "What happened"],
+  ["a step", "/runs/harbour-42?step=scene", "History"],
   ["a decision", "/runs/harbour-42?step=choose", "Which one begins the film?"],
   ["a run's results", "/runs/harbour-42/results", "So far"],
   ["a run's timeline", "/runs/harbour-42/timeline", "approval"],
   ["a run's costs", "/runs/harbour-42/costs", "By model"],
   ["a run's log", "/runs/harbour-42/log", "job.failed"],
-  ["a run that waits for funds", "/runs/poster-short", "The wallet is short"],
+  ["a run that waits for funds", "/runs/poster-short", "Wallet balance too low"],
   ["a run of 1,000 steps", "/runs/many", "300 of 500 steps"],
   ["a group of steps", "/runs/many?group=shot-*%2Fstill", "shot-0/still"],
-  ["planning", "/plan", "No pipeline is on offer here"],
+  ["planning", "/plan", "No pipelines available"],
   ["the costs of all runs", "/costs", "By pipeline"],
-  ["a run that does not exist", "/runs/never", "No such run"],
+  ["a run that does not exist", "/runs/never", "Run not found"],
   ["a run that cannot be read", "/runs/damaged", "This run cannot be shown"],
-  ["an address that does not exist", "/plan/x", "There is nothing here"],
+  ["an address that does not exist", "/plan/x", "Page not found"],
 ];
 
 /** When the first picture of a step had come, in milliseconds since the navigation began. */
@@ -65,7 +65,7 @@ test.each(screens)("%s has nothing for axe to say, in light and dark, and fits a
 test("at a run that does not exist the page is connected all the same, and leads back to the list", async () => {
   await using own = await visit(browser, served);
   await own.go("/runs/never");
-  await shows(own.page, "No such run");
+  await shows(own.page, "Run not found");
   await own.page.getByRole("banner").getByText("Live", { exact: true }).waitFor();
   await own.page.getByText("Wallet").waitFor();
   await own.page.getByRole("link", { name: "All runs", exact: true }).click();
@@ -75,6 +75,11 @@ test("at a run that does not exist the page is connected all the same, and leads
 test("nothing on these screens was stopped by the security policy, and nothing threw", () => {
   expect(seen.complaints.filter((text) => !/40[49]/.test(text))).toEqual([]);
 });
+
+const sizeOf = (element: unknown) => {
+  const { scrollWidth, clientWidth, scrollHeight, clientHeight } = element as Record<string, number>;
+  return { scrollWidth, clientWidth, scrollHeight, clientHeight };
+};
 
 describe("the list of runs", () => {
   test("is searched from the keyboard, and filtered by status", async () => {
@@ -89,7 +94,22 @@ describe("the list of runs", () => {
     await page.getByRole("button", { name: /^failed/ }).click();
     await page.getByRole("link", { name: /poster-done/ }).waitFor({ state: "detached" });
     await page.getByRole("searchbox").fill("nothing like it");
-    await page.getByText("No run matches").waitFor();
+    await page.getByText("No matching runs").waitFor();
+  });
+
+  test("shows why a run waits and its shared budget uncut, without the command that a terminal would name", async () => {
+    await using seen = await visit(browser, served);
+    await seen.page.setViewportSize({ width: 1280, height: 800 });
+    const row = seen.page.getByRole("link", { name: /poster-short/ });
+    const texts = row.locator(".state small, .money small");
+    expect(await texts.allTextContents()).toEqual([
+      "The wallet holds $0.02 and the next job needs $0.35.",
+      "of shared $1,234.50",
+    ]);
+    for (const text of await texts.all()) {
+      const { scrollWidth, clientWidth, scrollHeight, clientHeight } = await text.evaluate(sizeOf);
+      expect([scrollWidth, scrollHeight]).toEqual([clientWidth, clientHeight]);
+    }
   });
 
   test("shows a run that somebody starts elsewhere without being loaded again", async () => {
@@ -255,7 +275,7 @@ describe("a run of 1,000 steps", () => {
     await page.getByRole("complementary", { name: "shot-300/still" }).waitFor();
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: "Group alike" }).click();
+    await page.getByRole("button", { name: "Group similar steps" }).click();
     await page.getByRole("button", { name: /^shot-0\/still/ }).waitFor();
     expect(await page.locator(".node").count()).toBeLessThan(200);
   });
@@ -264,7 +284,7 @@ describe("a run of 1,000 steps", () => {
     await using seen = await visit(browser, served);
     await seen.go("/runs/many/log");
     await seen.page.getByRole("searchbox").fill("run.planned");
-    await seen.page.getByText("No event matches").waitFor();
+    await seen.page.getByText("No matching events").waitFor();
     const more = seen.page.getByRole("button", { name: /^Load \d+ earlier/ });
     while (await more.isVisible()) {
       const before = await more.getAttribute("data-before");

@@ -90,12 +90,12 @@ describe("a review", () => {
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press("Escape");
     await page.keyboard.press("d");
-    const differences = page.getByRole("list", { name: "Differences of the inputs" });
+    const differences = page.getByRole("list", { name: "Input differences" });
     await eventually(() => differences.getByText("seed", { exact: true }).count()).toBe(3);
     expect(await differences.getByText("prompt").count()).toBe(0);
     await page.keyboard.press("a");
     await page.getByText("Take 3 approved.").waitFor();
-    await page.getByRole("heading", { name: "Nothing waits for a decision" }).waitFor();
+    await page.getByRole("heading", { name: "No decisions waiting" }).waitFor();
     await page.keyboard.press("u");
     await desk.getByRole("button", { name: "Approve take 3" }).waitFor();
     expect((await served.journal.inbox("by-keys")).length).toBe(0);
@@ -138,7 +138,7 @@ describe("a review", () => {
     await eventually(() => desk.getByRole("radio").count()).toBe(3);
     await eventually(() => desk.locator("h2:focus").count()).toBe(1);
     await page.keyboard.press("2");
-    await desk.getByPlaceholder("Note with the decision (optional)").fill("warmer");
+    await desk.getByPlaceholder("Note (optional)").fill("warmer");
     await desk.getByPlaceholder(/^Comment/).fill("the handle is cut off");
     await desk.getByRole("combobox").selectOption("About take 2");
     await desk.getByRole("button", { name: "Comment", exact: true }).click();
@@ -146,7 +146,7 @@ describe("a review", () => {
     await page.reload();
     await desk.getByRole("button", { name: "Approve take 2" }).waitFor();
     await desk.getByRole("list", { name: "Comments" }).getByText("the handle is cut off").waitFor();
-    expect(await desk.getByPlaceholder("Note with the decision (optional)").inputValue()).toBe("warmer");
+    expect(await desk.getByPlaceholder("Note (optional)").inputValue()).toBe("warmer");
     const inbox = (await served.journal.inbox("elsewhere")).map(({ message }) => message);
     expect(inbox).toMatchObject([
       {
@@ -157,12 +157,12 @@ describe("a review", () => {
     ]);
     await served.show.reject("elsewhere", "look/pick", { note: "by the client" });
     await (await served.show.resume("elsewhere", { pipeline: ad })).result();
-    await desk.getByText("Rejected in the meantime: by the client").waitFor();
+    await desk.getByText("Already rejected: by the client").waitFor();
     await page.keyboard.press("ArrowRight");
     await desk.getByRole("heading", { name: "Is line 1 right?" }).waitFor();
     await page.keyboard.press("r");
     await desk.getByRole("button", { name: "Reject for good" }).click();
-    await page.getByRole("heading", { name: "Nothing waits for a decision" }).waitFor();
+    await page.getByRole("heading", { name: "No decisions waiting" }).waitFor();
     expect(await violations(page)).toEqual([]);
   });
 });
@@ -171,8 +171,8 @@ describe("costs", () => {
   test("of a run are charted charge by charge, and by model", async () => {
     const { page } = seen;
     await seen.go("/runs/by-keys/costs");
-    await page.getByText("Spent, charge by charge").waitFor();
-    expect(await page.getByRole("img", { name: /^Spent, charge by charge/ }).count()).toBe(1);
+    await page.getByText("Total spent after each charge").waitFor();
+    expect(await page.getByRole("img", { name: /^Total spent after each charge/ }).count()).toBe(1);
     expect(await violations(page)).toEqual([]);
   });
 

@@ -134,7 +134,7 @@ describe("what is refused", () => {
       const response = await api.send(path, { as: "rival" });
       expect([response.status, await errorOf(response)]).toEqual([
         404,
-        { code: "NOT_FOUND", message: "This run is not here.", field: null, reference: null },
+        { code: "NOT_FOUND", message: "This run was not found.", field: null, reference: null },
       ]);
     }
     expect((await api.post(`/api/runs/${id}/stop`, {}, { as: "rival" })).status).toBe(404);

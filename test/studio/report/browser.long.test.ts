@@ -154,7 +154,7 @@ describe("a report in a browser", () => {
         await page.getByText("attempt 1 failed, tried again").waitFor();
         await page.getByRole("button", { name: /^face/ }).click();
         const panel = page.getByRole("complementary", { name: "face" });
-        for (const title of ["Input", "Links", "Provenance", "Attempts", "What happened"])
+        for (const title of ["Input", "Links", "Provenance", "Attempts", "History"])
           await panel.getByRole("heading", { name: title }).waitFor();
         await page.getByRole("tab", { name: "About" }).click();
         await page.getByText("Harbour").waitFor();

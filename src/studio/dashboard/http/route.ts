@@ -26,7 +26,7 @@ export interface Route {
 
 export const LARGEST_REQUEST_BYTES = 1024 * 1024;
 
-const BOUNDS: BodyBounds = { mostBytes: LARGEST_REQUEST_BYTES, instead: "give long input on the command line" };
+const BOUNDS: BodyBounds = { mostBytes: LARGEST_REQUEST_BYTES, instead: "pass long input on the command line" };
 
 /** Reads the JSON object of a request. @throws Refusal 408 when it takes too long, 413 when it is too large, 415 when it is not JSON, 400 when malformed */
 export function jsonOf(
@@ -40,7 +40,7 @@ export function jsonOf(
 export async function readForm(incoming: IncomingMessage): Promise<URLSearchParams> {
   const body = bodyOfMessage(incoming);
   if (!isOfType(body, "application/x-www-form-urlencoded")) {
-    throw new Refusal(415, "CONTENT_TYPE", "Send a form, as application/x-www-form-urlencoded.");
+    throw new Refusal(415, "CONTENT_TYPE", "Send the form as application/x-www-form-urlencoded.");
   }
   return new URLSearchParams(new TextDecoder().decode(await readBytes(body, BOUNDS)));
 }

@@ -19,10 +19,10 @@ export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "to
   const operator = token ?? randomBytes(24).toString("base64url");
   for (const [option, secret] of Object.entries({ token: operator, viewerToken })) {
     if (secret !== undefined && secret.length < LEAST_LENGTH) {
-      throw new TypeError(`${option}: give at least ${LEAST_LENGTH} characters.`);
+      throw new TypeError(`${option} must have at least ${LEAST_LENGTH} characters.`);
     }
   }
-  if (viewerToken === operator) throw new TypeError("viewerToken: give another one than token.");
+  if (viewerToken === operator) throw new TypeError("viewerToken must differ from token.");
   return { operator, ...(viewerToken !== undefined && { viewer: viewerToken }) };
 }
 
@@ -95,7 +95,7 @@ function safePath(path: string): string {
 }
 
 function locked(): Refusal {
-  return new Refusal(401, "LOCKED", "Open the address that `showrunner dashboard` printed; it holds the token.");
+  return new Refusal(401, "LOCKED", "Open the address that `showrunner dashboard` printed; it contains the token.");
 }
 
 export interface ServerAddress {
@@ -146,13 +146,13 @@ export function checkSender(
   { hosts, proxied }: { readonly hosts: readonly string[]; readonly proxied: readonly string[] },
 ): void {
   const host = headers.host?.toLowerCase() ?? "";
-  if (!hosts.includes(host)) throw new Refusal(403, "HOST", "This address does not belong to the dashboard.");
+  if (!hosts.includes(host)) throw new Refusal(403, "HOST", "The dashboard is not served under this host name.");
   const { origin } = headers;
   const isSafe = method === "GET" || method === "HEAD";
   const isOwn = origin === `http://${host}` || (proxied.includes(host) && origin === `https://${host}`);
   const isForeign = origin === undefined ? !isSafe : !isOwn;
   if (isForeign || !isOwnSite(headers["sec-fetch-site"], headers["sec-fetch-mode"], isSafe)) {
-    throw new Refusal(403, "ORIGIN", "Only the dashboard's own page may ask for this.");
+    throw new Refusal(403, "ORIGIN", "Only the dashboard's own pages can send this request.");
   }
 }
 

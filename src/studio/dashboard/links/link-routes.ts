@@ -58,14 +58,14 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     const link = await find();
     if (link === null) {
       tries.wrong(addressOf(incoming, isPublic(incoming)), now);
-      throw new Refusal(404, "LINK_UNKNOWN", "This link is not valid. Ask whoever sent it for another one.");
+      throw new Refusal(404, "LINK_UNKNOWN", "This link is not valid. Ask the sender for a new one.");
     }
     const status = statusOf(link, now);
     if (status === "active") return link;
     throw new Refusal(
       410,
       `LINK_${status.toUpperCase()}`,
-      `This link was ${status === "revoked" ? "withdrawn" : "valid until its date, which is over"}.`,
+      `This link ${status === "revoked" ? "was revoked" : "has expired"}. Ask the sender for a new one.`,
     );
   };
 
@@ -98,19 +98,19 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     const { value: _, ...verdict } = verdictIn(body, approved);
     const by = { name: nameOf(body), verified: false, link: link.id };
     const { runId } = await found(link, ref);
-    // Of two verdicts at once, the second learns of the first.
+    // One at a time: of two simultaneous verdicts, the second is refused.
     return inTurn(turns, runId, async () => {
       const { step, view } = await found(link, ref);
       if (view.status !== "waiting") throw decidedAlready(view);
       if (approved && view.choose && view.takes[verdict.pick ?? -1] === undefined) {
-        throw new Refusal(400, "PICK", "Choose one of those that are shown.");
+        throw new Refusal(400, "PICK", "Choose one of the takes shown.");
       }
       await use(link);
       try {
         await decide(context.show, runId, step, { ...verdict, pick: view.choose ? verdict.pick : undefined, by });
       } catch (error) {
         if (!(error instanceof InvalidOptionError)) throw error;
-        // Someone else was quicker, or what it was about is gone.
+        // Someone else decided first, or what was to be decided is gone.
         throw decidedAlready((await found(link, ref)).view);
       }
       await continued(runId);
@@ -127,7 +127,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
 
   const use = async (link: ReviewLinkRow) => {
     if (await journal.useReviewLink(link.id, Date.now())) return;
-    throw new Refusal(403, "LINK_USED_UP", "This link takes nothing more. Ask whoever sent it for another one.");
+    throw new Refusal(403, "LINK_USED_UP", "This link has reached its limit of uses. Ask the sender for a new one.");
   };
 
   const comment = async ({ incoming }: SharedCall): Promise<SharedDecision> => {
@@ -135,13 +135,13 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     const body = await jsonOf(incoming, MOST_BYTES);
     const ref = textField(body, "ref");
     const text = optionalText(body, "text", 2000)?.trim() ?? "";
-    if (text === "") throw new Refusal(400, "TEXT", "A comment needs some words.");
+    if (text === "") throw new Refusal(400, "TEXT", "The comment is empty; write something first.");
     const by = { name: nameOf(body), verified: false, link: link.id };
     const [take, timeMs] = [optionalPosition(body, "take"), optionalPosition(body, "timeMs")];
     const { runId, step, shown, view } = await found(link, ref);
     if (view.status !== "waiting") throw decidedAlready(view);
     if (take !== undefined && shown[take] === undefined) {
-      throw new Refusal(400, "TAKE", "Comment on one of those that are shown.");
+      throw new Refusal(400, "TAKE", "Choose one of the takes shown to comment on.");
     }
     await use(link);
     await context.show.comment(runId, step, { text, take: take === undefined ? null : shown[take]!.at, timeMs, by });
@@ -153,7 +153,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     const now = Date.now();
     const { id = "", ref = "", ends = "", mark = "" } = params;
     const link = await admitted(incoming, now, () => linkOfFile(journal, { id, ref, ends, mark }));
-    if (Number(ends) <= now) throw new Refusal(410, "FILE_ENDED", "This address is over. Reload the page.");
+    if (Number(ends) <= now) throw new Refusal(410, "FILE_ENDED", "This address has expired. Reload the page.");
     const shown = await decisions.file(link, ref, now);
     if (shown === null) throw notFound("This file");
     return mediaResponse(headOf(incoming), media, shown.copy, { "Cache-Control": "private, no-store" });
@@ -177,13 +177,13 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
 
 function decidedAlready({ status, pick, name }: SharedDecision): Refusal {
   if (status === "waiting")
-    return new Refusal(409, "NOT_POSSIBLE", "This cannot be decided at the moment. Reload the page.");
+    return new Refusal(409, "NOT_POSSIBLE", "This decision cannot be made right now. Reload the page.");
   const by = name === null ? "" : ` by ${name}`;
   const which = pick === null ? "" : ` (take ${pick + 1})`;
   return new Refusal(
     409,
     "DECIDED",
-    `This was ${status} already${by}${which}. Ask whoever sent the link to change it.`,
+    `This was already ${status}${by}${which}. Ask the sender of the link to change it.`,
   );
 }
 
@@ -197,7 +197,7 @@ function nameOf(body: Readonly<Record<string, unknown>>): string {
   throw new Refusal(400, "NAME", "Enter your name: it is stored with the decision.");
 }
 
-/** Whose tries are counted. Behind the proxy, who it says was there: the last in its list, which it has added itself. */
+/** Returns the address whose tries are counted. Behind the proxy: the last of `X-Forwarded-For`, which the proxy added itself. */
 function addressOf({ headers, socket }: IncomingMessage, isPublic: boolean): string {
   const forwarded = isPublic
     ? String(headers["x-forwarded-for"] ?? "")
@@ -231,7 +231,7 @@ export class Tries {
     const sender = senderOf(address);
     const wrong = this.#wrong.get(sender) ?? 0;
     if (wrong >= MOST_OF_ONE || this.#total >= MOST_OF_ALL) {
-      throw new Refusal(429, "TOO_MANY_TRIES", "Too many wrong links were tried. Try again in ten minutes.");
+      throw new Refusal(429, "TOO_MANY_TRIES", "Too many invalid links were tried. Try again in ten minutes.");
     }
     this.#wrong.set(sender, wrong + 1);
     this.#total += 1;

@@ -6,7 +6,7 @@ import type { DashboardOptions } from "../options.ts";
 export function originOf(publicUrl: string): string {
   const url = URL.canParse(publicUrl) ? new URL(publicUrl) : null;
   if (url?.protocol === "https:" && `${url.origin}/` === url.href) return url.origin;
-  throw new InvalidOptionError("publicUrl", "give the address alone, with https, as https://review.example.com");
+  throw new InvalidOptionError("publicUrl", "use https and no path, as in https://review.example.com.");
 }
 
 /** Returns the public name, which must differ from the dashboard's own names; null without one. @throws InvalidOptionError */
@@ -22,6 +22,6 @@ export function publicPlace({
   if (!own.some((one) => one.replace(/:\d+$/, "") === hostname)) {
     return { origin, hosts: port === "" ? proxiedHosts([hostname]) : [named] };
   }
-  const why = `the dashboard itself is reached at ${hostname}`;
-  throw new InvalidOptionError("publicUrl", `${why}; give review links a name of their own.`);
+  const why = `the dashboard itself uses ${hostname}`;
+  throw new InvalidOptionError("publicUrl", `${why}; choose another host name for review links.`);
 }

@@ -21,7 +21,7 @@ export interface NewReviewLink {
   readonly scope: ReviewScope;
   /** Default seven days; from a minute to 90 days. */
   readonly expiresMs?: number | undefined;
-  /** How many decisions and comments it takes. Default 500. */
+  /** Most decisions and comments that it accepts. Default 500. */
   readonly maxUses?: number | undefined;
 }
 
@@ -53,22 +53,22 @@ export function reviewLinkUrl(origin: string, token: string): string {
 async function checkScope(journal: JournalStore, { tags, runId, step }: ReviewScope): Promise<void> {
   checkTags(tags, "tag");
   if (Object.keys(tags ?? {}).length === 0 && runId === undefined) {
-    throw new InvalidOptionError("tag", "name a tag or a run: a link to everything is not made.");
+    throw new InvalidOptionError("tag", "give a tag or a run; a link cannot cover everything.");
   }
-  if (step !== undefined && runId === undefined) throw new InvalidOptionError("step", "name its run too.");
+  if (step !== undefined && runId === undefined) throw new InvalidOptionError("step", "also give the step's run.");
   if (runId === undefined) return;
   if ((await journal.run(runId)) === null) {
-    throw new InvalidOptionError("run", `there is no run ${JSON.stringify(runId)}.`, "showrunner runs");
+    throw new InvalidOptionError("run", `run ${JSON.stringify(runId)} does not exist.`, "showrunner runs");
   }
   if (step !== undefined && !Object.hasOwn((await loadRun(journal, runId)).steps, step)) {
     const why = `run ${JSON.stringify(runId)} has no step ${JSON.stringify(step)}.`;
-    throw new InvalidOptionError("step", why, `showrunner approve ${runId}   (lists what waits)`);
+    throw new InvalidOptionError("step", why, `showrunner approve ${runId}   (lists pending decisions)`);
   }
 }
 
 function checkNumber(option: string, value: number, least: number, most: number, range: string): void {
   if (Number.isSafeInteger(value) && value >= least && value <= most) return;
-  throw new InvalidOptionError(option, `give ${range}.`);
+  throw new InvalidOptionError(option, `must be ${range}.`);
 }
 
 /** Stands in for a missing link, so that an unknown id takes as long as a wrong secret. */

@@ -43,7 +43,7 @@ function Screen() {
       return <CostsScreen />;
     case "unknown":
       return (
-        <Empty title="There is nothing here" isAll>
+        <Empty title="Page not found" isAll>
           <p>
             <Link href="/">All runs</Link>
           </p>
@@ -56,9 +56,9 @@ function Screen() {
 
 function Locked() {
   return (
-    <Empty title="This dashboard was started anew" isAll>
+    <Empty title="The dashboard was restarted" isAll>
       <p>
-        Open the address that <code>showrunner dashboard</code> printed last; it holds a new token.
+        Open the address that <code>showrunner dashboard</code> printed last; it contains a new token.
       </p>
     </Empty>
   );
@@ -74,7 +74,7 @@ function Report({ run: { patch, version, writtenAt } }: { readonly run: InlinedR
           <span>Showrunner</span>
         </span>
         <span class="quiet push">
-          {head.status === "running" ? "As it was on" : "Written on"} {dateTime(writtenAt)}
+          {head.status === "running" ? "As of" : "Written on"} {dateTime(writtenAt)}
           <span class="unseen">by Showrunner {version}</span>
         </span>
       </header>
@@ -131,7 +131,7 @@ export function Shell({ route, children }: { readonly route: Route; readonly chi
           ))}
         </nav>
         <GaugeBar gauges={useStore(gauges)} />
-        {role === "viewer" && <span class="who">read only</span>}
+        {role === "viewer" && <span class="who">read-only</span>}
         <Beacon state={state} />
         <ThemeButton />
       </header>
@@ -149,17 +149,17 @@ function GaugeBar({ gauges }: { readonly gauges: Gauges | null }) {
   const requests = limit === null ? `${pace.lastMinute}` : `${pace.lastMinute} of ${limit}`;
   return (
     <div class="gauges">
-      <div class="gauge" title={balanceError ?? "What the wallet holds"}>
+      <div class="gauge" title={balanceError ?? "Wallet balance"}>
         <span>Wallet</span>
         <b>{balanceMicros === null ? "unknown" : usd(balanceMicros)}</b>
       </div>
       <div
         class="gauge requests"
-        title="Requests of this dashboard within the last minute, and the key's limit once it is known"
+        title="Requests sent by this dashboard in the last minute, and the key's limit once known"
       >
-        <span>Requests a minute</span>
+        <span>Requests per minute</span>
         <b>{requests}</b>
-        {limit !== null && <Meter label={`${requests} requests a minute`} value={pace.lastMinute} most={limit} />}
+        {limit !== null && <Meter label={`${requests} requests per minute`} value={pace.lastMinute} most={limit} />}
         {pace.pausedUntil !== null && pace.pausedUntil > Date.now() && (
           <em>next in {formatDuration(pace.pausedUntil - Date.now())}</em>
         )}

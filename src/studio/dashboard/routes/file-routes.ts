@@ -114,7 +114,7 @@ export function downloadRoutes({ cache, media }: Pick<DashboardContext, "cache" 
         });
     }
     if (missing.length > 0) {
-      const text = `No copy of these is on this machine any more:\n\n${missing.join("\n")}\n`;
+      const text = `This machine no longer has a copy of these files:\n\n${missing.join("\n")}\n`;
       zip.addBuffer(Buffer.from(text), "missing.txt", { mtime });
     }
     zip.on("error", () => response.destroy());
@@ -150,7 +150,7 @@ function unused(name: string, taken: Set<string>): string {
   return free;
 }
 
-/** Largest file that can be picked, bytes; a larger one is given by its path. */
+/** Largest file that can be picked, bytes; for a larger one, its path is entered. */
 const MOST_BYTES = 2 ** 31;
 
 /** Stores files that are picked in the browser; their paths go into the input. */
@@ -159,18 +159,18 @@ export function pickRoutes({ pickedDir }: Pick<DashboardContext, "pickedDir">): 
   const pick = async ({ incoming, query }: Call) => {
     const name = query.get("name") ?? "";
     if (!/^application\/octet-stream\b/i.test(incoming.headers["content-type"] ?? "")) {
-      throw new Refusal(415, "CONTENT_TYPE", "Send the bytes of the file, as application/octet-stream.");
+      throw new Refusal(415, "CONTENT_TYPE", "Send the file's bytes as application/octet-stream.");
     }
     if (Number(incoming.headers["content-length"] ?? 0) > MOST_BYTES) throw tooLarge();
     const sender = incoming as AsyncIterable<Buffer>;
     return keepFile(sender, { folder: pickedDir, name, mostBytes: MOST_BYTES, tooLarge }).catch((error: unknown) => {
-      // A sender that disconnects is no failure of this server.
-      throw incoming.complete || error instanceof Refusal ? error : badRequest("The file was cut short.");
+      // A sender that disconnects is not a server error.
+      throw incoming.complete || error instanceof Refusal ? error : badRequest("The upload was cut short.");
     });
   };
   return [{ method: "POST", path: "/api/files", handle: pick }];
 }
 
 function tooLarge(): Refusal {
-  return new Refusal(413, "TOO_LARGE", "A file of more than 2 GiB is not taken here; enter its path instead.");
+  return new Refusal(413, "TOO_LARGE", "The file exceeds the upload limit of 2 GiB; enter its path instead.");
 }

@@ -64,7 +64,7 @@ export function resumeRoutes(context: DashboardContext): readonly Route[] {
 
 const MOST_EDITED = 200;
 const NEEDS_CODE =
-  "Editing an input needs the run's code, which was not found: use showrunner resume with --file and --edit.";
+  "Editing an input needs the run's code, which was not found. Use showrunner resume with --file and --edit.";
 
 interface Remade extends Pick<ResumeOptions, "edit"> {
   readonly rerun: readonly string[];
@@ -81,14 +81,14 @@ async function remadeOf(
   const { view } = await context.cache.get(runId);
   const code = await codeOf(context, view.state);
   const { rerun = [], edit } = await context.show.redo(runId, step, textField(body, "note"), code ?? undefined);
-  if (rerun.length === 0 && edit === undefined) throw badRequest(`What ${step} is about is being made: wait for it.`);
+  if (rerun.length === 0 && edit === undefined) throw badRequest(`The results of ${step} are still being generated.`);
   return { rerun, edit };
 }
 
 /** Reads the edited fields of steps' inputs; `null` leaves a field out. @throws Refusal 400 */
 function editOf({ edit }: Readonly<Record<string, unknown>>): ResumeOptions["edit"] {
   if (edit === undefined || edit === null) return undefined;
-  const wrong = () => badRequest("edit must be an object of steps, each an object of fields.");
+  const wrong = () => badRequest("edit must map each step to an object of its changed fields.");
   if (!isRecord(edit)) throw wrong();
   const steps = Object.entries(edit).map(([step, fields]) => {
     if (!isRecord(fields) || Object.keys(fields).length > MOST_EDITED) throw wrong();
@@ -167,7 +167,7 @@ export async function codeOf({ loadPipeline }: DashboardContext, state: RunState
   return source === null ? null : loadPipeline(source);
 }
 
-/** What resuming would do. `drift` and `rerunScope` are null if the run only continues. */
+/** The effect of resuming. `drift` and `rerunScope` are null if the run only continues. */
 export interface ResumePreview {
   readonly drift: ReturnType<typeof driftView> | null;
   readonly rerunScope: ReturnType<typeof rerunView> | null;
@@ -177,7 +177,7 @@ export interface ResumePreview {
   readonly sameText: readonly { readonly step: string; readonly field: string }[];
 }
 
-/** Says what resuming would do and cost: whether the code changed, and which steps would run again. Spends nothing. */
+/** Returns what resuming would do and cost: whether the code changed, and which steps would run again. Spends nothing. */
 export async function resumePreview(
   context: DashboardContext,
   state: RunState,

@@ -38,16 +38,16 @@ export function reviewRoutes(context: DashboardContext): readonly Route[] {
     const body = await json();
     const step = textField(body, "step");
     const text = textField(body, "text");
-    if (text.length > 2000) throw badRequest("text must be a text of at most 2000 characters.");
+    if (text.length > 2000) throw badRequest("text must be a string of at most 2,000 characters.");
     const timeMs = optionalPosition(body, "timeMs") ?? null;
-    if (timeMs !== null && timeMs > LONGEST_FILM_MS) throw badRequest("timeMs must be within a day.");
+    if (timeMs !== null && timeMs > LONGEST_FILM_MS) throw badRequest("timeMs must not exceed 24 hours.");
     const {
       view: { state },
     } = await cache.get(params.run!);
     const decision = decisionAt(state, step);
     const position = optionalPosition(body, "take") ?? null;
     const take = position === null ? null : offered(state, decision)[position];
-    if (take === undefined) throw badRequest(`take must be one of the ${offered(state, decision).length} shown.`);
+    if (take === undefined) throw badRequest("take must be the position of a take that is shown.");
     await context.show.comment(params.run!, step, { text, take, timeMs });
     return {};
   };

@@ -24,6 +24,7 @@ export interface PlantedRun {
   readonly steps: readonly PlantedStep[];
   readonly budgetMicros?: number | null;
   readonly tags?: Tags;
+  readonly budgetTag?: string;
   readonly pause?: { readonly reason: "funds" | "approval" | "stopped"; readonly message: string };
   readonly end?: "succeeded" | "failed" | "partial";
   /** Who drives a run that is under way. Default: this process. */
@@ -62,6 +63,7 @@ export async function plantRun(journal: JournalStore, run: PlantedRun, from = Da
       outDir: "/nowhere",
       source: null,
       ...(run.tags && { tags: run.tags }),
+      ...(run.budgetTag && { budgetTag: run.budgetTag }),
     },
     at,
   );

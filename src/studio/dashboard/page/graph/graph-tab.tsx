@@ -93,7 +93,7 @@ export function GraphTab({
   const zooms = [
     ["Zoom out", "minus", zoom / 1.25],
     ["Zoom in", "plus", zoom * 1.25],
-    ["Fit the graph into view", "fit", wholly(drawing, size)],
+    ["Fit graph to view", "fit", wholly(drawing, size)],
   ] as const;
 
   return (
@@ -103,7 +103,7 @@ export function GraphTab({
         class="canvas"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         tabIndex={0}
-        aria-label={`Graph of ${count(total, "step")}; arrow keys walk along it`}
+        aria-label={`Graph of ${count(total, "step")}; arrow keys move between steps`}
         onScroll={(event) => setView({ x: event.currentTarget.scrollLeft, y: event.currentTarget.scrollTop })}
       >
         <div class="sheet" style={{ width: `${drawing.width * zoom}px`, height: `${drawing.height * zoom}px` }}>
@@ -135,7 +135,7 @@ export function GraphTab({
       <div class="tools">
         {isLong && (
           <button type="button" class="button small" aria-pressed={isGrouped} onClick={() => setGrouped(!isGrouped)}>
-            Group alike
+            Group similar steps
           </button>
         )}
         {zooms.map(([label, icon, to]) => (

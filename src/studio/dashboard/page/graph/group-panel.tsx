@@ -44,7 +44,7 @@ export function GroupPanel({ model, group, onOpen, onClose }: Props) {
         ))}
       </fieldset>
       {shown.length === 0 ? (
-        <Empty title="None of these" />
+        <Empty title="No matching steps" />
       ) : (
         <VirtualList items={shown} rowHeight={56} label={`Steps of ${group}`} class="members" onEnd={more}>
           {(step) => <Member step={step} onOpen={onOpen} />}

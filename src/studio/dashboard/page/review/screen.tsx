@@ -27,12 +27,12 @@ export function ReviewScreen({ route }: { readonly route: ReviewRoute }) {
     async (signal) => ({ asked, queue: await get<ReviewQueue>(`/api/review?${asked}`, signal) }),
     [version, asked],
   );
-  if (loaded.state === "loading") return <p class="quiet page">Reading what waits…</p>;
+  if (loaded.state === "loading") return <p class="quiet page">Loading decisions…</p>;
   if (loaded.state === "failed") {
     return (
       <div class="page">
         <h1>Review</h1>
-        <Problem title="What waits could not be read">{loaded.error.message}</Problem>
+        <Problem title="The decisions could not be loaded">{loaded.error.message}</Problem>
       </div>
     );
   }
@@ -58,7 +58,7 @@ function Reviewing({ route, asked, queue, version }: ReviewingProps) {
     if (open.length > 0) show(open[Math.min(open.length - 1, Math.max(0, index + by))]);
   };
   useEffect(() => {
-    // The address keeps the place, so that someone else's decision moves nothing under the hand.
+    // The address keeps the place, so that someone else's decision does not change what is shown.
     if (route.at === null && at !== null) go(reviewHref({ ...route, at }), "replace");
   }, [route.at, at]);
   const filtered = useRef(asked);
@@ -82,7 +82,7 @@ function Reviewing({ route, asked, queue, version }: ReviewingProps) {
       <aside>
         <h1>Review</h1>
         <p class="quiet" role="status">
-          {open.length === 0 ? "Nothing waits" : `${count(open.length, "decision")} to make`}
+          {open.length === 0 ? "Nothing to decide" : `${count(open.length, "decision")} to make`}
         </p>
         <Filters route={route} queue={queue} />
         {canAct && open.some(({ takes }) => takes === null) && open.length > 1 && (
@@ -108,8 +108,8 @@ function Reviewing({ route, asked, queue, version }: ReviewingProps) {
         )}
         {last !== undefined && !isSaidThere && <Said verdict={last[1]} onUndo={undo} />}
         <p class="keys quiet">
-          Keys: 1 to 9 pick, A approves, R rejects, U undoes, arrows move, space plays, Z enlarges, D differences, E
-          earlier attempts, C comments, M makes it again
+          Keys: 1 to 9 pick, A approve, R reject, U undo, arrows move, space play, Z enlarge, D differences, E earlier
+          attempts, C comment, M redo
         </p>
       </div>
       {isApprovingAll && (
@@ -181,7 +181,7 @@ function Shown({ at, item, next, version, onMove, onDecided }: ShownProps) {
     [at, version],
   );
   const [run = ""] = at.split("/");
-  if (loaded.state === "loading") return <p class="quiet page">One moment…</p>;
+  if (loaded.state === "loading") return <p class="quiet page">Loading…</p>;
   if (loaded.state === "failed") return <Problem title="This decision cannot be shown">{loaded.error.message}</Problem>;
   return (
     <>
@@ -233,12 +233,12 @@ function Said({ verdict: { said, error, undo }, onUndo }: { readonly verdict: Ve
 function Done({ route }: { readonly route: ReviewRoute }) {
   const isFiltered = route.search !== "" || route.run !== null || route.pipeline !== null || route.tag !== null;
   return (
-    <Empty title="Nothing waits for a decision">
+    <Empty title="No decisions waiting">
       <p>
         {isFiltered ? (
-          <Link href="/review">Look in all runs</Link>
+          <Link href="/review">Search all runs</Link>
         ) : (
-          "A run that asks for an approval or a choice appears here by itself."
+          "Runs that need an approval or a choice appear here automatically."
         )}
       </p>
     </Empty>
@@ -270,7 +270,7 @@ function ApproveAll({ items, onClose }: Props) {
         ))}
         {items.length > MOST_LISTED && <li>and {items.length - MOST_LISTED} more</li>}
       </ul>
-      <p class="quiet">Steps where one of several takes is picked stay open.</p>
+      <p class="quiet">Steps that need a take to be picked stay open.</p>
     </Dialog>
   );
 }
@@ -316,7 +316,7 @@ function Choice({ name, value, of, onChoose }: ChoiceProps) {
   if (of.length === 0 || (of.length === 1 && value === null)) return null;
   return (
     <select aria-label={name} value={value ?? ""} onChange={(event) => onChoose(event.currentTarget.value || null)}>
-      <option value="">Every {name.toLowerCase()}</option>
+      <option value="">All {name.toLowerCase()}s</option>
       {value !== null && !of.some((one) => one.name === value) && <option value={value}>{value} (0)</option>}
       {of.map((one) => (
         <option key={one.name} value={one.name}>

@@ -113,8 +113,7 @@ export function Stage({ runId, title, step, onDecided, onMove }: Props) {
       <Comments comments={said} />
       {step.phase !== "approval" && deciding.sent === null && (
         <p class={approved === false ? "note bad" : "note good"} role="status">
-          {approved === null ? "It is not to be decided any more" : approved ? "Approved" : "Rejected"}
-          {approved !== null && " in the meantime"}
+          {approved === null ? "This decision is no longer open" : `Already ${approved ? "approved" : "rejected"}`}
           {noted === null ? "." : `: ${noted}`}
         </p>
       )}
@@ -132,7 +131,7 @@ export function Stage({ runId, title, step, onDecided, onMove }: Props) {
               <span class="unseen">Note (optional)</span>
               <input
                 id="note"
-                placeholder="Note with the decision (optional)"
+                placeholder="Note (optional)"
                 maxLength={2000}
                 value={note}
                 onInput={(event) => setNote(event.currentTarget.value)}
@@ -164,7 +163,7 @@ function Toggle({ name, shortcut, isOn, onChange }: ToggleProps) {
   );
 }
 
-/** False while a player or control has the focus, which has keys of its deciding. */
+/** False while the focus is on a player or control, which has keys of its own. */
 function isFree({ target }: KeyboardEvent): boolean {
   return !(target as HTMLElement).matches("video, audio, button, a, input, summary");
 }
@@ -184,17 +183,17 @@ function Differences({ runId, shows }: { readonly runId: string; readonly shows:
       ),
     [runId, steps.join()],
   );
-  if (loaded.state === "loading") return <p class="quiet differences">Reading what they were made from…</p>;
+  if (loaded.state === "loading") return <p class="quiet differences">Loading the inputs…</p>;
   if (loaded.state === "failed") return <p class="note bad differences">{loaded.error.message}</p>;
   const inputs = loaded.value.map((input) => (isInput(input) ? input : {}));
   const names = differing(inputs);
-  if (names.length === 0) return <p class="quiet differences">All of them were made from the same input.</p>;
+  if (names.length === 0) return <p class="quiet differences">All takes have the same input.</p>;
   return (
-    <ol class="differences" aria-label="Differences of the inputs">
+    <ol class="differences" aria-label="Input differences">
       {steps.map((step, index) => (
         <li key={step}>
           <b>{step}</b>
-          <Data value={Object.fromEntries(names.map((name) => [name, inputs[index]![name] ?? "not given"]))} />
+          <Data value={Object.fromEntries(names.map((name) => [name, inputs[index]![name] ?? "not set"]))} />
         </li>
       ))}
     </ol>

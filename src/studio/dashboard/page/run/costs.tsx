@@ -28,12 +28,12 @@ export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly
     <div class="costs">
       <dl class="facts">
         <Fact name="Spent" value={usd(head.spentMicros)} />
-        <Fact name="Held" hint="reserved for jobs under way" value={usd(head.heldMicros)} />
-        <Fact name="Quoted before the start" value={usd(head.quoteMicros)} />
-        <Fact name="Left of the budget" value={left === null ? "no budget" : usd(left)} />
+        <Fact name="Held" hint="reserved for running jobs" value={usd(head.heldMicros)} />
+        <Fact name="Quoted at start" value={usd(head.quoteMicros)} />
+        <Fact name="Budget left" value={left === null ? "no budget" : usd(left)} />
       </dl>
       {entries.length === 0 ? (
-        <Empty title="Nothing was paid for yet" />
+        <Empty title="No charges yet" />
       ) : (
         <>
           {spent.length > 1 && (
@@ -132,14 +132,14 @@ function SpentChart({ spent, from, budget }: Props) {
         viewBox={`0 -4 ${WIDTH} ${HEIGHT + 8}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`Spent, charge by charge: ${usd(last.sumMicros)} after ${formatDuration(lengthMs)}`}
+        aria-label={`Total spent after each charge: ${usd(last.sumMicros)} after ${formatDuration(lengthMs)}`}
       >
         <path class="area" d={`${path}V${HEIGHT}Z`} />
         <path class="line" d={path} />
         {isBudgetNear && <path class="limit" d={`M0 ${y(budget)}H${WIDTH}`} />}
       </svg>
       <figcaption>
-        Spent, charge by charge: {usd(last.sumMicros)} after {formatDuration(lengthMs)}
+        Total spent after each charge: {usd(last.sumMicros)} after {formatDuration(lengthMs)}
         {isBudgetNear && `; the dashed line is the budget of ${usd(budget)}`}
       </figcaption>
     </figure>

@@ -37,7 +37,7 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
       {message !== null && <p class="question">{message}</p>}
       {!isOpen && (approved !== null || pick !== null) && (
         <p class={approved === false ? "note bad" : "note good"}>
-          {approved === false ? "Rejected" : pick === null ? "Approved" : `Take ${pick + 1} was chosen`}
+          {approved === false ? "Rejected" : pick === null ? "Approved" : `Take ${pick + 1} chosen`}
           {note !== null && `: ${note}`}
         </p>
       )}
@@ -73,7 +73,7 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
       {isOpen && (
         <>
           <Link class="button" href={reviewHref({ run: runId, at: `${runId}/${step.path}` })}>
-            {isChoice ? "Compare side by side" : "Review in full size"}
+            {isChoice ? "Compare side by side" : "Review at full size"}
           </Link>
           <label class="field">
             <span>Note (optional)</span>
@@ -102,13 +102,13 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
 }
 
 const matches: Readonly<Record<CandidateView["match"], string>> = {
-  key: "Created under its own key.",
-  prompt: "The same words:",
-  possible: "No words to compare.",
-  unlike: "Other words:",
+  key: "Same idempotency key.",
+  prompt: "Same prompt:",
+  possible: "No prompt to compare.",
+  unlike: "Different prompt or key:",
 };
 
-/** Lets a person say what an unanswered request made. The step's reason, above, says what is known. */
+/** Lets a person resolve an unanswered request. The step's reason, above, says what is known. */
 export function Resolve({ runId, step }: { readonly runId: string; readonly step: StepView }) {
   const isOfProvider = step.kind === "generate";
   const query = `${runPath(runId)}/candidates?step=${encodeURIComponent(step.path)}`;
@@ -124,10 +124,10 @@ export function Resolve({ runId, step }: { readonly runId: string; readonly step
   };
   const canAct = useCanAct();
   const empty = isOfProvider
-    ? "A file that was made is given on the command line. If it made nothing, the step fails and its hold is released."
-    : "The service lists no job of that time. This is no proof: giving it up may give up a job that was paid for.";
+    ? "If the provider made a file, adopt it on the command line. If not, the step fails and its hold is released."
+    : "The service lists no job from that time. That does not prove there is none: a job you paid for could be lost.";
   return (
-    <section class="decide" aria-label="What became of it?">
+    <section class="decide" aria-label="Outcome of the request">
       {found.state === "loading" && <p class="quiet">Asking the service…</p>}
       {found.state === "failed" && <p class="note bad">{found.error.message}</p>}
       {found.state === "ready" && (
@@ -140,14 +140,14 @@ export function Resolve({ runId, step }: { readonly runId: string; readonly step
                 <b>{matches[match]}</b> {prompt}
               </span>
               <button type="button" class="button small" disabled={!canAct} onClick={() => adopt(jobId)}>
-                This one
+                Use this job
               </button>
             </li>
           ))}
           <li>
             <span>{found.value.length === 0 ? empty : "None of them"}</span>
             <button type="button" class="button small" disabled={!canAct} onClick={() => adopt(null)}>
-              {isOfProvider ? "It made nothing" : "No job was made"}
+              {isOfProvider ? "No file was made" : "No job was created"}
             </button>
           </li>
         </ul>

@@ -35,7 +35,7 @@ function record(key: string, verdict: Verdict | null): void {
 interface Draft {
   readonly chosen: number | null;
   readonly note: string;
-  /** What is approved in place of the value that is shown; absent: as it is. */
+  /** Replacement for the value shown; absent: it is approved unchanged. */
   readonly value?: unknown;
 }
 
@@ -102,7 +102,7 @@ export function useDecision(
     approve: (goOn: boolean) =>
       isChoice && chosen !== null
         ? post("approve", `Take ${chosen + 1} approved.`, { goOn, pick: chosen })
-        : post("approve", value === undefined ? "Approved." : "Approved as changed.", { goOn, value }),
+        : post("approve", value === undefined ? "Approved." : "Approved with changes.", { goOn, value }),
     reject: (goOn: boolean) => post("reject", "Rejected.", { goOn }),
     /** Null without a decision, or once it was sent. */
     undo: verdict?.undo ?? null,
@@ -125,9 +125,9 @@ export function DecisionButtons({ runId, step, deciding, goOn, onRedone }: Butto
   if (isSure && canReject) {
     return (
       <div class="actions">
-        <span>What needs this step is not made then.</span>
+        <span>Steps that need this one will not run.</span>
         <button type="button" class="button" onClick={() => askSure(false)}>
-          Keep it
+          Cancel
         </button>
         <button type="button" class="button danger" onClick={() => deciding.reject(goOn)}>
           Reject for good
@@ -153,16 +153,16 @@ export function DecisionButtons({ runId, step, deciding, goOn, onRedone }: Butto
         type="button"
         class="button"
         disabled={!canReject || note.trim() === ""}
-        title="Makes what is shown again, as the note says"
+        title="Generates the results again, following the note"
         onClick={() => openRedo(true)}
       >
-        Redo with the note…
+        Redo with note…
       </button>
       <button type="button" class="button primary" disabled={!canApprove} onClick={() => deciding.approve(goOn)}>
         {!isChoice
           ? deciding.changed === undefined
             ? "Approve"
-            : "Approve as changed"
+            : "Approve with changes"
           : chosen === null
             ? "Pick a take"
             : `Approve take ${chosen + 1}`}

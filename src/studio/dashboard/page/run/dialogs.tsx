@@ -18,18 +18,18 @@ export function StopDialog({ model, onClose }: { readonly model: RunModel; reado
       onAction={stop}
       onClose={onClose}
     >
-      <p>Nothing more is submitted. What is finished stays, and the run can be resumed.</p>
+      <p>No more jobs are submitted. Finished results are kept, and the run can be resumed.</p>
       {atService > 0 && (
         <p>
-          {count(atService, "job")} under way cannot be called back: {usd(model.head.heldMicros)} is held for them, and
-          resuming collects their results.
+          {count(atService, "job")} already at the service cannot be stopped: {usd(model.head.heldMicros)} is held for
+          them, and resuming collects their results.
         </p>
       )}
     </Dialog>
   );
 }
 
-/** Without the run's money, the prices tell it. */
+/** Budget and spending come from the preview where absent. */
 type Resumed = Pick<RunHead, "id" | "title"> & Partial<Pick<RunHead, "budgetMicros" | "spentMicros">>;
 
 interface ResumeProps {
@@ -55,7 +55,7 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
   const [requestId] = useState(newRequestId);
   const [first] = rerun;
   const isEdited = Object.keys(fields).length > 0;
-  // An edited step is made again anyway.
+  // An edited step is rerun anyway.
   const choice = everywhere === null ? {} : { everywhere };
   const wanted =
     redo !== undefined
@@ -98,7 +98,7 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
   const isNoted = isEdited || redo !== undefined;
   return (
     <Dialog
-      title={isRemade ? `Make ${remade} again?` : `Resume ${head.title ?? head.id}?`}
+      title={isRemade ? `Rerun ${remade}?` : `Resume ${head.title ?? head.id}?`}
       action={isRemade ? "Rerun" : "Resume"}
       ready={
         problems.length === 0 &&
@@ -110,14 +110,14 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
       onClose={onClose}
     >
       {!isRemade && (
-        <p>The run continues where its journal ends. Jobs that were paid for are collected, never submitted again.</p>
+        <p>The run continues where it left off. Jobs already paid for are collected, never submitted again.</p>
       )}
       {isEditable && <StepInput runId={head.id} step={first!} onChange={setFields} />}
       {isNoted && (
         <label class="field">
-          <span>{redo === undefined ? "Why" : "What should be different"}</span>
+          <span>{redo === undefined ? "Why" : "What to change"}</span>
           <input maxLength={2000} value={note} onInput={({ currentTarget }) => setNote(currentTarget.value)} />
-          <small>Stays in the run's history.{redo === undefined && " Optional."}</small>
+          <small>Kept in the run's history.{redo === undefined && " Optional."}</small>
         </label>
       )}
       {redo !== undefined && known !== null && <Revised edited={known.edited} />}
@@ -126,7 +126,7 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
         <p class="note bad">
           {preview.error.message}{" "}
           <button type="button" class="link" onClick={() => setTurn(turn + 1)}>
-            Ask again
+            Retry
           </button>
         </p>
       )}
@@ -139,12 +139,12 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
         <fieldset class="drift">
           <legend>
             {elsewhere.length === 0
-              ? "The old text stands in other steps too"
-              : `The old text stands in ${elsewhere.map(({ step }) => step).join(", ")} too`}
+              ? "Other steps also contain the old text"
+              : `The old text also appears in ${elsewhere.map(({ step }) => step).join(", ")}`}
           </legend>
           <label>
             <input type="radio" name="everywhere" checked={everywhere === true} onChange={() => setEverywhere(true)} />{" "}
-            Replace it there as well
+            Replace it there too
           </label>
           <label>
             <input
@@ -153,7 +153,7 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
               checked={everywhere === false}
               onChange={() => setEverywhere(false)}
             />{" "}
-            Leave it there
+            Keep it there
           </label>
         </fieldset>
       )}
@@ -164,8 +164,8 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
             checked={sameSeed}
             onInput={({ currentTarget }) => setSameSeed(currentTarget.checked)}
           />{" "}
-          The code gives {same.map(({ step, seed }) => `${step} the seed ${seed}`).join(", ")}: the same request is sent
-          again, and likely the same result paid for. Make it anyway.
+          The code sets {same.map(({ step, seed }) => `seed ${seed} for ${step}`).join(", ")}, so the same request is
+          sent and you probably pay for the same result. Rerun anyway.
         </label>
       )}
       <BudgetField head={{ ...known?.rerunScope, ...head }} value={budget} onChange={setBudget} />
@@ -193,7 +193,7 @@ function isMoreChanged({ changed, added, removed, renamed }: DriftView, edited: 
 function AlsoChanged({ drift }: { readonly drift: DriftView }) {
   return (
     <div class="note ask">
-      The code changed since this run was planned, and is taken up too:
+      The code changed since this run was planned; these changes are applied too:
       <DriftLines drift={drift} />
     </div>
   );
@@ -203,8 +203,8 @@ function DriftLines({ drift }: { readonly drift: DriftView }) {
   const lines = [
     ...drift.changed.map(({ step, fields }) => `${step}: ${fields.join(", ")}`),
     ...drift.added.map((step) => `${step} is new`),
-    ...drift.removed.map((step) => `${step} is gone`),
-    ...drift.renamed.map(({ from, to }) => `${from} is called ${to} now`),
+    ...drift.removed.map((step) => `${step} was removed`),
+    ...drift.renamed.map(({ from, to }) => `${from} is now called ${to}`),
   ];
   return (
     <ul class="plain">
@@ -222,11 +222,11 @@ function Drifted({ drift, takesUp, onChange }: DriftedProps) {
       <legend>The code changed since this run was planned</legend>
       <DriftLines drift={drift} />
       <label>
-        <input type="radio" name="drift" checked={!takesUp} onChange={() => onChange(false)} /> Continue as it was
-        planned
+        <input type="radio" name="drift" checked={!takesUp} onChange={() => onChange(false)} /> Continue with the old
+        plan
       </label>
       <label>
-        <input type="radio" name="drift" checked={takesUp} onChange={() => onChange(true)} /> Take up the changes
+        <input type="radio" name="drift" checked={takesUp} onChange={() => onChange(true)} /> Apply the changes
       </label>
     </fieldset>
   );
@@ -250,7 +250,7 @@ function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
     <div class="remade">
       {(staleCount > 0 || problems.length === 0) && (
         <p>
-          <b class="price">{price}</b> on top of {usd(committedMicros)}, for {count(staleCount, "step")} to make:
+          <b class="price">{price}</b> on top of {usd(committedMicros)}, for {count(staleCount, "step")} to run:
         </p>
       )}
       <ul class="plain">
@@ -265,16 +265,16 @@ function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
         <p class="quiet">With a new seed: {seeds.map(({ step, after }) => `${step} ${after}`).join(", ")}.</p>
       )}
       {seenThroughFirst.length > 0 && (
-        <p class="quiet">{count(seenThroughFirst.length, "job")} under way will be seen through first.</p>
+        <p class="quiet">{count(seenThroughFirst.length, "running job")} will be completed first.</p>
       )}
       {unanswered.map(({ step, holdMicros }) => (
         <p key={step} class="note ask">
-          The request of {step} was never answered. Its job is looked for at the service: if there is one, it is
-          completed, since it is paid for; if there is none, the changed request is made instead. If that is uncertain,
-          the old request is sent again under its key, for at most {usd(holdMicros)}.
+          The request of {step} was never answered. Showrunner looks for its job at the service. If it finds the job,
+          which is already paid for, it completes it; if there is none, it sends the changed request instead. If it
+          cannot tell, it sends the old request again under the same key, for at most {usd(holdMicros)}.
         </p>
       ))}
-      {isOver && <p class="note ask">This passes the budget of {usd(budgetMicros)}: set a new one below.</p>}
+      {isOver && <p class="note ask">This exceeds the budget of {usd(budgetMicros)}. Set a new one below.</p>}
       {problems.length > 0 && (
         <div class="note bad" role="alert">
           {problems.join(" ")}
@@ -288,7 +288,7 @@ function Revised({ edited }: Pick<ResumePreview, "edited">) {
   if (edited.length === 0) {
     return (
       <p class="note ask">
-        Its code does not say what a note changes (revise): it is asked for again, takes with a new seed.
+        The step's code has no <code>revise</code> to apply a note, so the step runs again, takes with a new seed.
       </p>
     );
   }
@@ -324,8 +324,8 @@ function BudgetField({ head, value, onChange }: BudgetProps) {
         onInput={(event) => onChange(event.currentTarget.value)}
       />
       <small>
-        {head.spentMicros !== undefined && `Spent so far: ${usd(head.spentMicros)}. `}Leave empty to keep the budget as
-        it is.
+        {head.spentMicros !== undefined && `Spent so far: ${usd(head.spentMicros)}. `}Leave empty to keep the current
+        budget.
       </small>
     </label>
   );
@@ -354,7 +354,7 @@ function StepInput({ runId, step, onChange }: Props) {
   };
   return (
     <fieldset class="step-input">
-      <legend>Its input</legend>
+      <legend>Input</legend>
       <InputForm fields={fields} text={text ?? before} onText={change} />
     </fieldset>
   );

@@ -70,7 +70,7 @@ function canResume({ status, drivenHere }: RunHead): boolean {
   return !drivenHere && (status === "paused" || status === "interrupted");
 }
 
-/** True if the run waits for nothing but being resumed. */
+/** True if resuming is all that the run needs. */
 function isResumedNext({ status, pause }: RunHead): boolean {
   return status === "interrupted" || (pause !== null && pause.reason !== "approval");
 }
@@ -114,7 +114,7 @@ function Facts({ model }: { readonly model: RunModel }) {
         </b>
       </Fact>
       {isMoving && due > now && (
-        <Fact name="Next result" hint="as the service expects">
+        <Fact name="Next result" hint="the service's estimate">
           <b>in {formatDuration(due - now)}</b>
         </Fact>
       )}
@@ -138,7 +138,7 @@ function Banner({ model, open, onOpen }: HeaderProps) {
   const decisions = steps.filter(({ phase }) => phase === "approval");
   const unresolved = steps.filter(({ phase }) => phase === "unresolved");
   const failed = steps.filter(({ status }) => status === "failed");
-  // How the run failed is said once, beside the link to the step.
+  // The failure is shown once, beside the link to the step.
   const isListed = failed.slice(0, MOST_LINKS).some(({ path, reason }) => head.message === `${path}: ${reason}`);
   // Decisions and failures have links to their steps, below.
   const lacking = head.missing.filter(({ what }) => what === "file" || what === "expired" || what === "bill");
@@ -177,7 +177,7 @@ function Banner({ model, open, onOpen }: HeaderProps) {
       )}
       {lacking.length > 0 && (
         <div class="note ask">
-          <strong>{count(lacking.length, "thing")} missing</strong>
+          <strong>{count(lacking.length, "item")} missing</strong>
           {lacking.map(({ text }) => (
             <div key={text}>{text}</div>
           ))}
@@ -196,7 +196,7 @@ function Banner({ model, open, onOpen }: HeaderProps) {
           </Link>
         )}
       </StepLinks>
-      <StepLinks title="A person has to say what became of these" tone="ask" steps={unresolved} onOpen={onOpen} />
+      <StepLinks title="Requests with an unknown outcome" tone="ask" steps={unresolved} onOpen={onOpen} />
       <StepLinks
         title={`${count(head.counts.failed, "step")} failed`}
         tone="bad"
@@ -206,7 +206,7 @@ function Banner({ model, open, onOpen }: HeaderProps) {
       >
         {canAct && !head.drivenHere && hasEnded.has(head.status) && failed.length === head.counts.failed && (
           <button type="button" class="button" onClick={() => setRerunOpen(true)}>
-            Rerun what failed…
+            Rerun failed steps…
           </button>
         )}
       </StepLinks>

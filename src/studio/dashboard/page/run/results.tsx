@@ -41,7 +41,7 @@ export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readon
       )}
       <Gallery title="Returned" results={results} more={returned.more} onOpen={onOpen} />
       <Gallery
-        title={results.length > 0 ? "Intermediate outputs" : "So far"}
+        title={results.length > 0 ? "Intermediate outputs" : "Results so far"}
         results={others}
         more={intermediate.more}
         onOpen={onOpen}
@@ -114,10 +114,10 @@ export function ClientReportPage({ report }: { readonly report: ClientReport }) 
       <h1>{title}</h1>
       <p class="quiet">
         {dateTime(writtenAt)}
-        {!isComplete && " · not complete yet"}
+        {!isComplete && " · incomplete"}
         {price !== null && ` · ${price} US dollars`}
       </p>
-      {media.length === 0 && <Empty title="Nothing is finished yet" />}
+      {media.length === 0 && <Empty title="No results yet" />}
       <Gallery title="Results" results={media.toSorted(filmsFirst)} more={null} />
     </main>
   );

@@ -35,12 +35,12 @@ export function RunScreen({ route }: { readonly route: RunRoute }) {
   switch (view.state) {
     case "none":
     case "loading":
-      return <p class="quiet page">Reading {route.id}…</p>;
+      return <p class="quiet page">Loading {route.id}…</p>;
     case "missing":
       return (
-        <Empty title="No such run" isAll>
+        <Empty title="Run not found" isAll>
           <p>
-            The journal holds no run named <code>{route.id}</code>. <Link href="/">All runs</Link>
+            The journal has no run named <code>{route.id}</code>. <Link href="/">All runs</Link>
           </p>
         </Empty>
       );
@@ -150,18 +150,18 @@ function AboutTab({ model: { head } }: { readonly model: RunModel }) {
     ...(tags.length > 0 && { Tags: tags.join(", ") }),
     Service: `${baseUrl}, key ${keyId}`,
     Files: outDir,
-    "Jobs at once": String(jobsAtOnce),
-    ...(maxUnquotedMicros !== null && { "Without a quote": `at most ${usd(maxUnquotedMicros)} a job` }),
+    "Concurrent jobs": String(jobsAtOnce),
+    ...(maxUnquotedMicros !== null && { "Without a quote": `at most ${usd(maxUnquotedMicros)} per job` }),
     Journal: `${seq} events`,
   };
   return (
     <div class="costs about">
       <h2>Input</h2>
-      {given.state === "loading" && <p class="quiet">Reading…</p>}
+      {given.state === "loading" && <p class="quiet">Loading…</p>}
       {given.state === "failed" && <p class="note bad">{given.error.message}</p>}
       {given.state === "ready" && <Data value={given.value.input} />}
       {given.state === "ready" && given.value.isCut && (
-        <p class="quiet">Long texts are cut here; the journal holds them whole.</p>
+        <p class="quiet">Long texts are shortened here; the journal has them in full.</p>
       )}
       <h2>Settings</h2>
       <Data value={settings} />
@@ -213,7 +213,7 @@ function LogTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: 
         {error !== null && <span class="note bad">{error}</span>}
       </div>
       {lines.length === 0 ? (
-        <Empty title="No event matches" />
+        <Empty title="No matching events" />
       ) : (
         <VirtualList items={lines} rowHeight={30} label="Events" class="lines" sticksToEnd>
           {(line) => <Line line={line} onOpen={onOpen} />}

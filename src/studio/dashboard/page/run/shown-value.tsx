@@ -39,7 +39,7 @@ export function ShownValue({ runId, step: { path, decision }, value, deciding }:
             edit(!isEdited);
           }}
         >
-          {isEdited ? "Leave it as it was" : "Change it…"}
+          {isEdited ? "Discard changes" : "Edit…"}
         </button>
       )}
     </>

@@ -27,7 +27,7 @@ export function StepDetails({ step, model, detail, onOpen }: Props) {
         <Section title="Input">
           <Used model={model} uses={uses} onOpen={onOpen} />
           <Data value={input} />
-          {inputIsCut && <p class="quiet">Long texts are cut here; the journal holds them whole.</p>}
+          {inputIsCut && <p class="quiet">Long texts are shortened here; the journal has them in full.</p>}
         </Section>
       )}
       <Section title="Links">
@@ -43,7 +43,7 @@ export function StepDetails({ step, model, detail, onOpen }: Props) {
               value={{
                 ...(file && { File: file }),
                 ...(assetId && { Asset: assetId }),
-                "SHA-256": sha256 ?? "no copy here",
+                "SHA-256": sha256 ?? "no local copy",
               }}
             />
           ))}
@@ -59,7 +59,7 @@ export function StepDetails({ step, model, detail, onOpen }: Props) {
           </ul>
         </Section>
       )}
-      <Section title="What happened">
+      <Section title="History">
         <ol class="happened">
           {events.map(({ seq, at, type, text }) => (
             <li key={seq}>
@@ -137,7 +137,7 @@ function Before({ runId, step }: { readonly runId: string; readonly step: StepVi
       {useEarlier(runId, step).map((media) => (
         <li key={media.url}>
           <Player media={media} label={earlierLabel(media)} />
-          <span class="quiet">attempt {media.attempt}, before</span>
+          <span class="quiet">earlier attempt {media.attempt}</span>
         </li>
       ))}
     </ol>
@@ -153,7 +153,7 @@ function Attempt({ attempt, reason }: { readonly attempt: AttemptView; readonly 
       <b>{n}</b>
       <span>
         {phase}
-        {isSuperseded && ", rerun since"}
+        {isSuperseded && ", since rerun"}
         {jobId !== null && (
           <>
             {" "}

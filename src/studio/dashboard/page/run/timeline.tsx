@@ -40,8 +40,8 @@ export function TimelineTab({ model, step, onOpen }: Props) {
   const now = isMoving ? clock : head.updatedAt;
   const rows = useMemo(() => rowsOf(spans), [spans]);
   if (loaded.state === "failed")
-    return <Problem title="The timeline could not be read">{loaded.error.message}</Problem>;
-  if (loaded.state === "loading") return <p class="quiet page">Reading the events…</p>;
+    return <Problem title="The timeline could not be loaded">{loaded.error.message}</Problem>;
+  if (loaded.state === "loading") return <p class="quiet page">Loading the events…</p>;
   if (rows.length === 0) return <Empty title="Nothing has started yet" />;
   const { from, to: ended, rows: total, incidents } = loaded.value;
   const to = Math.max(from + 1000, ended ?? 0, isMoving ? now : 0);
@@ -63,7 +63,7 @@ export function TimelineTab({ model, step, onOpen }: Props) {
           ))}
       </ul>
       <Axis scale={scale} from={from} />
-      <VirtualList items={rows} rowHeight={34} label="Steps by their start" class="gantt" onEnd={more}>
+      <VirtualList items={rows} rowHeight={34} label="Steps by start time" class="gantt" onEnd={more}>
         {(row) => (
           <Line row={row} scale={scale} now={now} hasFailed={hasFailed} onOpen={onOpen} isChosen={row.step === step} />
         )}

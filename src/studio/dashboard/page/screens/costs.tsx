@@ -26,7 +26,7 @@ export function CostsScreen() {
         ))}
       </fieldset>
       {loaded.state === "loading" && <p class="quiet">Adding up the runs…</p>}
-      {loaded.state === "failed" && <Problem title="The costs could not be read">{loaded.error.message}</Problem>}
+      {loaded.state === "failed" && <Problem title="The costs could not be loaded">{loaded.error.message}</Problem>}
       {loaded.state === "ready" && <Period costs={loaded.value} />}
     </div>
   );
@@ -34,19 +34,19 @@ export function CostsScreen() {
 
 function Period({ costs: { from, days, pipelines, tags, models, runsLeftOut } }: { readonly costs: AllCosts }) {
   const total = days.reduce((sum, one) => sum + one, 0);
-  if (total === 0 && pipelines.length === 0) return <Empty title="Nothing was paid for in this time" />;
+  if (total === 0 && pipelines.length === 0) return <Empty title="No charges in this period" />;
   return (
     <div class="all-costs">
       <dl class="facts">
         <Fact name="Charged" value={usd(total)} />
-        <Fact name="A day" value={usd(Math.round(total / days.length / 100) * 100)} />
+        <Fact name="Per day" value={usd(Math.round(total / days.length / 100) * 100)} />
       </dl>
       <Days from={from} days={days} />
       <Shares title="By pipeline" shares={pipelines} />
       <Shares title="By tag" shares={tags} />
-      <Shares title="By model, as the service counts" shares={models} />
+      <Shares title="By model (the service's figures)" shares={models} />
       {runsLeftOut > 0 && (
-        <p class="quiet">{count(runsLeftOut, "older run")} of this time are not counted by pipeline.</p>
+        <p class="quiet">The totals by pipeline exclude {count(runsLeftOut, "older run")} of this period.</p>
       )}
     </div>
   );

@@ -121,7 +121,7 @@ export function FileEntry({ control, required, label, value, onChange }: Of<"fil
     <div class="file-entry">
       <input
         aria-label={label}
-        placeholder="path of a file on the dashboard's machine"
+        placeholder="file path on the dashboard's machine"
         required={required}
         value={asText(value)}
         onInput={({ currentTarget: { value: path } }) => onChange(path === "" && !required ? undefined : path)}
@@ -168,7 +168,7 @@ export function JsonEntry({ label, value, onChange }: Of<"json">) {
           if (next !== null) onChange(next === "" ? undefined : JSON.parse(next));
         }}
       />
-      {isWrong && <small class="bad">This is no JSON yet; what was here before counts.</small>}
+      {isWrong && <small class="bad">This is not valid JSON; the last valid value is used.</small>}
     </>
   );
 }

@@ -25,9 +25,8 @@ type Values = Readonly<Record<string, unknown>>;
 export function InputForm({ fields, text, onText }: Props) {
   if (fields === null) return null;
   const values = parsed(text);
-  if (values === null)
-    return <p class="note ask">The JSON does not hold named fields at the moment, so no form is shown.</p>;
-  if (fields.length === 0) return <p class="quiet">This pipeline asks for nothing.</p>;
+  if (values === null) return <p class="note ask">The JSON is not a valid object, so no form is shown.</p>;
+  if (fields.length === 0) return <p class="quiet">This pipeline has no input.</p>;
   return (
     <div class="input-form">
       <Fields fields={fields} values={values} onChange={(next) => onText(JSON.stringify(next, null, 2))} />

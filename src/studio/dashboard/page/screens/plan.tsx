@@ -19,11 +19,13 @@ export function PlanScreen() {
   return (
     <div class="page">
       <h1>Plan</h1>
-      {!canAct && <p class="note">This login sees everything and changes nothing: it can neither price nor start.</p>}
-      {offered.state === "loading" && <p class="quiet">Looking for pipelines…</p>}
-      {offered.state === "failed" && <Problem title="The pipelines could not be read">{offered.error.message}</Problem>}
+      {!canAct && <p class="note">This login is read-only: it cannot price or start runs.</p>}
+      {offered.state === "loading" && <p class="quiet">Loading pipelines…</p>}
+      {offered.state === "failed" && (
+        <Problem title="The pipelines could not be loaded">{offered.error.message}</Problem>
+      )}
       {offered.state === "ready" && offered.value.length === 0 && (
-        <Empty title="No pipeline is on offer here">
+        <Empty title="No pipelines available">
           <p>
             Name one when the dashboard starts:{" "}
             <code>{commands("showrunner dashboard recipes/talking-avatar.ts")}</code>
@@ -44,7 +46,8 @@ async function priced(pipeline: string, text: string): Promise<Answer> {
   try {
     return { state: "ready", plan: await post<PlanView>("/api/plan", { pipeline, input: JSON.parse(text) }) };
   } catch (error) {
-    const message = error instanceof SyntaxError ? `The input is no JSON: ${error.message}` : (error as Error).message;
+    const message =
+      error instanceof SyntaxError ? `The input is not valid JSON: ${error.message}` : (error as Error).message;
     return { state: "failed", message };
   }
 }
@@ -99,12 +102,12 @@ function Planner({ offered }: { readonly offered: readonly OfferedView[] }) {
         </div>
         <div class="actions">
           <button type="submit" class="button primary" disabled={answer.state === "busy"}>
-            {answer.state === "busy" ? "Asking for prices…" : "Check and price"}
+            {answer.state === "busy" ? "Getting prices…" : "Check and price"}
           </button>
           <span class="quiet">Spends nothing.</span>
         </div>
       </form>
-      {answer.state === "failed" && <Problem title="No plan was made">{answer.message}</Problem>}
+      {answer.state === "failed" && <Problem title="Planning failed">{answer.message}</Problem>}
       {answer.state === "ready" && <Planned plan={answer.plan} onStart={() => setStarting(true)} />}
       {answer.state === "ready" && isStarting && (
         <StartDialog name={name} text={text} plan={answer.plan} onClose={() => setStarting(false)} />
@@ -121,7 +124,7 @@ function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart:
     <section class="planned" aria-label="The plan">
       {plan.problems.length > 0 && (
         <div class="note bad" role="alert">
-          <strong>{count(plan.problems.length, "problem")} to mend first</strong>
+          <strong>{count(plan.problems.length, "problem")} to fix first</strong>
           <ul>
             {plan.problems.map(({ step, field, message }, index) => (
               <li key={index}>
@@ -137,15 +140,15 @@ function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart:
             <Fact name="Price" value={total} />
             <Fact name="Steps" value={plan.stepCount} />
             {plan.forecastMs !== null && (
-              <Fact name="Expected to take" hint="by earlier runs" value={formatDuration(plan.forecastMs)} />
+              <Fact name="Expected time" hint="based on earlier runs" value={formatDuration(plan.forecastMs)} />
             )}
           </dl>
           {plan.risks.length > 0 && (
             <div class="note ask">
-              <strong>May have expired at the service by then</strong>
+              <strong>Results that may expire before they are used</strong>
               <ul>
                 {plan.risks.map((why) => (
-                  <li key={why}>{why} It would have to be paid for again.</li>
+                  <li key={why}>{why} You would pay for it again.</li>
                 ))}
               </ul>
             </div>
@@ -236,7 +239,7 @@ function StartDialog({ name, text, plan, onClose }: StartProps) {
           value={budget}
           onInput={(event) => setBudget(event.currentTarget.value)}
         />
-        <small>No job is submitted that would pass it.</small>
+        <small>No job that would exceed it is submitted.</small>
       </label>
       <label class="field">
         <span>Name of the run (optional)</span>
@@ -247,9 +250,7 @@ function StartDialog({ name, text, plan, onClose }: StartProps) {
           onInput={(event) => setId(event.currentTarget.value)}
         />
       </label>
-      <p class="quiet">
-        The run is driven by this dashboard. Should it close, the run stops gracefully and can be resumed.
-      </p>
+      <p class="quiet">This dashboard drives the run. If it closes, the run stops gracefully and can be resumed.</p>
     </Dialog>
   );
 }

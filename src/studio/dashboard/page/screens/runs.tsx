@@ -54,8 +54,8 @@ export function RunsScreen({ search, status }: { readonly search: string; readon
         )}
         <ReviewLinksButton />
       </div>
-      {loaded.state === "failed" && <Problem title="The runs could not be read">{loaded.error.message}</Problem>}
-      {loaded.state === "loading" && <p class="quiet">Reading the journal…</p>}
+      {loaded.state === "failed" && <Problem title="The runs could not be loaded">{loaded.error.message}</Problem>}
+      {loaded.state === "loading" && <p class="quiet">Loading runs…</p>}
       {loaded.state === "ready" && (
         <Found page={loaded.value} isFiltered={term !== "" || status !== null} onMore={() => setLimit(limit + PAGE)} />
       )}
@@ -100,12 +100,12 @@ function Found({
 }) {
   const now = useNow(true);
   const commands = useCommands();
-  if (page.rows.length === 0 && isFiltered) return <Empty title="No run matches" />;
+  if (page.rows.length === 0 && isFiltered) return <Empty title="No matching runs" />;
   if (page.rows.length === 0) {
     return (
       <Empty title="No runs yet">
         <p>
-          Start one on the command line, and it appears here:{" "}
+          Start one on the command line and it appears here:{" "}
           <code>{commands("showrunner run recipes/talking-avatar.ts")}</code>
         </p>
       </Empty>
@@ -118,12 +118,12 @@ function Found({
       {asking.length > 0 && (
         <section aria-labelledby="asking">
           <h2 id="asking">Waiting for you</h2>
-          <RunTable rows={asking} now={now} label="Runs that wait for you" />
+          <RunTable rows={asking} now={now} label="Runs waiting for you" />
         </section>
       )}
       {others.length > 0 && (
         <section aria-labelledby="others">
-          <h2 id="others">{asking.length > 0 ? "Everything else" : "All runs"}</h2>
+          <h2 id="others">{asking.length > 0 ? "Other runs" : "All runs"}</h2>
           <RunTable rows={others} now={now} label="Runs" />
         </section>
       )}
@@ -158,6 +158,9 @@ function RunTable({
   );
 }
 
+/** A last sentence with a command to type; the row is a link to all that it is about. */
+const TYPED_ADVICE = /(?<=[.)]) [^.]*: showrunner .*$/;
+
 function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }) {
   const { counts } = run;
   const commands = useCommands();
@@ -181,7 +184,7 @@ function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }
           <Pill tone={runTone(run.status)}>
             {run.pause === null ? run.status : (pauses[run.pause.reason]?.word ?? "paused")}
           </Pill>
-          {said !== null && <small>{commands(said)}</small>}
+          {said !== null && <small>{commands(said.replace(TYPED_ADVICE, ""))}</small>}
         </span>
         <span class="steps">
           <StepBar counts={counts} />
@@ -194,7 +197,7 @@ function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }
           <small>
             {run.budgetMicros === null
               ? "no budget"
-              : `of ${run.budgetTag === null ? "" : "a shared "}${usd(run.budgetMicros)}`}
+              : `of ${run.budgetTag === null ? "" : "shared "}${usd(run.budgetMicros)}`}
           </small>
         </span>
         <span class="when">
@@ -237,19 +240,19 @@ function ReviewLinks({ onClose }: { readonly onClose: () => void }) {
   };
   if (url !== null) {
     return (
-      <Dialog key="made" title="The link is made" action="Done" onAction={async () => {}} onClose={onClose}>
+      <Dialog key="made" title="Link created" action="Done" onAction={async () => {}} onClose={onClose}>
         <label class="field">
           <span>Send this address to the client</span>
           <input readOnly value={url} onFocus={(event) => event.currentTarget.select()} />
-          <small>It is shown this once. Whoever has it can decide.</small>
+          <small>It is shown only once. Anyone who has it can decide.</small>
         </label>
       </Dialog>
     );
   }
   return (
     <Dialog
-      title="A link for a client"
-      action="Make the link"
+      title="Review link for a client"
+      action="Create link"
       ready={/^[^=]+=./.test(tag.trim())}
       onAction={create}
       onClose={() => isMade.current || onClose()}
@@ -257,7 +260,7 @@ function ReviewLinks({ onClose }: { readonly onClose: () => void }) {
       <label class="field">
         <span>Runs with this tag</span>
         <input placeholder="client=acme" value={tag} onInput={(event) => setTag(event.currentTarget.value)} />
-        <small>Shows what waits for a decision in them, and nothing else.</small>
+        <small>The link shows only their pending decisions.</small>
       </label>
       <label class="field">
         <span>Valid for</span>
@@ -289,7 +292,7 @@ function Active() {
     <>
       <Wrong text={error} />
       {active.length > 0 && (
-        <ul class="attempts" aria-label="Links that are valid">
+        <ul class="attempts" aria-label="Valid links">
           {active.map(({ id, tags, runId, step, expiresAt }) => (
             <li key={id}>
               <span>

@@ -1,12 +1,12 @@
 import { json, send } from "../state/api.ts";
 
-/** Asks the server as the holder of the link. The token stays behind the `#` of the address and is sent in a header only. */
+/** Sends a request with the link's token, which stays behind the `#` of the address and goes into a header only. */
 export function ask<T>(path: string, body?: unknown): Promise<T> {
   const headers = { authorization: `Bearer ${location.hash.slice(1)}`, "content-type": "application/json" };
   const init = body === undefined ? {} : json(body);
   return send<T>(
     `/shared/api/${path}`,
     { ...init, headers },
-    "The server does not answer. Check your connection; nothing was lost.",
+    "The server cannot be reached. Check your connection; nothing was lost.",
   );
 }

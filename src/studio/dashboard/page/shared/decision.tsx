@@ -14,7 +14,7 @@ interface Props {
   /** Empty while no name was entered. */
   readonly name: string;
   readonly onDecided: (decision: SharedDecision) => void;
-  /** Reloads, as someone may have been quicker. */
+  /** Reloads, as someone else may have decided first. */
   readonly onRefused: () => void;
 }
 
@@ -112,7 +112,7 @@ function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps)
       {isSure ? (
         <div class="actions">
           <button type="button" class="button" disabled={isSending} onClick={() => setSure(false)}>
-            Keep it
+            Cancel
           </button>
           <button type="button" class="button danger" disabled={isSending} onClick={() => decide(false)}>
             Reject for good

@@ -57,7 +57,7 @@ function Shared() {
   return (
     <main class="shared">
       <header>
-        <h1>{waiting === 0 ? "Nothing waits for you" : `${count(waiting, "decision")} to make`}</h1>
+        <h1>{waiting === 0 ? "Nothing to decide" : `${count(waiting, "decision")} to make`}</h1>
         <p class="quiet">This link is valid until {dateTime(page.expiresAt)}.</p>
         <label class="field">
           <span>Your name</span>
@@ -68,7 +68,7 @@ function Shared() {
             required
             onInput={(event) => rename(event.currentTarget.value)}
           />
-          <small>Stored with what you decide.</small>
+          <small>Stored with your decisions.</small>
         </label>
         {error !== null && (
           <p role="status" class="note bad">

@@ -16,7 +16,7 @@ export class Refused extends Error {
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   if (inlined === null) return send<T>(path, { signal: signal ?? null });
   const answer = inlinedAnswer(inlined, path);
-  if (answer === null) throw new Refused(404, "NOT_IN_REPORT", "This report does not hold it; the journal does.");
+  if (answer === null) throw new Refused(404, "NOT_IN_REPORT", "This report does not contain it; the journal does.");
   return answer as T;
 }
 
@@ -26,7 +26,7 @@ export async function post<T>(path: string, body: unknown, signal: AbortSignal |
   return send<T>(path, { ...json(body), signal });
 }
 
-const UNREACHABLE = "The dashboard's server does not answer. Is it still running?";
+const UNREACHABLE = "The dashboard's server cannot be reached. Is it still running?";
 
 export function json(body: unknown): RequestInit {
   return { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };

@@ -75,7 +75,7 @@ const parts = [
 
 /** Names the steps of a run that are not done, by state. */
 export function otherCounts(counts: StepCounts): readonly string[] {
-  const names = { active: "under way", waiting: "waiting", failed: "failed", skipped: "skipped" } as const;
+  const names = { active: "in progress", waiting: "waiting", failed: "failed", skipped: "skipped" } as const;
   const states = Object.entries(names) as [keyof typeof names, string][];
   return states.filter(([state]) => counts[state] > 0).map(([state, name]) => `${counts[state]} ${name}`);
 }
@@ -207,19 +207,19 @@ const runTones: Readonly<Record<string, Tone>> = {
 
 /** Why a run is paused: in a list, and on its own screen. */
 export const pauses: Readonly<Record<string, { readonly word: string; readonly title: string }>> = {
-  funds: { word: "needs funds", title: "The wallet is short" },
-  budget: { word: "over budget", title: "The next step would pass the budget" },
-  cap: { word: "waits for the next day", title: "The cap of the day is reached" },
+  funds: { word: "needs funds", title: "Wallet balance too low" },
+  budget: { word: "over budget", title: "The next step would exceed the budget" },
+  cap: { word: "daily cap reached", title: "Daily cap reached" },
   approval: { word: "needs approval", title: "Waiting for a decision" },
   stopped: { word: "stopped", title: "Stopped" },
-  drift: { word: "code changed", title: "The code changed since the plan was made" },
+  drift: { word: "code changed", title: "The code changed after the run was planned" },
   files: { word: "files missing", title: "Paused" },
-  unresolved: { word: "outcome unknown", title: "What became of a request is not known" },
-  late: { word: "waits for a late job", title: "A job is not there in time" },
+  unresolved: { word: "outcome unknown", title: "The outcome of a request is unknown" },
+  late: { word: "job is late", title: "A job did not finish in time" },
   code: { word: "needs its code", title: "This step needs the pipeline's code" },
   unreachable: { word: "service unavailable", title: "The service cannot be reached" },
-  misdirected: { word: "not the service", title: "Something else answers in the service's place" },
-  credentials: { word: "key refused", title: "The service does not take the key" },
+  misdirected: { word: "wrong server", title: "Another server answers at the service's address" },
+  credentials: { word: "key refused", title: "The service rejected the key" },
 };
 
 const phaseTones: Readonly<Record<StepPhase, Tone>> = {

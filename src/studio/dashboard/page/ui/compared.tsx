@@ -14,7 +14,7 @@ export function NotMade({ compared }: { readonly compared: Compared }) {
   const parts = compared?.filter(({ missing }) => missing !== null) ?? [];
   return parts.map((part) => (
     <p key={part.name} class="note ask">
-      <strong>{part.name}</strong> made nothing to choose ({factsOf(part)}): {part.missing}
+      <strong>{part.name}</strong> produced nothing to choose ({factsOf(part)}): {part.missing}
     </p>
   ));
 }

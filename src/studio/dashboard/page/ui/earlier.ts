@@ -12,5 +12,5 @@ export function useEarlier(runId: string, { path, startedAt }: StepView): readon
 }
 
 export function earlierLabel({ step, attempt }: EarlierView): string {
-  return `${step}, attempt ${attempt}, before`;
+  return `${step}, earlier attempt ${attempt}`;
 }

@@ -82,14 +82,14 @@ export function Player({ media, label, onEnlarge }: PlayerProps) {
   const broken = () => setBroken(true);
   if (isBroken) {
     return (
-      <p class="note bad">This file cannot be shown: it was moved away, or this browser does not know its format.</p>
+      <p class="note bad">This file cannot be shown. It was moved, or this browser does not support its format.</p>
     );
   }
   return (
     <figure class="player">
       {media.kind === "image" &&
         (onEnlarge === undefined ? (
-          <a href={media.url} target="_blank" rel="noreferrer" aria-label={`${label}, open in full size`}>
+          <a href={media.url} target="_blank" rel="noreferrer" aria-label={`${label}, open at full size`}>
             <img src={media.url} alt={label} onError={broken} />
           </a>
         ) : (
@@ -127,7 +127,7 @@ export function facts(media: MediaView): string {
   return [
     media.width !== null && media.height !== null && `${media.width} × ${media.height}`,
     media.durationMs !== null && formatDuration(media.durationMs),
-    media.fps !== null && `${Math.round(media.fps * 100) / 100} frames a second`,
+    media.fps !== null && `${Math.round(media.fps * 100) / 100} frames per second`,
     media.contentType,
     media.sizeBytes !== null && formatBytes(media.sizeBytes),
     media.file,
@@ -138,7 +138,7 @@ export function facts(media: MediaView): string {
 
 function missing(media: MediaView): string {
   if (media.error !== null) return media.error;
-  if (media.state === "expired") return "The service no longer has this output, and no copy was made.";
+  if (media.state === "expired") return "The service no longer has this output, and there is no local copy.";
   if (media.state === "failed") return "This output failed; the others were kept.";
   return "Not downloaded yet.";
 }
