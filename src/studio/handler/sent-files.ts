@@ -38,7 +38,6 @@ const REMOVING = ".removing-";
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 20;
 
-/** What a file's marks say. */
 interface Kept {
   readonly isUsed: boolean;
   readonly isCopied: boolean;

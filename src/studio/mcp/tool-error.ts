@@ -4,7 +4,6 @@ import { isShowrunnerError } from "../../internal.ts";
 import { refusalFor } from "../served/index.ts";
 import type { McpOptions } from "./options.ts";
 
-/** Tells the agent what was wrong and what to do next. */
 export class ToolError extends Error {
   readonly next: string;
 

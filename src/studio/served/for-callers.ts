@@ -34,7 +34,6 @@ export function stderrReport(server: string): (error: unknown, reference?: strin
   };
 }
 
-/** Characters of an error in the log. */
 const MOST_LOGGED = 4_000;
 
 type Sentences = { readonly customer: string; readonly agent: string };

@@ -49,7 +49,6 @@ interface Target {
 interface Tried {
   readonly how: string;
   readonly url: string;
-  /** What the page could read. */
   readonly read: string;
 }
 

@@ -37,7 +37,6 @@ beforeAll(async () => {
 });
 afterAll(() => served[Symbol.asyncDispose]());
 
-/** As the page's dialogs post. */
 async function post(path: string, body: unknown, run = "x") {
   const to = `${served.dashboard.origin}/api/runs/${run}/${path}`;
   const answer = await fetch(to, { method: "POST", headers, body: JSON.stringify(body) });

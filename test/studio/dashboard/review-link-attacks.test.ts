@@ -366,6 +366,5 @@ test(`${ATTACKS} attacks on review links: none gets an answer, and nothing of an
   expect(await Promise.all(runs.map((run) => served.journal.run(run)))).toEqual(before);
   for (const { uses } of await served.journal.reviewLinks()) expect(uses).toBe(0);
   expect(served.defects).toEqual([]);
-  // And whoever holds the link is heard as before.
   expect(await new Guest(served, loot.mine).decisions()).toHaveLength(2);
 });

@@ -142,7 +142,6 @@ describe("a decision by a link", () => {
     expect((await run.result()).status).toBe("paused");
     const guest = new Guest(served, (await linkTo(served, { scope: { tags: { client: "words" } } })).token);
     const [open] = await guest.decisions();
-    // Of the value, the part that is shown.
     expect(open!.takes).toEqual([{ kind: "text", value: "A calm sea" }]);
     expect((await guest.decide({ ref: open!.ref })).status).toBe(200);
     await expect.poll(async () => (await served.show.show("titles")).status).toBe("succeeded");

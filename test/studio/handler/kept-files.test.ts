@@ -261,7 +261,6 @@ test("a run whose engine could not be reached at its start keeps its file, and t
   const asked = (await (await send({})).json()) as { readonly error: { readonly quote: { readonly id: string } } };
   expect((await send({ quote: asked.error.quote.id })).status).toBe(500);
   expect(atWake).toHaveLength(1);
-  // Long after the quote has ended.
   const now = Date.now() + 100 * HOUR_MS;
   await new SentFiles({ folder, show: world.show, most: { each: 1e9, all: 1e9 }, now: () => now }).sweep();
   expect([filesIn(folder).length, marks()]).toEqual([1, atWake]);

@@ -12,7 +12,6 @@ interface Tally {
   readonly count: number;
   readonly phases: Map<StepPhase, number>;
   readonly needs: readonly string[];
-  /** Paths of sample steps. */
   readonly first: readonly string[];
   readonly pictures: string[];
 }

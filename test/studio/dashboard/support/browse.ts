@@ -8,7 +8,6 @@ export interface Visit extends AsyncDisposable {
   readonly context: BrowserContext;
   /** What the page complained about: errors thrown, and everything that its security policy stopped. */
   readonly complaints: readonly string[];
-  /** Opens an address of the page. */
   go(path: string): Promise<void>;
 }
 

@@ -42,10 +42,7 @@ export async function plantHarbour(served: Served): Promise<void> {
     tags: { client: "acme" },
     budgetTag: "client=acme",
     budgetMicros: 1_234_500_000,
-    pause: {
-      reason: "funds",
-      message: "The wallet holds $0.02 and the next job needs $0.35. Continue: showrunner resume poster-short",
-    },
+    pause: { reason: "funds", message: "The wallet is short. Continue: showrunner resume poster-short" },
     steps: [
       { path: "poster", outputs: [dusk!] },
       { path: "print", state: "waiting" },

@@ -129,7 +129,6 @@ function eventsOf(run: PlantedRun): readonly RunEvent[] {
   return [...begun, ...pause, ...end];
 }
 
-/** What happened to a step so far. */
 export function stepEvents(step: PlantedStep): readonly RunEvent[] {
   const { path, model = "paint/fast", state = "done", costMicros = PRICE } = step;
   if (state === "waiting") return [];
@@ -163,7 +162,6 @@ export function stepEvents(step: PlantedStep): readonly RunEvent[] {
   return [...rendering, ...doneEvents(step, costMicros)];
 }
 
-/** From rendering to done. */
 export function doneEvents({ path, outputs = [] }: PlantedStep, costMicros = PRICE): readonly RunEvent[] {
   const at = { step: path, attempt: 1 };
   const facts = outputs.map(({ contentType }, index) => ({

@@ -37,7 +37,6 @@ export function send(served: Served, { method = "GET", path, headers = {}, body 
 }
 
 /** Who holds a link, as its page asks. */
-/** What both kinds of requests hold. */
 interface Body {
   readonly ref: string;
   readonly name?: string;

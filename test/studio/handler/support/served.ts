@@ -38,7 +38,6 @@ export function byHeader(more: Partial<Caller> = {}): HandlerOptions["authorize"
 export interface Served {
   readonly handler: Handler;
   readonly defects: unknown[];
-  /** Sends a request as a caller. */
   send(path: string, init?: RequestInit & { readonly as?: string | null }): Promise<Response>;
   post(path: string, body: unknown, init?: RequestInit & { readonly as?: string | null }): Promise<Response>;
   start(key: string, input?: unknown, init?: { readonly as?: string; readonly at?: string }): Promise<RunView>;
@@ -113,7 +112,6 @@ export function eventsIn(text: string): readonly { readonly id: number; readonly
   }));
 }
 
-/** What a refusal says. */
 export async function errorOf(response: Response): Promise<{
   readonly code: string;
   readonly message: string;

@@ -14,7 +14,6 @@ export const PIPELINES = join(root, "test/studio/mcp/fixtures/pipelines");
 
 export type TransportName = "stdio" | "http";
 
-/** What a call answered. */
 export interface Answer {
   readonly isError: boolean;
   /** Its texts, joined. */
@@ -79,7 +78,6 @@ async function overStdio({
   return agent(client, { cwd, stderr: () => said, end: async () => {} });
 }
 
-/** A server for agents on loopback. */
 export async function serveHttp({ env, flags = [], cwd = emptyFolder() }: AgentOptions) {
   const { child, end } = startCli(["mcp", PIPELINES, "--http", "--port", "0", "--json", ...flags], { cwd, env });
   const [said] = await Promise.race([

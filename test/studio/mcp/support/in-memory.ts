@@ -42,7 +42,6 @@ export interface SessionWorld extends AsyncDisposable {
   sessionWith(more: Partial<McpOptions>): AgentSession;
   /** Starts a film, and settles once it waits for its decision; one picture is paid for. */
   waitingFilm(name: string): Promise<string>;
-  /** Decisions that count, of a run. */
   decisions(runId: string): Promise<number>;
 }
 

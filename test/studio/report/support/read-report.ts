@@ -17,7 +17,6 @@ export async function reportOf(run: SampleRun): Promise<ReadReport> {
   return readReport(await reportFile(run));
 }
 
-/** Path of the page. */
 export async function reportFile(run: SampleRun, more: Partial<WriteReportOptions> = {}): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "report-"));
   const options = { file: join(folder, "report.html"), mediaDir: join(folder, "media"), version: "1.2.3" };

@@ -217,7 +217,6 @@ function extent(placed: ReadonlyMap<string, Placed>): { readonly width: number; 
   return { width, height };
 }
 
-/** Draws a smooth line through the points. */
 export function curve(points: readonly Point[], direction: "LR" | "TB"): string {
   const [first, ...rest] = points;
   if (first === undefined) return "";

@@ -114,7 +114,6 @@ interface ButtonsProps {
   readonly step: StepView;
   readonly deciding: Deciding;
   readonly goOn: boolean;
-  /** Called once a redo has started. */
   readonly onRedone?: () => void;
 }
 

@@ -29,7 +29,6 @@ export function StopDialog({ model, onClose }: { readonly model: RunModel; reado
   );
 }
 
-/** Budget and spending come from the preview where absent. */
 type Resumed = Pick<RunHead, "id" | "title"> & Partial<Pick<RunHead, "budgetMicros" | "spentMicros">>;
 
 interface ResumeProps {

@@ -158,13 +158,11 @@ function RunTable({
   );
 }
 
-/** A last sentence with a command to type; the row is a link to all that it is about. */
-const TYPED_ADVICE = /(?<=[.)]) [^.]*: showrunner .*$/;
-
 function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }) {
   const { counts } = run;
   const commands = useCommands();
-  const said = run.pause?.message ?? run.message;
+  // Without a final hint for the terminal: the row links to what can be done.
+  const said = (run.pause?.message ?? run.message)?.replace(/(?<=[.)]) [^.]*: showrunner .*$/, "") ?? null;
   const took = run.finishedAt === null ? null : formatDuration(run.tookMs);
   return (
     <li>
@@ -184,7 +182,7 @@ function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }
           <Pill tone={runTone(run.status)}>
             {run.pause === null ? run.status : (pauses[run.pause.reason]?.word ?? "paused")}
           </Pill>
-          {said !== null && <small>{commands(said.replace(TYPED_ADVICE, ""))}</small>}
+          {said !== null && <small>{commands(said)}</small>}
         </span>
         <span class="steps">
           <StepBar counts={counts} />
