@@ -7,13 +7,13 @@ export const ExitCode = {
   refused: 2,
   /** Paused, partial, or charged beyond its budget; the message says how to continue. */
   unfinished: 3,
-  /** Ctrl-C, after what was being sent had its answer. */
+  /** Ctrl-C, after submits in flight were answered. */
   interrupted: 130,
 } as const;
 
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
-/** Codes of errors that the command line itself finds. */
+/** Error codes of the command line itself. */
 export type CliErrorCode =
   | "USAGE"
   | "PIPELINE_FILE_MISSING"
@@ -27,7 +27,7 @@ export type CliErrorCode =
   | "UNKNOWN_OUTCOME"
   | "NOT_CONFIRMED";
 
-/** An expected failure of a command: what was wrong, and the command to type next. */
+/** An expected failure of a command: what went wrong, and what to do next. */
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly code: CliErrorCode;
@@ -47,7 +47,7 @@ export class CliError extends Error {
   }
 }
 
-/** A command that was typed wrongly, and how to type it. */
+/** A mistake in the command line, and the correct form. */
 export function usageError(message: string, next: string, cause?: unknown): CliError {
   return new CliError("USAGE", message, { next, cause });
 }

@@ -8,26 +8,26 @@ import type { CommandOutput } from "./output.ts";
 import type { ServiceFlags } from "./program/flags.ts";
 import { visible } from "./text/escape.ts";
 
-/** What every command gets. */
+/** Passed to every command. */
 export interface Context {
   readonly io: Io;
   readonly output: CommandOutput;
-  /** What was typed, without the program's name. */
+  /** The arguments as typed, without the program's name. */
   readonly args: readonly string[];
 }
 
-/** The file of model families that flags and environment name, absolute. */
+/** Absolute path of the model families file set by flag or environment. */
 export function familiesFileOf({ cwd, env }: Io, { families }: Pick<ServiceFlags, "families">): string | undefined {
   const named = families ?? env.SHOWRUNNER_FAMILIES;
   return named ? resolve(cwd, named) : undefined;
 }
 
-/** For commands that need the journal alone: starts no local service. */
+/** Like `withShowrunner`, for commands that only need the journal: starts no local service. */
 export function withJournal<T>(flags: ServiceFlags, work: (show: Showrunner) => Promise<T>): Promise<T> {
   return withShowrunner(flags, work, { journalOnly: true });
 }
 
-/** Opens the journal and the service that flags and environment name, does the work, and closes them in any case. */
+/** Opens the configured journal and service, does the work, and always closes them. */
 export async function withShowrunner<T>(
   flags: ServiceFlags,
   work: (show: Showrunner) => Promise<T>,
@@ -67,7 +67,7 @@ export async function withShowrunner<T>(
   }
 }
 
-/** For a run that is not there: those whose names are like it. */
+/** For an unknown run: suggests runs with similar ids. */
 async function unknownRun(show: Showrunner, error: unknown): Promise<CliError | null> {
   if (!(error instanceof Error) || !("code" in error) || error.code !== "RUN_UNKNOWN" || !("runId" in error))
     return null;
@@ -84,28 +84,28 @@ function paceOf(text: string): { readonly requests: number; readonly perMs: numb
   return { requests, perMs: windowMs };
 }
 
-/** The journal that flags and environment name: the absolute path of its file, or the URL of its database. */
+/** The configured journal: the absolute path of its file, or the URL of its database. */
 export function journalOf({ cwd, env }: Io, flags: ServiceFlags): string {
   const named = flags.journal ?? env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db";
   return isPostgresUrl(named) ? named : resolve(cwd, named);
 }
 
-/** The folder of what belongs to it on this machine, absolute. */
+/** Absolute path of the journal's local folder. */
 export function journalFolderOf(io: Io, flags: ServiceFlags): string {
   return resolve(io.cwd, folderOfJournal(journalOf(io, flags)));
 }
 
-/** Where flags and environment have media kept; see `openMedia`. */
+/** The configured media store; see `openMedia`. */
 export function mediaOptionsOf(io: Io, flags: ServiceFlags) {
   return { media: flags.media, mediaDir: join(journalFolderOf(io, flags), "media"), env: io.env };
 }
 
-/** Says where jobs go; loudly when it is this machine, so that nobody takes its media for the real thing. */
+/** Says where jobs go; highlights the local service, so that nobody mistakes its media for real results. */
 export function sayWhere(show: Showrunner, { output }: Context): void {
   if (show.service.kind === "hosted") {
     output.say(`Service: ${show.service.baseUrl}`);
     return;
   }
   const badge = output.paint(["bold", "yellow"], "LOCAL SERVICE");
-  output.say(`${badge} ${show.service.baseUrl}: media are drawn on this machine, play money only.`);
+  output.say(`${badge} ${show.service.baseUrl}: media are generated on this machine, play money only.`);
 }

@@ -30,7 +30,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<ExitCode>
   }
 }
 
-/** Says what was thrown and what to do, and returns the exit code for it. */
+/** Prints an error and what to do next; returns its exit code. */
 export function sayError(error: unknown, { io, output, args }: Context): ExitCode {
   const { code, message, next, exitCode } = explainError(error, { env: io.env, args });
   sayRefusal(output, args, { code, message, next: next.replace(/ {2,}\(.*\)$/s, "") });
@@ -39,7 +39,7 @@ export function sayError(error: unknown, { io, output, args }: Context): ExitCod
   return exitCode;
 }
 
-/** With `--json` there is a document on stdout, however a command ends. */
+/** Ensures that `--json` prints a document even when the command fails. */
 function sayRefusal(
   output: CommandOutput,
   args: readonly string[],
@@ -48,7 +48,7 @@ function sayRefusal(
   if (args.includes("--json") && !output.hasPrinted) output.printJson({ ok: false, ...refusal });
 }
 
-/** The whole command line; `finish` takes the exit code of the command that ran. */
+/** Builds the whole command line; `finish` receives the command's exit code. */
 export function createProgram(context: Context, finish: (code: ExitCode) => void): Command {
   const { io } = context;
   const act: Act =
@@ -76,19 +76,19 @@ export function createProgram(context: Context, finish: (code: ExitCode) => void
   return program;
 }
 
-/** The command that shows what can be typed in place of what was. */
+/** The help command for the mistyped command line. */
 function helpOf([verb = ""]: readonly string[]): string {
   return COMMANDS.includes(verb) && verb !== "help" ? `showrunner ${verb} --help` : "showrunner --help";
 }
 
 const examples = `
 Examples:
-  showrunner init                                                a pipeline to begin with
-  showrunner plan recipes/talking-avatar.ts                      what it would cost, how long it would take
+  showrunner init                                                create a starter pipeline
+  showrunner plan recipes/talking-avatar.ts                      see what it costs and how long it takes
   showrunner run recipes/talking-avatar.ts -i script="Good day." --id hello --budget 2
-  showrunner resume hello                                        after a crash, a stop or an empty wallet
-  showrunner report hello                                        what happened, as one page with the media
-  showrunner dashboard                                           every run, live in the browser
-  showrunner api /usage --query group_by=model                   any endpoint of the service
-  showrunner serve                                               the local service, for anything that speaks the API
+  showrunner resume hello                                        continue after a crash, a stop or an empty wallet
+  showrunner report hello                                        write one page with results, media and costs
+  showrunner dashboard                                           watch every run live in the browser
+  showrunner api /usage --query group_by=model                   call any endpoint of the service
+  showrunner serve                                               start the local service for any API client
 `;

@@ -1,155 +1,155 @@
 import { DEPLOYMENTS, type ServiceName } from "../../core/kit/deployments.ts";
 import { choice, type Flag, type FlagsOf, flag, host, list, preset, required } from "./option.ts";
 
-const local = flag("--local", "use the local service on this machine, whatever the environment says");
+const local = flag("--local", "use the local service on this machine, ignoring the environment");
 const journal = flag(
   "--journal <place>",
-  "the journal: a file or postgres://… (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)",
+  "journal file or postgres://… URL (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)",
 );
 const service = choice(
   "--service <name>",
-  "a hosted service by name (default: SHOWRUNNER_SERVICE)",
+  "hosted service to use (default: SHOWRUNNER_SERVICE)",
   Object.keys(DEPLOYMENTS) as readonly ServiceName[],
 );
-const baseUrl = flag("--base-url <url>", "v3 address of the service (default: SHOWRUNNER_BASE_URL)");
+const baseUrl = flag("--base-url <url>", "v3 base URL of the service (default: SHOWRUNNER_BASE_URL)");
 const json = flag("--json", "print one JSON document on stdout");
 
-/** Of every command that reads a journal or calls a service. */
+/** For every command that reads a journal or calls a service. */
 const common = [
   local,
   journal,
   service,
   baseUrl,
-  flag("--media <folder|s3-url>", "where media are kept (default: SHOWRUNNER_MEDIA, then media beside the journal)"),
+  flag("--media <folder|s3-url>", "where media are stored (default: SHOWRUNNER_MEDIA, then media next to the journal)"),
   json,
 ];
 
-/** The key's limit, for commands that send or foretell many requests. */
+/** Request limits, for commands that send or forecast many requests. */
 const rate = [
-  flag("--rate-limit <requests/seconds>", "what the key may send, e.g. 600/60 (default: learnt from the service)"),
+  flag("--rate-limit <requests/seconds>", "rate limit of your key, e.g. 600/60 (default: learned from the service)"),
   flag(
     "--turns <tag>",
-    "where requests wait, turns go round between the values of this tag, with weights: customer or customer,acme=3 (default: between runs)",
+    "share the rate limit evenly between the values of this tag, with optional weights: customer or customer,acme=3 (default: between runs)",
   ),
 ];
 
 /** Limits over all runs of the account, for commands that may spend. */
 const spending = [
-  flag("--spending-cap <usd>", "what all runs of the journal may spend together (default: SHOWRUNNER_SPENDING_CAP)"),
+  flag("--spending-cap <usd>", "most that all runs in the journal may spend (default: SHOWRUNNER_SPENDING_CAP)"),
   list(
     "--cap <cap>",
-    "what runs may spend in a day, with a tag, or both: 50/day, team=video:10/day, team=*:100; repeatable (default: SHOWRUNNER_CAPS)",
+    "most that runs may spend per day, per tag, or both: 50/day, team=video:10/day, team=*:100; repeatable (default: SHOWRUNNER_CAPS)",
   ),
   flag(
     "--cap-time-zone <zone>",
-    "whose days they are, e.g. Europe/Berlin (default: SHOWRUNNER_CAP_TIME_ZONE, then UTC)",
+    "time zone of daily caps, e.g. Europe/Berlin (default: SHOWRUNNER_CAP_TIME_ZONE, then UTC)",
   ),
-  flag("--wallet-floor <usd>", "what must stay in the wallet (default: SHOWRUNNER_WALLET_FLOOR)"),
+  flag("--wallet-floor <usd>", "balance that must stay in the wallet (default: SHOWRUNNER_WALLET_FLOOR)"),
 ];
 
-/** For commands that drive one run and could stay for it. */
+/** For commands that drive one run and can keep waiting. */
 const waitForCap = flag(
   "--wait-for-cap <duration>",
-  "when a daily cap is reached, wait for the next day, for this long at most: 30h, 7d",
+  "when a daily cap is reached, wait up to this long for the next day: 30h, 7d",
 );
 
-/** Who is notified, for commands that drive runs. */
+/** For commands that drive runs. */
 const notify = flag(
   "--notify <target>",
-  "where to send a notification when a run waits, needs funds, fails or ends: a URL, command:PROGRAM or off (default: SHOWRUNNER_NOTIFY_URL or _COMMAND)",
+  "where to send notifications when a run waits, needs funds, fails or ends: a URL, command:PROGRAM or off (default: SHOWRUNNER_NOTIFY_URL or _COMMAND)",
 );
 
-/** What is known of models beyond their schemas, for commands that check inputs. */
+/** Knowledge of models beyond their schemas, for commands that check inputs. */
 const families = flag(
   "--families <file>",
-  "rules, prices and durations of model families, over the built-in ones (default: SHOWRUNNER_FAMILIES)",
+  "rules, prices and durations of model families, overriding the built-in ones (default: SHOWRUNNER_FAMILIES)",
 );
 
-/** For commands that make plans: what is known of models, and what inputs may have this machine read. */
+/** For commands that plan: model families, and what inputs may make this machine read. */
 const planning = [
   families,
   list(
     "--inside <origin>",
-    "an origin of your own network, or of this machine, that inputs may name URLs of: http://assets.corp:8080; repeatable",
+    "allow input URLs on this origin of your own network or machine: http://assets.corp:8080; repeatable",
   ),
-  flag("--files <folder>", "the folder that uploaded files must lie in (default: any; of mcp: that of the pipelines)"),
+  flag("--files <folder>", "only upload files in this folder (default: any folder; for mcp: that of the pipelines)"),
 ];
 
-/** Of commands that take a pipeline's input; `tables` are the rest. */
+/** For commands that take a pipeline's input, together with `tables`. */
 const input = [
   list(
     "-i <key=value>",
-    "one field of the input; key:=json for anything but text, key=@rows.csv or @value.json for a file",
+    "one input field; key:=json for anything but text, key=@rows.csv or key=@value.json for a file",
   ),
-  flag("--input <json|@file>", "the pipeline's input"),
+  flag("--input <json|@file>", "input of the pipeline"),
 ];
 
 const tables = [
-  flag("--encoding <name>", "how tables are written (default: UTF-8 or UTF-16, as found)"),
-  flag("--delimiter <character>", "what divides the cells of a table (default: comma, semicolon or tab, as found)"),
+  flag("--encoding <name>", "encoding of tables (default: detects UTF-8 or UTF-16)"),
+  flag("--delimiter <character>", "cell delimiter of tables (default: detects comma, semicolon or tab)"),
 ];
 
-/** For commands that price. */
-const maxUnquoted = flag("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this much each");
+/** For commands that quote prices. */
+const maxUnquoted = flag("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this amount each");
 
-/** For commands that take one run a row. */
+/** For commands that make one run per row. */
 const rows = [
   flag(
     "--each <file>",
-    "one run for each row of a .csv, .tsv or .jsonl file; repeating the command continues, and starts no row twice",
+    "one run per row of a .csv, .tsv or .jsonl file; repeating the command continues and starts no row twice",
   ),
-  flag("--id-column <name>", "with --each: the column that names the runs (default: one named id or name)"),
+  flag("--id-column <name>", "with --each: column of the run ids (default: id or name)"),
 ];
 
-const profile = flag("--profile <name>", "one of the pipeline's profiles, such as draft");
+const profile = flag("--profile <name>", "profile of the pipeline to use, such as draft");
 const giveUpAfter = flag(
   "--give-up-after <duration>",
   "pause when the service is unavailable for this long: 5m (default), 90s, never",
 );
 
-/** Engines by the names of their flags. `timers`: this process's own. */
+/** `timers` is the built-in engine of this process. */
 const engine = (description: string) => choice("--engine <name>", description, ["timers", "pg-boss", "restate"]);
 const engineUrl = flag(
   "--engine-url <url>",
-  "with --engine pg-boss: its database (default: that of the journal); restate: http://…",
+  "with --engine pg-boss: its database (default: the journal's); with restate: http://…",
 );
 
 const decision = [
-  flag("--note <text>", "stored in the journal with the decision"),
-  flag("--resume", "resume the run at once, when no process drives it"),
+  flag("--note <text>", "comment to store with the decision"),
+  flag("--resume", "also resume the run if no process is driving it"),
 ];
-const ofTag = list("--tag <key=value>", "only runs with this tag; repeatable: with all of them");
+const ofTag = list("--tag <key=value>", "only runs with this tag; repeat to require several");
 const notifying = [notify, journal, json];
-const limit = flag("--limit <n>", "list at most this many");
+const limit = flag("--limit <n>", "maximum number to list");
 
-/** The options of every command, in the order in which its help has them: what people need every day first. */
+/** The options of every command in the order of its help, most used first. */
 export const options = {
   run: [
     ...input,
-    flag("--budget <usd>", "the most that the run may cost"),
+    flag("--budget <usd>", "most that the run may cost"),
     ...common,
-    flag("--id <id>", "name of the run (default: generated)"),
+    flag("--id <id>", "id of the run (default: generated)"),
     preset(
       choice(
         "--on-existing <what>",
-        "when a run of this --id exists: resume it where plan and input are the same (one under way is followed), or fail",
+        "if a run with this --id exists: resume it, or follow it if it is running (plan and input must be the same); or fail",
         ["resume", "fail"],
       ),
       "resume",
     ),
-    flag("--out <dir>", "folder of the returned files"),
+    flag("--out <dir>", "folder for the returned files"),
     ...rows,
-    flag("--at-once <n>", "with --each: runs at a time (default: 4)"),
-    list("--tag <key=value>", "label of the run, to list and cap runs by; repeatable"),
-    flag("--quote <id>", "start only what this quote of `plan` was for, at no more than its maximum"),
-    flag("--start-anyway", "start although the wallet does not hold the least that the plan costs"),
-    flag("--concurrency <limits>", "jobs at a time: 8, or total=8,video=2"),
+    flag("--at-once <n>", "with --each: maximum parallel runs (default: 4)"),
+    list("--tag <key=value>", "label the run, for listing and caps; repeatable"),
+    flag("--quote <id>", "start only what `plan` quoted under this id, for no more than its maximum"),
+    flag("--start-anyway", "start even if the wallet holds less than the plan's minimum cost"),
+    flag("--concurrency <limits>", "maximum parallel jobs: 8, or total=8,video=2"),
     profile,
-    flag("--marks", "let returned files say that a machine made them; see docs/marks.md"),
+    flag("--marks", "mark returned files as AI-generated; see docs/marks.md"),
     flag("--reuse", "reuse results of earlier runs with identical inputs, at no cost"),
     giveUpAfter,
-    flag("--detach", "run in a background process; prints the run's id and how to follow it"),
-    engine("with --detach: leave the run to the workers of this engine"),
+    flag("--detach", "run in a background process; print the run's id and how to follow it"),
+    engine("with --detach: leave the run to this engine's workers"),
     engineUrl,
     maxUnquoted,
     ...spending,
@@ -163,56 +163,50 @@ export const options = {
     ...input,
     ...common,
     ...rows,
-    flag("--id <id>", "with --each: the name of the rows together, as run takes it (default: that of the file)"),
-    flag("--concurrency <limits>", "jobs at a time for the forecast: 8, or total=8,video=2"),
+    flag("--id <id>", "with --each: prefix of the run ids, as for run (default: the file's name)"),
+    flag("--concurrency <limits>", "maximum parallel jobs in the forecast: 8, or total=8,video=2"),
     profile,
-    flag("--reuse", "price results that earlier runs with identical inputs have at zero"),
-    flag("--against <run-id|file>", "say what differs from a run's plan or from another file, and what that costs"),
+    flag("--reuse", "count results of earlier runs with identical inputs as free"),
+    flag("--against <run-id|file>", "show what differs from a run's plan or from another file, and what that costs"),
     flag("--mermaid", "print the plan as a Mermaid flowchart"),
-    flag("--svg <file>", "draw the plan into an SVG file"),
+    flag("--svg <file>", "draw the plan to an SVG file"),
     maxUnquoted,
     ...rate,
     ...planning,
     ...tables,
   ],
   resume: [
-    flag("--budget <usd>", "a new budget, replacing the run's own"),
-    flag("--yes", "accept the price of the steps that run again"),
+    flag("--budget <usd>", "new budget, replacing the run's current one"),
+    flag("--yes", "accept the price of the rerun steps"),
     ...common,
-    flag("--agree <usd>", "what a run with a shared budget may cost by itself, where it asks for that"),
-    flag("--quote <id>", "run again only what this quote was for, at no more than its maximum"),
-    flag("--max-unquoted <usd>", "likewise for the most that a job without a price in advance may cost"),
+    flag("--agree <usd>", "most that a run with a shared budget may cost on its own, when it asks"),
+    flag("--quote <id>", "rerun only what was quoted under this id, for no more than its maximum"),
+    flag("--max-unquoted <usd>", "new limit for each job that cannot be priced in advance"),
     flag(
       "--wait-for-funds <duration>",
-      "when the wallet is short, wait this long for funds before pausing: 30m, 2h, 90s",
+      "when the wallet runs short, wait this long for funds before pausing: 30m, 2h, 90s",
     ),
     giveUpAfter,
-    flag("--file <file[#export]>", "the pipeline as it is now; says what changed since the run was planned"),
-    flag("--accept-changes", "apply code changes: run changed and new steps, and all that depend on them, again"),
-    flag(
-      "--input <json|@file>",
-      "corrected fields of the run's input; compared, priced and accepted like changed code",
-    ),
+    flag("--file <file[#export]>", "the current pipeline file; shows what changed since the run was planned"),
+    flag("--accept-changes", "apply code changes: run new and changed steps, and all steps that depend on them"),
+    flag("--input <json|@file>", "corrected input fields of the run; compared, priced and accepted like changed code"),
     list(
       "-i <key=value>",
-      "one corrected field of the input; key:=json for anything but text, key=@rows.csv or @value.json for a file",
+      "one corrected input field; key:=json for anything but text, key=@rows.csv or key=@value.json for a file",
     ),
     list(
       "--edit <step:field=value>",
-      "a field of a job's or chat's input, from now on; step:field:=json for anything but text, step:field=@file; repeatable",
+      "change an input field of a job or chat; step:field:=json for anything but text, step:field=@file for a file; repeatable",
     ),
-    flag("--everywhere", "with --edit: replace that text in other steps too"),
-    flag("--no-everywhere", "with --edit: leave it there"),
-    flag(
-      "--redo <step>",
-      "make again what this step is, or what an approval shows, as `revise` of the code changes it by --note",
-    ),
-    flag("--note <text>", "with --edit: why, stored in the journal; with --redo: what should be different"),
-    list("--rerun <step>", "run this step and all that depend on it again; * matches any characters; repeatable"),
-    flag("--rerun-failed", "rerun every step that failed, wholly or in part, and all that depend on it"),
-    flag("--same-seed", "rerun even what the seed in the code makes the same"),
-    flag("--account-moved", "the account has a new key, or the service a new address; checked by a job of the run"),
-    flag("--request-id <id>", "idempotency id of a rerun: repeating it does not start another one"),
+    flag("--everywhere", "with --edit: also replace the text in other steps"),
+    flag("--no-everywhere", "with --edit: keep the text in other steps"),
+    flag("--redo <step>", "redo this step, or what this approval shows; the code's `revise` applies --note"),
+    flag("--note <text>", "with --redo: what to change; otherwise the reason, stored in the journal"),
+    list("--rerun <step>", "rerun this step and all steps that depend on it; * matches any characters; repeatable"),
+    flag("--rerun-failed", "rerun every step that failed, fully or partly, and all steps that depend on it"),
+    flag("--same-seed", "rerun even if the code's fixed seed likely gives the same result"),
+    flag("--account-moved", "the account has a new key, or the service a new address; verified with a job of the run"),
+    flag("--request-id <id>", "idempotency id of a rerun: repeating the command does not start another"),
     ...spending,
     waitForCap,
     notify,
@@ -223,86 +217,86 @@ export const options = {
   adopt: common,
   approve: [
     ...common,
-    flag("--pick <n>", "the one chosen, where the step asks for a choice: its number, from 1, or its step"),
-    flag("--value <text>", "approve this in place of the text or value shown; @file reads it (.json as JSON)"),
+    flag("--pick <n>", "your choice, if the step offers several: its number, from 1, or its step"),
+    flag("--value <text>", "approve this instead of the text or value shown; @file reads a file (.json as JSON)"),
     ...decision,
   ],
   reject: [...common, ...decision],
   "review-link": [
     ...common,
-    list("--tag <key=value>", "runs with this tag; repeatable: with all of them"),
-    flag("--expires <duration>", "how long it is valid, up to 90d (default: 7d)"),
-    flag("--max-uses <n>", "decisions and comments that it takes in all (default: 500)"),
-    flag("--public-url <url>", "the address that clients reach (default: SHOWRUNNER_PUBLIC_URL, then this machine)"),
-    flag("--list", "list the links of the journal instead"),
-    flag("--revoke <id>", "end one instead"),
+    list("--tag <key=value>", "show runs with this tag; repeat to require several"),
+    flag("--expires <duration>", "how long the link is valid, up to 90d (default: 7d)"),
+    flag("--max-uses <n>", "maximum number of decisions and comments (default: 500)"),
+    flag("--public-url <url>", "address that clients can reach (default: SHOWRUNNER_PUBLIC_URL, then this machine)"),
+    flag("--list", "list the links in the journal instead"),
+    flag("--revoke <id>", "revoke the link with this id instead"),
   ],
   stop: common,
   check: [
     ...common,
     ...planning,
-    required(flag("--against <journal>", "the journal of those runs, or a copy of it; nothing is written to it")),
+    required(flag("--against <journal>", "journal of those runs, or a copy; nothing is written to it")),
   ],
-  runs: [...common, ofTag, flag("--search <words>", "only runs whose name, tags or input hold all these words")],
+  runs: [...common, ofTag, flag("--search <words>", "only runs whose name, tags or input contain all these words")],
   show: common,
   open: [...common, flag("--print", "only print the paths")],
   report: [
     ...common,
     flag(
       "--out <file.html>",
-      "where to write it (default: report.html in the run's folder, where that lies below this one)",
+      "file to write (default: report.html in the run's folder, if that is inside this folder)",
     ),
-    choice("--for <whom>", "what it returned, without steps, texts and costs", ["client"]),
-    flag("--prices", "with --for client: with what it cost, to the cent"),
+    choice("--for <whom>", "show only what the run returned, without steps, texts or costs", ["client"]),
+    flag("--prices", "with --for client: include the cost, to the cent"),
   ],
   export: [
     ...common,
-    flag("--otio <file>", "OpenTimelineIO, which most editing programs open"),
-    flag("--of <name>", "which of the returned results (default: the first film)"),
+    flag("--otio <file>", "OpenTimelineIO file to write, which most video editors can open"),
+    flag("--of <name>", "which returned result to export (default: the first film)"),
   ],
   statement: [
     ...common,
     ofTag,
-    flag("--month <yyyy-mm>", "by the day of the charge, UTC (default: this month)"),
-    flag("--markup <percent>", "added to what they cost: 20%"),
-    flag("--csv", "for spreadsheets"),
-    flag("--html", "a page for the client, without what the runs cost where --markup is given"),
+    flag("--month <yyyy-mm>", "month of the charges, in UTC (default: this month)"),
+    flag("--markup <percent>", "percentage to add to the costs: 20%"),
+    flag("--csv", "print CSV for spreadsheets"),
+    flag("--html", "print a page for the client; amounts include the markup, costs are left out"),
   ],
   events: [...common, flag("--follow", "keep printing until the run ends or pauses")],
   reconcile: common,
-  marks: [flag("--trust <file>", "certificates of signers that you trust, PEM"), flag("--json", "one JSON document")],
+  marks: [flag("--trust <file>", "PEM file of the signers' certificates that you trust"), json],
   sign: [
-    flag("--cert <file>", "your certificate and those that lead to its root, PEM"),
-    flag("--key <file>", "its private key, PEM"),
-    flag("--out <path>", "signed file, or a folder that is there (default: NAME.signed.EXT beside each)"),
-    choice("--source-type <type>", "how a file without manifest and mark was made", [
+    flag("--cert <file>", "PEM file of your certificate chain, up to its root"),
+    flag("--key <file>", "PEM file of the certificate's private key"),
+    flag("--out <path>", "signed file, or an existing folder (default: NAME.signed.EXT next to each file)"),
+    choice("--source-type <type>", "source type of files that have neither a manifest nor a mark", [
       "trainedAlgorithmicMedia",
       "compositeWithTrainedAlgorithmicMedia",
     ]),
-    flag("--json", "one JSON document"),
+    json,
   ],
   gc: [
     ...common,
-    preset(flag("--older-than <duration>", "how long ago a run must have ended"), "30d"),
+    preset(flag("--older-than <duration>", "remove runs that ended at least this long ago"), "30d"),
     flag("--dry-run", "only list what would be removed"),
   ],
   balance: common,
   doctor: [
     ...common,
-    flag("--webhook-url <url>", "a public address that should lead to this machine"),
-    flag("--webhook-port <port>", "the port on this machine that it leads to; listened on for a moment"),
+    flag("--webhook-url <url>", "public URL that should reach this machine"),
+    flag("--webhook-port <port>", "port on this machine that the URL forwards to; opened briefly for the check"),
   ],
   migrate: [
     families,
-    required(flag("--out <dir>", "folder that pipeline.ts, models.ts, report.md and report.json are written to")),
-    list("--map <v2=v3>", "the v3 model for a v2 slug, or the v3 voice for a v2 one; may be given again"),
+    required(flag("--out <dir>", "folder to write pipeline.ts, models.ts, report.md and report.json to")),
+    list("--map <v2=v3>", "v3 model for a v2 slug, or v3 voice for a v2 voice; repeatable"),
     flag(
       "--decisions <file>",
-      "file that keeps --map and answers, so that no question is repeated (default: migrate.decisions.json, where it exists)",
+      "file that stores --map and answers, so that no question is asked twice (default: migrate.decisions.json, if it exists)",
     ),
-    flag("--catalog <file>", "the models to migrate to (default: those of the service)"),
-    flag("--verify", "run the pipeline on a local service and compare what it makes with what v2 would make"),
-    flag("--force", "overwrite a pipeline.ts that was edited since it was written"),
+    flag("--catalog <file>", "catalog of the models to migrate to (default: the service's)"),
+    flag("--verify", "run the pipeline on a local service and compare its results with what v2 would produce"),
+    flag("--force", "overwrite a pipeline.ts that was edited after it was written"),
     local,
     service,
     baseUrl,
@@ -311,17 +305,14 @@ export const options = {
   dashboard: [
     ...common,
     ...planning,
-    flag("--port <number>", "port to listen on; 0 takes a free one (default: 8788, or a free one when that is in use)"),
-    preset(host("address to listen on; beyond this machine only when you say so"), "127.0.0.1"),
-    list(
-      "--allow-host <name>",
-      "a further name or address that browsers may reach it by, as behind a proxy; may be repeated",
-    ),
+    flag("--port <number>", "port to listen on; 0 picks a free one (default: 8788, or a free one if that is in use)"),
+    preset(host("address to listen on; other machines cannot connect by default"), "127.0.0.1"),
+    list("--allow-host <name>", "additional hostname or address that browsers may use, such as a proxy's; repeatable"),
     flag(
       "--public-url <url>",
-      "where a proxy passes review links on to here, as https://review.example.com; nothing else is answered there (default: SHOWRUNNER_PUBLIC_URL)",
+      "public address where a proxy forwards review links to this dashboard, e.g. https://review.example.com; only review links are answered there (default: SHOWRUNNER_PUBLIC_URL)",
     ),
-    flag("--viewers", "print a second address too, for looking only: its holder changes nothing"),
+    flag("--viewers", "also print a second, read-only address"),
   ],
   worker: [
     ...common,
@@ -332,130 +323,124 @@ export const options = {
     flag("--once", "exit when no resumable run is left; exit code 3 if a run could not be driven"),
     flag(
       "--wait-for-funds <duration>",
-      "when the wallet is short, wait this long for funds before leaving the run paused, e.g. 30m",
+      "when the wallet runs short, wait this long for funds before leaving the run paused, e.g. 30m",
     ),
-    engine("what hands runs to workers (default: timers, those of this process)"),
+    engine("queue that hands runs to workers (default: timers, inside this process)"),
     engineUrl,
-    flag("--pipelines <dir>", "folder of the pipeline files of runs with functions (default: this one)"),
-    flag("--slices <n>", "runs driven at a time (default: 16)"),
-    choice("--local-work <where>", "functions run as jobs of their own, or inline in the slice", [
-      "delegated",
-      "inline",
-    ]),
-    flag("--health-port <number>", "answers /healthz, /readyz and /metrics there"),
-    flag("--webhooks <port>", "takes webhooks of the service there, for the jobs of every run of the journal"),
+    flag("--pipelines <dir>", "folder of the pipeline files, for runs with functions (default: the current one)"),
+    flag("--slices <n>", "maximum runs driven in parallel (default: 16)"),
+    choice("--local-work <where>", "run functions as separate jobs, or inline in the slice", ["delegated", "inline"]),
+    flag("--health-port <number>", "serve /healthz, /readyz and /metrics on this port"),
+    flag("--webhooks <port>", "receive the service's webhooks on this port, for the jobs of all runs in the journal"),
     host(
-      "address that --health-port and --webhooks listen on; beyond this machine only when you say so (default: 127.0.0.1)",
+      "address that --health-port and --webhooks listen on; other machines cannot connect by default (default: 127.0.0.1)",
     ),
-    flag("--drain <duration>", "time for what is under way when it is stopped (default: 30s)"),
+    flag("--drain <duration>", "when stopped, time to finish work in progress (default: 30s)"),
   ],
   mcp: [
     ...common,
     ...spending,
     notify,
     ...planning,
-    flag(
-      "--budget <usd>",
-      "what runs that it starts may cost together, while this server runs (default: none may start)",
-    ),
-    flag("--run-budget <usd>", "what one of them may cost (default: its quote)"),
+    flag("--budget <usd>", "most that all agent runs may cost while this server runs (default: no run may start)"),
+    flag("--run-budget <usd>", "most that one of these runs may cost (default: its quote)"),
     maxUnquoted,
-    flag("--allow-approve", "let it decide what runs ask of a person"),
-    flag("--ask", "let it have the person at its side asked for decisions, and for a run above --run-budget"),
-    flag("--http", "serve streamable HTTP on this machine instead, behind a token"),
-    flag("--port <number>", "port for --http; 0 takes a free one (default: 8789)"),
+    flag("--allow-approve", "let the agent decide waiting approvals"),
+    flag("--ask", "let the agent ask its user for decisions, and for runs above --run-budget"),
+    flag("--http", "serve streamable HTTP on this machine instead, protected by a token"),
+    flag("--port <number>", "port for --http; 0 picks a free one (default: 8789)"),
   ],
   "notify test": notifying,
   "notify key": notifying,
   "notify list": notifying,
   serve: [
     families,
-    preset(flag("--port <number>", "port to listen on; 0 takes a free one"), "8787"),
+    preset(flag("--port <number>", "port to listen on; 0 picks a free one"), "8787"),
     preset(host("address to listen on"), "127.0.0.1"),
-    preset(flag("--data <dir>", "folder that keeps jobs, wallet and media"), ".showrunner/local"),
-    preset(flag("--balance <usd>", "what a new wallet holds"), "25"),
+    preset(flag("--data <dir>", "folder for jobs, wallet and media"), ".showrunner/local"),
+    preset(flag("--balance <usd>", "starting balance of a new wallet"), "25"),
     flag(
       "--key-file <file>",
-      "credential to accept, as ID:SECRET in a file; or SHOWRUNNER_SERVE_KEY (default: generated, then stored in the data folder)",
+      "file with the credential to accept, ID:SECRET (default: SHOWRUNNER_SERVE_KEY, else generated and stored in the data folder)",
     ),
-    flag("--key <id:secret>", "the same, where every process of this machine can read it: for throw-away keys only"),
+    flag("--key <id:secret>", "the same, visible to every process on this machine: for throw-away keys only"),
     flag("--rate-limit <requests/seconds>", "requests allowed per window, e.g. 600/60"),
-    flag("--max-running <n>", "jobs rendered at a time"),
-    flag("--speed <factor>", "how much faster than real rendering times pass"),
-    flag("--retention <duration>", "how long outputs are kept after their submit (default 24h)"),
-    flag("--url-life <duration>", "how long a download URL is valid (default 1h)"),
-    flag("--strict", "answer exactly as a hosted service would, timings aside"),
-    choice("--as-of <version>", "which published state of the API to answer as (default: today)", ["3.9", "today"]),
+    flag("--max-running <n>", "maximum jobs rendered in parallel"),
+    flag("--speed <factor>", "how many times faster than real rendering, e.g. 20"),
+    flag("--retention <duration>", "how long outputs are kept after the submit (default: 24h)"),
+    flag("--url-life <duration>", "how long a download URL is valid (default: 1h)"),
+    flag("--strict", "answer exactly as a hosted service would, except for timings"),
+    choice("--as-of <version>", "published version of the API to emulate (default: today)", ["3.9", "today"]),
     flag(
       "--deliver-to-loopback",
-      "let webhooks and log drains lead to this machine (default: on loopback, but not with --strict)",
+      "allow webhooks and log drains to this machine (default: allowed when listening on loopback without --strict)",
     ),
-    flag("--catalog <file>", "models to offer instead of the built-in ones"),
-    flag("--open-catalog", "answer reads of models and voices without a credential, as some hosted services do"),
+    flag("--catalog <file>", "catalog of models to offer instead of the built-in ones"),
+    flag("--open-catalog", "serve models and voices without a credential, as some hosted services do"),
     choice(
       "--unquotable-cost <what>",
-      "cost in an estimate that cannot be made: clients may expect a number (default: null; with --strict, refuse)",
+      "cost in estimates for jobs without a price, for clients that expect a number (default: null; with --strict: refuse)",
       ["null", "zero", "omit", "refuse"],
     ),
     flag("--faults <file>", "faults to inject, as a JSON file"),
-    flag("--stub", "tiny valid media at once, instead of real ones"),
-    flag("--brand <name>", "name in the X-<Brand>-… headers"),
-    flag("--replay <folder>", "answer as showrunner record wrote"),
-    preset(choice("--replay-speed <speed>", "of its jobs", ["fast", "real"]), "fast"),
-    flag("--or-local", "serve what is not recorded too"),
+    flag("--stub", "return tiny valid media immediately instead of rendering"),
+    flag("--brand <name>", "brand in the X-<Brand>-… headers"),
+    flag("--replay <folder>", "replay the answers that showrunner record wrote to this folder"),
+    preset(choice("--replay-speed <speed>", "speed of replayed jobs", ["fast", "real"]), "fast"),
+    flag("--or-local", "with --replay: serve anything not recorded locally"),
     flag("--json", "print address and key as one JSON document"),
   ],
   record: [
     service,
     baseUrl,
-    preset(flag("--port <number>", "0 takes a free one"), "8790"),
-    flag("--keep-media", "keep outputs too"),
+    preset(flag("--port <number>", "port to listen on; 0 picks a free one"), "8790"),
+    flag("--keep-media", "also keep output files"),
   ],
-  init: [flag("--recipe [name]", "copy a recipe with what it needs instead; without a name, list the recipes"), json],
+  init: [flag("--recipe [name]", "copy this recipe and its files instead; without a name, list the recipes"), json],
   "skills install": [
     flag("--dir <folder>", "folder of the agent's skills (default: .claude/skills)"),
-    flag("--force", "overwrite one that differs"),
+    flag("--force", "overwrite a skill that differs"),
     json,
   ],
   completion: [],
   "models list": [flag("--modality <kind>", "image, video, audio or text"), limit, ...common],
   "models show": common,
-  "models pull": [flag("--out <dir>", "folder of catalog.json and models.ts (default: this one)"), ...common],
+  "models pull": [flag("--out <dir>", "folder for catalog.json and models.ts (default: the current one)"), ...common],
   "models voices": [
-    flag("--search <text>", "a name, part of one, or what the voice is like"),
+    flag("--search <text>", "full or partial name, or a description of the voice"),
     flag("--gender <gender>", "with --search: male or female"),
-    flag("--language <code>", "with --search: two letters"),
+    flag("--language <code>", "with --search: two-letter language code"),
     limit,
     ...common,
   ],
   "models diff": [
     ...common,
-    flag("--snapshot <file>", "the earlier catalog (default: catalog.json)"),
-    flag("--with <file>", "compare with this catalog instead of the service's"),
-    flag("--input <json|@file>", "the pipelines' input, where it has no defaults"),
-    list("-i <key=value>", "one field of it; key:=json for anything but text"),
+    flag("--snapshot <file>", "earlier catalog to compare with (default: catalog.json)"),
+    flag("--with <file>", "newer catalog (default: the service's current one)"),
+    flag("--input <json|@file>", "input of the pipelines, if it has no defaults"),
+    list("-i <key=value>", "one input field; key:=json for anything but text"),
   ],
-  "jobs list": [flag("--model <id>", "only of this model"), limit, ...common],
+  "jobs list": [flag("--model <id>", "only jobs of this model"), limit, ...common],
   "jobs get": common,
   "jobs follow": common,
   "files upload": common,
   api: [
     ...common,
-    flag("--data <json|@file|->", "the body: JSON, a file of it, or - for stdin; without a method it is a POST"),
-    list("--query <name=value>", "one parameter of the address; repeatable"),
-    list("--header <name:value>", "one more header; repeatable"),
-    flag("--idempotency-key <key>", "of a submit (default: its idempotency_key, or generated)"),
-    flag("--yes", "agree to the price"),
+    flag("--data <json|@file|->", "request body: JSON, @file, or - for stdin; the method then defaults to POST"),
+    list("--query <name=value>", "query parameter; repeatable"),
+    list("--header <name:value>", "extra header; repeatable"),
+    flag("--idempotency-key <key>", "idempotency key of a submit (default: its idempotency_key, or generated)"),
+    flag("--yes", "accept the price without asking"),
   ],
 } as const satisfies { readonly [command: string]: readonly Flag[] };
 
-/** What each command gets, by its name. */
+/** The parsed options of each command. */
 export type Flags = { readonly [C in keyof typeof options]: FlagsOf<(typeof options)[C][number]> };
 
-/** Flags of every command that reads a journal or calls a service; limits, notifications and files of those that have them. */
+/** Parsed options shared by commands that read a journal or call a service. */
 export type ServiceFlags = FlagsOf<
   (typeof common | typeof rate | typeof spending | typeof planning | typeof notifying)[number]
 >;
 
-/** How a table is written, where that is not to be found out. */
+/** Overrides for the detected encoding and delimiter of a table. */
 export type TableFlags = FlagsOf<(typeof tables)[number]>;

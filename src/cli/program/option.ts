@@ -1,10 +1,10 @@
 import { InvalidArgumentError, type Option } from "commander";
 
-/** An option as help shows it. `V`: what its command gets where it is given; `P`: whether it always is, by its default. */
+/** A command's option. `V`: type of its value; `P`: whether the command always receives one, through a default. */
 export interface Flag<F extends string = string, V = unknown, P extends boolean = boolean> {
   readonly flags: F;
   readonly description: string;
-  /** Of types alone. */
+  /** Exists only in types, to carry `V`. */
   readonly gives?: V;
   readonly isGiven: P;
   readonly adjust?: (option: Option) => Option;
@@ -19,7 +19,7 @@ type Given<F extends string> = F extends `${string}<${string}`
     ? string | true
     : boolean;
 
-/** What a command with these options gets. */
+/** The parsed options that a command receives. */
 export type FlagsOf<O extends Flag> = {
   readonly [One in Extract<O, { isGiven: false }> as Camel<Bare<Word<One["flags"]>>>]?: One["gives"] | undefined;
 } & {
@@ -30,7 +30,7 @@ export function flag<F extends string>(flags: F, description: string): Flag<F, G
   return { flags, description, isGiven: false };
 }
 
-/** One that may be given again and again. */
+/** A repeatable option. */
 export function list<F extends string>(flags: F, description: string): Flag<F, readonly string[], false> {
   const collect = (value: string, before: readonly string[] = []) => [...before, value];
   return { flags, description, isGiven: false, adjust: (option) => option.argParser(collect) };
@@ -52,11 +52,11 @@ export function required<F extends string, V>(one: Flag<F, V, false>): Flag<F, V
   return { ...one, isGiven: true, adjust: (option) => option.makeOptionMandatory() };
 }
 
-/** Where a command listens: this machine alone, unless somebody says otherwise. An empty address would mean all of them. */
+/** `--host`. Rejects an empty address, which would listen on all interfaces. */
 export function host(description: string): Flag<"--host <address>", string, false> {
   const parse = (given: string) => {
     if (given.trim() !== "") return given;
-    throw new InvalidArgumentError("Name an address, or leave --host out.");
+    throw new InvalidArgumentError("Give an address, or omit --host.");
   };
   return { flags: "--host <address>", description, isGiven: false, adjust: (option) => option.argParser(parse) };
 }
