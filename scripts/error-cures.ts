@@ -76,7 +76,7 @@ export const CLI_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
     "The file does not compile, or imports something that cannot be found.",
     "Correct the line that is shown.",
   ],
-  PIPELINE_FILE_FAILED: ["The file threw while it was loaded.", "Correct the line that is shown."],
+  PIPELINE_FILE_FAILED: ["The file threw an error while loading.", "Correct the line that is shown."],
   PIPELINE_NOT_FOUND: ["The file exports no pipeline, or several.", "Name the export: `file.ts#export`."],
   CODE_ELSEWHERE: ["A run needs the code of its pipeline, and the file was moved.", "`resume RUN --file FILE`."],
   INPUT_INVALID: [

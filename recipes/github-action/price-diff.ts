@@ -142,12 +142,12 @@ function problemLines(problems: Plan["problems"]): readonly string[] {
   });
 }
 
-/** What the pull request would make again of runs that are under way; `differs` fails the job. */
+/** What the pull request would change in unfinished runs; `differs` fails the job. */
 async function runsSection(
   { head, pipelines }: Settings,
   journal: string,
 ): Promise<{ readonly text: string; readonly differs: boolean }> {
-  const title = "### Runs under way";
+  const title = "### Unfinished runs";
   const files = pipelines.map(({ pipeline }) => pipeline).filter((one) => existsSync(fileOf(head, one)));
   if (files.length === 0) return { text: `${title}\n\nNo pipeline is left to check them with.`, differs: true };
   const found = await ask<Checked>(head, ["check", ...files, "--against", journal]);
@@ -155,7 +155,7 @@ async function runsSection(
   const differ = found.runs.filter(({ isSame }) => !isSame);
   const others = found.others === 0 ? "" : ` Runs of other pipelines, not checked: ${found.others}.`;
   if (differ.length === 0) {
-    return { text: `${title}\n\nAll ${found.runs.length} would continue as begun.${others}`, differs: false };
+    return { text: `${title}\n\nAll ${found.runs.length} would continue as planned.${others}`, differs: false };
   }
   const rows = differ.flatMap(({ runId, steps, problems }) => [
     ...problems.map(({ message }) => `| ${code(runId)} | | ${code(message)} | |`),
@@ -164,7 +164,7 @@ async function runsSection(
     }),
   ]);
   const more = rows.length > MOST_STEPS ? `\n\n… and ${rows.length - MOST_STEPS} more lines.` : "";
-  const text = `${title}\n\n**${differ.length} of ${found.runs.length} would not continue as begun.**${others}\n\n| Run | Step | | Price |\n|---|---|---|---:|\n${rows.slice(0, MOST_STEPS).join("\n")}${more}`;
+  const text = `${title}\n\n**${differ.length} of ${found.runs.length} would change.**${others}\n\n| Run | Step | | Price |\n|---|---|---|---:|\n${rows.slice(0, MOST_STEPS).join("\n")}${more}`;
   return { text, differs: true };
 }
 
@@ -261,6 +261,6 @@ else
     `::notice::The token may not comment, as in pull requests of forks; the table is in the job's summary.\n${body}`,
   );
 if (runs?.differs === true) {
-  console.log("::error::Runs that are under way would be made again in part; see the comment or the job's summary.");
+  console.log("::error::This change would rerun steps of unfinished runs; see the comment or the job's summary.");
   process.exitCode = 1;
 }

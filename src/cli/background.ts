@@ -4,25 +4,25 @@ import { dirname } from "node:path";
 import process from "node:process";
 
 /**
- * In place of arguments, which come as JSON on stdin then: the arguments of a process are shown to every user of the
- * machine, and those of a run may hold a database's password or a prompt.
+ * The only argument of a background process, whose real arguments come as JSON on stdin: every user of the machine can see a
+ * process's arguments, and those of a run can contain a database password or a prompt.
  */
 export const ARGUMENTS_ON_STDIN = "@stdin";
 
-/** What was typed, without the program's name. */
+/** The arguments as typed, without the program's name. */
 export function givenArguments(): readonly string[] {
   const typed = process.argv.slice(2);
   return typed[0] === ARGUMENTS_ON_STDIN ? (JSON.parse(readFileSync(0, "utf8")) as string[]) : typed;
 }
 
-/** Another process of this command line, which outlives the one that started it. */
+/** A process that outlives the one that started it. */
 export interface Background {
   readonly pid: number | undefined;
-  /** Settles with its exit code when it ends while this process is still there; null after a signal. */
+  /** Resolves with its exit code, or null after a signal, if it ends before this process does. */
   readonly ended: Promise<number | null>;
 }
 
-/** Starts this very command line with other arguments, away from the terminal; what it says is added to the log file. */
+/** Starts this program in the background with other arguments; appends its output to the log file. */
 export function startInBackground(args: readonly string[], logFile: string): Background {
   mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 });
   const log = openSync(logFile, "a", 0o600);
@@ -32,7 +32,7 @@ export function startInBackground(args: readonly string[], logFile: string): Bac
       stdio: ["pipe", log, log],
       windowsHide: true,
     });
-    // Where the process could not be started, its end says so.
+    // If the process cannot start, `ended` reports it.
     child.stdin?.on("error", () => {});
     child.stdin?.end(JSON.stringify(args));
     child.unref();

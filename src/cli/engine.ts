@@ -14,8 +14,7 @@ export async function openEngine(
   { io, output }: Context,
   flags: Pick<Flags["run"], "engine" | "engineUrl" | "journal">,
 ): Promise<Engine> {
-  const onError = (error: unknown, what: string) =>
-    output.say(`${visible(what)}: ${visibleError(error)} (tried again)`);
+  const onError = (error: unknown, what: string) => output.say(`${visible(what)}: ${visibleError(error)} (retrying)`);
   const engineUrl = flags.engineUrl ?? io.env.SHOWRUNNER_ENGINE_URL;
   if (flags.engine === "restate") {
     const { createRestateEngine } = await import("../fleet/restate/index.ts");
@@ -30,7 +29,7 @@ export async function openEngine(
   if (!isPostgresUrl(connectionString)) {
     throw usageError(
       "--engine pg-boss needs a PostgreSQL database, and the journal is a file",
-      "set SHOWRUNNER_JOURNAL=postgres://…, which then holds both; or name one with --engine-url",
+      "set SHOWRUNNER_JOURNAL=postgres://… to use one database for both, or pass --engine-url",
     );
   }
   const { createPgBossEngine } = await import("../fleet/pg-boss/index.ts");
@@ -38,8 +37,8 @@ export async function openEngine(
 }
 
 /**
- * Finds the code of runs that were planned on any machine: the file of the longest end of its path that lies in the folder, with the
- * export of that name. Nothing outside of the folder is loaded.
+ * Finds the code of runs planned on any machine: tries ever shorter ends of the recorded path inside `folder`, then the export of
+ * that name. Loads nothing outside the folder.
  */
 export function pipelinesIn(folder: string): NonNullable<SliceOptions["findPipeline"]> {
   return async ({ source, plan }) => {
@@ -59,13 +58,13 @@ const KNOWN = new Set(["name", "listen", "address", "admin", "identity"]);
 export function restateOptions(text: string): Pick<RestateEngineOptions, "ingress" | "name" | "endpoint"> {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
-    throw refused("the engine's URL is not where Restate takes calls", "http://127.0.0.1:8080");
+    throw refused("the engine URL is not the HTTP address of Restate's ingress", "http://127.0.0.1:8080");
   }
   const params = url.searchParams;
   const unknown = [...params.keys()].find((key) => !KNOWN.has(key));
   if (unknown !== undefined) {
     throw refused(
-      `the engine's URL has ${visible(unknown)}, which is none of ${[...KNOWN].join(", ")}`,
+      `the engine URL has an unknown parameter ${visible(unknown)}; use ${[...KNOWN].join(", ")}`,
       "?name=studio",
     );
   }
@@ -87,14 +86,17 @@ function listenOf(text: string | null): { readonly host?: string; readonly port?
   if (text === null) return {};
   const [, host, port] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
   if (port === undefined || Number(port) < 1 || Number(port) > 65_535) {
-    throw refused(`listen=${visible(text)} is not a port of this machine`, "listen=9080 or listen=0.0.0.0:9080");
+    throw refused(
+      `listen=${visible(text)} is not a port, optionally with a host`,
+      "listen=9080 or listen=0.0.0.0:9080",
+    );
   }
   return { ...(host !== undefined && { host: host.replace(/^\[(.+)\]$/, "$1") }), port: Number(port) };
 }
 
 function httpUrl(field: string, text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
-  throw refused(`${field}=${visible(text)} is not an http address`, `${field}=http://workers:9080`);
+  throw refused(`${field}=${visible(text)} is not an HTTP URL`, `${field}=http://workers:9080`);
 }
 
 function refused(message: string, example: string): CliError {

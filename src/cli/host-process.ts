@@ -7,12 +7,12 @@ import { startInBackground } from "./background.ts";
 import { ExitCode } from "./cli-error.ts";
 import type { Io } from "./io.ts";
 
-/** A process that was asked twice to end, and has not ended by itself in so many milliseconds, is ended. */
+/** Milliseconds from the second signal until the process is killed. */
 const KILLED_AFTER_MS = 1_000;
 
 /**
- * Signals reach a thread's JavaScript only between two of its turns, and code of a pipeline may never end its turn. Only a script
- * that `vm` may break off by SIGINT learns of it in any thread, so that one waits for nothing else in a thread of its own.
+ * Node handles a signal only between turns of the event loop, and a pipeline's code might never end its turn. A `vm` script with
+ * `breakOnSigint` is interrupted in any thread, so one waits for signals in a thread of its own.
  */
 const WATCH = `
 const { workerData, parentPort } = require("node:worker_threads");
@@ -28,25 +28,25 @@ for (let signals = 0; Atomics.load(ended, 0) === 0; ) {
   }
 }`;
 
-/** Calls `onSignal` for each SIGINT, and ends the process after the second one even if the main thread is busy for ever. */
+/** Calls `onSignal` for each SIGINT, and kills the process after the second even if the main thread never yields. */
 export function watchInterrupts(onSignal: () => void): void {
   const ended = new Int32Array(new SharedArrayBuffer(4));
   const watch = new Worker(WATCH, { eval: true, workerData: ended, name: "interrupts" });
   watch.on("message", onSignal);
-  // Without it the signals reach the main thread as ever.
+  // Without this thread, signals still reach the main thread.
   watch.on("error", () => {});
   watch.unref();
-  // The thread would wait through the end of the process.
+  // Otherwise the thread would keep waiting while the process exits.
   process.on("exit", () => {
     Atomics.store(ended, 0, 1);
     Atomics.notify(ended, 0);
   });
 }
 
-/** Warnings about Node itself that say nothing to the user of a command. */
+/** Warnings about Node that users of a command need not see. */
 const quiet = new Set(["ExperimentalWarning", "MODULE_TYPELESS_PACKAGE_JSON"]);
 
-/** The process as the command line sees it. Call once: it installs handlers for signals, warnings and broken pipes. */
+/** This process as `Io`. Call once: it installs handlers for signals, warnings and broken pipes. */
 export function hostProcess(): Io {
   quietenWarnings();
   leaveOnBrokenPipe();
@@ -69,7 +69,7 @@ export function hostProcess(): Io {
   };
 }
 
-/** Within a project's `node_modules`, npx and scripts of npm find the program, and the shell that somebody types in does not. */
+/** Programs in a project's `node_modules` are found by npx and npm scripts, but not by the user's shell. */
 function launcher(): string {
   const isInstalled = import.meta.dirname.split(sep).includes("node_modules");
   const byNpx = process.env.npm_command === "exec";
@@ -78,7 +78,7 @@ function launcher(): string {
 
 function isKnownToShell(): boolean {
   const folders = (process.env.PATH ?? "").split(delimiter);
-  // npm puts folders of its own before those of the shell.
+  // npm prepends its own folders to the shell's PATH.
   return folders.some(
     (folder) => folder !== "" && !folder.includes("node_modules") && isProgram(join(folder, "showrunner")),
   );
@@ -94,9 +94,9 @@ function isProgram(path: string): boolean {
 }
 
 /**
- * Until a command asks for it, a signal ends the process at once, as it would any: nothing is under way, and a pipeline
- * file that never ends its loading must not swallow it. From then on the first signal asks for an orderly stop, and a
- * second one leaves at once, whatever the main thread is at.
+ * Until a command reads the returned signal, Ctrl-C ends the process at once: nothing is in progress yet, and a pipeline file
+ * that never finishes loading must not swallow it. After that, the first signal asks for an orderly stop, and a second one exits
+ * at once even if the main thread is busy.
  */
 function interruptOnDemand(): () => AbortSignal {
   const controller = new AbortController();
@@ -112,12 +112,12 @@ function interruptOnDemand(): () => AbortSignal {
     process.on("SIGINT", onSignal);
     process.on("SIGTERM", onSignal);
   };
-  // A listener of a pipeline file would take the signal's usual effect away.
+  // A pipeline file that adds its own listener would disable the signal's default effect.
   process.on("newListener", (event) => {
     if (event === "SIGINT" || event === "SIGTERM") install();
   });
   return () => {
-    // The thread takes a while to start, in which a signal must find its handler.
+    // Installed first, because the thread takes a while to start.
     install();
     if (!isOrderly) watchInterrupts(onSignal);
     isOrderly = true;
@@ -125,16 +125,16 @@ function interruptOnDemand(): () => AbortSignal {
   };
 }
 
-/** What was written reaches its reader first; then the process ends, whatever a pipeline file left open. */
+/** Ends the process after flushing its output, even if a pipeline file left handles open. */
 export async function leave(): Promise<void> {
   const drained = [process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write("", done)));
   await Promise.race([Promise.all(drained), delay(DRAIN_MS, undefined, { ref: false })]);
   setTimeout(() => process.exit(), LEAVE_MS).unref();
 }
 
-/** A reader that takes nothing for so long is not waited for. */
+/** Longest wait for a reader of the output, milliseconds. */
 const DRAIN_MS = 5_000;
-/** Time for what ends by itself. */
+/** Time for the process to end naturally, milliseconds. */
 const LEAVE_MS = 200;
 
 function hasDesktop(): boolean {
@@ -142,13 +142,13 @@ function hasDesktop(): boolean {
   return Boolean(process.env.DISPLAY ?? process.env.WAYLAND_DISPLAY);
 }
 
-/** The file's name is an argument of its own: no shell reads it. */
+/** Passes the file name as a separate argument, without a shell. */
 async function openOnDesktop(file: string): Promise<void> {
   const { spawn } = await import("node:child_process");
   const openers = { darwin: "open", win32: "explorer.exe" } as const;
   const opener = openers[process.platform as keyof typeof openers] ?? "xdg-open";
   const child = spawn(opener, [file], { detached: true, stdio: "ignore" });
-  child.on("error", () => process.stderr.write(`${opener} could not be started\n`));
+  child.on("error", () => process.stderr.write(`Cannot start ${opener}\n`));
   child.unref();
 }
 
@@ -170,7 +170,7 @@ function quietenWarnings(): void {
   });
 }
 
-/** `showrunner runs | head -1` closes the pipe early; that is no failure of ours. */
+/** Ignores EPIPE: `showrunner runs | head -1` closes the pipe early. */
 function leaveOnBrokenPipe(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {

@@ -4,29 +4,29 @@ import type { Background } from "./background.ts";
 export interface TextOutput {
   write(text: string | Uint8Array): unknown;
   readonly isTTY?: boolean;
-  /** Width in characters; absent when it is no terminal. */
+  /** Width in characters; absent if not a terminal. */
   readonly columns?: number;
   readonly rows?: number;
 }
 
-/** Everything the command line takes from the process that runs it. */
+/** Everything the command line uses of its process. */
 export interface Io {
   /** Data: what another program would read. */
   readonly stdout: TextOutput;
   /** Messages and progress: what a person reads. */
   readonly stderr: TextOutput;
-  /** What another program pipes into this one; read only for a flag that says `-`. */
+  /** Piped input; read only for a flag whose value is `-`. */
   readonly stdin: AsyncIterable<Uint8Array>;
-  /** One line typed by a person, or null without a terminal. */
+  /** Asks a person for one line; null without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | null;
-  /** Starts this command line again with other arguments, away from the terminal; null where that cannot be. */
+  /** Starts this program in the background with other arguments; null where that is impossible. */
   readonly background: ((args: readonly string[], logFile: string) => Background) | null;
-  /** Shows a file in the program that is for it; null where there is no desktop. */
+  /** Opens a file in its default application; null without a desktop. */
   readonly open: ((file: string) => Promise<void>) | null;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** What people type to start this command line: `showrunner`, or `npx showrunner` where their shell does not know it. */
+  /** What to type to start this program: `showrunner`, or `npx showrunner` if it is not on the PATH. */
   readonly launcher: string;
-  /** Aborted by the first Ctrl-C or SIGTERM after its first use; an earlier or a second one ends the process. */
+  /** Aborted by the first Ctrl-C or SIGTERM after this is first read; an earlier or a second signal ends the process. */
   readonly interrupt: AbortSignal;
 }

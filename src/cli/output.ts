@@ -6,26 +6,26 @@ import { inSentence, nextLines } from "./text/next-line.ts";
 
 type Style = Parameters<typeof styleText>[0];
 
-/** What a command says: data on stdout, messages on stderr, both free of control characters. */
+/** A command's output: data on stdout, messages on stderr, both without control characters. */
 export interface CommandOutput {
-  /** Whether there is something on stdout. */
+  /** Whether anything was written to stdout. */
   readonly hasPrinted: boolean;
-  /** A line of data on stdout, exactly as it is. */
+  /** Prints a line of data to stdout, unchanged. */
   print(text: string): void;
-  /** A line for a person on stdout, which may name commands. */
+  /** Prints a line for people to stdout; commands in it get the launcher and the carried flags. */
   tell(text: string): void;
-  /** One JSON document on stdout. */
+  /** Prints one JSON document to stdout. */
   printJson(document: unknown): void;
-  /** A line for a person on stderr, which may name commands. */
+  /** Prints a line for people to stderr; commands in it get the launcher and the carried flags. */
   say(text: string): void;
   /**
-   * What to do next: a command that can be pasted as it stands, on a line of its own. `   (…)` behind it is a remark,
-   * which goes below. Further ones follow in their order.
+   * Prints what to do next, each command on its own line so that it can be pasted. A trailing `   (remark)` is printed on the
+   * line below its command.
    */
   next(...steps: readonly string[]): void;
-  /** Flags that the commands suggested from now on need as well. */
+  /** Sets flags to add to every command suggested from now on. */
   carry(flags: readonly string[]): void;
-  /** Colour for `say`, where the terminal has it and NO_COLOR is not set. */
+  /** Colours text for `say` if the terminal supports it and NO_COLOR is not set. */
   paint(style: Style, text: string): string;
 }
 

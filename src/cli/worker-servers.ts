@@ -8,13 +8,13 @@ import { wholeNumber } from "./input/flag-values.ts";
 import type { Flags } from "./program/flags.ts";
 import { visible } from "./text/escape.ts";
 
-/** A worker answers this machine alone, unless set otherwise. */
+/** By default a worker only accepts connections from this machine. */
 const THIS_MACHINE = "127.0.0.1";
 const OWN_HOSTS = /^(127\.0\.0\.1|localhost)(:\d+)?$/i;
-/** A sender that takes longer over one request is let go, milliseconds. */
+/** Time limit for receiving one request, milliseconds. */
 const MOST_MS = 30_000;
 
-/** The journal to open Showrunner on, and how it is measured: by nobody, where nobody could ask. */
+/** Opens the journal with metrics for `--health-port`; null without that flag. */
 export async function openMeasured({ io }: Context, flags: Flags["worker"]) {
   if (flags.healthPort === undefined) return null;
   const store = await openJournal(journalOf(io, flags));
@@ -30,7 +30,7 @@ interface Served {
   isReady(): boolean;
 }
 
-/** Answers for health, measurements and webhooks, where flags name ports for them. Ends with what it answers with. */
+/** Serves health, metrics and webhooks on the ports that flags set. Returns a function that closes the servers. */
 export async function serveWorker(
   { output }: Context,
   flags: Flags["worker"],
@@ -47,11 +47,11 @@ export async function serveWorker(
   }
   if (webhooks !== null) {
     const onDelivery = (jobId: string, { outcome }: { readonly outcome: string }) =>
-      output.say(`Webhook of ${visible(jobId)}: ${outcome}.`);
+      output.say(`Webhook for ${visible(jobId)}: ${outcome}.`);
     const onNews = (message: string) => output.say(visible(message));
     const receive = nodeHandler(createWebhookReceiver({ show, engine, onDelivery, onNews }));
     ends.push(await serve("--webhooks", host, webhooks, (request, response) => void receive(request, response)));
-    output.say(`Takes webhooks of the service on ${visible(host)}, port ${webhooks}.`);
+    output.say(`Receives webhooks of the service on ${visible(host)}, port ${webhooks}.`);
   }
   return async () => {
     for (const end of ends) await end();
@@ -59,13 +59,13 @@ export async function serveWorker(
 }
 
 /**
- * `/healthz`: the process answers. `/readyz`: it takes work; 503 once it stops or its journal cannot be read. `/metrics`.
- * `hosts`: what it may be called by; a page in a browser could read it under a name of its own site.
+ * `/healthz`: the process answers. `/readyz`: it accepts work; 503 once it is stopping or cannot read its journal. `/metrics`.
+ * `hosts`: allowed Host headers, so that a web page cannot read this through DNS rebinding.
  */
 function healthOf(isReady: () => boolean, measured: Measured | null, hosts: RegExp): RequestListener {
   return async (request, response) => {
     if (!hosts.test(request.headers.host ?? "")) {
-      return void response.writeHead(403, PLAIN).end("This address does not belong to this worker.\n");
+      return void response.writeHead(403, PLAIN).end("This host name is not allowed for this worker.\n");
     }
     if ((await measured?.handle(request, response)) === true) return;
     const path = request.url?.split("?")[0];
@@ -88,8 +88,8 @@ async function serve(
     const isPort = cause.code === "EADDRINUSE" || cause.code === "EACCES";
     const what = isPort ? `${flag} ${port}` : `--host ${visible(host)}`;
     throw usageError(
-      `${what} cannot be listened on: ${cause.message}`,
-      isPort ? "name another port" : "give an address of this machine, or 0.0.0.0 for all of them",
+      `cannot listen on ${what}: ${cause.message}`,
+      isPort ? "use another port" : "use an address of this machine, or 0.0.0.0 for all",
       cause,
     );
   });

@@ -41,16 +41,16 @@ describe("the request", () => {
   });
 
   test.each([
-    [["GET", "/jobs", "--data", "{}"], "A GET has no --data"],
-    [["TRACE", "/jobs"], "TRACE is not a method of the API"],
-    [["POST"], "After POST a path is missing"],
-    [["/jobs", "--query", "limit"], "--query limit has no name"],
-    [["/jobs", "--header", "X-One"], "--header X-One has no name"],
+    [["GET", "/jobs", "--data", "{}"], "GET cannot have --data"],
+    [["TRACE", "/jobs"], "TRACE is not an HTTP method of the API"],
+    [["POST"], "POST needs a path"],
+    [["/jobs", "--query", "limit"], "--query limit needs a name"],
+    [["/jobs", "--header", "X-One"], "--header X-One needs a name"],
     [["/keys", "--data", "{name}"], "--data is not valid JSON at line 1, column 2"],
     [["/keys", "--data", "@none.json"], "none.json does not exist"],
-    [["/keys", "--data", "{}", "--idempotency-key", "k"], "--idempotency-key is for submits only"],
-    [["/models/m", "--data", "[]"], "The --data of a submit is an object"],
-    [["POST", "/models/m"], "The --data of a submit is an object"],
+    [["/keys", "--data", "{}", "--idempotency-key", "k"], "--idempotency-key only works with submits"],
+    [["/models/m", "--data", "[]"], "The --data of a submit must be an object"],
+    [["POST", "/models/m"], "The --data of a submit must be an object"],
     [["/models/m", "--data", '{"idempotency_key":"a"}', "--idempotency-key", "b"], "differs from idempotency_key"],
   ])("%j is refused before anything is sent", async (args, message) => {
     const fake = await service();
@@ -229,7 +229,9 @@ describe("a request that costs money", () => {
     expect(code).toBe(1);
     expect(fake.seen).toHaveLength(1);
     const key = keyOf(fake.seen[0]!);
-    expect(stderr).toContain(`The job may exist all the same. The same key never makes a second one: ${key}`);
+    expect(stderr).toContain(
+      `The job may exist anyway. Repeating with this idempotency key never creates a second one: ${key}`,
+    );
     expect(stderr).toMatch(new RegExp(`Next: showrunner api /models/image-1 .* --idempotency-key ${key}`));
   });
 
@@ -237,7 +239,7 @@ describe("a request that costs money", () => {
     const fake = await service(hangUp, ack());
     const { code, stderr } = await api(fake, ["/chat/completions", "--data", "{}", "--yes"]);
     expect([code, fake.seen.length]).toEqual([1, 1]);
-    expect(stderr).toMatch(/It may have been charged all the same\.\nNext: showrunner jobs list/);
+    expect(stderr).toMatch(/The request may still have been charged\.\nNext: showrunner jobs list/);
   });
 
   test.each([

@@ -52,7 +52,7 @@ describe("check --against a copy of a journal of another account", () => {
     const { code: exit, stdout, stderr } = await check("--against", "copy.db", "pipelines");
     expect(exit, stderr).toBe(0);
     expect(stdout).toBe("");
-    expect(stderr).toContain("Nothing is made again: 1 run under way would continue as begun.");
+    expect(stderr).toContain("Nothing changes: 1 unfinished run would continue as planned.");
   });
 
   test("lists changed, new, dependent and gone steps with their price, spends nothing and writes nothing", async () => {
@@ -79,9 +79,7 @@ describe("check --against a copy of a journal of another account", () => {
       { path: "fine", cause: "uses", costMicros: 0, fields: [] },
       { path: "logo", cause: "gone", costMicros: null, fields: [] },
     ]);
-    expect(stderr).toContain(
-      "1 of 1 run under way would not continue as begun: $0.04 for what is made again or newly.",
-    );
+    expect(stderr).toContain("1 of 1 unfinished run would change: $0.04 to run the changed and new steps.");
     expect((await readFile(join(folder, "ci/copy.db"))).equals(before)).toBe(true);
     expect(service.stats().jobs_created).toBe(jobs);
     const said = await check("--against", "copy.db", "pipelines/cards.ts");
@@ -109,13 +107,13 @@ describe("check --against a copy of a journal of another account", () => {
     await code(cards(AS_BEGUN, "posters"));
     const { code: exit, stderr } = await check("--against", "copy.db", "pipelines/cards.ts");
     expect(exit, stderr).toBe(0);
-    expect(stderr).toContain("No run of these pipelines is under way. 1 run of other pipelines not checked.");
+    expect(stderr).toContain("These pipelines have no unfinished runs. Not checked: 1 run of other pipelines.");
   });
 });
 
 test.each([
-  [["--against", "none.db", "pipelines"], "there is no journal none.db"],
-  [["--against", "postgres://host/db", "pipelines"], "--against takes the file of a journal"],
+  [["--against", "none.db", "pipelines"], "journal none.db does not exist"],
+  [["--against", "postgres://host/db", "pipelines"], "--against needs a journal file, not a database"],
   [["--against", "copy.db", "none.ts"], "none.ts does not exist"],
   [["--against", "copy.db", "empty"], "no file exports a pipeline"],
 ])("check %j says what is wrong, and makes nothing", async (args, message) => {
@@ -155,5 +153,5 @@ test("a file that exports several pipelines stands for all of them; one whose na
     ["cover", "cover"],
     ["story", "story"],
   ]);
-  expect(notices).toEqual(["b.ts#again is left out: a.ts has a pipeline of its name, cover"]);
+  expect(notices).toEqual(["Skipped b.ts#again: a.ts already has a pipeline named cover"]);
 });

@@ -64,11 +64,11 @@ describe("decisions of a person, on the command line", () => {
 
   test.each([
     [["approve", "t", "best"], "best asks for a choice"],
-    [["approve", "t", "best", "--pick", "9"], "--pick: best shows no 9"],
-    [["approve", "t", "best", "--pick", "0"], "--pick: best shows no 0"],
+    [["approve", "t", "best", "--pick", "9"], "--pick: best does not show 9"],
+    [["approve", "t", "best", "--pick", "0"], "--pick: best does not show 0"],
     [["approve", "t", "best", "--pick", "looks"], "--pick: looks has several outputs"],
-    [["approve", "t", "best", "--pick", "two"], "--pick: best shows no two"],
-    [["approve", "t", "--pick", "9"], "--pick: best shows no 9"],
+    [["approve", "t", "best", "--pick", "two"], "--pick: best does not show two"],
+    [["approve", "t", "--pick", "9"], "--pick: best does not show 9"],
     [["approve", "t", "nothing"], "has no step nothing"],
     [["reject", "t", "film"], "film"],
   ])("%j is refused, with the command that lists what waits", async (args, message) => {
@@ -89,7 +89,9 @@ describe("decisions of a person, on the command line", () => {
       note: "the calm one",
       status: "paused",
     });
-    expect(stderr).toMatch(/Applied on resume: no process drives the run now[\s\S]*Next: showrunner resume t/);
+    expect(stderr).toMatch(
+      /No process is driving the run, so this takes effect on resume[\s\S]*Next: showrunner resume t/,
+    );
   });
 
   test("the run continues to the next gate, and --resume continues at once", async () => {
@@ -105,7 +107,7 @@ describe("decisions of a person, on the command line", () => {
   test("nothing waits any more", async () => {
     const { code, stderr } = await cliHere("approve", "t");
     expect(code).toBe(0);
-    expect(stderr).toContain("waits for a person");
+    expect(stderr).toContain("No step of run t is waiting for a decision.");
   });
 });
 
@@ -122,7 +124,7 @@ describe("changed code, on the command line", () => {
     const { code, stderr } = await cliHere("resume", "t");
     expect(code, stderr).toBe(0);
     const said = expect.stringContaining(
-      "Its pipeline has changed since; the run stays as it was planned. To take up the changes: showrunner resume t --accept-changes",
+      "The pipeline has changed since; the run continues as planned. To apply the changes: showrunner resume t --accept-changes",
     );
     expect(stderr).toEqual(what === "as it was" ? expect.not.stringContaining("changed") : said);
     expect((await service.stats()).jobs_created).toBe(2);

@@ -141,9 +141,7 @@ describe("without a key", () => {
     expect(await run(["models", "diff", "bell.ts"])).toMatchObject({ code: 0 });
     const planned = await run(["plan", "bell.ts"]);
     expect(planned.code, planned.stderr).toBe(0);
-    expect(planned.stderr).toMatch(
-      /Without prices: SHOWRUNNER_API_KEY: is not set[\s\S]*Next: export SHOWRUNNER_API_KEY=/,
-    );
+    expect(planned.stderr).toMatch(/No prices: SHOWRUNNER_API_KEY: is not set[\s\S]*Next: export SHOWRUNNER_API_KEY=/);
     expect(planned.stdout).toMatch(/bell +image-1 +\?/);
     expect(Object.keys(service.stats().requests)).not.toContain("POST /models/{model}/estimate");
   });
@@ -238,7 +236,7 @@ describe("an address or a key of another API", () => {
 describe("models list --modality", () => {
   test.each([
     ["vidoe", "did you mean video?", "--modality video"],
-    ["hologram", "the kinds are image, video, audio, text", "--modality image"],
+    ["hologram", "use image, video, audio, text", "--modality image"],
   ])("%s is refused before anything is sent", async (kind, hint, next) => {
     const { run, service } = await started();
     const { code, stdout, stderr } = await run(["models", "list", "--modality", kind]);

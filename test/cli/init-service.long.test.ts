@@ -160,7 +160,7 @@ describe("init --recipe", () => {
   );
 
   test("an unknown one, a second copy and a file beside it are refused", async () => {
-    expect((await init({}, "--recipe", "films")).stderr).toContain("there is no recipe films");
-    expect((await init({}, "film.ts", "--recipe", "takes")).stderr).toContain("no file can be given beside --recipe");
+    expect((await init({}, "--recipe", "films")).stderr).toContain("recipe films does not exist");
+    expect((await init({}, "film.ts", "--recipe", "takes")).stderr).toContain("--recipe takes no file name");
   });
 });

@@ -11,7 +11,7 @@ describe("init", () => {
     const { code, stdout, stderr } = await cli(["init", "films/first.ts"], { cwd });
     expect(code).toBe(0);
     expect(stdout.trim()).toBe(join(cwd, "films/first.ts"));
-    expect(stderr).toContain("tsconfig.json is there");
+    expect(stderr).toContain("tsconfig.json is for your editor");
     expect(JSON.parse(readFileSync(join(cwd, "tsconfig.json"), "utf8"))).toMatchObject({
       compilerOptions: { strict: true },
     });
@@ -56,7 +56,7 @@ describe("init", () => {
     expect(JSON.parse(stdout)).toMatchObject({ package_json: "written", added, tsconfig: "written" });
     // Names on npm that are not ours yet are not written down.
     expect(stderr).toMatch(
-      /Next: npm i CLONE\/packed\/\*\.tgz\s+\(npm run pack makes them, in a clone of Showrunner\)/,
+      /Next: npm i CLONE\/packed\/\*\.tgz\s+\(npm run pack creates them in a clone of Showrunner\)/,
     );
     expect(JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"))).toEqual({
       private: true,
@@ -73,7 +73,7 @@ describe("init", () => {
       '{\n\t"type": "commonjs",\n\t"dependencies": { "showrunner": "0.1.0", "zod": "4.6.7", "showrunner-local": "0.1.0" }\n}';
     writeFileSync(manifest, before);
     const first = await cli(["init"], { cwd });
-    expect(first.stderr).toContain('package.json now says "type": "module"');
+    expect(first.stderr).toContain('package.json now has "type": "module"');
     const written = `{\n\t"type": "module",\n\t"dependencies": {\n\t\t"showrunner": "0.1.0",\n\t\t"zod": "4.6.7",\n\t\t"showrunner-local": "0.1.0"\n\t},\n\t"devDependencies": {\n\t\t"@types/node": ">=22"\n\t}\n}\n`;
     expect(readFileSync(manifest, "utf8")).toBe(written);
     const again = await cli(["init", "other.ts", "--json"], { cwd });

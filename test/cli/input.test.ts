@@ -47,7 +47,7 @@ describe("--input and -i", () => {
   test("a table whose row lacks a cell is refused with its line", async () => {
     writeFileSync(join(folder, "short.csv"), "sku,look\nmug\n");
     await expect(readInput({ i: ["products=@short.csv"] }, here)).rejects.toThrow(
-      /short\.csv does not fit:\n {2}line 2: has 1 cell, the header 2/,
+      /short\.csv has mistakes:\n {2}line 2: has 1 cell, but the header has 2/,
     );
     await expect(readInput({ i: ["products=@none.csv"] }, here)).rejects.toThrow(/none\.csv does not exist/);
   });
@@ -64,7 +64,7 @@ describe("--input and -i", () => {
     for (const count of [101, 20_000]) {
       const refusal = readInput({ i: levels(count) }, here);
       await expect(refusal).rejects.toMatchObject({
-        message: expect.stringContaining(`has ${count} levels; at most 100 are read`),
+        message: expect.stringContaining(`has ${count} levels; the maximum is 100`),
         next: "set the whole value with :=",
       });
     }

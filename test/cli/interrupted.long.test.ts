@@ -86,7 +86,9 @@ describe("a run whose process was killed with kill -9", () => {
       expect(existsSync(join(cwd, "out/film"))).toBe(true);
       expect((await here("runs")).stdout).toMatch(/film +succeeded .*image-to-video/);
       const stopped = await here("stop", "film");
-      expect(stopped.stderr).toBe("Run film is over: succeeded. Nothing was stopped.\nNext: showrunner show film\n");
+      expect(stopped.stderr).toBe(
+        "Run film has already ended (succeeded); nothing was stopped.\nNext: showrunner show film\n",
+      );
     },
     longMs,
   );

@@ -389,10 +389,10 @@ test("a wait for the key's limit is said once, with how long, and a short one no
     expect(lines).toEqual([]);
     then(12, 45_500);
     then(11, 20_000);
-    expect(lines).toEqual(["The key's request limit is reached: 12 requests waiting, the next in 45.0 s"]);
+    expect(lines).toEqual(["Rate limit reached: 12 requests waiting, the next in 45.0 s"]);
     then(0, 0, 60_000);
     then(1, 30_500);
-    expect(lines.slice(1)).toEqual(["The key's request limit is reached: 1 request waiting, the next in 30.0 s"]);
+    expect(lines.slice(1)).toEqual(["Rate limit reached: 1 request waiting, the next in 30.0 s"]);
     waits[Symbol.dispose]();
     expect(vi.getTimerCount()).toBe(0);
   } finally {

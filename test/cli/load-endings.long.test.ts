@@ -65,7 +65,7 @@ describe("a pipeline file that fails while it is loaded names the line, and the 
     [
       "wants a file without its ending",
       { "p.ts": `${imports}${leftOpen}import "./q";`, "q.ts": "" },
-      ["p.ts:7", "need their ending"],
+      ["p.ts:7", "need a file extension"],
     ],
   ])("that %s", async (_what, files, said) => {
     for (const command of isFull ? ["plan", "run"] : ["plan"]) {
@@ -83,7 +83,7 @@ await show.close();\n`;
     const wrong = pictures.replace("image-1", "imagine-1").replace("({ face:", '({ b: job("b", "vidio", {}), face:');
     const { code, stderr } = await start(["plan", "p.ts"], { "p.ts": imports + wrong + run }).end;
     expect(code, stderr).toBe(2);
-    expect(stderr).toMatch(/threw while it was loaded: The plan has 2 problems/);
+    expect(stderr).toMatch(/threw an error while loading: The plan has 2 problems/);
     expect(stderr).toMatch(/^ {2}b {2}model: /m);
     expect(stderr).toMatch(/^ {2}face {2}model: /m);
     expect(stderr).toContain("p.ts:8");
@@ -117,13 +117,13 @@ await new Promise((done) => setTimeout(done, 20_000));\n`;
   test("that awaits what nothing can bring any more", async () => {
     const { code, stderr } = await start(["plan", "p.ts"], { "p.ts": "await new Promise(() => {});" }).end;
     expect(code, stderr).toBe(2);
-    expect(stderr).toContain("p.ts was not loaded: an await at its top level");
+    expect(stderr).toContain("p.ts did not load: a top-level await in it");
   });
 
   test("that awaits for ever, with something left that could end it, is given up after a while", async () => {
     const folder = folderWith({ "p.ts": "setInterval(() => {}, 1000).unref(); await new Promise(() => {});" });
     await expect(importFile(join(folder, "p.ts"), folder, { timeoutMs: 10 })).rejects.toThrow(
-      /never ends \(waited 0.01 s\)/,
+      /never settles \(waited 0.01 s\)/,
     );
   });
 

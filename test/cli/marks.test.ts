@@ -61,7 +61,7 @@ describe("marks, on the command line", () => {
   test("a changed file no longer fits its manifest; a file that is none says so", async () => {
     await writeFile(join(folder, "out/plain/card.png"), await readFile(join(folder, "out/marked/card.png")));
     const changed = await here("marks", "out/plain/card.png");
-    expect(changed.stdout).toContain("run plain, step card, made with image-1; the file was changed since");
+    expect(changed.stdout).toContain("run plain, step card, made with image-1; the file has changed since");
     const text = await here("marks", "card.ts");
     expect(text.stdout).toContain("Its marks cannot be read: it is not PNG, JPEG, WebP, MP4, MOV, WAV or MP3.");
     const none = await here("marks", "none.png");

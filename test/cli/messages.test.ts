@@ -52,7 +52,7 @@ describe("messages", () => {
 
   test("a model that is not there is told with those that are like it", async () => {
     const { stderr } = await here("models", "show", "image");
-    expect(stderr).toMatch(/no model image; did you mean image-1/);
+    expect(stderr).toMatch(/Model image does not exist; did you mean image-1/);
     expect(stderr).toContain("Next: showrunner models show image-1\n");
   });
 

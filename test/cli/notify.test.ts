@@ -21,7 +21,7 @@ test("a test arrives signed with the key that `notify key` prints; a refusal is 
   const sent = await cli(["notify", "test", "--notify", hookOf(receiver)], { cwd });
   expect({ code: sent.code, stdout: sent.stdout }, sent.stderr).toEqual({
     code: 0,
-    stdout: `${new URL(hookOf(receiver)).origin} accepted it\n`,
+    stdout: `${new URL(hookOf(receiver)).origin} accepted the test notification\n`,
   });
   const { headers, body } = receiver.received[0]!;
   expect(verifyNotification({ headers, body, publicKey: key, now: Date.now() })).toMatchObject({

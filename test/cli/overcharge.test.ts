@@ -37,7 +37,7 @@ test("a run that was charged beyond its budget reports it and exits 3; so do sho
   expect((await cli(["show", "x"], options)).stdout).toContain("$0.06 more than the budget");
   const listed = await cli(["reconcile", "x"], options);
   expect(listed.code).toBe(3);
-  expect(listed.stderr).toContain("Charged above the quote, or above what was allowed (3)");
+  expect(listed.stderr).toContain("Jobs charged above the quote or the allowed maximum (3)");
   const report = await cli(["report", "x", "--json"], options);
   expect(report.code, report.stderr).toBe(0);
 });

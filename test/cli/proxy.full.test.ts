@@ -152,7 +152,7 @@ describe("doctor", () => {
     expect(await finding("proxy", env)).toMatchObject({
       state: "ok",
       detail:
-        "https by proxy.corp:3128 (HTTPS_PROXY), http straight, this machine and .corp,10.0.0.0/8 straight (no_proxy)",
+        "https through proxy.corp:3128 (HTTPS_PROXY), http direct, this machine and .corp,10.0.0.0/8 direct (no_proxy)",
     });
     expect(await finding("authority", { NODE_EXTRA_CA_CERTS: CERTIFICATE })).toMatchObject({
       state: "ok",

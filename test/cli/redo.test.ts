@@ -80,7 +80,7 @@ describe("redo with a note, on the command line", () => {
     service.faults([]);
     const { code, stderr } = await here(...line);
     expect(code, stderr).toBe(3);
-    expect(stderr).toContain("What fine is about is being made; the run continues");
+    expect(stderr).toContain("fine is already in progress; the run continues");
     expect((await submitted()).at(-1)).toBe("a card, warmer");
     expect(service.stats().jobs_created).toBe(before + 1);
     expect((await here("approve", "c")).stderr).toContain("fine");
@@ -90,7 +90,7 @@ describe("redo with a note, on the command line", () => {
     const before = service.stats().jobs_created;
     const { code, stderr } = await here("resume", "c", "--redo", "also", "--note", "warmer", "--yes");
     expect(code, stderr).toBe(3);
-    expect(stderr).toContain("No `revise` of plain says what a note changes: it is asked for again as it was");
+    expect(stderr).toContain("plain has no `revise` to apply the note: the same request is sent again");
     expect(service.stats().jobs_created).toBe(before + 1);
   });
 
@@ -123,9 +123,9 @@ describe("redo with a note, on the command line", () => {
   });
 
   test.each([
-    [["--redo", "fine"], "--redo needs a note"],
-    [["--note", "warmer"], "--note says why something is made again"],
-    [["--redo", "fine", "--note", "warmer", "--rerun", "card"], "--redo goes alone"],
+    [["--redo", "fine"], "--redo needs --note"],
+    [["--note", "warmer"], "--note has no effect unless something is redone"],
+    [["--redo", "fine", "--note", "warmer", "--rerun", "card"], "--redo cannot be combined with other changes"],
     [["--redo", "nothing", "--note", "warmer"], "has no step nothing"],
     [["--redo", "fine", "--note", " "], "note: is empty"],
   ])("resume c %j says what is wrong with it", async (flags, message) => {

@@ -45,7 +45,7 @@ describeNeeding(lacksRestate())("With the engine Restate", () => {
       const early = await left("early");
       expect(early).toMatchObject({ code: 0, stdout: "early\n" });
       expect(early.stderr).toContain("knows no workers named bells");
-      expect(early.stderr).toContain("a worker finds it within seconds");
+      expect(early.stderr).toContain("a worker will find it within seconds");
       const worker = startCli(["worker", "--engine", "restate", "--pipelines", "."], here);
       let said = "";
       const until = (what: string) => expect.poll(() => said, { timeout: LONG, interval: 50 }).toContain(what);
@@ -65,10 +65,10 @@ describeNeeding(lacksRestate())("With the engine Restate", () => {
 });
 
 test.each([
-  ["postgres://db/x", "is not where Restate takes calls"],
-  ["http://restate:8080?listen=http", "listen=http is not a port of this machine"],
-  ["http://restate:8080?admin=9070", "admin=9070 is not an http address"],
-  ["http://restate:8080?port=1", "port, which is none of name, listen, address, admin, identity"],
+  ["postgres://db/x", "is not the HTTP address of Restate"],
+  ["http://restate:8080?listen=http", "listen=http is not a port, optionally with a host"],
+  ["http://restate:8080?admin=9070", "admin=9070 is not an HTTP URL"],
+  ["http://restate:8080?port=1", "an unknown parameter port; use name, listen, address, admin, identity"],
 ])("a wrong address %s is refused", (url, why) => {
   expect(() => restateOptions(url)).toThrow(why);
 });

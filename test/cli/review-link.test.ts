@@ -23,7 +23,7 @@ test("review-link makes a link whose secret is nowhere else, lists it and ends i
   const token = new URL(url).hash.slice(1);
   expect(url).toBe(`${PUBLIC}/shared#${token}`);
   expect(made.stderr).toContain(`showrunner dashboard --public-url ${PUBLIC}`);
-  expect(made.stderr).toContain("No run carries this tag yet");
+  expect(made.stderr).toContain("No run has this tag yet");
   await using journal = await opened(`${cwd}/.showrunner/journal.db`);
   expect(await linkOfToken(journal.store, token)).toMatchObject({ id, revokedAt: null });
   const listed = await cli(["review-link", "--list"], { cwd });
@@ -49,12 +49,12 @@ test.each([
   [["review-link"], "tag: give a tag or a run"],
   [["review-link", "r9"], 'run: run "r9" does not exist'],
   [["review-link", "r1", "b"], 'step: run "r1" has no step "b"'],
-  [["review-link", "--tag", "acme"], "--tag acme is not a tag"],
+  [["review-link", "--tag", "acme"], "--tag acme is not KEY=VALUE"],
   [["review-link", "r1", "--expires", "soon"], "--expires soon is not a duration"],
   [["review-link", "r1", "--expires", "91d"], "expires: must be from one minute to 90 days"],
   [["review-link", "r1", "--max-uses", "many"], "maxUses: must be from 1 to"],
   [["review-link", "r1", "--public-url", "http://review.test"], "publicUrl: use https and no path"],
-  [["review-link", "--revoke", "x"], "--revoke x: there is no such link"],
+  [["review-link", "--revoke", "x"], "--revoke x: this link does not exist"],
 ])("%j is refused with what to do next, and nothing is made", async (args, message) => {
   const cwd = emptyFolder();
   await using journal = await opened(`${cwd}/.showrunner/journal.db`);

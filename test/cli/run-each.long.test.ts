@@ -71,7 +71,7 @@ describe("showrunner run --each", () => {
     expect(sums).toEqual({ ok: true, expected: "0.04", max: "0.04" });
     expect(rows[1]).toMatchObject({ line: 3, expected: "0.02", max: "0.02", open_steps: [], status: null });
     expect(await jobsCreated()).toBe(before);
-    expect((await cli(["runs"], options)).stderr).toContain("No run yet");
+    expect((await cli(["runs"], options)).stderr).toContain("No runs yet");
 
     const ran = await each("--budget", "5");
     for (const { id } of rows) expect(ran.stderr).toContain(`started: ${id}`);
@@ -129,9 +129,9 @@ describe("showrunner run --each", () => {
     const found = await cli(["runs", "--search", "BOLD tie"], options);
     expect(found.stdout).toMatch(/Silk tie/);
     expect(found.stdout).not.toMatch(/scarf|batch-of/);
-    expect((await cli(["runs", "--search", "linen"], options)).stderr).toContain('No run with "linen".');
+    expect((await cli(["runs", "--search", "linen"], options)).stderr).toContain('No runs with "linen".');
     const wrong = await each("--budget", "1", "--id-column", "sku");
-    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("there are: slogan, look, #name")]);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("use one of slogan, look, #name")]);
   });
 
   test("40 rows under a budget for 25: 25 are made, and the budget that is advised makes the rest", async () => {
@@ -165,8 +165,8 @@ describe("showrunner run --each", () => {
     expect(stderr).toMatch(/ {2}line(s 3, 8| 3), column slogan: /);
     expect(stderr).toContain('  line 4, column size: "ten" is not an integer');
     expect(stderr).toContain("  line 5, column size: ");
-    expect(stderr).toContain("  line 6: has 3 cells, the header 2");
-    expect(stderr).toContain("  line 7: is line 2 again; a column that begins with # tells rows apart");
+    expect(stderr).toContain("  line 6: has 3 cells, but the header has 2");
+    expect(stderr).toContain("  line 7: repeats line 2; to tell them apart, add a column that begins with #");
     expect(stderr).toContain('  line 8, column size: "many" is not an integer');
     const { mistakes } = JSON.parse(stdout) as { mistakes: { line: number }[] };
     expect(mistakes.map(({ line }) => line)).toEqual([3, 4, 5, 6, 7, 8, 8, 9]);
@@ -175,7 +175,7 @@ describe("showrunner run --each", () => {
 
   test.each([
     ["slogan,sise\na b c,1\n", "line 1, column sise: is not a field of the input; did you mean size?"],
-    ["slogan,slogan\na b c,1\n", "line 1, column slogan: stands twice in the header"],
+    ["slogan,slogan\na b c,1\n", "line 1, column slogan: occurs twice in the header"],
     ["slogan,#\nno,1\nno,2\nno,3\nfine,4\nno,5\n", "  lines 2 to 4, 6, column slogan: "],
     ["slogan,\na b c,1\n", "line 1, column 2: has no name in the header"],
     ["slogan\n", "line 1: has no rows"],
@@ -206,7 +206,7 @@ describe("showrunner run --each", () => {
     expect([ran.code, ran.stdout.trim().split("\n").length], ran.stderr).toEqual([0, 2]);
     csv('{"slogan":"x y z"}\n{"slogan": }\n[1]\n{"slogn":"x y z"}\n', "rows.jsonl");
     const bad = await cli(args, options);
-    expect(bad.stderr).toContain("line 2, column 12: is not JSON");
+    expect(bad.stderr).toContain("line 2, column 12: is not valid JSON");
     expect(bad.stderr).toContain("line 3: is not a JSON object");
   });
 

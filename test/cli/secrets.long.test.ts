@@ -29,7 +29,7 @@ describe("the key of serve", () => {
   test("on the command line works with a warning that names the safer ways", async () => {
     const { key, stderr } = await served(["--key", "shown:secret"], {}, emptyFolder());
     expect(key).toBe("shown:secret");
-    expect(stderr).toContain("every process of this machine");
+    expect(stderr).toContain("Every process on this machine");
     expect(stderr).toContain("--key-file");
     expect(stderr).toContain("SHOWRUNNER_SERVE_KEY");
   });

@@ -44,8 +44,8 @@ describe("calls of the API", () => {
 
   test.each([
     ["a submit", ["/models/image-1", "--data", '{"input":{"prompt":"x"}}'], "$0.02"],
-    ["a chat", ["chat/completions", "--data", "{}"], "an amount that cannot be quoted"],
-    ["a post that this version does not know", ["POST", "/renders"], "an amount that cannot be quoted"],
+    ["a chat", ["chat/completions", "--data", "{}"], "an unknown amount"],
+    ["a post that this version does not know", ["POST", "/renders"], "an unknown amount"],
   ])("%s to such a service is refused when nobody can say yes", async (_name, args, price) => {
     const { jobs_created: before } = await service.stats();
     const { code, stderr } = await cli(["api", ...args], { cwd, env: service.env });

@@ -21,11 +21,11 @@ describe("skills install", () => {
     expect(readFileSync(file, "utf8")).toBe(ours);
     const again = await cli(["skills", "install"], { cwd });
     expect(again).toMatchObject({ code: 0, stdout: `${file}\n` });
-    expect(again.stderr).toMatch(/stays as it is[\s\S]*^Next: showrunner init$/m);
+    expect(again.stderr).toMatch(/Already up to date[\s\S]*^Next: showrunner init$/m);
     writeFileSync(file, "mine");
     const refused = await cli(["skills", "install"], { cwd });
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(/SKILL\.md is there, differs [\s\S]*^Next: showrunner skills install --force$/m);
+    expect(refused.stderr).toMatch(/SKILL\.md exists, differs [\s\S]*^Next: showrunner skills install --force$/m);
     expect(readFileSync(file, "utf8")).toBe("mine");
     const forced = await cli(["skills", "install", "--force", "--json"], { cwd });
     expect(JSON.parse(forced.stdout)).toEqual({ file, state: "overwritten" });

@@ -44,14 +44,14 @@ describe("the encoding of a table", () => {
       return "y";
     };
     expect(await read(bytes, { ask })).toBe("a\ncafé\n");
-    expect(question).toContain("as Windows-1252 its line 2 reads: café");
+    expect(question).toContain("Read as Windows-1252, line 2 is: café");
     await expect(read(bytes, { ask: async () => "n" })).rejects.toMatchObject({ code: "NOT_CONFIRMED" });
     await expect(read(bytes)).rejects.toMatchObject({
       message: expect.stringContaining("is not UTF-8"),
       next: expect.stringContaining("--encoding windows-1252"),
     });
     expect(await read(latin("\x93caf\xe9\x94"), { encoding: "windows-1252" })).toBe("“café”");
-    await expect(read(bytes, { encoding: "utf-8" })).rejects.toThrow("is not written in utf-8");
+    await expect(read(bytes, { encoding: "utf-8" })).rejects.toThrow("is not valid utf-8");
     await expect(readTextFile(file, "--value @", null, { ask })).rejects.toMatchObject({ next: "save it as UTF-8" });
     await expect(read(bytes, { encoding: "klingon" })).rejects.toThrow("--encoding klingon");
   });
@@ -135,7 +135,7 @@ test("a number with a comma is read where semicolons divide the cells, and else 
   writeFileSync(join(folder, "rows.csv"), 'weight,#n\n"1,5",a\n"1,5,0",b\n');
   expect(await readRows("rows.csv", of)).toMatchObject({
     mistakes: [
-      { line: 2, column: "weight", message: '"1,5" is not a number; with a point it is 1.5' },
+      { line: 2, column: "weight", message: '"1,5" is not a number; write 1.5 with a decimal point' },
       { line: 3, column: "weight", message: '"1,5,0" is not a number' },
     ],
   });
@@ -147,9 +147,9 @@ test("all that is wrong with rows stands in one list: cells, counts, columns", a
   expect(await readRows("rows.csv", of)).toEqual({
     ok: false,
     mistakes: [
-      { line: 4, column: null, message: "has 4 cells, the header 3" },
-      { line: 5, column: null, message: "has 2 cells, the header 3" },
-      { line: 1, column: "colour", message: expect.stringMatching(/^is not a field of the input; its fields: slogan/) },
+      { line: 4, column: null, message: "has 4 cells, but the header has 3" },
+      { line: 5, column: null, message: "has 2 cells, but the header has 3" },
+      { line: 1, column: "colour", message: expect.stringMatching(/^is not a field of the input; use one of slogan/) },
       { line: 3, column: "size", message: '"ten" is not an integer' },
     ],
     rows: [],
@@ -190,7 +190,7 @@ test("a column names the rows: in their ids, whatever the text, and as their tit
     "june-C",
   ]);
   expect(of(await rows("sku\nA\n"))).toEqual([["ads", undefined]]);
-  await expect(rows(table, { idColumn: "size" })).rejects.toThrow("--id-column names no column; there are: sku, #name");
+  await expect(rows(table, { idColumn: "size" })).rejects.toThrow("--id-column is not a column; use one of sku, #name");
   // The same row has the same run, whatever column names it; the rows of another name are others.
   const before = (await rows(table)).map(({ id }) => ({ runId: id }));
   const again = withKnownIds(await rows(table, { idColumn: "sku" }), before);
@@ -220,11 +220,9 @@ test("-i reads a table as --each does, and says how a number is written", async 
     shots: [{ name: "open", seconds: 3 }, { name: "close" }],
   });
   writeFileSync(join(folder, "shots.csv"), "name,second\nopen,3\n");
-  await expect(readInput({ i: ["shots=@shots.csv"] }, io, { schema })).rejects.toThrow(
-    "did you mean seconds? A column",
-  );
+  await expect(readInput({ i: ["shots=@shots.csv"] }, io, { schema })).rejects.toThrow("did you mean seconds? To keep");
   await expect(readInput({ i: ["size=12"] }, io, { schema })).rejects.toMatchObject({
-    message: "-i size=12: = gives a text, and size takes integer",
+    message: '-i size=12: "=" sets text, but size has type integer',
     next: "write -i size:=12",
   });
 });

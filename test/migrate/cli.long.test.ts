@@ -39,7 +39,7 @@ describe("showrunner migrate", () => {
     expect(stdout.trim().split("\n")).toEqual(["out/pipeline.ts", "out/models.ts", "out/report.json", "out/report.md"]);
     expect(stderr).toContain("3 bodies migrated to 5 jobs");
     expect(stderr).toContain("Price: $");
-    expect(stderr).toContain("Verified: its outputs are those that v2 would have had.");
+    expect(stderr).toContain("Verified: the outputs match what v2 would produce.");
     expect(stderr).toContain("Next: read out/report.md, then: showrunner plan out/pipeline.ts");
     const report = JSON.parse(read("report.json"));
     expect(report.verification).toMatchObject({
@@ -61,7 +61,7 @@ describe("showrunner migrate", () => {
     expect((await migrate([batch, "--out", "out", ...maps])).code).toBe(0);
     writeFileSync(join(cwd, "out/pipeline.ts"), `${read("pipeline.ts")}// mine\n`);
     const refused = await migrate([batch, "--out", "out"]);
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("was edited since it was written") });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("was edited after it was written") });
     expect(read("pipeline.ts")).toContain("// mine");
     expect((await migrate([batch, "--out", "out", "--force"])).code).toBe(0);
     expect(read("pipeline.ts")).not.toContain("// mine");
@@ -139,7 +139,7 @@ describe("showrunner migrate", () => {
       return question.startsWith("leave") ? "y" : "2";
     };
     const first = await migrate(["v2.json", "--out", "out"], ask);
-    expect(first.stderr).toContain("Decisions are stored in migrate.decisions.json");
+    expect(first.stderr).toContain("Stored the decisions in migrate.decisions.json");
     expect(asked.map((question) => question.split(" ")[0])).toEqual(["model", "leave"]);
     const kept = JSON.parse(readFileSync(join(cwd, "migrate.decisions.json"), "utf8"));
     expect(kept).toMatchObject({
@@ -216,7 +216,7 @@ describe("showrunner migrate", () => {
   test.each([
     [["none.json", "--out", "out"], "does not exist"],
     [["v2.json"], "required option '--out <dir>' not specified"],
-    [["v2.json", "--out", "out", "--map", "x"], "--map x is not a mapping"],
+    [["v2.json", "--out", "out", "--map", "x"], "--map x is not V2=V3"],
     [["v2.json", "--out", "out", "--map", "x=no-model"], "the catalog has no model no-model"],
   ])("%s is wrong usage, said before anything is written", async (args, message) => {
     write([image]);

@@ -158,7 +158,7 @@ test("new, removed, broken and wrong pipelines are told, and marks in them stay 
   expect(summary).toContain("### `new.ts`\n\nnew → **$0.02**");
   expect(summary).toContain("### `removed.ts`\n\nRemoved; it was $0.02.");
   expect(summary).toMatch(
-    /### `broken\.ts`\n\nIt cannot be planned: `[^`]*broken\.ts threw while it was loaded:[^`]*`/,
+    /### `broken\.ts`\n\nIt cannot be planned: `[^`]*broken\.ts threw an error while loading:[^`]*`/,
   );
   expect(summary).toMatch(/### `wrong\.ts`\n\nThe plan has problems:\n\n- `one`: `/);
   expect(summary).toContain("### `none.ts`\n\nThere is no such file.");
@@ -193,7 +193,7 @@ test("a pipeline that needs an input is priced with the file beside it, and with
   expect((await run("ad.ts @inputs/none.json")).summary).toContain("there is no input file inputs/none.json");
 });
 
-test("runs under way that the change would make again fail the job, and are listed", async () => {
+test("unfinished runs that the change would rerun fail the job, and are listed", async () => {
   const waiting = (prompt: string) =>
     pipeline(["one"])
       .replace("{ job }", "{ job, approve }")
@@ -205,11 +205,11 @@ test("runs under way that the change would make again fail the job, and are list
   const same = await run("ad.ts", journal);
   expect(same, same.stdout).toMatchObject({
     code: 0,
-    summary: expect.stringContaining("All 1 would continue as begun."),
+    summary: expect.stringContaining("All 1 would continue as planned."),
   });
   write("head", waiting("z"));
   const { code, summary } = await run("ad.ts", journal);
   expect(code).toBe(1);
-  expect(summary).toContain("**1 of 1 would not continue as begun.**");
+  expect(summary).toContain("**1 of 1 would change.**");
   expect(summary).toContain("| `r1` | `two` | changed | $0.02 |");
 });

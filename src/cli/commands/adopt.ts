@@ -7,24 +7,24 @@ import type { CommandOutput } from "../output.ts";
 import type { Flags } from "../program/flags.ts";
 import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
-import { shorten, table } from "../text/table.ts";
+import { counted, shorten, table } from "../text/table.ts";
 
 const PROMPT_LENGTH = 120;
-/** Jobs that nothing speaks for are a list of their own length: the likeliest come first. */
+/** Candidates to list, the likeliest first. */
 const MOST_LISTED = 20;
 
-/** What is not known, in a line. */
+/** Describes an unresolved step in one line. */
 export function questionLine(one: UnresolvedStep, output: CommandOutput): string {
   const { step, model, prompt, holdMicros, sentFrom, sentTo, decided, provider } = one;
   const requested = prompt === null ? "" : ` for ${shorten(visible(JSON.stringify(prompt)), PROMPT_LENGTH)}`;
   const when =
     provider === null ? `sent between ${sentFrom} and ${sentTo} by the service's clock` : `sent at ${sentFrom}`;
-  const what = decided?.isFile === true ? "the file that it made" : visible(decided?.jobId ?? "none");
-  const said = decided === null ? "" : ` Decided already: ${what}.`;
+  const what = decided?.isFile === true ? "a file made by the provider" : visible(decided?.jobId ?? "none");
+  const said = decided === null ? "" : ` Already decided: ${what}.`;
   return `${output.paint(["bold", "yellow"], visible(step))}: requested ${visible(model)}${requested}, ${dollars(holdMicros)} reserved, ${when}.${said}`;
 }
 
-/** The jobs that it may have created; `*` marks the one that it surely did. */
+/** Lists the jobs that the step may have created; `*` marks a certain match. */
 export function candidateText({ candidates, certain }: UnresolvedStep, width?: number): string {
   const shown = candidates.slice(0, MOST_LISTED);
   const rows = shown.map((candidate, index) => ({
@@ -52,22 +52,22 @@ const columns = [
   { title: "created", value: ({ createdAt }: Row) => visible(createdAt ?? "–"), flexible: true },
 ] as const;
 
-/** An empty list is no proof: who takes it for one gives up a job that was paid for. */
+/** Warns that an empty list proves nothing: giving up could lose a paid job. */
 export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly string[] {
   if (provider !== null) {
     return [
-      `Nobody here can see what ${visible(provider)} made: look at your account there. Up to ${dollars(holdMicros, Math.ceil)} may have been paid.`,
+      `Showrunner cannot see what ${visible(provider)} made: check your account there. It may have charged up to ${dollars(holdMicros, Math.ceil)}.`,
     ];
   }
   return [
-    "The service lists no job of its model in that time that no run knows.",
-    `This is not proof that none was created: another key's jobs may be hidden from this one. Giving it up with none may give up a job that ${dollars(holdMicros)} was paid for.`,
+    "The service lists no unknown job of this model in that time.",
+    `This does not prove that no job exists: jobs of another key may be hidden. Answering none may lose a job that cost ${dollars(holdMicros)}.`,
   ];
 }
 
 /**
- * `showrunner adopt`: says which job an unresolved step created. Without a job, lists the candidates; without a
- * step, asks for each of the run's.
+ * `showrunner adopt`: records which job an unresolved step created. Without a job, lists the candidates; without a step, asks
+ * about each unresolved step of the run.
  */
 export async function adopt(
   context: Context,
@@ -105,7 +105,7 @@ async function listOne(
   flags: Flags["adopt"],
 ): Promise<ExitCode> {
   const one = (await show.unresolved(runId)).find((open) => open.step === step);
-  // Not unresolved: the engine says what it is instead.
+  // If the step is not unresolved, the engine throws with the reason.
   const candidates = one?.candidates ?? (await show.candidates(runId, step));
   if (flags.json) output.printJson(wireForm(candidates));
   if (one === undefined) return ExitCode.unfinished;
@@ -115,18 +115,18 @@ async function listOne(
   if (one.provider !== null) {
     for (const line of emptyLines(one)) output.say(line);
     output.next(
-      `${command} <file>   (the file that it made)`,
+      `${command} <file>   (the file that the provider made)`,
       `${command} none   (the step fails, and its hold is released)`,
     );
   } else if (candidates.length === 0) {
     for (const line of emptyLines(one)) output.say(line);
-    output.next(`showrunner reconcile ${visible(runId)}   (searches the whole time of the run)`);
+    output.next(`showrunner reconcile ${visible(runId)}   (searches the whole duration of the run)`);
     output.say(`To give it up all the same: ${command} none   (the step fails, and its hold is released)`);
   } else {
     const best = one.certain ?? (candidates.length === 1 ? candidates[0]!.jobId : "<job-id>");
     output.next(
-      `${command} ${visible(best)}   (or none, if it is none of them)`,
-      "showrunner jobs get <job-id>   (shows one of them)",
+      `${command} ${visible(best)}   (or none, if none of them matches)`,
+      "showrunner jobs get <job-id>   (shows one of the jobs)",
     );
   }
   return ExitCode.unfinished;
@@ -148,7 +148,7 @@ function listAll({ io, output }: Context, { runId, open }: Open, flags: Flags["a
   return ExitCode.unfinished;
 }
 
-/** One step after the other; what is left open stays as it is. */
+/** Asks about one step after the other; skipped ones stay unresolved. */
 async function walk(show: Showrunner, context: Context, { runId, open }: Open): Promise<ExitCode> {
   const { io, output } = context;
   let left = 0;
@@ -160,32 +160,32 @@ async function walk(show: Showrunner, context: Context, { runId, open }: Open): 
     if (jobId === undefined) left++;
     else await show.adopt(runId, one.step, jobId);
   }
-  output.say(left === 0 ? "Every step has its answer." : `${left} left as they are.`);
+  output.say(left === 0 ? "Every step is resolved." : `${counted(left, "step")} left unresolved.`);
   output.next(`showrunner ${left === 0 ? "resume" : "adopt"} ${visible(runId)}`);
   return left === 0 ? ExitCode.done : ExitCode.unfinished;
 }
 
-/** The job's id; null for none; undefined to leave it. */
+/** Asks for the job's id; null for none, undefined to skip. */
 async function answered({ io, output }: Context, one: UnresolvedStep): Promise<string | null | undefined> {
   const best = one.candidates.findIndex(({ jobId }) => jobId === one.certain) + 1;
   const offer = one.candidates.length === 0 ? "none, or" : `number, none, or${best === 0 ? "" : ` y for ${best},`}`;
   for (;;) {
     const question =
       one.provider === null
-        ? `Which job did ${visible(one.step)} create? [${offer} Enter to leave it] `
-        : `What did ${visible(one.provider)} make for ${visible(one.step)}? [path of a file, none, or Enter to leave it] `;
+        ? `Which job did ${visible(one.step)} create? [${offer} Enter to skip] `
+        : `What did ${visible(one.provider)} make for ${visible(one.step)}? [file path, none, or Enter to skip] `;
     const said = (await io.ask!(question)).trim();
     if (said === "") return undefined;
     if (one.provider !== null && said !== "none") return said;
     if (best > 0 && isYes(said)) return one.certain;
     const chosen = /^\d{1,6}$/.test(said) ? one.candidates[Number(said) - 1] : undefined;
     if (chosen !== undefined) return chosen.jobId;
-    if (said !== "none") output.say("Type the number before a job, none, or nothing.");
+    if (said !== "none") output.say("Type the number of a job or none, or press Enter to skip.");
     else if (await isAgreed(io, LOSS)) return null;
   }
 }
 
-const LOSS = "Its step fails then, and a job that it did create is paid for and lost. Give it up?";
+const LOSS = "The step will fail, and if it did create a job, that job is paid for and lost. Continue?";
 
 async function decide(
   show: Showrunner,
@@ -196,8 +196,8 @@ async function decide(
   const adopted = jobId === "none" ? null : jobId;
   await show.adopt(runId, step, adopted);
   if (flags.json) output.printJson({ id: runId, step, job_id: adopted });
-  const what = adopted === null ? "none" : `it made ${visible(adopted)}`;
-  output.say(`Recorded for ${visible(step)}: ${what}; applied on resume.`);
+  const what = adopted === null ? "no job" : visible(adopted);
+  output.say(`Recorded for ${visible(step)}: ${what}. This takes effect on resume.`);
   output.next(`showrunner resume ${visible(runId)}`);
   return ExitCode.done;
 }

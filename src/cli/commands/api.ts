@@ -16,7 +16,7 @@ import { repeatedCommand } from "../text/next-line.ts";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 type Method = (typeof METHODS)[number];
 
-/** `showrunner api`: sends one request to the service and prints its answer as it came. */
+/** `showrunner api`: sends one request to the service and prints the raw response. */
 export async function api(
   context: Context,
   first: string,
@@ -32,13 +32,13 @@ export async function api(
   const model = method === "POST" ? submittedModel(path) : null;
   const submit = model === null ? null : withKey(json, flags.idempotencyKey);
   if (submit === null && flags.idempotencyKey !== undefined)
-    throw usageError("--idempotency-key is for submits only", "showrunner api POST /models/MODEL");
+    throw usageError("--idempotency-key only works with submits", "showrunner api POST /models/MODEL");
   const body = submit === null ? json : submit.body;
   const request: RawRequest = { method, path, query, headers: Object.fromEntries(trimmed), json: body };
   const isPaid = method === "POST" && !isFree(path);
   const call = async (show: Showrunner): Promise<ExitCode> => {
     if (isPaid) await confirmPrice(show, model, body, flags, context);
-    // Taken before the request, so that Ctrl-C ends the wait for it and not the process.
+    // Read before the request, so that Ctrl-C ends the wait and not the process.
     const signal = io.interrupt;
     try {
       await printAnswer(await show.client.request(request, { signal }), flags, context);
@@ -46,7 +46,7 @@ export async function api(
     } catch (error) {
       if (isPaid && isUncertain(error)) throw uncertain(error, submit, context);
       if (!signal.aborted) throw error;
-      output.say("Interrupted; the service continues what it has begun.");
+      output.say("Interrupted; work already started at the service continues.");
       return ExitCode.interrupted;
     }
   };
@@ -56,23 +56,23 @@ export async function api(
 function targetOf(first: string, second: string | undefined, { data }: Flags["api"]): { method: Method; path: string } {
   const named = METHODS.find((one) => one === first.toUpperCase());
   if (second === undefined) {
-    if (named !== undefined) throw usageError(`After ${named} a path is missing`, `showrunner api ${named} /jobs`);
+    if (named !== undefined) throw usageError(`${named} needs a path`, `showrunner api ${named} /jobs`);
     return { method: data === undefined ? "GET" : "POST", path: first };
   }
   if (named === undefined)
     throw usageError(
-      `${visible(first)} is not a method of the API`,
-      `showrunner api METHOD PATH   (METHOD is ${METHODS.join(", ")})`,
+      `${visible(first)} is not an HTTP method of the API`,
+      `showrunner api METHOD PATH   (METHOD: ${METHODS.join(", ")})`,
     );
   if (named === "GET" && data !== undefined)
-    throw usageError("A GET has no --data", "give it with --query name=value, or use POST");
+    throw usageError("GET cannot have --data", "use --query name=value, or POST");
   return { method: named, path: second };
 }
 
 function divided(flag: string, text: string, sign: string, example: string): [name: string, value: string] {
   const at = text.indexOf(sign);
   if (at < 1)
-    throw usageError(`${flag} ${visible(text)} has no name before a ${sign}`, `write it like ${flag} "${example}"`);
+    throw usageError(`${flag} ${visible(text)} needs a name before "${sign}"`, `for example ${flag} "${example}"`);
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
@@ -80,7 +80,7 @@ async function dataOf(data: string, io: Io): Promise<unknown> {
   return data === "-" ? parsedJson(await textOf(io.stdin), "stdin", "--data") : readJson("--data", data, io);
 }
 
-/** The model of a submit, which is the one paid request that has a key; null of any other path. */
+/** The model of a submit, the only paid request with an idempotency key; null for any other path. */
 function submittedModel(path: string): string | null {
   const [, model] = /^\/?models\/([^/?]+)(?:\?|$)/.exec(path) ?? [];
   try {
@@ -90,7 +90,7 @@ function submittedModel(path: string): string | null {
   }
 }
 
-/** What may be posted at no cost. Anything else may be a job or a chat, in whatever spelling. */
+/** Paths that are free to POST to. Any other path might create a job or chat. */
 function isFree(path: string): boolean {
   return /^\/?(?:models\/[^/?]+\/estimate|(?:files|keys|tokens|webhooks|log-drains)(?:\/[^?]*)?)(?:\?|$)/.test(path);
 }
@@ -100,21 +100,21 @@ interface Submit {
   readonly body: unknown;
 }
 
-/** A submit with the key of the flag, of its own data, or a new one. */
+/** Adds the idempotency key from the flag, from the data, or a new one. */
 function withKey(json: unknown, given: string | undefined): Submit {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
-    throw new CliError("INPUT_INVALID", "The --data of a submit is an object", {
-      next: `--data '{"input": {"prompt": "…"}}'`,
+    throw new CliError("INPUT_INVALID", "The --data of a submit must be an object", {
+      next: `for example --data '{"input": {"prompt": "…"}}'`,
     });
   }
   const { idempotency_key: own } = json as { readonly idempotency_key?: unknown };
   if (typeof own === "string" && given !== undefined && own !== given)
-    throw usageError("--idempotency-key differs from idempotency_key in --data", "leave one out");
+    throw usageError("--idempotency-key differs from idempotency_key in --data", "omit one of them");
   const key = given ?? (typeof own === "string" ? own : `cli-${randomUUID()}`);
   return { key, body: { ...json, idempotency_key: key } };
 }
 
-/** A paid request to a hosted service needs `--yes`, or a yes on the terminal. */
+/** Gets consent to a paid request to a hosted service, by `--yes` or on the terminal. */
 async function confirmPrice(
   show: Showrunner,
   model: string | null,
@@ -124,8 +124,8 @@ async function confirmPrice(
 ): Promise<void> {
   if (show.service.kind === "local" || flags.yes === true) return;
   const costMicros = model === null ? null : await estimated(show, model, body);
-  const price = costMicros === null ? "an amount that cannot be quoted" : dollars(costMicros);
-  // After a body on stdin there is no answer to read from it.
+  const price = costMicros === null ? "an unknown amount" : dollars(costMicros);
+  // If the body came from stdin, no answer can be read from it.
   await confirm(flags.data === "-" ? { ask: null } : context.io, {
     yes: false,
     question: `Spend ${price}?`,
@@ -142,7 +142,7 @@ async function estimated({ client }: Showrunner, model: string, body: unknown): 
 
 type RawInput = Readonly<Record<string, unknown>>;
 
-/** What the client's errors say of the request that failed. */
+/** The fields of client errors that describe a failed request. */
 interface Failure {
   readonly code?: string;
   readonly sent?: boolean;
@@ -150,7 +150,7 @@ interface Failure {
   readonly status?: number;
 }
 
-/** Whether the service may have taken a paid request: all but its own refusal, and a request that never left. */
+/** Whether the service may have accepted a paid request: true unless it refused it or it was never sent. */
 function isUncertain(error: unknown): boolean {
   const { code, sent, envelope, status } = error as Failure;
   if (code === "INVALID_OPTION" || sent === false) return false;
@@ -162,15 +162,15 @@ function uncertain(cause: unknown, submit: Submit | null, context: Context): Cli
   const exitCode = context.io.interrupt.aborted ? ExitCode.interrupted : ExitCode.failed;
   const [what, next] =
     submit === null
-      ? ["It may have been charged all the same.", "showrunner jobs list   (shows whether it was)"]
+      ? ["The request may still have been charged.", "showrunner jobs list   (shows whether it was)"]
       : [
-          `The job may exist all the same. The same key never makes a second one: ${visible(submit.key)}`,
+          `The job may exist anyway. Repeating with this idempotency key never creates a second one: ${visible(submit.key)}`,
           repeatedCommand(context, "--idempotency-key", submit.key),
         ];
   return new CliError("UNKNOWN_OUTCOME", `${visibleError(cause)}\n${what}`, { next, exitCode, cause });
 }
 
-/** JSON is set out on a terminal; elsewhere every byte is as it came. */
+/** Formats JSON on a terminal; otherwise passes the bytes through unchanged. */
 async function printAnswer({ headers, body }: RawAnswer, { json }: Flags["api"], context: Context): Promise<void> {
   const { io, output } = context;
   const type = String(headers["content-type"] ?? "").toLowerCase();
@@ -188,7 +188,7 @@ async function printAnswer({ headers, body }: RawAnswer, { json }: Flags["api"],
   for await (const chunk of body) {
     if (!type.startsWith("text/"))
       throw usageError(
-        `The answer is ${visible(type) || "of no named type"}, which a terminal cannot show`,
+        `The response is ${visible(type) || "of unknown type"} and cannot be shown on a terminal`,
         `${repeatedCommand(context)} > answer.bin`,
       );
     io.stdout.write(withoutControl(decoder.decode(chunk, { stream: true }).replaceAll("\r\n", "\n")));

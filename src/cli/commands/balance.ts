@@ -5,7 +5,7 @@ import type { ServiceFlags } from "../program/flags.ts";
 import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 
-/** `showrunner balance`: what is in the wallet, and what the runs of the journal spent of it and hold. */
+/** `showrunner balance`: shows the wallet, what the journal's runs spent and reserved, and their caps. */
 export async function balance(context: Context, flags: ServiceFlags): Promise<ExitCode> {
   const { output } = context;
   return withShowrunner(flags, async (show) => {
@@ -19,7 +19,7 @@ export async function balance(context: Context, flags: ServiceFlags): Promise<Ex
     const { spentMicros, heldMicros, capMicros, floorMicros } = journal;
     const cap = capMicros === null ? "" : ` of a cap of ${dollars(capMicros)}`;
     const floor = floorMicros === null ? "" : `; ${dollars(floorMicros)} must stay in the wallet`;
-    output.say(`Runs of this journal: ${dollars(spentMicros)} spent, ${dollars(heldMicros)} reserved${cap}${floor}`);
+    output.say(`Runs in this journal: ${dollars(spentMicros)} spent, ${dollars(heldMicros)} reserved${cap}${floor}`);
     for (const one of journal.caps) {
       const whose = one.tag === null ? "All runs" : `Runs with ${visible(one.tag)}`;
       const until = one.endsAt === null ? "" : ` until ${new Date(one.endsAt).toISOString()}`;

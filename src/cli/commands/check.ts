@@ -12,7 +12,7 @@ import { problemList } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, counted, shorten, table } from "../text/table.ts";
 
-/** `showrunner check`: what the code of now would make again, or differently, of runs that are under way. */
+/** `showrunner check`: shows what the current code would redo or change in unfinished runs. */
 export async function check(context: Context, named: readonly string[], flags: Flags["check"]): Promise<ExitCode> {
   const { io, output } = context;
   const pipelines = await loadAll(named, context);
@@ -37,18 +37,16 @@ export async function check(context: Context, named: readonly string[], flags: F
 
 function sayVerdict({ runs, others }: Checked, { output }: Context): ExitCode {
   const differ = runs.filter(({ isSame }) => !isSame);
-  const left = others === 0 ? "" : ` ${counted(others, "run")} of other pipelines not checked.`;
+  const left = others === 0 ? "" : ` Not checked: ${counted(others, "run")} of other pipelines.`;
   if (differ.length === 0) {
-    const none = "No run of these pipelines is under way";
-    const same = `Nothing is made again: ${counted(runs.length, "run")} under way would continue as begun`;
+    const none = "These pipelines have no unfinished runs";
+    const same = `Nothing changes: ${counted(runs.length, "unfinished run")} would continue as planned`;
     output.say(`${runs.length === 0 ? none : same}.${left}`);
     return ExitCode.done;
   }
-  output.say(
-    `${differ.length} of ${counted(runs.length, "run")} under way would not continue as begun: ${totalOf(differ)}.${left}`,
-  );
+  output.say(`${differ.length} of ${counted(runs.length, "unfinished run")} would change: ${totalOf(differ)}.${left}`);
   output.next(
-    `let them end with the code they began with, give the changed pipeline another name, or accept it: showrunner resume ${visible(differ[0]!.runId)} --file FILE --accept-changes`,
+    `let these runs finish with their old code, rename the changed pipeline, or accept the changes: showrunner resume ${visible(differ[0]!.runId)} --file FILE --accept-changes`,
   );
   return ExitCode.failed;
 }
@@ -66,69 +64,69 @@ async function loadAll(named: readonly string[], context: Context): Promise<read
     if (files.length < 2) continue;
     throw usageError(
       `${files.map(visible).join(" and ")} both have a pipeline named ${visible(name)}`,
-      "name the one that runs are to be held against",
+      "pass only the one to compare runs with",
     );
   }
   if (all.length > 0) return all;
   throw new CliError("PIPELINE_NOT_FOUND", `${named.map(visible).join(", ")}: no file exports a pipeline`, {
-    next: "name files, or the folder of your pipelines: showrunner check --against JOURNAL pipelines",
+    next: "pass files, or the folder of your pipelines: showrunner check --against JOURNAL pipelines",
   });
 }
 
 async function openToRead(against: string, { io }: Context) {
   if (isPostgresUrl(against)) {
     throw usageError(
-      "--against takes the file of a journal, and this is a database",
-      "copy its runs under way into a file, or check where the file is",
+      "--against needs a journal file, not a database",
+      "copy the unfinished runs to a journal file, and pass that",
     );
   }
   const path = resolve(io.cwd, against);
   if (!existsSync(path)) {
     throw usageError(
-      `there is no journal ${visible(against)}`,
-      "name one, or a copy of one: --against .showrunner/journal.db",
+      `journal ${visible(against)} does not exist`,
+      "pass a journal file, or a copy: --against .showrunner/journal.db",
     );
   }
   const { openSqliteJournal } = await import("../../internal.ts");
   return openSqliteJournal(path, { readOnly: true });
 }
 
-/** A step of a run that the code of now would make again, or differently, or not at all. */
+/** A step that the current code would redo, change or remove. */
 interface CheckedStep {
   readonly path: string;
-  /** `changed`: asks for something else. `new`: was not planned. `uses`: takes in one of those. `gone`: is no longer planned. */
+  /** `changed`: its request differs. `new`: not planned before. `uses`: depends on a changed step. `gone`: no longer planned. */
   readonly cause: "changed" | "new" | "uses" | "gone";
   /** Fields of the request that differ. */
   readonly fields: Drift["changed"][number]["fields"];
-  /** Micro-dollars of making it; null where the service cannot say, or nothing is made. */
+  /** Cost of running it, micro-dollars; null if it has no price or does not run. */
   readonly costMicros: number | null;
 }
 
-/** A run that is under way, held against the code of now. */
+/** An unfinished run, compared with the current code. */
 interface CheckedRun {
   readonly runId: string;
   readonly pipeline: string;
   readonly status: string;
-  /** Nothing would be made again, or differently. */
+  /** Whether nothing would change. */
   readonly isSame: boolean;
   readonly steps: readonly CheckedStep[];
-  /** Why the code cannot continue it at all. */
+  /** Why the current code cannot continue it at all. */
   readonly problems: readonly Problem[];
-  /** Of the steps, micro-dollars; `max` is null when one is open-ended. */
+  /** Total cost of the steps, micro-dollars; `max` is null if one is open-ended. */
   readonly totalMicros: Drift["totalMicros"];
 }
 
 interface Checked {
   readonly runs: readonly CheckedRun[];
-  /** Runs under way of pipelines that were not given. */
+  /** Number of unfinished runs of other pipelines. */
   readonly others: number;
 }
 
-/** Compares every run under way with the pipeline of its name. Sends nothing that costs, and writes nothing down. */
+/** Compares every unfinished run with the pipeline of its name. Spends and stores nothing. */
 async function checkRuns(show: Showrunner, pipelines: readonly LoadedPipeline[]): Promise<Checked> {
   const byName = new Map(pipelines.map(({ pipeline }) => [pipeline.name, pipeline]));
   const { isRunFinal } = await import("../../internal.ts");
-  // A run that nobody drives now is `interrupted`, which is no status of a journal.
+  // `interrupted` (no process drives it) is not a status in the journal.
   const open = (await show.runs()).filter(({ status }) => !isRunFinal(status as RunState["status"]));
   const runs: CheckedRun[] = [];
   for (const { runId, pipeline: name, status } of open) {
@@ -157,7 +155,7 @@ function stepsOf({ changed, added, removed, stale, prices }: Drift): readonly Ch
 const MOST_RUNS = 50;
 const MOST_STEPS = 20;
 const MOST_FIELDS = 2;
-/** Characters of a value. */
+/** Characters of a value to show. */
 const LONGEST = 40;
 
 const columns: readonly Column<CheckedStep>[] = [
@@ -181,7 +179,7 @@ function price({ cause, costMicros }: CheckedStep): string {
   return cause === "gone" ? "" : "–";
 }
 
-/** The runs that would not continue as they were begun, each with its steps. */
+/** The runs that would change, each with its steps. */
 function checkTable({ runs }: Checked, width?: number): string {
   const differ = runs.filter(({ isSame }) => !isSame);
   const parts = differ.slice(0, MOST_RUNS).map((run) => runLines(run, width));
@@ -196,9 +194,9 @@ function runLines({ runId, pipeline, status, steps, problems }: CheckedRun, widt
   return [head, ...(problems.length === 0 ? [] : [problemList(problems)]), ...rows].join("\n");
 }
 
-/** What making it again costs, over the runs. */
+/** What the runs' changed steps cost together. */
 function totalOf(runs: readonly CheckedRun[]): string {
   const min = runs.reduce((sum, { totalMicros }) => sum + totalMicros.min, 0);
   const isOpen = runs.some(({ totalMicros, problems }) => totalMicros.max === null || problems.length > 0);
-  return `${isOpen ? "at least " : ""}${dollars(min)} for what is made again or newly`;
+  return `${isOpen ? "at least " : ""}${dollars(min)} to run the changed and new steps`;
 }

@@ -2,12 +2,12 @@ import type { Command, Option } from "commander";
 import { ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 
-/** Stands for the names of files, which the shell knows best. */
+/** Tells the script to let the shell complete file names. */
 const FILES = ":files";
 
-/** Each asks this very command what may follow, a word and its description a line. */
+/** Each script calls this command for completions: one word and its description per line. */
 const scripts = {
-  // Of bash 3.2 and later, without the bash-completion package. What was typed is never evaluated.
+  // Works with bash 3.2 and later, without the bash-completion package. Never evaluates the typed words.
   bash: `# showrunner: completion for bash. Load it with: source <(showrunner completion bash)
 _showrunner() {
   local word="\${COMP_WORDS[COMP_CWORD]}" line
@@ -50,7 +50,7 @@ end
 complete -c showrunner -f -a '(__showrunner)'`,
 } as const;
 
-/** `showrunner completion`: prints the script that makes a shell complete commands, flags and files; with words, what may follow. */
+/** `showrunner completion`: prints a shell's completion script; with words, prints the possible completions. */
 export function completion(
   { output }: Context,
   shell: keyof typeof scripts,
@@ -63,7 +63,7 @@ export function completion(
   return ExitCode.done;
 }
 
-/** What may stand in place of the last word. */
+/** The possible completions of the last word. */
 export function following(program: Command, words: readonly string[]): readonly string[] {
   const typed = words.slice(0, -1);
   const last = words.at(-1) ?? "";
@@ -84,7 +84,7 @@ export function following(program: Command, words: readonly string[]): readonly 
     ...command.commands.map((one) => [one.name(), one.description()] as const),
     ...(argument?.argChoices ?? []).map((choice) => [choice, argument!.description] as const),
     ...command.options.map((one) => [one.long ?? one.short ?? one.flags, one.description] as const),
-    ["--help", "say how it is used"],
+    ["--help", "display help for command"],
   ];
   const takesFile = /^(file|path|v2|folder)/.test(argument?.name() ?? "") && !last.startsWith("-");
   const lines = found.filter(([word]) => word.startsWith(last)).map((one) => one.join("\t"));

@@ -20,43 +20,42 @@ import { visible } from "../text/escape.ts";
 const LEAST_LENGTH = 32;
 
 /**
- * One token a journal, so that a page that is open survives a restart. A token that others of this machine may have read or
- * written is replaced by a new one, and `warn` is given the reason.
+ * Reads or creates the journal's token, which stays the same so that open pages survive a restart. Replaces a token that other
+ * users may have read or written, and passes the reason to `warn`.
  */
 export async function storedToken(path: string, warn: (text: string) => void): Promise<string> {
   const stored = await readKept(path);
   if (stored.token !== null) return stored.token;
-  if (stored.fault !== null)
-    warn(`${path} ${stored.fault}, so a new token is generated; pages that are open must be opened again.`);
+  if (stored.fault !== null) warn(`${path} ${stored.fault}, so a new token was generated; reopen any open pages.`);
   return makeToken(path);
 }
 
 interface Kept {
   readonly token: string | null;
-  /** Why the file is not used; null when there is none. */
+  /** Why the file cannot be used; null if it does not exist. */
   readonly fault: string | null;
 }
 
 async function readKept(path: string): Promise<Kept> {
   try {
-    // A link is not followed: whoever created it chose the token.
+    // Does not follow links: whoever created one would choose the token.
     await using file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
     const found = await file.stat();
     const { uid, mode } = found;
-    if (!found.isFile()) return { token: null, fault: "is not a file" };
+    if (!found.isFile()) return { token: null, fault: "is not a regular file" };
     const me = process.getuid?.();
     if (me !== undefined && uid !== me) return { token: null, fault: "belongs to another user" };
     if (me !== undefined && (mode & 0o077) !== 0)
       return { token: null, fault: "can be read or changed by other users" };
     const token = (await file.readFile("utf8")).trim();
-    return token.length >= LEAST_LENGTH ? { token, fault: null } : { token: null, fault: "holds no token" };
+    return token.length >= LEAST_LENGTH ? { token, fault: null } : { token: null, fault: "contains no token" };
   } catch (error) {
     const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";
     return { token: null, fault: isAbsent ? null : "cannot be read" };
   }
 }
 
-/** Written to a temporary file and renamed, so that an existing link is not followed nor an open file reused. */
+/** Writes a temporary file and renames it, so that no existing link or open file is reused. */
 async function makeToken(path: string): Promise<string> {
   const token = randomBytes(24).toString("base64url");
   const fresh = `${path}.new`;
@@ -67,10 +66,10 @@ async function makeToken(path: string): Promise<string> {
   return token;
 }
 
-/** Used when it is free and no other port was requested. */
+/** Used if it is free and no other port is requested. */
 const DEFAULT_PORT = 8788;
 
-/** Beside a journal: where its dashboard is, while one runs. */
+/** File next to the journal with the address of its running dashboard. */
 const ADDRESS_FILE = "dashboard-address";
 
 async function addressIn(folder: string): Promise<string | null> {
@@ -78,7 +77,7 @@ async function addressIn(folder: string): Promise<string | null> {
   return /^http:\/\/[\w.:[\]-]+$/.test(text) ? text : null;
 }
 
-/** The origin of the dashboard of the journal in this folder; where none runs, the one that it would have. */
+/** The origin of the journal's dashboard, or its default origin if none is running. */
 export async function dashboardOrigin(
   folder: string,
 ): Promise<{ readonly origin: string; readonly isRunning: boolean }> {
@@ -120,7 +119,7 @@ export async function dashboard(
         filesDir: flags.files,
       });
     let show = await open();
-    // A local service belongs to the command that embedded it and ends with it; then this one embeds its own.
+    // A local service ends with the command that embedded it; this one then embeds its own.
     const reopen = async (lost: Showrunner) => {
       void lost.close().catch(() => {});
       show = await open();
@@ -148,17 +147,16 @@ export async function dashboard(
       };
       const served = await start(options, port, flags.port === undefined);
       await writeDurably(join(folder, ADDRESS_FILE), served.origin);
-      // Whoever reads that it is ready may end it at once.
+      // Read before printing, because a caller may send the signal as soon as it sees the address.
       const { interrupt } = io;
       if (flags.json) output.printJson({ url: served.url, origin: served.origin, viewerUrl: served.viewerUrl });
       else output.print(served.url);
-      output.say(
-        "Open this address in a browser; it holds a token, so keep it to yourself. Ctrl-C ends the dashboard.",
-      );
-      if (options.publicUrl !== undefined) output.say(`Review links, and nothing else, at ${options.publicUrl}`);
-      if (served.viewerUrl !== null) output.say(`For looking only, pass this one on: ${served.viewerUrl}`);
+      output.say("Open this address in a browser. It contains a secret token: do not share it. Press Ctrl-C to stop.");
+      if (options.publicUrl !== undefined)
+        output.say(`Review links are served at ${options.publicUrl}, and nothing else.`);
+      if (served.viewerUrl !== null) output.say(`Read-only address to share: ${served.viewerUrl}`);
       if (!interrupt.aborted) await once(interrupt, "abort");
-      output.say("Closing; runs that it drives are stopped gracefully and can be resumed.");
+      output.say("Stopping; runs driven by the dashboard stop gracefully and can be resumed.");
       await served.close();
       if ((await addressIn(folder)) === served.origin) await rm(join(folder, ADDRESS_FILE), { force: true });
     } finally {
@@ -192,12 +190,12 @@ async function offered(files: readonly string[], cwd: string): Promise<readonly 
   return found;
 }
 
-/** The code that a run was planned with, where it still is: a file that was named here, or lies below the working folder. */
+/** Loads a run's code from a file that was given here or is inside the working folder. */
 function codeFrom(named: readonly OfferedPipeline[], { io, output }: Context): NonNullable<Options["loadPipeline"]> {
   const warned = new Set<string>();
   return async ({ file, exportName }) => {
     if (!named.some(({ source }) => source?.file === file) && !(await isOwnFile(file, io.cwd))) {
-      const what = `${visible(file)} is named by a run and lies outside of this folder, so it is not loaded`;
+      const what = `${visible(file)}, the code of a run, is outside this folder and was not loaded`;
       if (!warned.has(file)) output.say(`${what}; if you trust it: showrunner dashboard ${visible(shellWord(file))}`);
       warned.add(file);
       return null;
@@ -209,12 +207,12 @@ function codeFrom(named: readonly OfferedPipeline[], { io, output }: Context): N
   };
 }
 
-/** @throws CliError `USAGE` for a name that is none */
+/** @throws CliError `USAGE` for an invalid host name */
 function placeOf({ host, allowHost = [] }: Flags["dashboard"]) {
   const wrong = allowHost.find((name) => !/^([\w.-]+|\[?[\da-f:.]+\]?)$/i.test(name));
   if (wrong === undefined) return { host, allowHosts: allowHost };
   throw usageError(
     `--allow-host ${visible(wrong)} is not a host name or address`,
-    "give the name alone, as --allow-host studio.lan",
+    "give only the name, for example --allow-host studio.lan",
   );
 }

@@ -30,7 +30,7 @@ import { type Column, table } from "../text/table.ts";
 import { continueRun } from "./resume.ts";
 import { decisionText } from "./show.ts";
 
-/** `showrunner approve`: approves a waiting step; without a step, lists those that wait and what they show. */
+/** `showrunner approve`: approves a waiting step; without a step, lists the waiting steps and what they show. */
 export async function approve(
   context: Context,
   runId: string | undefined,
@@ -61,27 +61,27 @@ function asked(takes: number | null): string {
   return takes === null ? "" : `one of ${takes}`;
 }
 
-/** What waits in all runs, the longest wait first. */
+/** Lists the waiting decisions of all runs, the longest wait first. */
 async function listAll(context: Context, flags: Flags["approve"]): Promise<ExitCode> {
   const { output, io } = context;
   if ([flags.pick, flags.value, flags.note, flags.resume].some((flag) => flag !== undefined)) {
-    throw usageError("a decision needs the run that it is about", "showrunner approve");
+    throw usageError("a decision needs a run id", "showrunner approve");
   }
   return withJournal(flags, async (show) => {
     const waiting = await show.waiting();
     const [first] = waiting;
     const shown = queue.filter(({ value }) => waiting.some((one) => value(one) !== ""));
     if (flags.json) output.printJson(waiting.map(({ runId, ...one }) => ({ id: runId, ...one })));
-    else if (first === undefined) output.say("Nothing waits for a decision.");
+    else if (first === undefined) output.say("No step is waiting for a decision.");
     else {
       output.tell(table(waiting, shown, io.stdout.columns));
-      output.next(`showrunner approve ${visible(first.runId)}   (what it shows, and its steps)`);
+      output.next(`showrunner approve ${visible(first.runId)}   (lists its waiting steps and what they show)`);
     }
     return ExitCode.done;
   });
 }
 
-/** The step that a decision without one means: the only one that waits. Null where nothing was decided. */
+/** The only waiting step, for a decision that names none; null without a decision. */
 async function onlyStep(
   show: Showrunner,
   runId: string,
@@ -92,12 +92,12 @@ async function onlyStep(
   const waiting = steps.filter(({ status }) => status === "awaiting-approval");
   if (waiting.length === 1) return waiting[0]!.path;
   throw usageError(
-    `${waiting.length} steps wait for a person; name the one that is meant`,
-    `showrunner approve ${visible(runId)}   (lists what waits, and what it shows)`,
+    `${waiting.length} steps are waiting for a decision; specify one`,
+    `showrunner approve ${visible(runId)}   (lists the waiting steps and what they show)`,
   );
 }
 
-/** `showrunner reject`: the step fails, and what uses it is skipped. */
+/** `showrunner reject`: the step fails, and the steps that depend on it are skipped. */
 export async function reject(
   context: Context,
   runId: string,
@@ -110,14 +110,14 @@ export async function reject(
   });
 }
 
-/** A decision that does not fit what waits is answered with the list of what does. */
+/** Suggests the list of waiting steps if a decision does not fit. */
 async function requested(runId: string, decide: () => Promise<void>): Promise<void> {
   try {
     await decide();
   } catch (error) {
     if (!(error instanceof Error) || !("code" in error) || error.code !== "INVALID_OPTION") throw error;
     const own = "next" in error && typeof error.next === "string" ? visible(error.next) : null;
-    const next = own ?? `showrunner approve ${visible(runId)}   (lists what waits, and what it shows)`;
+    const next = own ?? `showrunner approve ${visible(runId)}   (lists the waiting steps and what they show)`;
     throw usageError(visible(error.message), next, error);
   }
 }
@@ -147,10 +147,10 @@ async function decided(
     output.printJson({ id: runId, step, approved, pick, note: flags.note ?? null, status });
   }
   if (isParked) {
-    output.say("Applied on resume: no process drives the run now.");
+    output.say("No process is driving the run, so this takes effect on resume.");
     output.next(`showrunner resume ${visible(runId)}`);
   } else {
-    output.say("The process that drives the run applies it at once.");
+    output.say("The process that drives the run applies it immediately.");
     output.next(`showrunner events ${visible(runId)} --follow`);
   }
   return ExitCode.done;
@@ -161,15 +161,15 @@ interface Waiting {
   readonly message: string | null;
   readonly choose: boolean;
   readonly shows: readonly OfferedTake[];
-  /** What made each, where several models are compared; null elsewhere. */
+  /** How each take was made, if several models are compared; else null. */
   readonly compared: readonly ComparedPart[] | null;
-  /** What checks refused on the way to what it shows. */
+  /** Files that checks refused on the way to the takes shown. */
   readonly refused: readonly RefusedFiles[];
-  /** The last word on it, which no process has taken in yet. */
+  /** The latest decision, not applied by any process yet. */
   readonly decided: RunReport["steps"][number]["approval"];
 }
 
-/** What waits for a person in a run, and what it shows. */
+/** The waiting steps of a run and what they show. */
 async function waitingIn(
   show: Showrunner,
   context: Context,
@@ -193,28 +193,28 @@ async function list(show: Showrunner, context: Context, runId: string, flags: Fl
     if (!flags.json) for (const one of refused) output.print(refusedText(one));
     if (decided !== null)
       output.say(
-        `Decided: ${visible(decisionText(decided))}. It takes effect on resume; until then another word replaces it.`,
+        `Decided: ${visible(decisionText(decided))}. It takes effect on resume and can be changed until then.`,
       );
     const at = `${runId} ${shellWord(step)}`;
     const some = choose && shows.length > 1 ? `   (or another number up to ${shows.length})` : "";
     output.next(
       `showrunner approve ${at}${choose ? " --pick 1" : ""} --resume${some}`,
-      `showrunner reject ${at} --resume   (--note WHY is stored with it)`,
+      `showrunner reject ${at} --resume   (--note REASON is stored with it)`,
       `showrunner open ${at}   (opens what it shows)`,
     );
   }
-  if (waiting.length > 0) output.say("See and hear them: showrunner dashboard");
+  if (waiting.length > 0) output.say("View and play them: showrunner dashboard");
   else {
-    output.say(`Nothing in run ${visible(runId)} waits for a person.`);
+    output.say(`No step of run ${visible(runId)} is waiting for a decision.`);
     output.next(`showrunner show ${visible(runId)}`);
   }
   return waiting.length > 0 ? ExitCode.unfinished : ExitCode.done;
 }
 
-/** Characters of a text that are shown. */
+/** Maximum characters of a text to show. */
 const LONGEST_TEXT = 4000;
 
-/** A text to be judged, set apart from the messages. */
+/** Formats a text to decide on, set apart from messages. */
 function quoted(text: string, pick: number | null): string {
   const shown = text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}…`;
   const lines = visibleLines(shown).split("\n");
@@ -235,7 +235,7 @@ const comparison: readonly Column<ComparedPart>[] = [
   { title: "model", value: ({ models }) => visible(models.join(" + ")), flexible: true },
   { title: "cost", value: ({ costMicros }) => (costMicros === null ? "–" : dollars(costMicros)), align: "money" },
   { title: "took", value: ({ tookMs }) => (tookMs === null ? "–" : formatDuration(tookMs)), align: "right" },
-  { title: "not made", value: ({ missing }) => visible(missing ?? ""), flexible: true },
+  { title: "missing", value: ({ missing }) => visible(missing ?? ""), flexible: true },
 ];
 
 function where({ path, asset_id, text }: OfferedTake): string {
@@ -261,7 +261,7 @@ async function waitingSteps(state: RunState, report: RunReport, review: ReviewFi
   );
 }
 
-/** The position that `--pick` names, from 1: given as that number, or as the step that produced it. */
+/** Resolves `--pick`, a number from 1 or the step that produced the take, to a number from 1. */
 async function picked(
   show: Showrunner,
   context: Context,
@@ -269,19 +269,19 @@ async function picked(
   flags: Flags["approve"],
 ): Promise<number | null> {
   const waiting = (await waitingIn(show, context, runId, flags)).find((one) => one.step === step);
-  const next = `showrunner approve ${visible(runId)}   (lists what waits, with the number before each)`;
+  const next = `showrunner approve ${visible(runId)}   (lists the takes with their numbers)`;
   const text = flags.pick;
   if (text === undefined) {
     if (waiting?.choose !== true) return null;
-    throw usageError(`${visible(step)} asks for a choice: give its number with --pick`, next);
+    throw usageError(`${visible(step)} asks for a choice: set it with --pick NUMBER`, next);
   }
   const shows = waiting?.shows ?? [];
   const created = shows.filter((take) => take.step === text);
   if (created.length === 1) return created[0]!.pick;
   const number = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-  // A step that does not wait at all is the engine's to refuse: it says why.
+  // If the step is not waiting, the engine refuses the decision with the reason.
   if (waiting === undefined ? number > 0 : shows.some(({ pick }) => pick === number)) return number;
   const problem =
-    created.length > 1 ? `${visible(text)} has several outputs` : `${visible(step)} shows no ${visible(text)}`;
+    created.length > 1 ? `${visible(text)} has several outputs` : `${visible(step)} does not show ${visible(text)}`;
   throw usageError(`--pick: ${problem}`, next);
 }

@@ -10,12 +10,12 @@ import { visible, visibleLines } from "../text/escape.ts";
 
 export interface Detached {
   readonly runId: string;
-  /** Agreed to, a decimal of US dollars; null at the local service. */
+  /** Agreed budget in decimal US dollars; null for the local service. */
   readonly budget: string | null;
-  /** The quote that was agreed to; absent or null: none. */
+  /** The agreed quote, if any. */
   readonly quote?: string | null;
   readonly startAnyway: boolean;
-  /** The first of the runs that rows of a file have, which name themselves. */
+  /** Whether `runId` is the first of several rows, whose ids come from the file. */
   readonly isOneOfMany?: true;
 }
 
@@ -23,11 +23,12 @@ export interface Detached {
 const POLL_EVERY_MS = 100;
 const LAST_LINES = 15;
 
-/** Starts the run in a process of its own, waits until its journal has it, and says how to follow it. */
+/** Starts the run in a background process, waits until it is in the journal, and says how to follow it. */
 export async function detach(context: Context, detached: Detached, flags: Flags["run"]): Promise<ExitCode> {
   const { io, output } = context;
   const { runId } = detached;
-  if (io.background === null) throw usageError("no process can be started here", "run without --detach");
+  if (io.background === null)
+    throw usageError("cannot start a background process on this system", "run without --detach");
   const log = join(journalFolderOf(io, flags), "logs", `${runId}.log`);
   const { openJournal } = await import("../../internal.ts");
   const store = await openJournal(journalOf(io, flags));
@@ -36,7 +37,7 @@ export async function detach(context: Context, detached: Detached, flags: Flags[
   try {
     if ((await store.run(runId)) !== null) {
       const next = `showrunner resume ${visible(runId)}   (or choose another --id)`;
-      throw usageError(`Run ${visible(runId)} exists already`, next);
+      throw usageError(`Run ${visible(runId)} already exists`, next);
     }
     child = io.background(argumentsOf(context, detached), log);
     end = await begun(store, runId, child.ended);
@@ -46,17 +47,21 @@ export async function detach(context: Context, detached: Detached, flags: Flags[
   if (end !== "begun") {
     const tail = (await readFile(log, "utf8").catch(() => "")).trimEnd().split("\n").slice(-LAST_LINES).join("\n");
     output.say(visibleLines(tail));
-    throw new CliError("USAGE", `The run did not start; its process ended with ${end ?? "a signal"}`, {
-      next: `the same without --detach, or read ${visible(log)}`,
-      exitCode: end === ExitCode.refused ? ExitCode.refused : ExitCode.failed,
-    });
+    throw new CliError(
+      "USAGE",
+      `The run did not start: its process ended with ${end === null ? "a signal" : `exit code ${end}`}`,
+      {
+        next: `repeat the command without --detach, or read ${visible(log)}`,
+        exitCode: end === ExitCode.refused ? ExitCode.refused : ExitCode.failed,
+      },
+    );
   }
   if (flags.json) output.printJson({ id: runId, pid: child.pid ?? null, log });
   else output.print(visible(runId));
-  output.say(`Run ${visible(runId)} continues in process ${child.pid}; it writes to ${visible(log)}`);
+  output.say(`Run ${visible(runId)} continues in process ${child.pid}, which writes to ${visible(log)}`);
   output.next(
     `showrunner events ${visible(runId)} --follow`,
-    `showrunner stop ${visible(runId)}   (submits nothing more)`,
+    `showrunner stop ${visible(runId)}   (submits no more jobs)`,
     "showrunner dashboard",
   );
   return ExitCode.done;
@@ -76,7 +81,7 @@ async function begun(
   }
 }
 
-/** What was typed, with what was agreed to since; what was typed counts where both say something. */
+/** The typed arguments plus what was agreed to; a typed value comes later and therefore wins. */
 function argumentsOf(
   { args }: Context,
   { runId, budget, quote = null, startAnyway, isOneOfMany }: Detached,

@@ -22,10 +22,10 @@ import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** Webhooks older than this are refused by those who check their age. */
+/** Receivers that check the age of webhooks would refuse older ones. */
 const MUCH_SKEW_MS = 60_000;
 
-/** Whether the service can be reached, what the wallet holds, and whether both clocks agree. */
+/** Checks the service, the wallet, the clocks and webhooks. */
 export async function serviceFindings(
   context: Context,
   flags: ServiceFlags,
@@ -47,19 +47,19 @@ export async function serviceFindings(
     });
   } catch (error) {
     const { message, next } = explainError(error, { env: context.io.env });
-    return [failed("service", message, next), unknown("webhooks", "not checked, as the service was not reached")];
+    return [failed("service", message, next), unknown("webhooks", "not checked, because the service was not reached")];
   }
 }
 
 const marks = { ok: "ok  ", fail: "FAIL", unknown: "?   " } as const;
 
-/** `showrunner doctor`: one line a check; exit 1 when one of them fails. What cannot be checked from here is reported as unknown. */
+/** `showrunner doctor`: one line per check; exit 1 if any fails. Reports checks that are not possible from here as unknown. */
 export async function doctor(context: Context, flags: Flags["doctor"]): Promise<ExitCode> {
   const { output } = context;
   const target = webhookTarget(flags);
   const journal = await journalFindings(context.io, flags);
   const media = await mediaFindings(context.io, flags);
-  // A journal that is damaged, or media that cannot be opened, be opened again, and fail again, on the way to the service.
+  // With a bad journal or media store, calling the service would only fail again.
   const isUsable = [...journal, ...media].every(({ check, state }) => !/journal|media/.test(check) || state === "ok");
   const findings = [
     fine("node", process.versions.node),
@@ -75,11 +75,11 @@ export async function doctor(context: Context, flags: Flags["doctor"]): Promise<
   const advice = (failed: boolean) =>
     findings.flatMap(({ next, state }) => (next !== null && (state === "fail") === failed ? [next] : []));
   if (advice(true).length > 0) output.next(...advice(true));
-  for (const text of advice(false)) output.say(`To know: ${text}`);
+  for (const text of advice(false)) output.say(`To check: ${text}`);
   return findings.some(({ state }) => state === "fail") ? ExitCode.failed : ExitCode.done;
 }
 
-/** Only pipelines with steps of `showrunner/film` need it. */
+/** Only needed by pipelines with steps of `showrunner/film`. */
 async function filmFinding(): Promise<Finding> {
   const { ffmpegSummary } = await import("../../film/index.ts");
   const ffmpeg = await ffmpegSummary();
@@ -91,18 +91,18 @@ function credential({ io }: Context, flags: ServiceFlags): Finding {
   if (hosted === null) {
     return fine(
       "credential",
-      "none needed: neither SHOWRUNNER_SERVICE nor SHOWRUNNER_BASE_URL, so the local service is used",
+      "none needed: uses the local service, as neither SHOWRUNNER_SERVICE nor SHOWRUNNER_BASE_URL is set",
     );
   }
   if ("problem" in hosted) return failed("credential", `${hosted.setting} ${hosted.problem}`);
   const { apiKey, keyFrom } = hosted;
   if (apiKey === null) return failed("credential", `${keyFrom} ${missingKey(hosted)}`, keyCommand(hosted));
-  if (isKeyOfV2(apiKey)) return failed("credential", `${keyFrom} holds a key of the previous API (v2), sk_…`);
+  if (isKeyOfV2(apiKey)) return failed("credential", `${keyFrom} is a key of the previous API (v2), sk_…`);
   const keyId = keyIdOf(apiKey);
   return fine("credential", `${keyId === null ? "a token" : `key ${keyId}`}, from ${keyFrom}`);
 }
 
-/** What the environment says of the network: proxies, exceptions from them, further certificate authorities. */
+/** Network settings from the environment: proxies, exceptions and extra certificate authorities. */
 async function networkFindings({ env }: Io): Promise<readonly Finding[]> {
   return [proxies(env), ...(await authorities(env))];
 }
@@ -113,11 +113,11 @@ function proxies(env: Io["env"]): Finding {
     if (https === null && http === null) return fine("proxy", "none: neither HTTPS_PROXY nor HTTP_PROXY is set");
     const exceptions = noProxy(env);
     const parts = [
-      `https ${https === null ? "straight" : `by ${shownProxy(https)}`}`,
-      `http ${http === null ? "straight" : `by ${shownProxy(http)}`}`,
+      `https ${https === null ? "direct" : `through ${shownProxy(https)}`}`,
+      `http ${http === null ? "direct" : `through ${shownProxy(http)}`}`,
       exceptions === null
-        ? "this machine straight"
-        : `this machine and ${exceptions.value} straight (${exceptions.variable})`,
+        ? "this machine direct"
+        : `this machine and ${exceptions.value} direct (${exceptions.variable})`,
     ];
     return fine("proxy", visible(parts.join(", ")));
   } catch (error) {
@@ -128,7 +128,7 @@ function proxies(env: Io["env"]): Finding {
 async function authorities({ NODE_EXTRA_CA_CERTS: file }: Io["env"]): Promise<readonly Finding[]> {
   if (!file) return [];
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => error);
-  const cure = "set NODE_EXTRA_CA_CERTS to a file of certificates in PEM; Node continues without it";
+  const cure = "set NODE_EXTRA_CA_CERTS to a file of PEM certificates; Node ignores this one";
   if (text instanceof Error) return [failed("authority", `${visible(file)} cannot be read (${text.code})`, cure)];
   const count = text.split("-----BEGIN CERTIFICATE-----").length - 1;
   const shown = `${counted(count, "certificate")} in ${visible(file)} (NODE_EXTRA_CA_CERTS)`;

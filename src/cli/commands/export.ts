@@ -9,11 +9,11 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** `showrunner export`: a run's clips, takes, sounds and captions as a timeline for editing programs, its media beside it. */
+/** `showrunner export`: exports a run's clips, takes, audio and captions as a timeline for video editors, with its media. */
 export async function exportRun(context: Context, runId: string, flags: Flags["export"]): Promise<ExitCode> {
   const { io, output } = context;
   if (flags.otio === undefined)
-    throw usageError("export needs a file to write", `showrunner export ${visible(runId)} --otio cut.otio`);
+    throw usageError("export needs an output file", `showrunner export ${visible(runId)} --otio cut.otio`);
   const file = await writtenFile(io.cwd, { flag: "--otio", path: flags.otio, kind: "otio" });
   const { editLists, loadRun, openJournal, openMedia } = await import("../../internal.ts");
   const journal = await openJournal(journalOf(io, flags));
@@ -34,13 +34,13 @@ export async function exportRun(context: Context, runId: string, flags: Flags["e
 
 const hashOf = ({ output }: EditTake) => output.copy!.sha256;
 
-/** By their hash: a take may be in several clips. */
+/** All takes by hash, because a take can occur in several clips. */
 function takesOf({ pictures, stills, sounds, finished }: EditList): ReadonlyMap<string, EditTake> {
   const clips = [...pictures, ...stills, ...sounds, ...(finished === null ? [] : [finished])];
   return new Map(clips.flatMap(({ takes }) => takes).map((take) => [hashOf(take), take]));
 }
 
-/** The journal says what an output is; a file that was given is measured here. */
+/** The journal describes outputs of steps; other files are measured here. */
 async function factsOf({ output }: EditTake, path: string): Promise<TakeFacts> {
   const { copy, durationMs, fps } = output;
   const kind = copy!.contentType.split("/")[0];
@@ -57,14 +57,14 @@ function listNamed(lists: readonly EditList[], runId: string, wanted: string | u
   const names = lists.map(({ name }) => visible(name)).join(", ");
   const message =
     lists.length === 0
-      ? `Run ${visible(runId)} returned no media whose files are here`
-      : `Run ${visible(runId)} returns no media named ${visible(wanted!)}; it returns ${names}`;
+      ? `Run ${visible(runId)} returned no media that are stored here`
+      : `Run ${visible(runId)} has no result named ${visible(wanted!)}; use ${names}`;
   throw usageError(message, `showrunner show ${visible(runId)}`);
 }
 
 const mediaFolder = (file: string) => join(dirname(file), `${basename(file).replace(/\.otio$/, "")}-media`);
 
-/** Copies of all takes in a folder beside the timeline, by their hash; editing programs want endings, which the store has not. */
+/** Copies all takes to a folder next to the timeline, with file extensions, which the media store lacks. */
 async function placeTakes(
   takes: ReadonlyMap<string, EditTake>,
   file: string,
@@ -81,12 +81,12 @@ async function placeTakes(
   return new Map(copies.map(({ sha256 }, index) => [sha256, join(folder, names[index]!)]));
 }
 
-/** Seconds that a still picture is shown. */
+/** Duration of a still picture, seconds. */
 const STILL_SECONDS = 5;
-/** Frames a second of a timeline without a film. */
+/** Frames per second of a timeline without video. */
 const RATE = 25;
 
-/** Of a take: where its bytes lie, and what is known of them. */
+/** A take's file and its measurements. */
 interface TakeFacts {
   readonly url: string;
   readonly durationMs: number | null;
@@ -94,8 +94,8 @@ interface TakeFacts {
 }
 
 /**
- * A list as OpenTimelineIO has it: the clips in a row, each with its takes, a track for each sound, captions as markers, and above
- * them, switched off, the pictures that are laid over a film, and the finished film.
+ * Builds an OpenTimelineIO timeline: one track of clips, each with its takes, a track per sound, captions as markers, and above
+ * them, disabled, the overlaid pictures and the finished film.
  */
 function otioTimeline(
   list: EditList,
@@ -169,7 +169,7 @@ function otioClip(
   };
 }
 
-/** Whole frames, so that clips meet without a gap. */
+/** Rounds to whole frames, so that clips have no gaps. */
 function timeRange(from: number, to: number, rate: number) {
   const start = Math.round(from * rate);
   const time = (value: number) => ({ OTIO_SCHEMA: "RationalTime.1", rate, value });

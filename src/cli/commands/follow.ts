@@ -10,7 +10,7 @@ import { missingLines, overchargeLines } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
 
-/** What a run returned, as name and path (or voice id), nested names joined by dots. */
+/** Lists what a run returned as name and path (or voice id); joins nested names with dots. */
 export function listOutputs(outputs: unknown, name = ""): readonly { readonly name: string; readonly value: string }[] {
   if (typeof outputs !== "object" || outputs === null)
     return outputs === undefined || outputs === null ? [] : [{ name, value: String(outputs) }];
@@ -20,15 +20,15 @@ export function listOutputs(outputs: unknown, name = ""): readonly { readonly na
   return Object.entries(outputs).flatMap(([key, value]) => listOutputs(value, name === "" ? key : `${name}.${key}`));
 }
 
-/** Before the word budget, where it is that of several runs. */
+/** Prefix for the word "budget" if several runs share it. */
 export function sharedWord({ budget_tag }: Pick<RunReport, "budget_tag">): string {
   return budget_tag === null ? "" : "shared ";
 }
 
-/** Skipped steps that are named. */
+/** Number of skipped steps to list by name. */
 const MOST_NAMES = 6;
 
-/** Why steps did not succeed, each once; those that were only skipped because of it, together. */
+/** Why steps did not succeed: a line per failed step, and one line for all skipped steps. */
 export function reasonLines(steps: readonly StepReport[]): readonly string[] {
   const own = steps.filter(({ status }) => status === "failed" || status === "partial");
   const left = steps.filter(({ status, reason }) => status === "skipped" && reason !== null);
@@ -41,7 +41,7 @@ export function reasonLines(steps: readonly StepReport[]): readonly string[] {
   ];
 }
 
-/** Where in the author's code the function of a failed step threw. */
+/** Where the function of a failed step threw in the author's code. */
 export function siteText({ status, attempts }: StepReport): string {
   const site = status === "failed" ? attempts.at(-1)?.site : undefined;
   return site === undefined ? "" : ` (at ${visible(site)})`;
@@ -53,12 +53,12 @@ function skippedLines(left: readonly StepReport[]): readonly string[] {
   if (left.length === 1) return [`${visible(first.path)} skipped: ${visible(first.reason ?? "")}`];
   const names = left.slice(0, MOST_NAMES).map(({ path }) => visible(path));
   const more = left.length > MOST_NAMES ? `, and ${left.length - MOST_NAMES} more` : "";
-  return [`${left.length} steps skipped for what they use: ${names.join(", ")}${more}`];
+  return [`${left.length} steps skipped: ${names.join(", ")}${more}`];
 }
 
 export interface FollowOptions {
   readonly json?: boolean | undefined;
-  /** Last event known before: older ones print no line. */
+  /** Events up to this one print no line. */
   readonly afterSeq?: number;
   readonly expectedMs?: ExpectedMs;
   readonly pace?: () => Pace;
@@ -72,17 +72,17 @@ const exitCodes: Readonly<Record<RunResult["status"], ExitCode>> = {
   cancelled: ExitCode.failed,
 };
 
-/** A run that exceeded its budget exits as unfinished, so that a person checks it. */
+/** A run that exceeded its budget exits as unfinished, so that someone checks it. */
 function exitCodeOf({ status, report }: RunResult): ExitCode {
   const code = exitCodes[status];
   return code === ExitCode.done && report.over_budget !== null ? ExitCode.unfinished : code;
 }
 
-/** Shows a run to its end or pause. The first interrupt stops it gracefully; the exit code says what became of it. */
+/** Shows a run until it ends or pauses. The first interrupt stops it gracefully. */
 export async function followRun(handle: RunHandle, context: Context, options: FollowOptions): Promise<ExitCode> {
   const { io, output } = context;
   const onInterrupt = () => {
-    output.say("\nStopping: waiting for submits on their way to be answered. Ctrl-C again leaves at once.");
+    output.say("\nStopping: waiting for answers to submits in flight. Press Ctrl-C again to exit at once.");
     handle.stop().catch((error: unknown) => output.say(`stop failed: ${visible(String(error))}`));
   };
   if (io.interrupt.aborted) onInterrupt();
@@ -102,10 +102,10 @@ export async function followRun(handle: RunHandle, context: Context, options: Fo
   }
 }
 
-/** Another process has the run: what to do is not to resume it. */
+/** Another process drives the run, so resuming is wrong advice. */
 const drivenElsewhere = new Set(["RUN_BUSY", "RUN_TAKEN_OVER"]);
 
-/** Any error after the start of a run: money may be spent, so it is unfinished and never "refused". */
+/** Wraps errors after a run has started: money may be spent, so the exit code is "unfinished", never "refused". */
 function interrupted(error: unknown, runId: string, { io }: Context): unknown {
   const { code, next: given } = error as { readonly code?: string; readonly next?: string | null };
   if (!(error instanceof Error) || code === undefined || drivenElsewhere.has(code) || isUnexpected(error)) return error;
@@ -114,11 +114,11 @@ function interrupted(error: unknown, runId: string, { io }: Context): unknown {
   return new CliError("RUN_INTERRUPTED", message, { next, exitCode: ExitCode.unfinished, cause: error });
 }
 
-/** What comes before the resume. */
+/** What to fix before resuming. */
 const mends: Readonly<Record<string, string>> = {
   JOURNAL_DISK_FULL: "free space, then: ",
   JOURNAL_IO: "check the disk, then: ",
-  JOURNAL_UNREACHABLE: "see that the database answers, then: ",
+  JOURNAL_UNREACHABLE: "make sure that the database is reachable, then: ",
   JOURNAL_FOLDER: "restore the journal's folder, then: ",
   JOURNAL_READ_ONLY: "make the journal writable, then: ",
   ENOSPC: "free space, then: ",
@@ -142,7 +142,7 @@ function sayEnd(result: RunResult, { output }: Context): void {
   const isOfSteps = steps.some(({ path, reason }) => reason !== null && message?.startsWith(`${path}: `));
   if (message !== null && result.pause === null && !isOfSteps) output.say(`  ${visible(message)}`);
   if (result.pause) {
-    // Of an unresolved step, what it lacks is the whole message.
+    // For an unresolved step, the missing line is the whole message.
     if (missing.every(({ text }) => text !== result.pause.message))
       output.say(`  ${result.pause.reason}: ${visible(result.pause.message)}`);
     if (result.pause.fundingUrl) output.say(`  Add funds: ${visible(result.pause.fundingUrl)}`);
@@ -153,10 +153,10 @@ function sayEnd(result: RunResult, { output }: Context): void {
   const others =
     result.status === "paused"
       ? []
-      : [report(result), "showrunner dashboard   (every run of this folder, with players)"];
+      : [report(result), "showrunner dashboard   (shows every run of this folder, with its media)"];
   output.next(...(next === null ? [] : [commandLine(next)]), ...others);
 }
 
 function report({ id }: RunResult): string {
-  return `showrunner report ${visible(id)}   (what happened, as one page)`;
+  return `showrunner report ${visible(id)}   (writes one page with results, media and costs)`;
 }

@@ -8,7 +8,7 @@ import { visible } from "../text/escape.ts";
 import { repeatedCommand } from "../text/next-line.ts";
 import { counted } from "../text/table.ts";
 
-/** `showrunner gc`: frees the disk space of old runs; unfinished runs and those with money held stay. */
+/** `showrunner gc`: frees the disk space of old runs; keeps unfinished runs and those with reserved money. */
 export async function gc(context: Context, flags: Flags["gc"]): Promise<ExitCode> {
   const { output } = context;
   const olderThanMs = readDuration("--older-than", flags.olderThan ?? "30d", "30d or 12h");
@@ -19,8 +19,8 @@ export async function gc(context: Context, flags: Flags["gc"]): Promise<ExitCode
     for (const { runId, reason } of report.skipped) {
       const [why, next] =
         reason === "holds"
-          ? ["money is still held for it", `showrunner reconcile ${visible(runId)}`]
-          : ["another process works on it", `showrunner events ${visible(runId)} --follow`];
+          ? ["money is still reserved for it", `showrunner reconcile ${visible(runId)}`]
+          : ["another process is driving it", `showrunner events ${visible(runId)} --follow`];
       output.say(`Kept ${visible(runId)}: ${why}`);
       output.next(next);
     }
@@ -30,15 +30,15 @@ export async function gc(context: Context, flags: Flags["gc"]): Promise<ExitCode
     );
     if (media.count > 0 && media.deletedAfterMs > 0)
       output.say(
-        `The media are set aside in the bucket; a gc after ${duration(media.deletedAfterMs)} deletes them for good.`,
+        `The media are only marked for deletion in the bucket; run gc again after ${duration(media.deletedAfterMs)} to delete them.`,
       );
     if (report.leftovers > 0)
       output.say(
-        `${flags.dryRun ? "Also" : "And"} ${counted(report.leftovers, "temporary file")} of killed processes.`,
+        `${flags.dryRun ? "Would remove" : "Removed"} ${counted(report.leftovers, "temporary file")} of killed processes.`,
       );
     if (reusable > 0)
       output.say(
-        `With ${runs.length === 1 ? "it" : "them"}: ${counted(reusable, "result")} that --reuse finds nowhere else.`,
+        `This ${flags.dryRun ? "would include" : "included"} ${counted(reusable, "result")} that --reuse cannot find anywhere else.`,
       );
     if (flags.dryRun && runs.length + media.count + report.leftovers > 0)
       output.next(withoutWord(context, "--dry-run"));
@@ -51,5 +51,5 @@ function withoutWord({ args }: Context, word: string): string {
 }
 
 function lapsed(handles: number): string {
-  return handles === 0 ? "" : `, and ${counted(handles, "upload handle")} that had lapsed`;
+  return handles === 0 ? "" : `, and ${counted(handles, "expired upload handle")}`;
 }

@@ -13,7 +13,7 @@ import { manifestFor } from "../project/manifest.ts";
 import { visible } from "../text/escape.ts";
 import { table } from "../text/table.ts";
 
-/** The recipes that travel in the package, as they lie in its `recipes` folder. */
+/** The `recipes` folder of our package. */
 const folder = fileURLToPath(new URL("../../../recipes/", import.meta.url));
 
 export interface Recipe {
@@ -21,7 +21,7 @@ export interface Recipe {
   readonly makes: string;
 }
 
-/** As the first table of their README lists them. */
+/** Lists the recipes in the first table of the folder's README. */
 export function listRecipes(): readonly Recipe[] {
   const rows = readFileSync(join(folder, "README.md"), "utf8").matchAll(
     /^\| \[([a-z-]+)\.ts\]\([^)]+\) \| ([^|]+) \|/gm,
@@ -30,13 +30,13 @@ export function listRecipes(): readonly Recipe[] {
 }
 
 export interface RecipeFiles {
-  /** Paths within the folder, the recipe first; those of assets too. */
+  /** Paths inside the folder, including assets; the recipe first. */
   readonly files: readonly string[];
-  /** Packages that they import, beside those that every pipeline does. */
+  /** Packages that they import in addition to those of every pipeline. */
   readonly packages: readonly string[];
 }
 
-/** Everything that a recipe imports or reads. */
+/** Finds all files and packages that a recipe needs. */
 export function filesOf(name: string): RecipeFiles {
   const files = [`${name}.ts`];
   const packages = new Set<string>();
@@ -56,7 +56,7 @@ export function readRecipe(path: string): Buffer {
   return readFileSync(join(folder, path));
 }
 
-/** The recipes that there are, to copy one of. */
+/** Lists the available recipes. */
 export function printRecipes({ output }: Context, { json }: Flags["init"]): ExitCode {
   const recipes = listRecipes();
   if (json) output.printJson(recipes);
@@ -68,15 +68,15 @@ export function printRecipes({ output }: Context, { json }: Flags["init"]): Exit
       ]),
     );
   }
-  output.next("showrunner init --recipe image-to-video   (copies it with what it needs)");
+  output.next("showrunner init --recipe image-to-video   (copies it with the files it needs)");
   return ExitCode.done;
 }
 
-/** A recipe with what it imports and reads, its models chosen from the service that is there. */
+/** Prepares a recipe with its files, using models of the configured service. */
 export async function beginRecipe(context: Context, name: string): Promise<Begun> {
   const { cwd } = context.io;
   if (!listRecipes().some((one) => one.name === name)) {
-    throw usageError(`there is no recipe ${visible(name)}`, "showrunner init --recipe");
+    throw usageError(`recipe ${visible(name)} does not exist`, "showrunner init --recipe");
   }
   const file = `${name}.ts`;
   if (await isThere(join(cwd, file))) throw exists(file);
@@ -84,7 +84,7 @@ export async function beginRecipe(context: Context, name: string): Promise<Begun
   const project = await manifestFor(join(cwd, "package.json"), packages);
   if (!project.isEsm) {
     throw usageError(
-      "recipes are ES modules, and this folder holds programs that are not",
+      'recipes are ES modules, but package.json here does not have "type": "module"',
       `mkdir films && cd films && npx showrunner init --recipe ${shellWord(name)}`,
     );
   }
@@ -103,17 +103,17 @@ export async function beginRecipe(context: Context, name: string): Promise<Begun
   const missing = (found?.missing ?? []).filter((role) =>
     new RegExp(`cast\\.${role}\\b`).test(String(copies.get(file))),
   );
-  const lacks = missing.map((role) => `cast.ts has no ${role}: the service has no model that could be one`);
+  const lacks = missing.map((role) => `cast.ts has no ${role}: the service has no suitable model`);
   const settings = await readFile(join(cwd, "tsconfig.json"), "utf8").catch(() => null);
   const isSet =
     settings === null || ['"allowImportingTsExtensions"', '"node"'].every((word) => settings.includes(word));
   const typing = isSet
     ? []
-    : ['tsconfig.json needs "allowImportingTsExtensions": true, "noEmit": true and "types": ["node"] for it'];
+    : ['tsconfig.json needs "allowImportingTsExtensions": true, "noEmit": true and "types": ["node"] for this recipe'];
   return { file, files: copies, project, said: [said, ...lacks, ...typing], isHosted: found !== null };
 }
 
-/** Models by id, as a `models.ts` names them. */
+/** Names of the models in a `models.ts`, by id. */
 function namesIn(source: string): ReadonlyMap<string, string> {
   const entries = source.matchAll(/^ {2}(\w+): model<.*?>\(("(?:[^"\\]|\\.)*")/gm);
   return new Map([...entries].map(([, name = "", id = '""']) => [JSON.parse(id) as string, name]));

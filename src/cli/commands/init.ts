@@ -18,8 +18,8 @@ import { chooseStarter, LOCAL_STARTER, starterSource } from "../project/starter.
 import { visible } from "../text/escape.ts";
 
 /**
- * `showrunner init`: a project to begin with, or what one that exists lacks: a pipeline or a recipe for the models of the service that
- * is there, the packages that it needs, settings of TypeScript, and what git should not keep. Overwrites nothing.
+ * `showrunner init`: sets up a project or completes an existing one: a pipeline or recipe for the models of the configured service,
+ * its packages, tsconfig.json and .gitignore. Overwrites nothing.
  */
 export async function init(context: Context, given?: string, flags: Flags["init"] = {}): Promise<ExitCode> {
   const { recipe } = flags;
@@ -27,7 +27,7 @@ export async function init(context: Context, given?: string, flags: Flags["init"
   if (recipe === undefined) return writeBegun(context, await beginStarter(context, given), flags);
   if (given !== undefined) {
     const next = `showrunner init --recipe ${shellWord(visible(recipe))}`;
-    throw usageError("a recipe keeps its name, so that no file can be given beside --recipe", next);
+    throw usageError("--recipe takes no file name: the recipe keeps its own", next);
   }
   return writeBegun(context, await (await import("./init-recipe.ts")).beginRecipe(context, recipe), flags);
 }
@@ -35,7 +35,7 @@ export async function init(context: Context, given?: string, flags: Flags["init"
 async function beginStarter(context: Context, given?: string): Promise<Begun> {
   const { cwd } = context.io;
   if (given !== undefined && !/\.m?ts$/.test(given)) {
-    throw usageError(`${visible(given)} is not a name for a TypeScript file`, "showrunner init film.ts");
+    throw usageError(`${visible(given)} is not a TypeScript file name`, "showrunner init film.ts");
   }
   const project = await manifestFor(join(cwd, "package.json"));
   const file = given ?? (project.isEsm ? "film.ts" : "film.mts");
@@ -50,9 +50,7 @@ async function beginStarter(context: Context, given?: string): Promise<Begun> {
     said: [
       said,
       ...(isWrongKind
-        ? [
-            `package.json says no "type": "module": rename the file to ${visible(file).replace(/ts$/, "mts")}, or set it`,
-          ]
+        ? [`package.json lacks "type": "module": add it, or rename the file to ${visible(file).replace(/ts$/, "mts")}`]
         : []),
     ],
   };
@@ -81,17 +79,17 @@ async function writeBegun(
     });
   } else output.print(visible(at(file)));
   for (const line of [...said, ...changes(project)]) output.say(line);
-  for (const path of kept) output.say(`${visible(path)} is there, and stays as it is`);
-  const what = ".showrunner/ has journal, media and the local service's data, out/ what runs return";
-  if (ignored.length > 0) output.say(`.gitignore now leaves out ${ignored.join(", ")} (${what})`);
-  if (!isTyped) output.say("tsconfig.json is there for your editor; Showrunner itself needs none");
+  for (const path of kept) output.say(`${visible(path)} exists and was left unchanged`);
+  const what = ".showrunner/ holds the journal, media and local service data; out/ holds the results of runs";
+  if (ignored.length > 0) output.say(`.gitignore now excludes ${ignored.join(", ")} (${what})`);
+  if (!isTyped) output.say("tsconfig.json is for your editor; Showrunner does not need it");
   const name = shellWord(visible(file));
   output.next(
     ...installCommands(project),
-    `showrunner plan ${name}   (prices and checks, spends nothing)`,
+    `showrunner plan ${name}   (checks and prices it; spends nothing)`,
     isHosted
-      ? `showrunner run ${name} --budget 1   (spends real money, at most so much)`
-      : `showrunner run ${name} --local   (real little media on this machine, play money)`,
+      ? `showrunner run ${name} --budget 1   (spends real money, at most this amount)`
+      : `showrunner run ${name} --local   (small real media made on this machine, play money)`,
   );
   return ExitCode.done;
 }
@@ -99,14 +97,14 @@ async function writeBegun(
 function changes({ manifest, added, isNowEsm }: Project): readonly string[] {
   const lines: string[] = [];
   if (added.length > 0)
-    lines.push(`package.json ${manifest === "written" ? "was written with" : "now has"} ${added.join(", ")}`);
+    lines.push(`${manifest === "written" ? "Created" : "Updated"} package.json with ${added.join(", ")}`);
   if (isNowEsm && manifest !== "written")
-    lines.push('package.json now says "type": "module", as pipelines are ES modules');
+    lines.push('package.json now has "type": "module", because pipelines are ES modules');
   return lines;
 }
 
 function installCommands({ manifest, added, lacking }: Project): readonly string[] {
   if (manifest === "not readable") return ["correct package.json, then: showrunner init another.ts"];
-  if (lacking.length > 0) return ["npm i CLONE/packed/*.tgz   (npm run pack makes them, in a clone of Showrunner)"];
-  return added.length > 0 ? ["npm install   (installs what package.json now names)"] : [];
+  if (lacking.length > 0) return ["npm i CLONE/packed/*.tgz   (npm run pack creates them in a clone of Showrunner)"];
+  return added.length > 0 ? ["npm install   (installs the packages in package.json)"] : [];
 }

@@ -8,21 +8,21 @@ import type { Flags } from "../program/flags.ts";
 import { wireForm } from "../service/present.ts";
 import { visible, visibleError } from "../text/escape.ts";
 
-/** What a file says of itself, and what lies beside it. */
+/** A file's own marks and the manifest next to it. */
 interface ShownFile extends FileMarks {
   readonly file: string;
   readonly manifest: ManifestBeside | null;
-  /** What its signed manifest says; `unread` where the package that reads it is not installed. */
+  /** Its signed credentials; `unread` if the package that reads them is not installed. */
   readonly signed: Credentials | "unread" | null;
 }
 
 interface ManifestBeside extends Pick<Manifest, "run" | "models"> {
   readonly step: string;
-  /** Whether it is of the bytes that the file has now. */
+  /** Whether the manifest's hash matches the file. */
   readonly matches: boolean;
 }
 
-/** `showrunner marks`: what files say of how they came about. */
+/** `showrunner marks`: shows what files say about their origin. */
 export async function marks(
   { io, output }: Context,
   files: readonly string[],
@@ -40,10 +40,7 @@ export async function marks(
 async function certificates(cwd: string, file: string): Promise<string> {
   const trust = await readFile(resolve(cwd, file), "utf8").catch((error: unknown) => visibleError(error));
   if (trust.includes("-----BEGIN CERTIFICATE-----")) return trust;
-  throw usageError(
-    `--trust ${visible(file)} has no certificate in PEM form`,
-    "showrunner marks FILE --trust ROOTS.pem",
-  );
+  throw usageError(`--trust ${visible(file)} contains no PEM certificate`, "showrunner marks FILE --trust ROOTS.pem");
 }
 
 async function readFileMarks(
@@ -54,7 +51,7 @@ async function readFileMarks(
   const { readCredentials, readMarks } = await import("../../core/marks/index.ts");
   try {
     const said = await readMarks(path);
-    // Of other formats that can be signed only the package knows.
+    // Only the package recognises the other formats that can be signed.
     const mayBeSigned = said.contentCredentials === "embedded" || said.contentType === null;
     const signed = mayBeSigned ? await readCredentials(path, options) : null;
     return { file, ...said, manifest: await manifestBeside(path), signed };
@@ -72,15 +69,14 @@ async function manifestBeside(path: string): Promise<ManifestBeside | null> {
 }
 
 const CREDENTIALS = {
-  embedded:
-    "C2PA manifest in the file; the package @contentauth/c2pa-node, which checks its signature, is not installed",
-  linked: "C2PA manifest elsewhere, named by the file; not fetched",
+  embedded: "C2PA manifest in the file; to check its signature, install @contentauth/c2pa-node",
+  linked: "C2PA manifest linked from the file; not fetched",
 } as const;
 
 const STATES = {
-  trusted: "valid, signed by one you trust",
-  "unknown-signer": "valid, by a signer that nothing here vouches for",
-  tampered: "TAMPERED: changed after it was signed",
+  trusted: "valid, signed by a signer you trust",
+  "unknown-signer": "valid, signed by an unknown signer",
+  tampered: "TAMPERED: changed after signing",
   invalid: "INVALID",
 } as const;
 
@@ -101,7 +97,7 @@ function lines(shown: ShownFile): string {
   const said = [
     ["source type", problem ?? digitalSourceType ?? "none"],
     ["credentials", credentialsText(shown)],
-    ["manifest", manifest === null ? "none beside it" : besideText(manifest)],
+    ["manifest", manifest === null ? "none next to the file" : besideText(manifest)],
   ] as const;
   const head = contentType === null ? visible(file) : `${visible(file)} (${contentType})`;
   return [head, ...said.map(([name, text]) => `  ${name.padEnd(12)} ${visible(text)}`)].join("\n");
@@ -109,7 +105,7 @@ function lines(shown: ShownFile): string {
 
 function besideText({ run, step, models, matches }: ManifestBeside): string {
   const made = `run ${run}, step ${step}${models.length === 0 ? "" : `, made with ${models.join(", ")}`}`;
-  return matches ? made : `${made}; the file was changed since`;
+  return matches ? made : `${made}; the file has changed since`;
 }
 
 const USAGE = "showrunner sign FILE --cert CHAIN.pem --key KEY.pem";
@@ -118,11 +114,11 @@ interface Signed {
   readonly file: string;
   readonly signed: string;
   readonly digital_source_type: DigitalSourceType;
-  /** Whether models and ingredients are those of the manifest beside the file. */
+  /** Whether models and ingredients come from the manifest next to the file. */
   readonly from_manifest: boolean;
 }
 
-/** `showrunner sign`: copies of files, signed with content credentials that say how they were made. */
+/** `showrunner sign`: signs copies of files with content credentials. */
 export async function sign({ io, output }: Context, files: readonly string[], flags: Flags["sign"]): Promise<ExitCode> {
   const { signFile, CredentialsError } = await import("../../core/marks/index.ts");
   const pair = { certificate: await pem(io.cwd, "--cert", flags.cert), key: await pem(io.cwd, "--key", flags.key) };
@@ -137,7 +133,7 @@ export async function sign({ io, output }: Context, files: readonly string[], fl
       done.push({ file, signed: out, digital_source_type: digitalSourceType, from_manifest: isOfManifest });
       if (!flags.json) output.print(visible(out));
       if (!isOfManifest)
-        output.say(`No manifest of these bytes lies beside ${visible(file)}: signed without models and ingredients.`);
+        output.say(`${visible(file)} has no matching manifest next to it: signed without models and ingredients.`);
     } catch (error) {
       if (error instanceof CliError) throw error;
       const next = error instanceof CredentialsError ? error.next : null;
@@ -157,7 +153,7 @@ async function pem(cwd: string, flag: string, file: string | undefined): Promise
   }
 }
 
-/** Beside each file, or as `--out` says: a folder that is there, or for a single file its name. */
+/** Output paths: next to each file, or `--out`, which is an existing folder or, for one file, its name. */
 async function targetsOf(cwd: string, files: readonly string[], out: string | undefined): Promise<readonly string[]> {
   if (out === undefined)
     return files.map((file) =>
@@ -170,16 +166,16 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
   );
   if (!isFolder && files.length > 1)
     throw usageError(
-      `--out ${visible(out)} is not a folder, and there are ${files.length} files`,
-      "make the folder, or sign one file at a time",
+      `--out ${visible(out)} must be an existing folder to sign ${files.length} files`,
+      "create the folder, or sign one file at a time",
     );
   const targets = isFolder ? files.map((file) => join(target, basename(file))) : [target];
   if (new Set(targets).size < targets.length)
-    throw usageError("two of the files have the same name", "sign them into different folders");
+    throw usageError("two of the files have the same name", "sign them to different folders");
   return targets;
 }
 
-/** From the manifest beside the file where it is of these bytes; the source type else from the flag or the file's own mark. */
+/** Uses the manifest next to the file if its hash matches; otherwise takes the source type from the flag or the file's mark. */
 async function claimFor(file: string, path: string, given: DigitalSourceType | undefined) {
   const { claimOf, fileHash, readManifest } = await import("../../internal.ts");
   const { readMarks, sourceTypes } = await import("../../core/marks/index.ts");
@@ -190,7 +186,7 @@ async function claimFor(file: string, path: string, given: DigitalSourceType | u
   const digitalSourceType = given ?? known?.digitalSourceType ?? sourceTypes.find((type) => said?.endsWith(`/${type}`));
   if (digitalSourceType === undefined)
     throw usageError(
-      `Nothing says how ${visible(file)} was made: no manifest of its bytes, and no mark in it`,
+      `The source type of ${visible(file)} is unknown: it has no matching manifest and no mark`,
       `showrunner sign ${visible(file)} --source-type trainedAlgorithmicMedia --cert CHAIN.pem --key KEY.pem`,
     );
   const bare = { models: [], description: "Made with Showrunner", ingredients: [] };

@@ -17,7 +17,7 @@ import { storedToken } from "./dashboard.ts";
 
 const DEFAULT_PORT = 8789;
 
-/** `showrunner mcp`: offers the pipelines of a folder to an agent, within what the person who starts it allows. */
+/** `showrunner mcp`: offers the pipelines of a folder to an agent, within the limits of its flags. */
 export async function mcp(context: Context, folder: string, flags: Flags["mcp"]): Promise<ExitCode> {
   const { io, output } = context;
   for (const [flag, value] of [
@@ -27,11 +27,11 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
   ] as const)
     checkAmount(flag, value);
   if (flags.runBudget !== undefined && flags.budget === undefined) {
-    throw usageError("--run-budget needs --budget", "say what all runs may cost together: --budget 5");
+    throw usageError("--run-budget needs --budget", "set the most that all runs may cost: --budget 5");
   }
   const port = portOf(flags);
   const filesDir = await existingFolder(flags.files ?? folder, io.cwd);
-  // Loaded once: an agent that may write into the folder cannot have this process run what it wrote.
+  // Loaded only once, so that an agent with write access to the folder cannot make this process run its code.
   const pipelines = await agentPipelines(folder, context);
   const codeBefore = await codeOf(pipelines);
   const journalFolder = journalFolderOf(io, flags);
@@ -81,7 +81,7 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
   return ExitCode.done;
 }
 
-/** What runs of agents have cost and hold, which a budget of this server leaves out. */
+/** What earlier agent runs have cost and reserved, which does not count towards this server's budget. */
 async function spentBefore(tag: string, { budget, ...flags }: Flags["mcp"]): Promise<number> {
   if (budget === undefined) return 0;
   return withShowrunner(flags, (show) => committedMicros(show, tag));
@@ -96,13 +96,13 @@ function sayLimits(
   { budget, runBudget, allowApprove }: Flags["mcp"],
   pipelines: readonly AgentPipeline[],
 ): void {
-  const each = runBudget === undefined ? "" : ` and $${runBudget} a run`;
+  const each = runBudget === undefined ? "" : ` and $${runBudget} per run`;
   const spends =
     budget === undefined
-      ? "they can only plan and price (--budget lets them run)"
-      : `they can run them, for at most $${budget} in total${each}`;
+      ? "they can only plan and price (to let them run, set --budget)"
+      : `they can run them for at most $${budget} in total${each}`;
   const decides = allowApprove === true ? "can approve" : "cannot approve";
-  output.say(`Offers ${counted(pipelines.length, "pipeline")} to agents: ${spends}, and ${decides}.`);
+  output.say(`Offering ${counted(pipelines.length, "pipeline")} to agents: ${spends}, and ${decides}.`);
 }
 
 type Code = ReadonlyMap<string, string>;
@@ -121,8 +121,8 @@ interface Hosting {
 }
 
 /**
- * Starts a process for each run that is driven here. It follows the run, and takes it over if this one is killed, as hosts of
- * agents do soon after they hang up. Not for a pipeline whose file was changed since: nobody has looked at what it does now.
+ * Starts a process for each run driven here. It follows the run and takes over if this process is killed, as agent hosts do soon
+ * after disconnecting. Skips pipelines whose file has changed: nobody has reviewed the new code.
  */
 async function handOver(session: AgentSession, { context, flags, codeBefore }: Hosting): Promise<void> {
   const { io, output } = context;
@@ -135,7 +135,7 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
     const now = code === undefined ? null : await codeOf([code]);
     if (source === null || io.background === null || now?.get(source.file) !== codeBefore.get(source.file)) {
       output.say(
-        `The agent has disconnected; ${runId} continues in this process alone, as the file of its pipeline has changed.`,
+        `The agent has disconnected; ${runId} continues only in this process, because its pipeline file has changed.`,
       );
       continue;
     }
@@ -156,12 +156,12 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
     ];
     const child = io.background([...args, ...carried(flags)], join(folder, `${runId}.log`));
     output.say(
-      `The agent has disconnected; ${runId} continues, and process ${child.pid} takes it over if this one is killed.`,
+      `The agent has disconnected; ${runId} continues here, and process ${child.pid} takes over if this one is killed.`,
     );
   }
 }
 
-/** Flags that a further process needs to drive a run as this one does. */
+/** Flags to pass on to that process. */
 const CARRIED = [
   ...(["local", "service", "baseUrl", "journal", "families", "notify", "spendingCap", "cap", "capTimeZone"] as const),
   ...(["walletFloor", "maxUnquoted", "inside", "files"] as const),
@@ -175,26 +175,26 @@ function carried(flags: Flags["mcp"]): readonly string[] {
   });
 }
 
-/** Those of the folder, as agents name them. */
+/** The pipelines of the folder, by name. */
 async function agentPipelines(folder: string, context: Context): Promise<readonly AgentPipeline[]> {
   await existingFolder(folder, context.io.cwd);
   const found = (await pipelinesIn(folder, context)).map(({ pipeline, ...source }) => {
     return { name: pipeline.name, pipeline, source };
   });
   if (found.length > 0) return found;
-  throw new CliError("PIPELINE_NOT_FOUND", `${visible(folder)} holds no file that exports a pipeline`, {
-    next: "name the folder of your pipelines: showrunner mcp pipelines",
+  throw new CliError("PIPELINE_NOT_FOUND", `${visible(folder)}: no file exports a pipeline`, {
+    next: "pass the folder of your pipelines: showrunner mcp pipelines",
   });
 }
 
 async function existingFolder(folder: string, cwd: string): Promise<string> {
   const path = resolve(cwd, folder);
   if (await isFolder(path)) return path;
-  throw usageError(`${visible(folder)} is not a folder`, "name the folder of your pipelines: showrunner mcp pipelines");
+  throw usageError(`${visible(folder)} is not a folder`, "pass the folder of your pipelines: showrunner mcp pipelines");
 }
 
 function portOf({ port, http }: Flags["mcp"]): number {
   if (port === undefined) return DEFAULT_PORT;
   if (http) return wholeNumber("--port", port, PORTS, DEFAULT_PORT);
-  throw usageError("--port is for --http alone", "showrunner mcp pipelines --http --port 8789");
+  throw usageError("--port only works with --http", "showrunner mcp pipelines --http --port 8789");
 }

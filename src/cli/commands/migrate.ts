@@ -15,7 +15,7 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** `showrunner migrate`: writes pipeline, models and report; spends nothing. */
+/** `showrunner migrate`: writes a pipeline, its models and a report; spends nothing. */
 export async function migrate(context: Context, file: string, flags: Flags["migrate"]): Promise<ExitCode> {
   const { io, output } = context;
   const before = await readDecisions(context, flags.decisions);
@@ -56,7 +56,7 @@ function readMap(entries: readonly string[]): { readonly [v2: string]: string } 
       const [, from, to] = /^([^=]+)=(.+)$/.exec(entry) ?? [];
       if (from !== undefined && to !== undefined) return [from.trim(), to.trim()];
       const next = "write it as --map vendor/name=model-id";
-      throw usageError(`--map ${visible(entry)} is not a mapping`, next);
+      throw usageError(`--map ${visible(entry)} is not V2=V3`, next);
     }),
   );
 }
@@ -77,11 +77,11 @@ interface Work {
 
 interface Migrated {
   readonly migration: Migration;
-  /** What was decided before, with the answers. */
+  /** The earlier decisions plus the answers. */
   readonly decisions: MigrationDecisions;
 }
 
-/** Migrates, asks what a person can answer at once, and migrates again with the answers. */
+/** Migrates, asks a person about open decisions, and migrates again with the answers. */
 async function migrated({ context, path, catalog, decided, target }: Work): Promise<Migrated> {
   const { migrateV2File } = await import("../../migrate/index.ts");
   refuseUnknown(decided.map, catalog);
@@ -103,12 +103,12 @@ function refuseUnreadable(error: Error & { readonly code?: unknown }): never {
   throw usageError(visible(error.message), "showrunner migrate V2-FILE --out FOLDER", error);
 }
 
-/** A hosted service answers so many requests a minute; more estimates than this would keep one waiting. */
+/** Maximum estimates from a hosted service, whose rate limit would make more of them slow. */
 const MOST_HOSTED_ESTIMATES = 200;
 
 type Voices = { readonly [model: string]: readonly { readonly id: string; readonly name: string | null }[] };
 
-/** Voices offered for each model that speaks. */
+/** Voices to offer for each speech model. */
 const MOST_VOICES = 20;
 
 async function voicesFor({ steps, inputs }: MigrationReport, { show }: VerificationTarget): Promise<Voices> {
@@ -122,7 +122,7 @@ async function voicesFor({ steps, inputs }: MigrationReport, { show }: Verificat
         if (voices.length >= MOST_VOICES) break;
       }
     } catch {
-      // A model without a list of voices leaves the choice as open as it is.
+      // Without a list of voices, the choice stays open.
     }
     return [model, voices] as const;
   });
@@ -133,7 +133,7 @@ function anyVoice(voices: Voices): string {
   return Object.values(voices).flat()[0]?.id ?? "voice_00000000-0000-4000-8000-000000000000";
 }
 
-/** A model that was mapped to, and is not there, is a slip of the pen. */
+/** Refuses mappings to models that do not exist, probably typos. */
 function refuseUnknown(map: { readonly [v2: string]: string }, catalog: Catalog): void {
   for (const [from, to] of Object.entries(map)) {
     if (to.startsWith("voice_") || catalog.model(to)?.state === "live") continue;
@@ -142,7 +142,7 @@ function refuseUnknown(map: { readonly [v2: string]: string }, catalog: Catalog)
   }
 }
 
-/** What someone has worked on is not written over. */
+/** Refuses to overwrite a pipeline that was edited. */
 async function refuseEdited(migration: Migration, folder: string, flags: Flags["migrate"]): Promise<void> {
   const path = join(folder, "pipeline.ts");
   const existing = await readFile(path, "utf8").catch(() => null);
@@ -150,11 +150,11 @@ async function refuseEdited(migration: Migration, folder: string, flags: Flags["
   const report = await readFile(join(folder, "report.json"), "utf8").catch(() => "");
   if (report.includes(`"sourceSha256": "${hash("sha256", existing)}"`)) return;
   const next = "choose another --out, or overwrite it with --force";
-  throw usageError(`${visible(path)} was edited since it was written`, next);
+  throw usageError(`${visible(path)} was edited after it was written`, next);
 }
 
 interface Written {
-  /** What the written source exports. */
+  /** The pipeline that the written source exports. */
   readonly pipeline: Pipeline;
   readonly target: VerificationTarget;
   readonly context: Context;
@@ -165,7 +165,7 @@ async function priced(migration: Migration, { pipeline, target, context }: Writt
   const { show, folder, name: service } = target;
   const { bodies, steps } = migration.report;
   context.output.say(
-    `Read ${counted(bodies.length, "body", "bodies")}; asking ${service} what ${counted(steps.length, "job")} cost.`,
+    `Read ${counted(bodies.length, "body", "bodies")}; asking ${service} for the price of ${counted(steps.length, "job")}.`,
   );
   const voice = anyVoice(await voicesFor(migration.report, target));
   const input = await sampleInput(migration.report.inputs, { folder, voice });
@@ -173,7 +173,7 @@ async function priced(migration: Migration, { pipeline, target, context }: Writt
   return estimateMigration(migration, show, { pipeline, service, input, maxJobs });
 }
 
-/** Runs the written source where it costs nothing: on the local service that priced it, or on one with the same models. */
+/** Runs the written source for free, on the local service that priced it or on one with the same models. */
 async function verified(
   migration: Migration,
   { pipeline, catalog, target, context }: Written & { readonly catalog: Catalog },
@@ -186,11 +186,11 @@ async function verified(
     const input = await sampleInput(migration.report.inputs, { folder: scratch, voice });
     const { interrupt: signal } = context.io;
     context.output.say(
-      `Running ${counted(migration.report.steps.length, "job")} on a local service, to compare what they make.`,
+      `Running ${counted(migration.report.steps.length, "job")} on a local service to compare the results.`,
     );
     const throttled = throttle();
     const onProgress = ({ done, total }: { readonly done: number; readonly total: number }) =>
-      throttled(() => context.output.say(`  steps through: ${done} of ${total}`));
+      throttled(() => context.output.say(`  ${done} of ${total} steps done`));
     return await verifyMigration(migration, show, {
       pipeline,
       input,
@@ -220,12 +220,12 @@ async function finishRun(report: MigrationReport, { output }: Context, folder: s
   );
   if (report.price?.min != null)
     output.say(
-      `Price: ${report.price.max === null ? "at least " : ""}$${report.price.min}, by ${report.price.service}.`,
+      `Price: ${report.price.max === null ? "at least " : ""}$${report.price.min}, from ${report.price.service}.`,
     );
   if (verification !== null)
     output.say(
       verification.ok
-        ? "Verified: its outputs are those that v2 would have had."
+        ? "Verified: the outputs match what v2 would produce."
         : `Not verified: ${verification.differences.map(visible).join("; ")}`,
     );
   const at = visible(folder);
@@ -235,10 +235,10 @@ async function finishRun(report: MigrationReport, { output }: Context, folder: s
   return problems.length + open > 0 ? ExitCode.unfinished : ExitCode.done;
 }
 
-/** Read where it exists, when no other file is named. */
+/** Used if it exists and `--decisions` is not given. */
 const DEFAULT_FILE = "migrate.decisions.json";
 
-/** What was decided before. A named file must be valid, or is created; the default one may be absent. */
+/** Reads earlier decisions; none if the file does not exist. */
 async function readDecisions({ io }: Context, named: string | undefined): Promise<MigrationDecisions> {
   const { DecisionsFileError, parseDecisions } = await import("../../migrate/index.ts");
   const file = named ?? DEFAULT_FILE;
@@ -246,14 +246,14 @@ async function readDecisions({ io }: Context, named: string | undefined): Promis
     return parseDecisions((await readNamed(resolve(io.cwd, file))).toString(), file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { map: {}, leaveOut: [] };
-    const next = "mend the file, or name another with --decisions";
+    const next = "correct the file, or use another with --decisions";
     if (error instanceof DecisionsFileError) throw usageError(visible(error.message), next, error);
     const { message } = error as Error;
     throw usageError(`${visible(file)} cannot be read: ${visible(message)}`, next, error);
   }
 }
 
-/** Keeps what was decided: in the file that was named, or in the default one once a person has answered something. */
+/** Stores changed decisions in the file of `--decisions`, or in the default one. */
 async function keepDecisions(
   { io, output }: Context,
   { named, before, now }: { named: string | undefined; before: MigrationDecisions; now: MigrationDecisions },
@@ -262,10 +262,10 @@ async function keepDecisions(
   const file = named ?? DEFAULT_FILE;
   if (formatDecisions(before) === formatDecisions(now)) return;
   await writeDurably(resolve(io.cwd, file), formatDecisions(now));
-  output.say(`Decisions are stored in ${visible(file)}; the next migration reuses them.`);
+  output.say(`Stored the decisions in ${visible(file)} for the next migration.`);
 }
 
-/** Asks a person for each open model, voice and loss, once; returns what was decided. Asks nothing where nobody is. */
+/** Asks a person once about each open model, voice and loss; without a terminal, decides nothing. */
 async function askOpen(decisions: readonly Decision[], { io, output }: Context): Promise<MigrationDecisions> {
   const map: [string, string][] = [];
   const leaveOut: string[] = [];
@@ -278,14 +278,14 @@ async function askOpen(decisions: readonly Decision[], { io, output }: Context):
     asked.add(key);
     output.say(visible(`${where[0]}: ${question}`));
     if (about === "loss") {
-      const answer = await ask("leave it out (y, empty keeps it open): ");
+      const answer = await ask("leave it out? (y, or empty to keep it open): ");
       if (/^y(?:es)?$/i.test(answer.trim())) leaveOut.push(key);
       continue;
     }
-    // A voice may also be chosen when the pipeline is run, which comes first; a name in parentheses is no part of an id.
+    // For a voice, the first choice is to decide when the pipeline runs. Names in parentheses are not part of an id.
     const choices = offered.slice(about === "voice" ? 1 : 0).map((choice) => choice.replace(/ \(.*\)$/, ""));
     for (const [index, choice] of choices.entries()) output.say(`  ${index + 1}  ${visible(choice)}`);
-    const hint = about === "model" ? "number or id, empty keeps the first" : "number or id, empty leaves it open";
+    const hint = about === "model" ? "number or id, empty for the first" : "number or id, empty to keep it open";
     const answer = (await ask(`${about} (${hint}): `)).trim();
     const chosen = /^\d+$/.test(answer) ? choices[Number(answer) - 1] : answer;
     const stored = chosen || (about === "model" ? choices[0] : "");

@@ -10,14 +10,14 @@ import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** What the service's catalog of now makes of a pipeline. */
+/** A pipeline checked against the service's current catalog. */
 interface Checked {
   readonly file: string;
   readonly ok: boolean;
   readonly problems: readonly Problem[];
 }
 
-/** `showrunner models diff`: what changed since the snapshot was pulled, and what that breaks in pipelines. */
+/** `showrunner models diff`: shows what changed since the snapshot, and which pipelines break. */
 export async function modelsDiff(
   context: Context,
   files: readonly string[],
@@ -37,7 +37,7 @@ export async function modelsDiff(
     const broken = changes.filter(({ isBreaking }) => isBreaking).length;
     const wrong = pipelines.filter(({ ok }) => !ok);
     output.say(
-      `${counted(changes.length, "change")}, ${broken} of them breaking${files.length > 0 ? `; ${wrong.length} of ${files.length} pipelines no longer fit` : ""}.`,
+      `${counted(changes.length, "change")}, ${broken} of them breaking${files.length > 0 ? `; ${wrong.length} of ${counted(files.length, "pipeline")} broken` : ""}.`,
     );
     if (changes.length > 0) output.next("showrunner models pull   (writes the new catalog and its types)");
     return broken > 0 || wrong.length > 0 ? ExitCode.failed : ExitCode.done;
@@ -53,7 +53,7 @@ async function snapshot(file: string, cwd: string): Promise<Catalog> {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw usageError(
       `no catalog to compare with: ${visible(why)}`,
-      "showrunner models pull   (writes catalog.json), or name one: --snapshot FILE",
+      "showrunner models pull   (writes catalog.json; or use another with --snapshot FILE)",
       cause,
     );
   }

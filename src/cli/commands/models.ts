@@ -11,7 +11,7 @@ import { printList, printOne, some, withClient } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** Some services show their catalog to everybody. */
+/** Some services serve their catalog without a key. */
 const OPEN = { keyOptional: true };
 
 const modalities = ["image", "video", "audio", "text"] as const;
@@ -23,9 +23,9 @@ export async function listModels(context: Context, flags: Flags["models list"]):
     if (modality === undefined && wanted !== undefined) {
       const { suggest } = await import("../../internal.ts");
       const [meant] = suggest(wanted, modalities);
-      const hint = meant === undefined ? `the kinds are ${modalities.join(", ")}` : `did you mean ${meant}?`;
+      const hint = meant === undefined ? `use ${modalities.join(", ")}` : `did you mean ${meant}?`;
       const next = `showrunner models list --modality ${meant ?? modalities[0]}`;
-      throw usageError(`--modality ${visible(wanted)} is not a kind of model; ${hint}`, next);
+      throw usageError(`--modality ${visible(wanted)} is not a modality; ${hint}`, next);
     }
     const found = await some(client.models({ modality }), flags.limit ?? "1000");
     printList(context, flags, found, ["id", "modality", "name", "price_description"]);
@@ -42,7 +42,7 @@ export async function listVoices(context: Context, id: string, flags: Flags["mod
   });
 }
 
-/** A service without a search is searched in what it lists. */
+/** Searches voices; filters the list if the service has no search. */
 async function searched(
   client: Client,
   id: string,
@@ -64,7 +64,7 @@ export async function showModel(context: Context, id: string, flags: Flags["mode
     const model = await client.model(id).catch(async (error: unknown) => {
       throw isNotFound(error) ? await unknownModel(client, id, error) : error;
     });
-    // Which fields go together is published here; the schema above is cut.
+    // The description explains how fields combine; the schema above is shortened.
     const words = model.inputSchema?.description;
     printOne(context, flags, model, typeof words === "string" ? words : null);
   });
@@ -78,13 +78,13 @@ async function unknownModel(client: Client, id: string, cause: Error): Promise<C
   const { suggest } = await import("../../internal.ts");
   const known = (await some(client.models(), "1000")).map((model) => model.id);
   const [first, ...others] = suggest(id, known);
-  const message = `There is no model ${visible(id)}`;
+  const message = `Model ${visible(id)} does not exist`;
   const next = first === undefined ? "showrunner models list" : `showrunner models show ${first}`;
   const hint = first === undefined ? "" : `; did you mean ${[first, ...others].map(visible).join(" or ")}?`;
   return new CliError("USAGE", message + hint, { next, cause, exitCode: ExitCode.failed });
 }
 
-/** Writes what the catalog is now, and its types; models that are gone stay known as retired. */
+/** Writes the current catalog and its types; keeps removed models as retired. */
 export async function pullModels(context: Context, flags: Flags["models pull"]): Promise<ExitCode> {
   const { io, output } = context;
   return withClient(flags, OPEN, async (client) => {
@@ -101,6 +101,6 @@ export async function pullModels(context: Context, flags: Flags["models pull"]):
     await writeSnapshot(snapshot, catalog);
     await writeDurably(join(folder, "models.ts"), generateModels(catalog));
     if (flags.json) output.printJson({ ok: true });
-    output.say(`wrote ${visible(snapshot)} and models.ts, ${catalog.models().length} models`);
+    output.say(`Wrote ${visible(snapshot)} and models.ts with ${counted(catalog.models().length, "model")}`);
   });
 }

@@ -6,7 +6,7 @@ import { type Column, table } from "../text/table.ts";
 
 const HOW = "--notify https://… or --notify 'command:notify-send Showrunner', or SHOWRUNNER_NOTIFY_URL";
 
-/** `showrunner notify test`: sends one that says it is a test. */
+/** `showrunner notify test`: sends a test notification. */
 export async function testNotify(context: Context, flags: Flags["notify test"]): Promise<ExitCode> {
   const { output } = context;
   const notifications = await opened(context, flags);
@@ -14,12 +14,15 @@ export async function testNotify(context: Context, flags: Flags["notify test"]):
   if (target === null) throw usageError("no notification target is set", HOW);
   const error = await notifications.test();
   if (flags.json) output.printJson({ target, ok: error === null, error });
-  else output.print(error === null ? `${visible(target)} accepted it` : `${visible(target)}: ${visible(error)}`);
-  if (error !== null) output.say(`Next: correct it, then showrunner notify test   (${HOW})`);
+  else
+    output.print(
+      error === null ? `${visible(target)} accepted the test notification` : `${visible(target)}: ${visible(error)}`,
+    );
+  if (error !== null) output.say(`Next: correct the target, then showrunner notify test   (${HOW})`);
   return error === null ? ExitCode.done : ExitCode.failed;
 }
 
-/** `showrunner notify key`: the public key that its webhooks are verified with; makes the pair at first use. */
+/** `showrunner notify key`: prints the public key for verifying webhooks; creates the pair on first use. */
 export async function notifyKey(context: Context, flags: Flags["notify test"]): Promise<ExitCode> {
   const publicKey = await (await opened(context, flags)).publicKey();
   if (flags.json) context.output.printJson({ algorithm: "ed25519", public_key: publicKey });
@@ -27,7 +30,7 @@ export async function notifyKey(context: Context, flags: Flags["notify test"]): 
   return ExitCode.done;
 }
 
-/** `showrunner notify list`: undelivered notifications, and why. */
+/** `showrunner notify list`: lists undelivered notifications with their last error. */
 export async function listNotices(context: Context, flags: Flags["notify test"]): Promise<ExitCode> {
   const { output, io } = context;
   const { openJournal } = await import("../../internal.ts");
@@ -43,9 +46,13 @@ export async function listNotices(context: Context, flags: Flags["notify test"])
   if (flags.json) output.printJson(listed);
   else if (listed.length > 0) output.print(table(listed, columns, io.stdout.columns));
   const count =
-    listed.length === 0 ? "Nothing" : listed.length === 1 ? "1 notification" : `${listed.length} notifications`;
+    listed.length === 0
+      ? "No notifications"
+      : listed.length === 1
+        ? "1 notification"
+        : `${listed.length} notifications`;
   output.say(
-    `${count} to be delivered. Any process that drives runs of this journal with a target set delivers them; so does showrunner worker.`,
+    `${count} to deliver. Any process that drives runs of this journal and has a target delivers them; so does showrunner worker.`,
   );
   return ExitCode.done;
 }

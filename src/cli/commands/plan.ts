@@ -15,7 +15,7 @@ import { problemList } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { runInstead } from "../text/next-line.ts";
 
-/** What a drawing of a priced plan says beside the names: each step's model and price, and the longest chain. */
+/** Adds each step's model and price to a diagram, and highlights the critical path. */
 export function diagramOptions(quote: Quote): DiagramOptions {
   const prices = new Map(quote.prices.map((price) => [price.step, price]));
   return {
@@ -34,20 +34,20 @@ function amount({ basis, costMicros, maxCostMicros }: Quote["prices"][number]): 
   return maxCostMicros === null ? "no price yet" : `at most ${dollars(maxCostMicros, Math.ceil)}`;
 }
 
-/** `showrunner plan`: checks, prices and foretells; sends nothing that costs. */
+/** `showrunner plan`: checks, prices and forecasts; sends nothing that costs money. */
 export async function plan(context: Context, spec: string, given: Flags["plan"]): Promise<ExitCode> {
   const { io } = context;
   checkAmount("--max-unquoted", given.maxUnquoted);
   if (given.json && given.mermaid) {
-    const next = "ask for one of them; --svg FILE goes with either";
-    throw usageError("--json and --mermaid both want stdout", next);
+    const next = "omit one of them; --svg FILE works with either";
+    throw usageError("--json and --mermaid both write to stdout", next);
   }
   const loaded = await loadPipeline(spec, io.cwd);
   const flags = withProfileService(given, loaded.pipeline);
   if (flags.each !== undefined) {
     if (flags.mermaid || flags.svg !== undefined || flags.against !== undefined) {
-      const next = "leave out --each, or what draws and compares";
-      throw usageError("--each prices many plans; --mermaid, --svg and --against are for one", next);
+      const next = "omit --each, or the options that draw and compare";
+      throw usageError("--each prices many plans, but --mermaid, --svg and --against need a single plan", next);
     }
     return (await import("./run-each.ts")).planRows(context, loaded, flags);
   }
@@ -61,7 +61,7 @@ export async function plan(context: Context, spec: string, given: Flags["plan"])
     const against = flags.against === undefined ? null : await compareWith(show, flags.against, compared);
     await sayPlan(quote, quote.plan, against, context, flags);
     const { missingKey } = show.service;
-    if (missingKey !== null) context.output.say(`Without prices: ${visible(missingKey.message)}`);
+    if (missingKey !== null) context.output.say(`No prices: ${visible(missingKey.message)}`);
     context.output.next(missingKey?.next ?? runInstead(context, ...(quote.id === null ? [] : ["--quote", quote.id])));
     return ExitCode.done;
   };
@@ -97,15 +97,15 @@ async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw usageError(
-      `The picture could not be written: ${visible(why)}`,
-      "name a file in a folder that exists: --svg plan.svg",
+      `The SVG file could not be written: ${visible(why)}`,
+      "use a file in an existing folder: --svg plan.svg",
       cause,
     );
   }
-  output.say(`Drawn into ${visible(path)}`);
+  output.say(`Wrote ${visible(path)}`);
 }
 
-/** Lists all problems of a plan at once: on stderr for a person, on stdout with `--json`. */
+/** Lists all problems of a plan: on stderr for people, on stdout with `--json`. */
 export function reportProblems(
   problems: readonly Problem[],
   { output, io }: Context,
@@ -120,9 +120,7 @@ export function reportProblems(
   const next = "correct them and try again; `showrunner plan` checks without spending";
   const isNoModel = problems.every(({ code }) => code === "unknown-model");
   output.next(
-    isNoModel && !isWholeAddress
-      ? `see whether the address of the service lacks its end: ${visible(baseUrl)}/v3`
-      : next,
+    isNoModel && !isWholeAddress ? `check whether the base URL is missing its version: ${visible(baseUrl)}/v3` : next,
   );
   return ExitCode.refused;
 }

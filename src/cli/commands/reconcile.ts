@@ -3,7 +3,6 @@ import { ExitCode } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
 import { throttle } from "../live/redraw.ts";
 import type { ServiceFlags } from "../program/flags.ts";
-
 import { type Columns, columns, listText, wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 
@@ -12,7 +11,7 @@ interface Finding extends Columns {
   readonly next: string;
 }
 
-/** `showrunner reconcile`: where journal, ledger and service differ. Lists; a person decides. */
+/** `showrunner reconcile`: lists differences between journal, ledger and service; changes nothing. */
 export async function reconcile(context: Context, runId: string | undefined, flags: ServiceFlags): Promise<ExitCode> {
   const { io, output } = context;
   return withShowrunner(flags, async (show) => {
@@ -39,12 +38,12 @@ function findings(report: ReconcileReport): readonly Finding[] {
   const own = ["run_id", "step", "job_id"] as const;
   return [
     {
-      title: "Jobs that no run knows, created while these ran",
+      title: "Jobs created during these runs that belong to no run",
       ...columns(report.orphans, ["job_id", "model", "status", "cost", "created_at", "nearby_runs"]),
       next: "showrunner jobs get <job-id>   (if a step is unresolved: showrunner adopt <run-id> <step>)",
     },
     {
-      title: "Paid outputs without a copy here, still at the service",
+      title: "Paid outputs not downloaded yet, still available at the service",
       ...columns(report.unclaimed, [...own, "index", "asset_id"]),
       next: "showrunner resume <run-id>, or for a finished run: showrunner jobs get <job-id>",
     },
@@ -54,14 +53,14 @@ function findings(report: ReconcileReport): readonly Finding[] {
       next: "showrunner api /jobs/<job-id>/logs, then ask the service's support",
     },
     {
-      title: "Jobs that cost another sum at the service",
+      title: "Jobs whose cost differs at the service",
       ...columns(report.otherCosts, [...own, "journal", "service"]),
       next: "showrunner jobs get <job-id>",
     },
     {
-      title: "Charged above the quote, or above what was allowed",
+      title: "Jobs charged above the quote or the allowed maximum",
       ...columns(report.overcharges, [...own, "expected", "charged"]),
-      next: "ask the service's support; later jobs of these models are held at what they really cost",
+      next: "ask the service's support; later jobs of these models reserve what they actually cost",
     },
     {
       title: "Runs whose ledger and events differ",
@@ -69,14 +68,14 @@ function findings(report: ReconcileReport): readonly Finding[] {
       next: "showrunner events <run-id>",
     },
     {
-      title: "Jobs that the service does not show",
+      title: "Jobs that the service does not list",
       ...columns(report.unseen, own),
-      next: "showrunner doctor   (is it the account that the run was paid from?)",
+      next: "showrunner doctor   (check that this is the account that paid for the run)",
     },
     {
-      title: "Chats that were never answered, and may have been charged this much each",
+      title: "Unanswered chats, each possibly charged up to this amount",
       ...columns(report.abandonedChats, ["run_id", "step", "model", "sent_at", "unconfirmed"]),
-      next: "check the jobs of that model above; what is listed there was charged",
+      next: "check the jobs of that model above; those listed there were charged",
     },
   ];
 }

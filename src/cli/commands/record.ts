@@ -9,7 +9,7 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** `showrunner record`: a recorder before a hosted service, until Ctrl-C. */
+/** `showrunner record`: runs a recording proxy in front of a hosted service until Ctrl-C. */
 export async function record({ io, output }: Context, folder: string, flags: Flags["record"]): Promise<ExitCode> {
   const { interrupt } = io;
   const recorder = await startRecorder({
@@ -20,20 +20,20 @@ export async function record({ io, output }: Context, folder: string, flags: Fla
     say: (text) => output.say(visible(text)),
   });
   output.print(`export SHOWRUNNER_BASE_URL=${recorder.baseUrl}`);
-  output.say(`Recording to ${visible(folder)} what is sent there; jobs cost what they always cost. Ctrl-C ends it.`);
+  output.say(`Recording answers to ${visible(folder)}. Jobs cost real money. Press Ctrl-C to stop.`);
   if (!interrupt.aborted) await once(interrupt, "abort");
   await recorder.close();
-  output.say(`${counted(recorder.lines, "new answer")} in ${visible(folder)}.`);
+  output.say(`Recorded ${counted(recorder.lines, "new answer")} in ${visible(folder)}.`);
   output.next(`showrunner serve --replay ${folder}`);
   return ExitCode.done;
 }
 
-/** The hosted service that flags or environment name; a recording has nothing to do with the local one of a folder. */
+/** The hosted service set by flags or environment; the local service is never recorded. */
 function namedService(flags: Pick<Flags["record"], "service" | "baseUrl">, env: Context["io"]["env"]): HostedService {
   const chosen = chooseService(flags, env);
   if (chosen === null) {
-    throw usageError("no service is named to record", "name one with --base-url or --service");
+    throw usageError("record needs a hosted service", "set one with --base-url or --service");
   }
   if (!("problem" in chosen)) return chosen;
-  throw usageError(`${chosen.setting} ${chosen.problem}`, "name one with --base-url or --service");
+  throw usageError(`${chosen.setting} ${chosen.problem}`, "set one with --base-url or --service");
 }

@@ -8,12 +8,12 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** `showrunner report`: one HTML file that says what happened, with the media in it. */
+/** `showrunner report`: writes a report of a run as one HTML file with its media. */
 export async function report(context: Context, runId: string, flags: Flags["report"]): Promise<ExitCode> {
   const { io, output } = context;
   const isForClient = flags.for === "client";
   if (flags.prices && !isForClient) {
-    throw usageError("--prices is for --for client", "leave it out: the report has all costs");
+    throw usageError("--prices only works with --for client", "omit it: the full report already shows all costs");
   }
   const { writeReport } = await import("../../studio/dashboard/index.ts");
   return withJournal(flags, async (show) => {
@@ -32,18 +32,18 @@ export async function report(context: Context, runId: string, flags: Flags["repo
     else output.print(visible(file));
     const { beside, missing } = media;
     if (beside > 0) {
-      const [lie, them] = beside === 1 ? ["lies", "it"] : ["lie", "them"];
-      output.say(`${counted(beside, "large file")} ${lie} beside the page: move ${them} with it.`);
+      const [are, them] = beside === 1 ? ["is", "it"] : ["are", "them"];
+      output.say(`${counted(beside, "large file")} ${are} stored next to the page; if you move it, move ${them} too.`);
     }
     if (missing > 0) {
       output.say(`${counted(missing, "file")} ${missing === 1 ? "is" : "are"} no longer in the media store.`);
     }
-    output.say("Open it in a browser; it needs no network.");
+    output.say("Open it in a browser; it works offline.");
     return ExitCode.done;
   });
 }
 
-/** In the run's folder, unless that lies outside of the working folder. */
+/** In the run's folder, or in the working folder if that folder is outside it. */
 async function defaultFile(outDir: string, runId: string, cwd: string, isForClient: boolean): Promise<string> {
   const stem = isForClient ? "client-report" : "report";
   if (await isOwnFile(outDir, cwd)) return join(outDir, `${stem}.html`);

@@ -27,7 +27,7 @@ import { repeatedCommand } from "../text/next-line.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 
-/** `showrunner resume`: continues from the end of the journal; paid jobs are collected, and repeated only on request. */
+/** `showrunner resume`: continues a run; collects paid jobs, and repeats them only on request. */
 export async function resume(context: Context, runId: string, flags: Flags["resume"]): Promise<ExitCode> {
   const { waitForFunds, rerunFailed, accountMoved, requestId, budget, agree, quote, maxUnquoted } = flags;
   checkAmount("--budget", budget);
@@ -74,27 +74,24 @@ export async function resume(context: Context, runId: string, flags: Flags["resu
   });
 }
 
-/** A note is for something that is made otherwise, and what a note asks for is not mixed with other changes. */
+/** Refuses `--redo` without a note or with other changes, and a note without anything to redo. */
 function checkNote(runId: string, { note, redo, edit, rerun, rerunFailed, input, i }: Flags["resume"]): void {
   const command = `showrunner resume ${visible(runId)}`;
   if (redo !== undefined && note === undefined)
-    throw usageError(
-      "--redo needs a note that says what should be different",
-      `${command} --redo ${visible(redo)} --note TEXT`,
-    );
+    throw usageError("--redo needs --note to say what to change", `${command} --redo ${visible(redo)} --note TEXT`);
   if (redo !== undefined && [edit, rerun, rerunFailed, input, i].some((flag) => flag !== undefined))
     throw usageError(
-      "--redo goes alone, without other changes to the run",
+      "--redo cannot be combined with other changes to the run",
       `${command} --redo ${visible(redo)} --note ${visible(note!)}`,
     );
   if (note === undefined || [redo, edit, rerun, rerunFailed].some((flag) => flag !== undefined)) return;
   throw usageError(
-    "--note says why something is made again; nothing is",
-    "add --redo step, --rerun step or --edit step:field=value",
+    "--note has no effect unless something is redone",
+    "add --redo STEP, --rerun STEP or --edit STEP:FIELD=VALUE",
   );
 }
 
-/** What `--redo` asks to be made again. */
+/** Turns `--redo` into an edit or a rerun. */
 async function redoFor(
   show: Showrunner,
   runId: string,
@@ -106,23 +103,23 @@ async function redoFor(
   const { output } = context;
   if (asked.rerun !== undefined)
     output.say(
-      `No \`revise\` of ${asked.rerun.map(visible).join(", ")} says what a note changes: it is asked for again as it was, takes with a new seed.`,
+      `${asked.rerun.map(visible).join(", ")} has no \`revise\` to apply the note: the same request is sent again, takes with a new seed.`,
     );
   if (asked.edit === undefined && asked.rerun === undefined)
-    output.say(`What ${visible(redo)} is about is being made; the run continues, and the note changes nothing now.`);
+    output.say(`${visible(redo)} is already in progress; the run continues and the note has no effect.`);
   return asked;
 }
 
-/** What changes is priced and agreed to in the run's own account: it moves there first. */
+/** Refuses changes together with `--account-moved`: they can only be priced after the move. */
 function checkMovesAlone(runId: string, flags: Flags["resume"]): void {
   const { accountMoved, file, acceptChanges, rerun, rerunFailed, input, i, edit, redo } = flags;
   if (!accountMoved) return;
   if (![file, acceptChanges, rerun, rerunFailed, input, i, edit, redo].some((flag) => flag !== undefined)) return;
   const next = `showrunner resume ${visible(runId)} --account-moved`;
-  throw usageError("--account-moved goes first, without changes to the run", next);
+  throw usageError("--account-moved cannot be combined with changes to the run; run it first", next);
 }
 
-/** Fields of the input that are to be corrected. */
+/** The input fields to correct. */
 async function correction(
   flags: Flags["resume"],
   { io }: Context,
@@ -130,26 +127,26 @@ async function correction(
 ): Promise<ResumeOptions["input"]> {
   const changes = await readInput(flags, io, { schema: await inputSchema(pipeline) });
   if (typeof changes === "object" && changes !== null && !Array.isArray(changes)) return { ...changes };
-  throw new CliError("INPUT_INVALID", "--input corrects fields of the run's input, and is not an object", {
-    next: "write the fields that are to change: -i name=value",
+  throw new CliError("INPUT_INVALID", "--input must be an object with the input fields to correct", {
+    next: "set the fields to change: -i name=value",
   });
 }
 
-/** The code of the run, from the file that it was planned from. */
+/** Loads the run's code from the file that it was planned from. */
 async function ownCode(show: Showrunner, runId: string, context: Context): Promise<LoadedPipeline> {
   const { source } = (await loadRun(show.journal, runId)).planned;
   if (source !== null && existsSync(source.file)) {
     await checkOwn(source.file, runId, context.io.cwd);
     return loadPipeline(`${source.file}#${source.exportName}`, context.io.cwd);
   }
-  const why = source === null ? "no file is known of it" : `${visible(source.file)} is not there any more`;
+  const why = source === null ? "its file is unknown" : `${visible(source.file)} no longer exists`;
   throw usageError(
-    `This needs the code of run ${visible(runId)}, and ${why}`,
+    `This needs the code of run ${visible(runId)}, but ${why}`,
     repeatedCommand(context, "--file", "pipeline.ts"),
   );
 }
 
-/** Drives a run on and shows it to its end or pause. */
+/** Resumes a run and shows it until it ends or pauses. */
 export async function continueRun(
   show: Showrunner,
   context: Context,
@@ -168,18 +165,16 @@ export async function continueRun(
   });
 }
 
-/** Without a file the run continues as it was planned: its own code supplies functions only, and what changed in it is said. */
+/** Without `--file`, the run's own code only supplies functions; reports if it has changed. */
 async function ownFunctions(show: Showrunner, context: Context, runId: string): Promise<ResumeRequest["functions"]> {
   const code = await codeOf(show, runId, context.io.cwd);
   if (code === null) return {};
   const { pipeline, isNeeded } = code;
-  // What keeps them from being compared is said where it keeps the run from continuing.
+  // If the comparison fails, resuming reports why.
   const drift = pipeline === null ? null : await show.drift(runId, pipeline).catch(() => null);
   if (pipeline === null || drift?.isSame === false) {
     const next = `showrunner resume ${visible(runId)} --accept-changes`;
-    context.output.say(
-      `Its pipeline has changed since; the run stays as it was planned. To take up the changes: ${next}`,
-    );
+    context.output.say(`The pipeline has changed since; the run continues as planned. To apply the changes: ${next}`);
   }
   return pipeline !== null && isNeeded ? { pipeline, compare: false } : {};
 }
@@ -187,7 +182,7 @@ async function ownFunctions(show: Showrunner, context: Context, runId: string): 
 interface ResumeRequest {
   readonly runId: string;
   readonly given: Pipeline | null;
-  /** The code that the run continues with. */
+  /** Code to continue with. */
   readonly functions: Pick<ResumeOptions, "pipeline" | "compare">;
   readonly input: ResumeOptions["input"];
   readonly edit: ResumeOptions["edit"];
@@ -236,7 +231,7 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   return { ...goOn, sameSeed: goOn.sameSeed || same.length > 0, quote };
 }
 
-/** Whether a text that is edited is replaced in the other steps that show it: said by a flag, or by a person on the terminal. */
+/** Whether to replace an edited text in other steps too: decided by flag, or on the terminal. */
 async function decideElsewhere(
   show: Showrunner,
   context: Context,
@@ -247,29 +242,29 @@ async function decideElsewhere(
   const [first] = sameText;
   if (first === undefined) return undefined;
   const { output, io } = context;
-  output.say(`${JSON.stringify(visible(first.text))} stands in other steps too:`);
+  output.say(`${JSON.stringify(visible(first.text))} also occurs in other steps:`);
   for (const { step, field } of sameText) output.say(`  ${visible(step)} ${visible(field)}`);
-  if (io.ask !== null) return isAgreed(io, "Replace it there as well?");
+  if (io.ask !== null) return isAgreed(io, "Replace it there too?");
   if (!sameText.some(({ isLocal }) => isLocal)) return undefined;
   throw new CliError(
     "NOT_CONFIRMED",
-    "An edited text would stay as it was in other steps, and in the files that they make",
+    "The edited text also occurs in other steps, whose files would keep the old text",
     {
       next: `${repeatedCommand(context, "--everywhere")}   (or --no-everywhere)`,
     },
   );
 }
 
-/** What is asked for with the seed that the code gives comes out the same: that needs a yes of its own. */
+/** A rerun with a seed fixed in the code likely gives the same result, so it needs separate consent. */
 async function agreeToTheSame(same: RerunScope["sameSeed"], context: Context, { flags }: ResumeRequest): Promise<void> {
   const seeds = same.map(({ step, seed }) => `${visible(step)} the seed ${seed}`).join(", ");
   const { step, seed } = same[0]!;
   await confirm(context.io, {
     yes: flags.sameSeed === true,
-    question: `The code gives ${seeds}: the same request is sent again, and likely the same result paid for. Send it?`,
-    what: `The code gives ${seeds}: the rerun sends the same request again, and likely pays for the same result`,
+    question: `The code gives ${seeds}, so the rerun sends the same request and likely pays for the same result. Send it?`,
+    what: `The code gives ${seeds}, so the rerun sends the same request and likely pays for the same result`,
     refused: "Not started; nothing was spent",
-    next: `${repeatedCommand(context, "--same-seed")}   (or for another result: --edit ${visible(step)}:seed:=${seed + 1})`,
+    next: `${repeatedCommand(context, "--same-seed")}   (or, for another result: --edit ${visible(step)}:seed:=${seed + 1})`,
   });
 }
 
@@ -277,12 +272,12 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { ou
   const what = `The rerun of ${steps.map(visible).join(", ")}, requested at ${new Date(requestedAt).toISOString()}`;
   output.say(
     isOpen
-      ? `${what}, is in progress: continuing it (request ${visible(requestId)}). To rerun once more: --request-id ID`
-      : `${what} under this id, is finished: nothing runs again.`,
+      ? `${what}, is in progress: continuing it (request ${visible(requestId)}). To rerun again: --request-id ID`
+      : `${what} under this id, has finished: nothing runs again.`,
   );
 }
 
-/** Changes that were not accepted stop here, before any request to the service; `agreed`: a person on the terminal said yes. */
+/** Shows changes and asks for consent before any request to the service. `agreed`: a person on the terminal said yes. */
 async function sayDrift(
   drift: Drift,
   context: Context,
@@ -292,7 +287,7 @@ async function sayDrift(
   const { output, io } = context;
   const isWanted = requested.input !== undefined || requested.edit !== undefined;
   const what = isWanted
-    ? "With this and the current code, these requests change"
+    ? "Your changes and the current code change these requests"
     : "The code changed since the run was planned";
   output.say(`${output.paint(["bold", "yellow"], what)}:`);
   for (const line of diffLines(drift)) output.say(`  ${line}`);
@@ -302,7 +297,7 @@ async function sayDrift(
   if (await isAgreed(io, "Apply these changes?")) return "agreed";
   output.say("Nothing was spent or changed.");
   output.next(
-    `${repeatedCommand(context, "--accept-changes")}   (or without ${wantedBy(requested)}, as it was planned)`,
+    `${repeatedCommand(context, "--accept-changes")}   (or omit ${wantedBy(requested)} to continue as planned)`,
   );
   if (flags.json) output.printJson({ id: runId, drift });
   return ExitCode.unfinished;
@@ -314,19 +309,19 @@ function wantedBy({ input, edit, flags }: ResumeRequest): string {
   return input === undefined ? "--file" : "-i";
 }
 
-/** Real money needs a yes: from the flag, or from a person. */
+/** Gets consent to spend real money, from a flag or a person. */
 async function agree(rerunScope: RerunScope, context: Context, { flags }: ResumeRequest): Promise<void> {
   const price = totalText(rerunScope);
   await confirm(context.io, {
     yes: flags.yes === true || flags.quote !== undefined,
-    question: `Rerun these steps, for ${price} on top of what was spent?`,
+    question: `Rerun these steps, adding ${price} to the run's cost?`,
     what: `This reruns paid steps (${price}): it spends real money`,
     refused: "Not started; nothing was spent",
     next: repeatedCommand(context, "--yes"),
   });
 }
 
-/** `showrunner stop`: asks a run, in whichever process it lives, to make no further job. */
+/** `showrunner stop`: stops a run, in any process, from submitting more jobs. */
 export async function stop(context: Context, runId: string, flags: ServiceFlags): Promise<ExitCode> {
   return withJournal(flags, async (show) => {
     await show.stop(runId);
@@ -334,17 +329,17 @@ export async function stop(context: Context, runId: string, flags: ServiceFlags)
     const isOver = status !== "interrupted" && isRunFinal(status);
     context.output.say(
       isOver
-        ? `Run ${visible(runId)} is over: ${status}. Nothing was stopped.`
+        ? `Run ${visible(runId)} has already ended (${status}); nothing was stopped.`
         : status === "paused"
-          ? `Run ${visible(runId)} is not running: it submits nothing until somebody decides what it waits for, or resumes it.`
-          : `Asked run ${visible(runId)} to stop: it submits nothing more. Jobs already paid for continue at the service.`,
+          ? `Run ${visible(runId)} is paused: it submits nothing until someone makes its decision or resumes it.`
+          : `Asked run ${visible(runId)} to stop: it will submit no more jobs. Jobs already paid for continue at the service.`,
     );
     context.output.next(`showrunner ${isOver ? "show" : "resume"} ${visible(runId)}`);
     return ExitCode.done;
   });
 }
 
-/** `step:field=text`, `step:field:=json` and `step:field=@file`, repeated, as `resume` takes them; undefined: none. */
+/** Parses `--edit` flags: `step:field=text`, `step:field:=json` and `step:field=@file`. */
 async function readEdits(flags: readonly string[] | undefined, io: Io): Promise<ResumeOptions["edit"]> {
   if (flags === undefined) return undefined;
   const edits = new Map<string, Record<string, Json>>();
@@ -352,8 +347,8 @@ async function readEdits(flags: readonly string[] | undefined, io: Io): Promise<
     const [, step, field, sign, text = ""] = /^([^:=]+):([^:=]+?)(:?=)([\s\S]*)$/.exec(flag) ?? [];
     if (step === undefined || field === undefined) {
       throw usageError(
-        `--edit ${visible(flag)} names no step, field and value`,
-        "write --edit step:field=text or --edit step:field:=json, e.g. --edit still:prompt='A red boat'",
+        `--edit ${visible(flag)} is not STEP:FIELD=VALUE`,
+        "for example --edit still:prompt='A red boat', or with JSON --edit clip:duration:=5",
       );
     }
     const value = sign === "=" ? await readTextOrFile("--edit", text, io) : jsonOf(text, `${step}:${field}`);

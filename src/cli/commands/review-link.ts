@@ -9,7 +9,7 @@ import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
 import { dashboardOrigin } from "./dashboard.ts";
 
-/** `showrunner review-link`: makes a link on which somebody without access decides; lists those there are, or ends one. */
+/** `showrunner review-link`: creates a link where someone without access can decide; lists links or revokes one. */
 export async function reviewLink(
   context: Context,
   runId: string | undefined,
@@ -47,22 +47,18 @@ async function create(
   if (flags.json) output.printJson({ ...document(reviewLinkView(link, now)), url });
   else output.print(url);
   output.say(
-    `Whoever has this address decides on ${visible(shown(reviewLinkView(link, now)))} until ${iso(link.expiresAt)}.`,
+    `Anyone with this address can decide on ${visible(shown(reviewLinkView(link, now)))} until ${iso(link.expiresAt)}.`,
   );
-  output.say("Copy it now: it is not shown again, as the journal keeps only a hash of it.");
+  output.say("Copy it now: it cannot be shown again, because the journal only stores its hash.");
   if (named === undefined || named === "") {
-    output.say(
-      "It opens on this machine alone, where the dashboard runs; --public-url names the address that clients reach.",
-    );
+    output.say("It only opens on this machine; set --public-url to the address that clients can reach.");
   }
   const runs = await journal.runs({ limit: 1, ...(scope.tags && { tags: scope.tags }) });
-  if (runs.length === 0) output.say("No run carries this tag yet: the link shows those that will.");
+  if (runs.length === 0) output.say("No run has this tag yet; the link will show runs that get it.");
   output.next(
     ...(here.isRunning
       ? []
-      : [
-          `showrunner dashboard${named ? ` --public-url ${shellWord(origin)}` : ""}   (answers it, as long as it runs)`,
-        ]),
+      : [`showrunner dashboard${named ? ` --public-url ${shellWord(origin)}` : ""}   (serves the link while it runs)`]),
     `showrunner review-link --revoke ${link.id}`,
   );
   return ExitCode.done;
@@ -100,10 +96,10 @@ async function revoke(
   await journal.revokeReviewLink(id, now);
   const link = await journal.reviewLink(id);
   if (link === null) {
-    throw usageError(`--revoke ${visible(id)}: there is no such link`, "showrunner review-link --list");
+    throw usageError(`--revoke ${visible(id)}: this link does not exist`, "showrunner review-link --list");
   }
   if (flags.json) output.printJson(document(reviewLinkView(link, now)));
-  output.say(`Revoked: ${visible(shown(reviewLinkView(link, now)))} is no longer shown by it, nor decided.`);
+  output.say(`Revoked: the link no longer shows ${visible(shown(reviewLinkView(link, now)))} or accepts decisions.`);
   return ExitCode.done;
 }
 

@@ -26,13 +26,13 @@ import { runInstead } from "../text/next-line.ts";
 import { type Column, counted, table } from "../text/table.ts";
 import { type Detached, detach } from "./detach.ts";
 
-/** Rows that were checked and priced, with what else of the command is needed to start them. */
+/** Checked and priced rows. */
 interface PricedRows {
   readonly quote: BulkQuote & { readonly ok: true };
   readonly rows: readonly FileRow[];
 }
 
-/** Checks and prices all rows of a file, then does the work with them; where a row cannot be, says so of all that cannot. */
+/** Checks and prices all rows of a file, then calls `work`. If any row has a mistake, reports all mistakes instead. */
 async function withRows<T>(
   context: Context,
   loaded: LoadedPipeline,
@@ -64,7 +64,7 @@ async function withRows<T>(
       const problems = await checkEach(show, loaded.pipeline, rows, quoting);
       return sayMistakes(withProblems(read.mistakes, problems, rows), file, context, flags);
     }
-    // The same rows under another name, profile or with other fields for all are others: they replace none.
+    // Rows under another name, profile or base input form a different set, and so replace no runs of this one.
     const source = JSON.stringify([resolve(io.cwd, file), name ?? null, flags.profile ?? null, base]);
     const quote = await quoteEach(show, loaded.pipeline, rows, { ...quoting, source });
     if (!quote.ok) return sayMistakes(withProblems([], quote.problems, rows), file, context, flags);
@@ -72,7 +72,7 @@ async function withRows<T>(
   });
 }
 
-/** `showrunner plan --each`: what each row costs, and all of them; starts nothing. */
+/** `showrunner plan --each`: prices each row and all of them together; starts nothing. */
 export async function planRows(
   context: Context,
   loaded: LoadedPipeline,
@@ -125,7 +125,7 @@ function rowsDocument(quote: PricedRows["quote"], priced: readonly PricedRow[]):
   };
 }
 
-/** `showrunner run --each`: one run a row; all rows are checked and priced before the first is started. */
+/** `showrunner run --each`: one run per row; checks and prices all rows before it starts the first. */
 export async function runRows(context: Context, loaded: LoadedPipeline, flags: Flags["run"]): Promise<ExitCode> {
   const atOnce = flags.atOnce === undefined ? undefined : wholeNumber("--at-once", flags.atOnce, [1, 9999], 4);
   const { id: _, outDir, onExisting: __, budget: ___, ...options } = runOptions(flags, loaded);
@@ -142,7 +142,7 @@ export async function runRows(context: Context, loaded: LoadedPipeline, flags: F
       const budget = flags.budget ?? (await agreedPrice(show, rest, context)) ?? undefined;
       if (flags.detach && flags.engine === undefined) {
         const first = quote.rows.find(({ known }) => known === null);
-        if (first === undefined) throw usageError("every row has its run already", "the same without --detach");
+        if (first === undefined) throw usageError("every row already has a run", "repeat the command without --detach");
         return { runId: first.row.id, isOneOfMany: true, budget: budget ?? null, startAnyway: false };
       }
       const outcomes = await drive(show, context, {
@@ -172,7 +172,7 @@ async function drive(show: Showrunner, context: Context, { loaded, quote, rows, 
   const { io, output } = context;
   let over = 0;
   let spentMicros = 0;
-  const onInterrupt = () => output.say("\nStopping: waiting for submits on their way to be answered.");
+  const onInterrupt = () => output.say("\nStopping: waiting for answers to submits in flight.");
   io.interrupt.addEventListener("abort", onInterrupt, { once: true });
   const onRow = (outcome: RowOutcome) => {
     const { id, status, costMicros, message } = outcome;
@@ -199,7 +199,7 @@ async function drive(show: Showrunner, context: Context, { loaded, quote, rows, 
   }
 }
 
-/** Null where a row is open-ended. */
+/** The sum of the rows' maxima; null if one is open-ended. */
 function maxOf({ rows }: PricedRows["quote"]): number | null {
   return rows.reduce<number | null>((sum, { maxMicros }) => {
     return sum === null || maxMicros === null ? null : sum + maxMicros;
@@ -220,13 +220,13 @@ function quoteText(quote: PricedRows["quote"]): string {
   return `${counted(rows.length, "row")} cost ${about}${expected}${known}`;
 }
 
-/** At most so many replaced runs are named in the text. */
+/** Replaced runs to list in the text. */
 const MOST_REPLACED = 10;
 
-/** Runs that no row is about any more: what each holds, and what continues it. */
+/** Reports runs whose row was changed or removed, with their costs and the command that continues each. */
 function sayReplaced(replaced: readonly RunReport[], { output }: Context, { json }: Pick<ServiceFlags, "json">): void {
   for (const [at, { id, steps, cost, held, next }] of replaced.entries()) {
-    const message = "its row was changed or removed; nothing continues it but this command";
+    const message = "its row was changed or removed; only this command continues it";
     const command = next?.command ?? `showrunner resume ${id}`;
     if (json) output.print(JSON.stringify({ line: null, id, status: "replaced", cost, held, message, next: command }));
     if (at >= MOST_REPLACED) continue;
@@ -234,7 +234,7 @@ function sayReplaced(replaced: readonly RunReport[], { output }: Context, { json
     output.say(
       `${visible(id)} replaced: its row was changed or removed. ${dollars(cost)} charged, ${dollars(held)} reserved, ${done}`,
     );
-    output.next(`${command}   (continues it; what is paid for is collected, the rest is bought)`);
+    output.next(`${command}   (continues it: downloads what is already paid for and buys the rest)`);
   }
   const more = replaced.length - MOST_REPLACED;
   if (more > 0) output.next(`showrunner runs   (${more} more runs were replaced)`);
@@ -242,7 +242,7 @@ function sayReplaced(replaced: readonly RunReport[], { output }: Context, { json
 
 interface End {
   readonly budget: string | null;
-  /** Rows that continue once somebody has decided. */
+  /** Rows that wait for a person's decision. */
   readonly decisions: number;
 }
 
@@ -252,12 +252,12 @@ function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context, 
   output.say([...counts].map(([status, count]) => `${count} ${status}`).join(", "));
   const waiting = outcomes.find(({ status }) => status === "waiting");
   if (waiting !== undefined) output.say(`  not started: ${visible(waiting.message ?? "")}`);
-  if (counts.has("handed")) output.next("showrunner runs", "showrunner worker --engine …   (where none runs)");
+  if (counts.has("handed")) output.next("showrunner runs", "showrunner worker --engine …   (if none is running)");
   const isOpen = ["paused", "partial", "waiting"].some((status) => counts.has(status as RowOutcome["status"]));
   const isFailed = ["failed", "cancelled", "refused"].some((status) => counts.has(status as RowOutcome["status"]));
   if (decisions > 0) {
     const wait = decisions === 1 ? "1 row waits" : `${decisions} rows wait`;
-    output.next(`showrunner approve   (${wait} for a decision; showrunner dashboard has them under Review)`);
+    output.next(`showrunner approve   (${wait} for a decision; see also Review in showrunner dashboard)`);
   }
   if (isOpen) {
     const all = withBudget(args, outcomes, budget).map((word) => shellWord(visible(word)));
@@ -268,7 +268,7 @@ function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context, 
   return isOpen ? ExitCode.unfinished : isFailed ? ExitCode.failed : ExitCode.done;
 }
 
-/** The same command with the budget that is enough for every row, should the one given be too small. */
+/** The same command, with a larger budget if the given one is too small for all rows. */
 function withBudget(
   args: readonly string[],
   outcomes: readonly RowOutcome[],
@@ -283,7 +283,7 @@ function withBudget(
   return [...args.slice(0, at), "--budget", enough, ...args.slice(after)];
 }
 
-/** A cell that could not be read is said to be missing as well: that is said once. */
+/** Adds the problems of rows, except for cells whose mistake is already known. */
 function withProblems(
   mistakes: readonly RowMistake[],
   problems: readonly BulkProblem[],
@@ -297,7 +297,7 @@ function ofRow({ index, step, field, message }: BulkProblem, rows: readonly File
   const { line } = rows[index]!;
   const other = /^is row (\d+) again$/.exec(message);
   if (other !== null) {
-    const said = `is line ${rows[Number(other[1]) - 1]!.line} again; a column that begins with # tells rows apart`;
+    const said = `repeats line ${rows[Number(other[1]) - 1]!.line}; to tell them apart, add a column that begins with #`;
     return { line, column: null, message: said };
   }
   const column = step === null && field !== null ? field.replace(/^input\./, "") : null;
@@ -327,7 +327,7 @@ function sayMistakes(
   return ExitCode.refused;
 }
 
-/** Such as `line 2`, or `lines 2 to 5, 9`. */
+/** Formats line numbers: `line 2`, or `lines 2 to 5, 9`. */
 function linesOf(lines: readonly number[]): string {
   const spans: [number, number][] = [];
   for (const line of lines) {

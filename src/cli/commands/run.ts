@@ -16,7 +16,7 @@ import { detach } from "./detach.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 
-/** `showrunner run`: prices the plan, makes sure that somebody agreed to the price, runs it and shows how it goes. */
+/** `showrunner run`: prices the plan, gets consent to the price, runs it and shows its progress. */
 export async function run(context: Context, spec: string, given: Flags["run"]): Promise<ExitCode> {
   const { io, output } = context;
   checkRunFlags(given);
@@ -24,7 +24,7 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
   const flags = withProfileService(given, loaded.pipeline);
   if (flags.each !== undefined) return (await import("./run-each.ts")).runRows(context, loaded, flags);
   if (flags.atOnce !== undefined)
-    throw usageError("--at-once is for --each", "--concurrency N limits the jobs of one run");
+    throw usageError("--at-once only works with --each", "to limit the parallel jobs of one run, use --concurrency N");
   const input = await readInput(flags, io, { schema: await inputSchema(loaded.pipeline) });
   const options = runOptions(flags, loaded);
   if (flags.detach && flags.id !== undefined) checkFileName(flags.id);
@@ -33,7 +33,7 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
     const known = flags.detach ? undefined : await runNamed(show, flags.id);
     if (known !== undefined && flags.onExisting === "fail") {
       const next = `showrunner resume ${known.runId}   (or choose another --id)`;
-      throw usageError(`Run ${visible(known.runId)} exists (${known.status})`, next);
+      throw usageError(`Run ${visible(known.runId)} already exists (${known.status})`, next);
     }
     if (known !== undefined) {
       const handle = await show.run(loaded.pipeline, input, { ...options, budget: flags.budget });
@@ -49,7 +49,7 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
     output.say(`\n${priceTable(quote, io.stderr.columns)}\n`);
     const isAgreed = flags.budget !== undefined || flags.quote !== undefined;
     const budget = flags.budget ?? (isAgreed ? null : await agreedPrice(show, quote, context));
-    // A yes on the terminal is to the prices that were shown for it.
+    // A yes on the terminal covers exactly the prices shown.
     const agreedTo = flags.quote ?? (isAgreed || budget === null ? null : quote.id);
     const startAnyway = await startsAnyway(quote, flags, context);
     const agreed = {
@@ -75,7 +75,7 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
   return detach(context, { runId, ...outcome }, flags);
 }
 
-/** The run is written down; the workers of an engine do the rest. */
+/** Hands a started run to the workers of an engine. */
 async function startElsewhere(
   context: Context,
   flags: Flags["run"],
@@ -84,15 +84,15 @@ async function startElsewhere(
   const { output } = context;
   const engine = await openEngine(context, flags);
   await engine.wake(id).catch((error: unknown) => {
-    output.say(`${visibleError(error)}. The run is in the journal, where a worker finds it within seconds.`);
+    output.say(`${visibleError(error)}. The run is in the journal, so a worker will find it within seconds.`);
   });
   await engine.close();
   if (flags.json) output.printJson({ id, engine: flags.engine });
   else output.print(visible(id));
-  output.say(`Run ${visible(id)} is driven by the workers of the engine ${flags.engine}.`);
+  output.say(`Run ${visible(id)} is handed to the workers of engine ${flags.engine}.`);
   output.next(
     `showrunner events ${visible(id)} --follow`,
-    `showrunner worker --engine ${flags.engine}   (where none runs)`,
+    `showrunner worker --engine ${flags.engine}   (if none is running)`,
   );
   return ExitCode.done;
 }
@@ -103,7 +103,7 @@ interface Agreed {
   readonly startAnyway: boolean;
 }
 
-/** Whether to start a run that the wallet cannot pay for: agreed to by flag, or on a terminal. */
+/** Whether to start although the wallet cannot pay for the run; true after `--start-anyway` or a yes on the terminal. */
 async function startsAnyway(
   { balanceMicros, totalMicros }: Quote,
   flags: Flags["run"],
@@ -112,7 +112,7 @@ async function startsAnyway(
   if (flags.startAnyway === true) return true;
   if (balanceMicros === null || balanceMicros >= totalMicros.min) return false;
   const has = `The wallet holds ${dollars(balanceMicros, Math.floor)} and the plan costs at least ${dollars(totalMicros.min, Math.ceil)}`;
-  return isAgreed(io, `${has}. Start, and pause where it is short?`);
+  return isAgreed(io, `${has}. Start anyway, and pause when the wallet is empty?`);
 }
 
 async function runNamed(show: Showrunner, id: string | undefined): Promise<RunRow | undefined> {

@@ -9,21 +9,21 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, counted, table } from "../text/table.ts";
 
-/** Waiting runs that are listed with their command. */
+/** Waiting runs to list with their command. */
 const MOST_WAITING = 10;
-/** Decisions whose commands are listed one by one. */
+/** Decisions to list one by one; more are summarised. */
 const MOST_COMMANDS = 3;
 
-/** Rows of a batch that are listed unless its tag is asked for. */
+/** Rows of a batch to list, unless `--tag` asks for all. */
 const MOST_ROWS = 20;
 
 interface Listed {
   readonly row: RunRow;
-  /** One of a batch, which is named above it. */
+  /** Whether it belongs to the batch above it. */
   readonly isMember: boolean;
 }
 
-/** What the next command needs stands first and is never cut: what a narrow terminal has no room for is left out. */
+/** Columns needed for the next command come first and are never shortened; the others disappear on a narrow terminal. */
 const columns = (now: number): readonly Column<Listed>[] => [
   { title: "run", value: ({ row, isMember }) => `${isMember ? "  " : ""}${visible(row.runId)}` },
   { title: "status", value: ({ row }) => row.status },
@@ -38,7 +38,7 @@ function tagWords({ tags }: RunRow): string {
   return visible(listedTags(tagTexts(tags)).join(" "));
 }
 
-/** `showrunner runs`: every run of the journal, newest first. */
+/** `showrunner runs`: lists the runs in the journal, newest first. */
 export async function runs(context: Context, flags: Flags["runs"]): Promise<ExitCode> {
   const { io, output } = context;
   return withJournal(flags, async (show) => {
@@ -49,9 +49,9 @@ export async function runs(context: Context, flags: Flags["runs"]): Promise<Exit
     else if (rows.length > 0)
       output.tell(await listing(show, rows, { width: io.stdout.columns, all: tags !== undefined }));
     const wanted = [...(search === undefined ? [] : [JSON.stringify(search)]), ...(tags ? tagTexts(tags) : [])];
-    if (rows.length === 0 && wanted.length > 0) output.say(`No run with ${visible(wanted.join(" and "))}.`);
+    if (rows.length === 0 && wanted.length > 0) output.say(`No runs with ${visible(wanted.join(" and "))}.`);
     else if (rows.length === 0) {
-      output.say("No run yet.");
+      output.say("No runs yet.");
       output.next("showrunner init film.ts");
     }
     if (!flags.json) await sayWaiting(show, context, rows);
@@ -59,7 +59,7 @@ export async function runs(context: Context, flags: Flags["runs"]): Promise<Exit
   });
 }
 
-/** The runs, newest first; those of a batch under its totals, where its newest stands. */
+/** Lists runs, newest first. Groups those of a batch under its totals, at the position of its newest. */
 async function listing(
   show: Showrunner,
   rows: readonly RunRow[],
@@ -67,7 +67,7 @@ async function listing(
 ): Promise<string> {
   const groups = [...Map.groupBy(rows, ({ runId, tags }) => (tags[BATCH_TAG] === undefined ? runId : batchTag(tags)))];
   const listed: Listed[] = [];
-  /** Lines above the run at this position; the last ones stand below all. */
+  /** Extra lines above the run at this position; the last ones come at the end. */
   const between = new Map<number, string[]>();
   const say = (line: string) => between.set(listed.length, [...(between.get(listed.length) ?? []), line]);
   for (const [tag, members] of groups) {
@@ -79,7 +79,7 @@ async function listing(
       say(`  … and ${members.length - shown.length} more: showrunner runs --tag ${shellWord(tag)}`);
   }
   const titles = columns(Date.now());
-  // A column that is empty in every row says nothing.
+  // Omits columns that are empty in every row.
   const filled = titles.filter(({ value }) => listed.some((one) => value(one) !== ""));
   const [head, ...lines] = table(listed, filled, width).split("\n");
   return [
@@ -93,7 +93,7 @@ function batchTag(tags: RunRow["tags"]): string {
   return tagText(BATCH_TAG, tags[BATCH_TAG]!);
 }
 
-/** What the rows that were started together came to, whatever was searched for: `12 rows of ads: $3.13 of $8.00, 9 of 12 succeeded`. */
+/** Totals of a batch, ignoring the search: `12 rows of ads: $3.13 of $8.00, 9 of 12 succeeded`. */
 async function batchText(show: Showrunner, { runId, account, pipeline, tags }: RunRow): Promise<string> {
   const [{ budget }, { spentMicros, heldMicros }, rows] = await Promise.all([
     show.show(runId),
@@ -109,7 +109,7 @@ async function batchText(show: Showrunner, { runId, account, pipeline, tags }: R
   return `${counted(rows.length, "row")} of ${visible(pipeline)}: ${spent}, ${done} of ${rows.length} succeeded${others}`;
 }
 
-/** Runs that need an action of a person to continue, with that action. */
+/** Lists runs that need a person to continue, with the command for each. */
 async function sayWaiting(show: Showrunner, { output }: Context, rows: readonly RunRow[]): Promise<void> {
   const waiting = rows.filter(({ status }) => status === "paused" || status === "interrupted");
   if (waiting.length === 0) return;
@@ -122,7 +122,7 @@ async function sayWaiting(show: Showrunner, { output }: Context, rows: readonly 
     if (next !== null) (pause?.reason === "approval" ? decisions : commands).push(visible(next.command));
   }
   if (waiting.length > MOST_WAITING) output.say(`  … and ${waiting.length - MOST_WAITING} more`);
-  const list = "showrunner approve   (lists all decisions; showrunner dashboard has them under Review)";
+  const list = "showrunner approve   (lists all decisions; see also Review in showrunner dashboard)";
   output.next(...(decisions.length > MOST_COMMANDS ? [list] : decisions), ...commands);
 }
 

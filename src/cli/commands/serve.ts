@@ -12,15 +12,15 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 
 export interface SecretSources {
-  /** Given as a flag's value, where every process of the machine can read it. */
+  /** The secret itself, given on the command line. */
   readonly shown: string | undefined;
   readonly file: string | undefined;
   readonly variable: string;
-  /** The flag that names the file. */
+  /** The flag for `file`. */
   readonly fileFlag: string;
 }
 
-/** A secret by its safest source: a file, the environment, else the command line with a warning. Undefined: none given. */
+/** Reads a secret: from the file, else the command line (with a warning), else the environment. */
 export async function readSecret(
   { cwd, env }: Io,
   { shown, file, variable, fileFlag }: SecretSources,
@@ -28,7 +28,7 @@ export async function readSecret(
 ): Promise<string | undefined> {
   if (file !== undefined) return fromFile(resolve(cwd, file), fileFlag);
   if (shown === undefined) return env[variable]?.trim() || undefined;
-  warn(`A secret on the command line is seen by every process of this machine: use ${fileFlag}, or ${variable}.`);
+  warn(`Every process on this machine can see a secret on the command line: use ${fileFlag} or ${variable} instead.`);
   return shown;
 }
 
@@ -37,11 +37,11 @@ async function fromFile(path: string, flag: string): Promise<string> {
     return (await readNamed(path, 2 ** 16)).toString().trim();
   } catch (cause) {
     const message = `${flag} ${visible(path)} cannot be read`;
-    throw usageError(message, "name a file that holds the secret alone", cause);
+    throw usageError(message, "use a file that contains only the secret", cause);
   }
 }
 
-/** `showrunner serve`: the local service until Ctrl-C; prints what a client needs to reach it. */
+/** `showrunner serve`: runs the local service until Ctrl-C; prints its address and key. */
 export async function serve(context: Context, flags: Flags["serve"]): Promise<ExitCode> {
   const { io, output } = context;
   const sources = { shown: flags.key, file: flags.keyFile, variable: "SHOWRUNNER_SERVE_KEY", fileFlag: "--key-file" };
@@ -50,18 +50,20 @@ export async function serve(context: Context, flags: Flags["serve"]): Promise<Ex
   const options = { ...serviceOptions(flags, io.cwd, key), ...(families !== undefined && { families }) };
   const { startLocalService } = await loadLocalService();
   const service = await startLocalService(options);
-  // Whoever reads that it is ready may end it at once.
+  // Read before printing, because a caller may send the signal as soon as it sees the address.
   const { interrupt } = io;
   if (flags.json) output.printJson({ base_url: service.baseUrl, api_key: service.apiKey });
   else {
     output.print(`export SHOWRUNNER_BASE_URL=${service.baseUrl}`);
     output.print(`export SHOWRUNNER_API_KEY=${service.apiKey}`);
   }
-  output.say(`Local service on ${service.baseUrl}; state in ${visible(flags.data)}. Play money only. Ctrl-C ends it.`);
+  output.say(
+    `Local service on ${service.baseUrl}; state in ${visible(flags.data)}. Play money only. Press Ctrl-C to stop.`,
+  );
   const { disabled_models: disabled, unread_tables: unread } = service.stats();
   for (const text of [...disabled, ...unread]) output.say(`Warning: ${visible(text)}`);
   if (!interrupt.aborted) await once(interrupt, "abort");
-  output.say("Closing; accepted jobs continue at the next start.");
+  output.say("Stopping; accepted jobs continue at the next start.");
   await service.close();
   return ExitCode.done;
 }
@@ -101,7 +103,7 @@ function serviceOptions(flags: Flags["serve"], cwd: string, key: string | undefi
 function factor(text: string): number {
   const number = Number(text);
   if (text.trim() !== "" && number > 0) return number;
-  throw usageError(`--speed ${visible(text)} is not a factor above 0`, "write it as --speed 20");
+  throw usageError(`--speed ${visible(text)} is not a number above 0`, "write it as --speed 20");
 }
 
 function span(flag: string, text: string): number {
@@ -113,7 +115,7 @@ function span(flag: string, text: string): number {
 function credential(text: string): string {
   if (/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(text)) return text;
   throw usageError(
-    "the key of --key-file, SHOWRUNNER_SERVE_KEY or --key is not a credential",
+    "the key from --key-file, SHOWRUNNER_SERVE_KEY or --key is not ID:SECRET",
     "write it as my-key:my-secret",
   );
 }

@@ -10,7 +10,7 @@ import { commandLine } from "../text/next-line.ts";
 import { type Column, shorten, table } from "../text/table.ts";
 import { sharedWord, siteText } from "./follow.ts";
 
-/** Characters of what a chat or a task yielded. */
+/** Characters of a step's value to show. */
 const LONGEST_VALUE = 60;
 
 type Step = RunReport["steps"][number];
@@ -26,7 +26,7 @@ const columns: readonly Column<Step>[] = [
 
 function status({ status: said, approval }: Step): string {
   if (said !== "awaiting-approval") return said;
-  return approval === null ? "waits for you" : "decided";
+  return approval === null ? "waiting for you" : "decided";
 }
 
 function cost(step: Step): string {
@@ -55,12 +55,12 @@ function valueText({ value }: Step): string {
   return shorten(visible(JSON.stringify(value)), LONGEST_VALUE);
 }
 
-/** `rejected: too dark`. */
+/** Formats a decision: `rejected: too dark`. */
 export function decisionText({ note, ...decided }: NonNullable<Step["approval"]>): string {
   return `${decidedText(decided)}${note === null ? "" : `: ${note}`}`;
 }
 
-/** The steps of a run with job, cost, time and result. */
+/** A table of the run's steps with job, cost, time and result. */
 export function stepTable(report: RunReport, width?: number): string {
   return table(report.steps, columns, width);
 }
@@ -70,7 +70,7 @@ function lateSince({ since, expected_ms, learned, within_ms, job_id }: NonNullab
   return lateText({ since: Date.parse(since), expected, withinMs: within_ms, jobId: job_id }, Date.now());
 }
 
-/** Checks whose files are shown; of the rest, the table has the reasons. */
+/** Refused checks whose files are listed; the table shows the reasons of all. */
 const MOST_REFUSED = 20;
 
 async function refusedTexts(
@@ -87,7 +87,7 @@ async function refusedTexts(
   return ["", ...found.map(refusedText)];
 }
 
-/** `showrunner show`: one run with its steps, jobs, costs and files. */
+/** `showrunner show`: shows one run with its steps, jobs, costs and files. */
 export async function show(context: Context, runId: string, flags: ServiceFlags): Promise<ExitCode> {
   const { io, output } = context;
   return withJournal(flags, async (runner) => {

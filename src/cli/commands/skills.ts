@@ -8,13 +8,13 @@ import type { Flags } from "../program/flags.ts";
 import { refuseLinks, writeNew } from "../project/begun.ts";
 import { visible } from "../text/escape.ts";
 
-/** Within a folder of skills; it travels in the package under the same name. */
+/** Path inside a folder of skills, and in our package. */
 const SKILL = "showrunner/SKILL.md";
 
-/** Where most coding agents look for the skills of a project. */
+/** Where most coding agents look for a project's skills. */
 const FOLDER = ".claude/skills";
 
-/** `showrunner skills install`: the skill by which a coding agent works with pipelines. Overwrites one that differs only with `--force`. */
+/** `showrunner skills install`: writes the skill for coding agents. Overwrites a different one only with `--force`. */
 export async function installSkills({ io, output }: Context, flags: Flags["skills install"]): Promise<ExitCode> {
   const { dir = FOLDER, force = false, json } = flags;
   const file = resolve(io.cwd, dir, SKILL);
@@ -30,18 +30,18 @@ export async function installSkills({ io, output }: Context, flags: Flags["skill
   const state = found === "kept" ? "overwritten" : found;
   if (json) output.printJson({ file, state });
   else output.print(visible(file));
-  if (found === "the same") output.say("It is there already, and stays as it is");
+  if (found === "the same") output.say("Already up to date");
   output.say(
-    "Agents that look for skills in this folder load it when they start, once somebody asks for a pipeline or a film",
+    "Agents that read skills from this folder find it when they next start, and use it for pipelines and films",
   );
-  output.next("showrunner init   (a pipeline to begin with, where there is none)");
+  output.next("showrunner init   (creates a starter pipeline)");
   return ExitCode.done;
 }
 
 function differs(path: string, { dir }: Flags["skills install"]): CliError {
   const where = dir === undefined ? "" : ` --dir ${shellWord(visible(dir))}`;
   return usageError(
-    `${visible(path)} is there, differs from this version's skill, and is not overwritten`,
-    `showrunner skills install${where} --force   (overwrites it, and what was changed in it)`,
+    `${visible(path)} exists, differs from this version's skill and was not overwritten`,
+    `showrunner skills install${where} --force   (overwrites it, including your changes)`,
   );
 }

@@ -16,16 +16,16 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, counted, table } from "../text/table.ts";
 
-/** `showrunner statement`: what the runs of a client made and cost within a month, from the journal alone. */
+/** `showrunner statement`: lists what a client's runs produced and cost in a month, using only the journal. */
 export async function statement(context: Context, flags: Flags["statement"]): Promise<ExitCode> {
   const { io, output } = context;
   const { openJournal, parseMarkup } = await import("../../internal.ts");
   const forms = [flags.csv, flags.html, flags.json].filter(Boolean);
-  if (forms.length > 1) throw usageError("--csv, --html and --json are three forms", "name one of them");
+  if (forms.length > 1) throw usageError("--csv, --html and --json are mutually exclusive", "use only one of them");
   const markup = parseMarkup(flags.markup ?? "0");
   if (markup === null) {
     throw usageError(
-      `--markup ${visible(flags.markup!)} is none from 0% to 1000%`,
+      `--markup ${visible(flags.markup!)} is not a percentage from 0% to 1000%`,
       "write it as --markup 20% or 12.5%",
     );
   }
@@ -55,7 +55,7 @@ const shown: readonly Column<StatementLine>[] = [
   { title: "amount", value: ({ amount }) => dollars(amount), align: "money" },
 ];
 
-/** A month by its UTC boundaries. */
+/** Parses a month into its UTC boundaries. */
 function periodOf(month: string): { readonly from: number; readonly to: number } {
   const match = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month);
   if (match === null) throw usageError(`--month ${visible(month)} is not a month`, "write it as --month 2026-11");
@@ -75,14 +75,14 @@ function document(
   return { ...asked, cost_micros: costMicros, amount, ...sections };
 }
 
-/** A line of a statement, with its amount as it is invoiced. */
+/** A line of a statement; `amount` is what is invoiced. */
 interface StatementLine {
   readonly section: "charged" | "unbilled" | "disputed";
   readonly run: string;
   readonly pipeline: string;
-  /** What people call the run; its id where it has no title. */
+  /** The run's title, else its id. */
   readonly title: string;
-  /** What was made, or why the amount is open. */
+  /** What was produced, or why the amount is open. */
   readonly text: string;
   readonly step: string | null;
   readonly costMicros: number;
@@ -91,7 +91,7 @@ interface StatementLine {
 
 interface Statement {
   readonly lines: readonly StatementLine[];
-  /** Of the lines that are charged. */
+  /** Sum of the charged lines. */
   readonly costMicros: number;
   readonly amount: string;
 }
@@ -103,7 +103,7 @@ interface Source {
   readonly charges: RunCharges;
 }
 
-/** What the runs with these tags were charged within the period, oldest run first. */
+/** Collects the charges of runs with these tags in the period, oldest run first. */
 export async function statementOf(
   journal: JournalStore,
   { tags, period, markup }: { readonly tags: RunTags; readonly period: Period; readonly markup: bigint },
@@ -148,9 +148,9 @@ function withAmounts(
 
 const reasons: Readonly<Record<OpenAmount["why"], string>> = {
   bill: "reserved, not billed yet",
-  submit: "no answer to the submit",
-  impossible: "the bill cannot be right",
-  answer: "a request without an answer, up to",
+  submit: "the submit got no answer",
+  impossible: "the service's bill is implausible",
+  answer: "a request got no answer; charged at most",
 };
 
 function openLines({ charges: _, ...run }: Source, open: readonly OpenAmount[]): readonly Unpriced[] {
@@ -169,7 +169,7 @@ function madeText(made: readonly MadeOfKind[]): string {
 
 const sections = { charged: "Charged", unbilled: "Not billed yet", disputed: "Disputed" } as const;
 
-/** For spreadsheets: exact cost and invoiced amount, one line each; no total, which a sheet computes. */
+/** CSV with exact cost and invoiced amount per line; no total, because a spreadsheet computes it. */
 export function statementCsv({ lines }: Statement): string {
   const head = ["section", "run", "title", "pipeline", "step", "what", "cost_usd", "amount_usd"];
   const rows = lines.map((line) => [
@@ -185,7 +185,7 @@ export function statementCsv({ lines }: Statement): string {
   return [head, ...rows].map((cells) => cells.map(quoted).join(",")).join("\n");
 }
 
-/** A text that a spreadsheet would take for a formula gets a quote in front. */
+/** Prefixes a quote to text that a spreadsheet would treat as a formula. */
 function safe(text: string): string {
   return /^[\s\p{Cc}]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/u.test(text) ? `'${text}` : text;
 }
@@ -194,7 +194,7 @@ function quoted(cell: string): string {
   return /[",\r\n;\t']/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-/** For a client: amounts as invoiced, without what they cost and without names of steps; one file without scripts. */
+/** HTML for a client: invoiced amounts, without costs and step names; one file without scripts. */
 export function statementHtml(
   { lines, amount }: Statement,
   { title, subtitle }: { readonly title: string; readonly subtitle: string },
@@ -219,7 +219,7 @@ export function statementHtml(
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>${escaped(title)}</title><style>${style}</style></head>
 <body><h1>${escaped(title)}</h1><p>${escaped(subtitle)}</p>${body === "" ? "<p>Nothing was charged.</p>" : body}
-<p class="rule">The total is the exact sum, rounded once to the cent; lines are rounded so that they add up to it.</p></body></html>
+<p class="rule">The total is the exact sum, rounded to the cent; lines are rounded so that they add up to it.</p></body></html>
 `;
 }
 

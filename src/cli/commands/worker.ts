@@ -12,14 +12,14 @@ import type { Flags } from "../program/flags.ts";
 import { visible, visibleError } from "../text/escape.ts";
 import { openMeasured, serveWorker } from "../worker-servers.ts";
 
-/** Requests are answered within a slice, or by a later one: none of them waits for minutes while it holds a run. */
+/** Short retries, so that no request blocks a run for minutes; a later slice tries again. */
 const SHORT_RETRIES = { retry: { maxAttempts: 2, maxElapsedMs: 15_000 } } as const;
-/** How often the journal is searched for what no engine tells of, milliseconds. */
+/** How often to search the journal for changes that no engine reports, milliseconds. */
 const SEARCHED_EVERY_MS = 1_000;
-/** Between two looks whether anything is left to do, milliseconds. */
+/** How often `--once` checks whether work is left, milliseconds. */
 const LOOK_EVERY_MS = 100;
 
-/** `showrunner worker`: drives the runs of a journal in slices, beside any number of other workers. */
+/** `showrunner worker`: drives the runs of a journal in slices, alongside any number of other workers. */
 export async function worker(context: Context, flags: Flags["worker"]): Promise<ExitCode> {
   checkWorkerFlags(flags);
   const { io, output } = context;
@@ -34,7 +34,7 @@ export async function worker(context: Context, flags: Flags["worker"]): Promise<
     sayWhere(show, context);
     show.notifications.start();
     const engine = await openEngine(context, flags);
-    // Before anything is under way: from now on a signal drains first.
+    // Read before any work starts: from now on, a signal drains first.
     const { interrupt } = io;
     const driving = await startWorker({
       show,
@@ -46,20 +46,20 @@ export async function worker(context: Context, flags: Flags["worker"]): Promise<
       ...(engine.isOfProcess && { sweepEveryMs: SEARCHED_EVERY_MS, onEvents: sayEvents(context) }),
       webhooks: flags.webhooks !== undefined,
       onSlice: sayEnd(context, flags),
-      onError: (error) => output.say(`${visibleError(error)} (tried again)`),
+      onError: (error) => output.say(`${visibleError(error)} (retrying)`),
     });
     let close = async () => {};
-    // What cannot be served ends the command, and with it the engine's connections.
+    // If a port cannot be opened, the command ends and closes the engine.
     try {
       close = await serveWorker(context, flags, { show, engine, measured, isReady: () => driving.isReady() });
       output.say(
-        `Drives runs in slices (engine ${flags.engine ?? "timers"}, code in ${visible(folder)}). Ctrl-C shuts down gracefully.`,
+        `Worker started (engine ${flags.engine ?? "timers"}, code in ${visible(folder)}). Press Ctrl-C to stop gracefully.`,
       );
       while (!interrupt.aborted) {
         if (flags.once && driving.isIdle()) return driving.failed().length > 0 ? ExitCode.unfinished : ExitCode.done;
         await delay(flags.once ? LOOK_EVERY_MS : SEARCHED_EVERY_MS, undefined, { signal: interrupt }).catch(() => {});
       }
-      output.say("Stops: no new slices; what is under way is seen through.");
+      output.say("Stopping: taking no new work and finishing work in progress.");
     } finally {
       await driving.stop({ drainMs });
       await close();
@@ -73,7 +73,7 @@ export async function worker(context: Context, flags: Flags["worker"]): Promise<
   }
 }
 
-/** A line for each event of a run that people are notified of. */
+/** Prints a line for each event that is shown live. */
 function sayEvents({ output }: Context): WorkerOptions["onEvents"] {
   return (events) => {
     for (const event of events) {
@@ -83,13 +83,14 @@ function sayEvents({ output }: Context): WorkerOptions["onEvents"] {
   };
 }
 
-/** A line for each run that comes to rest, and for each that this process cannot drive. */
+/** Prints a line for each run that ends or pauses, and for each that this process cannot drive. */
 function sayEnd({ output }: Context, { json }: Flags["worker"]): WorkerOptions["onSlice"] {
-  /** What was said of runs that cannot be driven here. */
+  /** The last message about each run that cannot be driven here. */
   const left = new Map<string, string | null>();
   return (id, { status, message, driven }) => {
     if (status === "left") {
-      if (left.get(id) !== message) output.say(`${visible(id)}: ${visible(message ?? "left to others")} (tried again)`);
+      if (left.get(id) !== message)
+        output.say(`${visible(id)}: ${visible(message ?? "left to other workers")} (retrying)`);
       left.set(id, message);
     } else if (driven !== null) left.delete(id);
     if (driven === null || status === "planned" || status === "running") return;

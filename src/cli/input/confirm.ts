@@ -2,26 +2,26 @@ import { CliError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 
 export interface Question {
-  /** The answer was given beforehand, with `--yes`. */
+  /** Whether a flag such as `--yes` already agreed. */
   readonly yes: boolean;
   /** Asked on a terminal; `[y/N]` is added. */
   readonly question: string;
-  /** What would happen, where there is no terminal to confirm it on. */
+  /** What would happen; part of the error without a terminal. */
   readonly what: string;
-  /** What did not happen, after a no. */
+  /** The error message after a no. */
   readonly refused: string;
-  /** The command that agrees. */
+  /** The command that agrees without asking. */
   readonly next: string;
 }
 
-/** Returns only when a person agreed; throws {@link CliError} `NOT_CONFIRMED` otherwise. */
+/** Throws {@link CliError} `NOT_CONFIRMED` unless a flag or a person agreed. */
 export async function confirm(io: Pick<Io, "ask">, { yes, question, what, refused, next }: Question): Promise<void> {
   if (yes || (await isAgreed(io, question))) return;
   const message = io.ask === null ? `${what}, and there is no terminal to confirm it on` : refused;
   throw new CliError("NOT_CONFIRMED", message, { next });
 }
 
-/** Whether a person on the terminal says yes; false where there is none. */
+/** Asks on the terminal; false without one. */
 export async function isAgreed({ ask }: Pick<Io, "ask">, question: string): Promise<boolean> {
   return ask !== null && isYes(await ask(`${question} [y/N] `));
 }

@@ -3,13 +3,13 @@ import { parseUsd } from "../../internal.ts";
 import { usageError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
 
-/** Refuses an invalid amount of dollars before anything is opened. */
+/** Refuses an invalid amount of dollars. */
 export function checkAmount(flag: string, value: string | undefined): void {
   if (value === undefined || parseDollars(value) !== null) return;
   throw usageError(`${flag} ${visible(value)} is not an amount of US dollars`, `write it as ${flag} 5 or ${flag} 2.50`);
 }
 
-/** Reads a whole number within a range; `example` is a valid one. */
+/** Parses a whole number within a range; `example` is a valid one. */
 export function wholeNumber(
   flag: string,
   text: string,
@@ -50,7 +50,7 @@ export function turnsOf(text: string): { readonly tag: string; readonly weights:
   });
   const isClear = tag !== "" && weights.every(([value, weight]) => value !== "" && Number.isFinite(weight));
   if (isClear) return { tag, weights: Object.fromEntries(weights) };
-  const next = "name a tag, and weights for some of its values: --turns customer,acme=3";
+  const next = "give a tag and optional weights of its values: --turns customer,acme=3";
   throw usageError(`--turns ${visible(text)} is not a tag with weights`, next);
 }
 
@@ -62,10 +62,10 @@ export function tagsOf(given: readonly string[] | undefined): { readonly [key: s
 function tagOf(text: string): readonly [string, string] {
   const at = text.indexOf("=");
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
-  throw usageError(`--tag ${visible(text)} is not a tag`, "write key and value: --tag team=video");
+  throw usageError(`--tag ${visible(text)} is not KEY=VALUE`, "write a key and a value: --tag team=video");
 }
 
-/** Parses a flag's duration into milliseconds; refuses an invalid one before anything is opened. */
+/** Parses a flag's duration into milliseconds. */
 export function readDuration(flag: string, text: string, examples: string): number {
   const ms = parseDuration(text);
   if (ms !== null) return ms;
@@ -78,5 +78,5 @@ export { formatDuration as duration } from "../../internal.ts";
 export function parseRateLimit(text: string): { readonly requests: number; readonly windowMs: number } {
   const [, requests, seconds] = /^([1-9]\d{0,8})\/([1-9]\d{0,6})$/.exec(text) ?? [];
   if (requests && seconds) return { requests: Number(requests), windowMs: Number(seconds) * 1000 };
-  throw usageError(`--rate-limit ${visible(text)} is not a limit`, "write requests and seconds: --rate-limit 600/60");
+  throw usageError(`--rate-limit ${visible(text)} is not REQUESTS/SECONDS`, "for example --rate-limit 600/60");
 }

@@ -8,7 +8,7 @@ import { repeatedCommand } from "../text/next-line.ts";
 import { isAgreed } from "./confirm.ts";
 import { checkAmount, giveUpAfter, tagsOf, waitForCap } from "./flag-values.ts";
 
-/** A profile that is for the local service takes it by itself, unless an address was named. */
+/** Sets `--local` if the profile is for the local service and no other service was given. */
 export function withProfileService<F extends ServiceFlags & { readonly profile?: string | undefined }>(
   flags: F,
   { profiles }: Pipeline,
@@ -19,7 +19,7 @@ export function withProfileService<F extends ServiceFlags & { readonly profile?:
   return wantsLocal && service === undefined && baseUrl === undefined ? { ...flags, local: true } : flags;
 }
 
-/** `8`, or limits by name: `total=8,video=2,some-model=1`. */
+/** Parses `8`, or limits by name: `total=8,video=2,some-model=1`. */
 export function parseConcurrency(text: string): number | Readonly<Record<string, number>> {
   if (/^\d+$/.test(text)) return atLeastOne(text, text);
   const limits: Record<string, number> = Object.create(null);
@@ -35,13 +35,13 @@ function atLeastOne(count: string, whole: string): number {
   if (/^\d+$/.test(count.trim()) && number >= 1) return number;
   throw usageError(
     `--concurrency ${visible(whole)} is not a limit`,
-    "write --concurrency 8, or by modality and model: --concurrency total=8,video=2",
+    "write --concurrency 8, or limits by modality and model: --concurrency total=8,video=2",
   );
 }
 
 type QuoteFlags = Pick<Flags["run"], "maxUnquoted" | "profile" | "budget" | "reuse" | "concurrency">;
 
-/** What pricing takes from the flags. */
+/** The flags that affect prices, as options. */
 export function quoteOptions({ maxUnquoted, profile, budget, reuse, concurrency }: QuoteFlags) {
   return {
     maxUnquoted,
@@ -72,7 +72,7 @@ export function runOptions(
   };
 }
 
-/** Real money needs a cap or a yes: the price agreed to on the terminal becomes the budget. Null at the local service. */
+/** Asks for consent to spend real money; the agreed price becomes the budget. Null for the local service. */
 export async function agreedPrice(
   show: Showrunner,
   quote: Pick<Quote, "totalMicros" | "expectedMicros">,
@@ -83,9 +83,13 @@ export async function agreedPrice(
   const most = quote.totalMicros.max ?? quote.expectedMicros;
   const amount = wholeCents(most);
   if (io.ask === null || quote.totalMicros.max === null) {
-    throw new CliError("BUDGET_NEEDED", `This spends real money at ${show.service.baseUrl}: say how much at most`, {
-      next: repeatedCommand(context, "--budget", amount),
-    });
+    throw new CliError(
+      "BUDGET_NEEDED",
+      `This spends real money at ${show.service.baseUrl}: set the maximum with --budget`,
+      {
+        next: repeatedCommand(context, "--budget", amount),
+      },
+    );
   }
   if (await isAgreed(io, `Start, spending at most $${amount}?`)) return amount;
   throw new CliError("NOT_CONFIRMED", "Not started; nothing was spent", {

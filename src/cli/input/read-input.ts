@@ -9,19 +9,19 @@ import { counted } from "../text/table.ts";
 import { columnsOf, fieldAt, type Schema, takesText, typeOf } from "./rows-file.ts";
 import { parseTable, readTextFile } from "./table-file.ts";
 
-/** Refuses a run id that could not be the name of its log, before anything is opened. */
+/** Refuses a run id that cannot be used as the name of its log file. */
 export function checkFileName(id: string): void {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(id)) return;
   throw usageError(
-    `--id ${visible(id)} is not a run id`,
+    `--id ${visible(id)} is not a valid run id`,
     "use up to 100 letters, digits, dots, underscores and hyphens",
   );
 }
 
-/** Flags of an input: `-i` is applied over `--input`, in order. */
+/** The flags of an input. `-i` overrides `--input`, in order. */
 export type InputFlags = Partial<Pick<Flags["run"], "input" | "i" | keyof TableFlags>>;
 
-/** What an input has to be, as far as JSON Schema can say it; an empty schema where it cannot say anything. */
+/** The input's JSON Schema, as far as it can be expressed; otherwise an empty schema. */
 export async function inputSchema({ input }: Pipeline): Promise<Schema> {
   const { z } = await import("zod");
   try {
@@ -33,15 +33,15 @@ export async function inputSchema({ input }: Pipeline): Promise<Schema> {
 
 type InputIo = Pick<Io, "cwd" | "ask">;
 
-/** How the flags of an input are read: files where they lie, and values as its fields take them. */
+/** Context for reading the flags of an input. */
 interface Reading {
-  /** How tables are written; null where no flag can say so. */
+  /** Overrides for tables; null if the command has no such flags. */
   readonly tables: TableFlags | null;
   readonly io: InputIo;
   readonly schema: Schema;
 }
 
-/** The pipeline input that the flags spell; an empty object when there are none. */
+/** Builds the pipeline input from the flags; an empty object without any. */
 export async function readInput(
   flags: InputFlags,
   io: InputIo,
@@ -51,21 +51,21 @@ export async function readInput(
   const base = flags.input === undefined ? {} : await readJson("--input", flags.input, io);
   if (!flags.i?.length) return base;
   if (typeof base !== "object" || base === null || Array.isArray(base)) {
-    throw wrong("-i sets fields of an object, but --input is not an object", "leave out -i, or give --input an object");
+    throw wrong("-i sets fields of an object, but --input is not an object", "omit -i, or pass an object to --input");
   }
   const result: Record<string, unknown> = structuredClone(base) as Record<string, unknown>;
   for (const assignment of flags.i) await assign(result, assignment, reading);
   return result;
 }
 
-/** The JSON that a flag holds, or the file that it names after `@`. */
+/** Parses a flag's JSON, or that of the file given as `@file`. */
 export async function readJson(flag: string, given: string, io: InputIo): Promise<unknown> {
   const file = given.startsWith("@") ? resolve(io.cwd, given.slice(1)) : null;
   const text = file === null ? given : await readTextFile(file, `${flag} @`, null, io);
   return parsedJson(text, file === null ? flag : visible(file), flag);
 }
 
-/** A value given as a text, or by a file after `@`: JSON where its name ends so, else text. */
+/** Reads a text, or a file given as `@file`: JSON if it ends in .json, else text. */
 export async function readTextOrFile(flag: string, text: string, io: InputIo): Promise<Json> {
   if (!text.startsWith("@")) return text;
   const file = resolve(io.cwd, text.slice(1));
@@ -73,7 +73,7 @@ export async function readTextOrFile(flag: string, text: string, io: InputIo): P
   return file.toLowerCase().endsWith(".json") ? (parsedJson(held, visible(file)) as Json) : held;
 }
 
-/** The value of a JSON text, or an error that shows its first mistake; `flag` is how it can be given. */
+/** Parses JSON; the error shows the first mistake and suggests how to use `flag`. */
 export function parsedJson(text: string, where: string, flag = "--input"): unknown {
   const outcome = parseJson(text);
   if ("value" in outcome) return outcome.value;
@@ -84,7 +84,7 @@ export function parsedJson(text: string, where: string, flag = "--input"): unkno
   );
 }
 
-/** Characters shown on either side of a mistake. */
+/** Characters to show on either side of a mistake. */
 const around = 50;
 
 /** The part of the line around the mistake, with a caret under it. */
@@ -95,7 +95,7 @@ function pointer(text: string, line: number, column: number): string {
   return `  ${before}${visible(whole.slice(column - 1, column - 1 + around))}\n  ${" ".repeat(before.length)}^`;
 }
 
-/** The value that a file holds: JSON, or an object for each row of a table, its cells read as those of `--each` are. */
+/** Reads a value from a file: JSON, or a table as one object per row, with cells parsed as in `--each`. */
 async function readValue(name: string, path: string, { tables, io, schema }: Reading): Promise<unknown> {
   const file = resolve(io.cwd, name);
   const isJson = name.toLowerCase().endsWith(".json");
@@ -113,7 +113,7 @@ async function readValue(name: string, path: string, { tables, io, schema }: Rea
   const rows = table.rows.map(({ line, cells }) => {
     const input = {};
     if (cells.length !== names.length)
-      faults.push(`line ${line}: has ${counted(cells.length, "cell")}, the header ${names.length}`);
+      faults.push(`line ${line}: has ${counted(cells.length, "cell")}, but the header has ${names.length}`);
     for (const [at, column] of columns.entries()) {
       const said =
         typeof column === "string"
@@ -135,10 +135,10 @@ const MOST_FAULTS = 20;
 function noTable(file: string, faults: readonly string[]): CliError {
   const shown = faults.slice(0, MOST_FAULTS).map((fault) => `\n  ${fault}`);
   const more = faults.length > MOST_FAULTS ? `\n  and ${faults.length - MOST_FAULTS} more` : "";
-  return wrong(`${visible(file)} does not fit:${shown.join("")}${more}`, "correct the file and try again");
+  return wrong(`${visible(file)} has mistakes:${shown.join("")}${more}`, "correct the file and try again");
 }
 
-/** Nothing that is meant lies deeper. */
+/** Deepest nesting that `-i` can set. */
 const MOST_LEVELS = 100;
 
 async function assign(target: Record<string, unknown>, assignment: string, reading: Reading): Promise<void> {
@@ -156,12 +156,12 @@ async function assign(target: Record<string, unknown>, assignment: string, readi
   const field = fieldAt(reading.schema, keys.slice(0, MOST_LEVELS));
   if (sign === "=" && file === undefined && field !== null && !takesText(field)) {
     const next = `write -i ${visible(path)}:=${"value" in parseJson(text) ? visible(text) : "JSON"}`;
-    throw wrong(`-i ${visible(assignment)}: = gives a text, and ${visible(path)} takes ${typeOf(field)}`, next);
+    throw wrong(`-i ${visible(assignment)}: "=" sets text, but ${visible(path)} has type ${typeOf(field)}`, next);
   }
   const value = sign === ":=" ? parsedJson(text, `-i ${visible(path)}`) : await read();
   if (keys.length > MOST_LEVELS) {
     throw wrong(
-      `-i ${visible(path.slice(0, 60))}… has ${keys.length} levels; at most ${MOST_LEVELS} are read`,
+      `-i ${visible(path.slice(0, 60))}… has ${keys.length} levels; the maximum is ${MOST_LEVELS}`,
       "set the whole value with :=",
     );
   }
@@ -180,7 +180,7 @@ function childObject(parent: Record<string, unknown>, key: string, path: string)
   }
   if (typeof existing !== "object" || existing === null) {
     throw wrong(
-      `-i ${visible(path)} reaches into ${visible(key)}, which is not an object`,
+      `-i ${visible(path)} sets a field of ${visible(key)}, which is not an object`,
       "set the whole value with :=",
     );
   }

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 
 const MOST_BYTES = 64 * 2 ** 20;
 
-/** The bytes of what a person names: a file or a pipe, but nothing without an end, as a device may be. */
+/** Reads a file or pipe that a person gave; throws above `mostBytes`, since a device may never end. */
 export async function readNamed(path: string, mostBytes = MOST_BYTES): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -9,7 +9,7 @@ import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 import { parseTable, readTextFile } from "./table-file.ts";
 
-/** A cell of a table is text; a field of a JSON row is a value. */
+/** A cell of a table holds text; a field of a JSON row any value. */
 export type Cell = { readonly column: string } & (
   | { readonly text: string; readonly decimalComma: boolean }
   | { readonly json: unknown }
@@ -22,11 +22,11 @@ interface Target {
 }
 
 export interface Column {
-  /** Puts a cell where it belongs; says what is wrong with it, or null. */
+  /** Stores a cell's value; returns what is wrong with it, or null. */
   put(cell: Cell, target: Target): string | null;
 }
 
-/** The part of JSON Schema that says what a cell may be. */
+/** The part of JSON Schema that is used to parse cells. */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly properties?: { readonly [name: string]: Schema };
@@ -36,8 +36,8 @@ export interface Schema {
 }
 
 /**
- * What a column means: a field of the input (dots reach into objects), `tag:team` a tag, `#note` what only tells rows apart.
- * The message of a mistake where the input has no such field.
+ * Resolves a column name: an input field (dots for nested ones), `tag:KEY` for a tag, `#NAME` for a note that only distinguishes
+ * rows. Returns an error message if the input has no such field.
  */
 export function columnsOf(name: string, schema: unknown): Column | string {
   if (name.startsWith("#")) return noteColumn(name);
@@ -47,8 +47,8 @@ export function columnsOf(name: string, schema: unknown): Column | string {
   if (found === null) {
     const known = Object.keys((schema as Schema).properties ?? {});
     const [meant] = suggest(name, known);
-    const hint = meant === undefined ? `its fields: ${known.join(", ")}.` : `did you mean ${meant}?`;
-    return `is not a field of the input; ${hint} A column that only tells rows apart begins with #`;
+    const hint = meant === undefined ? `use one of ${known.join(", ")}.` : `did you mean ${meant}?`;
+    return `is not a field of the input; ${hint} To keep it as a note, begin its name with #`;
   }
   return { put: (cell, { input }) => putField(keys, cell, found, input) };
 }
@@ -64,12 +64,12 @@ function noteColumn(name: string): Column {
 
 function putTag(key: string, cell: Cell, tags: { [key: string]: string }): string | null {
   const value = "text" in cell ? cell.text : cell.json;
-  if (typeof value !== "string") return "is not text";
+  if (typeof value !== "string") return "must be text";
   if (value !== "") tags[key] = value;
   return null;
 }
 
-/** An empty cell leaves the field out. Text is JSON where the field takes no text: `3`, `true`, `["a"]`. */
+/** Omits the field if the cell is empty. Parses cells of non-text fields as JSON: `3`, `true`, `["a"]`. */
 function putField(keys: readonly string[], cell: Cell, schema: Schema, input: Target["input"]): string | null {
   let value: unknown;
   if ("json" in cell) value = cell.json;
@@ -78,7 +78,7 @@ function putField(keys: readonly string[], cell: Cell, schema: Schema, input: Ta
     const [point] = /^-?\d+,\d+$/.test(cell.text.trim()) ? [cell.text.trim().replace(",", ".")] : [];
     const written = cell.decimalComma ? (point ?? cell.text) : cell.text;
     const parsed = takesText(schema) ? { value: cell.text } : parseJson(written.trim());
-    const hint = point === undefined ? "" : `; with a point it is ${point}`;
+    const hint = point === undefined ? "" : `; write ${point} with a decimal point`;
     const type = typeOf(schema);
     if ("mistake" in parsed)
       return `${JSON.stringify(cell.text)} is not ${/^[aeio]/.test(type) ? "an" : "a"} ${type}${hint}`;
@@ -95,12 +95,12 @@ function putField(keys: readonly string[], cell: Cell, schema: Schema, input: Ta
   return null;
 }
 
-/** Whatever the key is called. */
+/** Sets a key safely, even `__proto__`. */
 function define(target: Target["input"], key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** Null where the schema surely has no such field. */
+/** The field's schema; null if the schema rules the field out. */
 export function fieldAt(schema: Schema, keys: readonly string[]): Schema | null {
   const [key, ...rest] = keys;
   if (key === undefined) return schema;
@@ -124,42 +124,42 @@ export function typeOf(schema: Schema): string {
   return typesOf(schema).join(" or ");
 }
 
-/** A row of a file, and the line that it begins on. */
+/** A row of a file with its first line number. */
 export interface FileRow extends BulkRow {
   readonly line: number;
-  /** Ids that its run has where another column named it. */
+  /** Ids that the run would have if another column named it. */
   readonly otherIds: readonly string[];
 }
 
 export interface RowMistake {
   readonly line: number;
-  /** Name of the column, or its number; null where the whole row is meant. */
+  /** Name or number of the column; null for the whole row. */
   readonly column: string | null;
   readonly message: string;
 }
 
 export type RowsFile =
   | { readonly ok: true; readonly rows: readonly FileRow[] }
-  /** With the rows whose other cells can be checked, so that all mistakes are reported at once: none where a column is wrong. */
+  /** `rows`: those that can still be checked, to report all mistakes at once; empty if a column is wrong. */
   | { readonly ok: false; readonly mistakes: readonly RowMistake[]; readonly rows: readonly FileRow[] };
 
-/** What the ids of the rows are made from, beside the rows. */
+/** How to read rows and derive their run ids. */
 export interface RowsOf {
   readonly io: Pick<Io, "cwd" | "ask">;
   readonly flags: TableFlags;
-  /** Name of the rows together. Default: that of the file. */
+  /** Prefix of the run ids. Default: the file's name. */
   readonly name?: string | undefined;
-  /** The column that calls the runs. Default: one named id or name. */
+  /** Column that names the runs. Default: id or name. */
   readonly idColumn?: string | undefined;
   readonly pipeline: string;
   readonly profile?: string | undefined;
-  /** JSON Schema of the input: cells are text only where it says so. */
+  /** JSON Schema of the input, which decides how cells are parsed. */
   readonly schema: unknown;
-  /** What is the same in every row. */
+  /** Input fields shared by all rows. */
   readonly base: { readonly [field: string]: unknown };
 }
 
-/** Reads `rows.csv`, `rows.tsv` or `rows.jsonl`; all mistakes at once. */
+/** Reads `rows.csv`, `rows.tsv` or `rows.jsonl` and collects all mistakes. */
 export async function readRows(file: string, of: RowsOf): Promise<RowsFile> {
   const path = resolve(of.io.cwd, file);
   const kind = extname(path).toLowerCase();
@@ -167,8 +167,8 @@ export async function readRows(file: string, of: RowsOf): Promise<RowsFile> {
   if (kind === ".csv" || kind === ".tsv") return rowsOf(path, await tableRecords(text, of), of);
   if (kind === ".jsonl" || kind === ".ndjson") return rowsOf(path, jsonRecords(text), of);
   throw usageError(
-    `--each ${visible(file)} is no .csv, .tsv or .jsonl file`,
-    "name a file with one row a run: --each rows.csv",
+    `--each ${visible(file)} is not a .csv, .tsv or .jsonl file`,
+    "use a file with one row per run: --each rows.csv",
   );
 }
 
@@ -178,7 +178,7 @@ interface TableRow {
 }
 
 type Records = {
-  /** The line that names the columns; null where each row does. */
+  /** Line of the header; null for JSON rows, which name their own columns. */
   readonly headerLine: number | null;
   readonly records: readonly TableRow[];
   readonly mistakes: readonly RowMistake[];
@@ -196,12 +196,16 @@ async function tableRecords(text: string, of: RowsOf): Promise<Records> {
   const names = cells.map((name) => name.trim());
   const mistakes: RowMistake[] = names.flatMap((name, at) => {
     if (name === "") return [{ line: headerLine, column: `${at + 1}`, message: "has no name in the header" }];
-    return names.indexOf(name) < at ? [{ line: headerLine, column: name, message: "stands twice in the header" }] : [];
+    return names.indexOf(name) < at ? [{ line: headerLine, column: name, message: "occurs twice in the header" }] : [];
   });
   const isUsable = mistakes.length === 0;
   const records = table.rows.flatMap(({ line, cells: row }): readonly TableRow[] => {
     if (row.length !== names.length)
-      mistakes.push({ line, column: null, message: `has ${counted(row.length, "cell")}, the header ${names.length}` });
+      mistakes.push({
+        line,
+        column: null,
+        message: `has ${counted(row.length, "cell")}, but the header has ${names.length}`,
+      });
     if (!isUsable || row.length > names.length) return [];
     return [{ line, cells: row.map((value, at) => ({ column: names[at]!, text: value, decimalComma })) }];
   });
@@ -215,7 +219,11 @@ function jsonRecords(text: string): Records {
     const line = at + 1;
     const parsed = parseJson(written);
     if ("mistake" in parsed) {
-      mistakes.push({ line, column: `${parsed.mistake.column}`, message: `is not JSON: ${parsed.mistake.message}` });
+      mistakes.push({
+        line,
+        column: `${parsed.mistake.column}`,
+        message: `is not valid JSON: ${parsed.mistake.message}`,
+      });
       return [];
     }
     const { value } = parsed;
@@ -244,7 +252,7 @@ function rowsOf(path: string, { headerLine, records, mistakes }: Records, of: Ro
   const titled = of.idColumn ?? naming.find((name) => columns.has(name));
   if (titled !== undefined && !columns.has(titled) && records.length > 0) {
     const known = [...columns.keys()].join(", ");
-    wrong.push({ line: headerLine ?? 1, column: titled, message: `--id-column names no column; there are: ${known}` });
+    wrong.push({ line: headerLine ?? 1, column: titled, message: `--id-column is not a column; use one of ${known}` });
   }
   if (records.length === 0 && wrong.length === 0) wrong.push({ line: 1, column: null, message: "has no rows" });
   const isReadable = wrong.length === mistakes.length;
@@ -260,7 +268,7 @@ function rowsOf(path: string, { headerLine, records, mistakes }: Records, of: Ro
       const message = typeof column === "string" ? null : column.put(cell, { input, tags, notes });
       if (message !== null) wrong.push({ line, column: cell.column, message });
     }
-    // A row that was not read whole is never said to repeat another.
+    // Makes rows with mistakes unique, so that they are not reported as duplicates.
     const own = wrong.length > others ? { line } : {};
     const content = { pipeline: of.pipeline, profile: of.profile ?? null, input, tags, notes, ...own };
     const hash = createHash("sha256")
@@ -283,19 +291,19 @@ function titleOf(cell: Cell | undefined): string {
   return typeof cell.json === "string" || typeof cell.json === "number" ? String(cell.json) : "";
 }
 
-/** Another one with each of the three. */
+/** Builds an id from the file's name, the row's title and a hash of its content. */
 function rowId(stem: string, title: string, hash: string): string {
   const slug = slugOf(title).slice(0, 40);
   return [stem.slice(0, slug === "" ? 80 : 40) || "row", slug, hash].filter((part) => part !== "").join("-");
 }
 
-/** What of a text may be in the name of a folder. */
+/** Reduces text to characters that are safe in folder names. */
 function slugOf(text: string): string {
   const plain = text.normalize("NFKD").replace(/\p{M}+/gu, "");
   return plain.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
 }
 
-/** Rows whose runs are there keep those, whatever column named them. */
+/** Keeps the ids of existing runs, even if another column named them. */
 export function withKnownIds(rows: readonly FileRow[], runs: readonly Pick<RunRow, "runId">[]): readonly FileRow[] {
   const known = new Set(runs.map(({ runId }) => runId));
   return rows.map((row) => {

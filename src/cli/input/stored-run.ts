@@ -8,15 +8,15 @@ import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
 
 /**
- * Whether a path that a journal names lies below the working folder, where links lead too. A journal may be a stranger's:
- * what it names anywhere else is neither run nor written to unless somebody names it on the command line.
+ * Whether a path from a journal is inside the working folder after resolving links. A journal can come from a stranger, so paths
+ * elsewhere are neither run nor written to unless given on the command line.
  */
 export async function isOwnFile(path: string, cwd: string): Promise<boolean> {
   const inside = relative(await realpath(cwd), await realOf(resolve(cwd, path)));
   return inside !== ".." && !/^\.\.[\\/]/.test(inside) && !isAbsolute(inside);
 }
 
-/** Of what is not there yet: where it would be. */
+/** Like `realpath`, also for paths that do not exist yet. */
 async function realOf(path: string): Promise<string> {
   const above = dirname(path);
   return realpath(path).catch(async () =>
@@ -25,15 +25,15 @@ async function realOf(path: string): Promise<string> {
 }
 
 interface RunCode {
-  /** Null when its file cannot be loaded. */
+  /** Null if its file cannot be loaded. */
   readonly pipeline: Pipeline | null;
-  /** Whether the run has local functions: without them it continues without its code. */
+  /** Whether the run has local functions; otherwise it can continue without its code. */
   readonly isNeeded: boolean;
 }
 
 /**
- * The code of a run, from the file that it was last planned from; null when that is not there. Of a run with local functions
- * it must load, or throws; the file has to be below the working folder (`CODE_ELSEWHERE`). Of any other it is left alone there.
+ * Loads a run's code from the file it was last planned from; null if that is missing. For a run with local functions, throws if
+ * the file does not load or is outside the working folder (`CODE_ELSEWHERE`); for other runs such a file is ignored.
  */
 export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<RunCode | null> {
   const { plan, source } = (await loadRun(show.journal, runId)).planned;
@@ -45,10 +45,10 @@ export async function codeOf(show: Showrunner, runId: string, cwd: string): Prom
   return { pipeline: (await (isNeeded ? loaded : loaded.catch(() => null)))?.pipeline ?? null, isNeeded };
 }
 
-/** Loading a file runs it, and a journal may name any. */
+/** Refuses code outside the working folder: loading a file runs it, and a journal can contain any path. */
 export async function checkOwn(file: string, runId: string, cwd: string): Promise<void> {
   if (await isOwnFile(file, cwd)) return;
-  const message = `run ${visible(runId)} names ${visible(file)} as its code, which lies outside of this folder; nothing was loaded. If you trust that file, name it, or go to its folder`;
+  const message = `The code of run ${visible(runId)} is ${visible(file)}, outside this folder, and was not loaded. If you trust that file, pass it with --file or change to its folder`;
   const next = `showrunner resume ${shellWord(runId)} --file ${shellWord(file)}`;
   throw new CliError("CODE_ELSEWHERE", message, { next });
 }

@@ -5,7 +5,7 @@ import { visible, visibleError } from "../text/escape.ts";
 import { confirm } from "./confirm.ts";
 import { readNamed } from "./read-named.ts";
 
-/** A row of a table, and the line that it begins on. */
+/** A row of a table with its first line number. */
 export interface TableRecord {
   readonly line: number;
   readonly cells: readonly string[];
@@ -16,7 +16,7 @@ export type Table =
       readonly ok: true;
       readonly header: TableRecord | null;
       readonly rows: readonly TableRecord[];
-      /** Semicolons divide its cells, as where numbers are written with a comma: `1,5`. */
+      /** Whether numbers may use a decimal comma (`1,5`): true if semicolons separate the cells. */
       readonly decimalComma: boolean;
     }
   | { readonly ok: false; readonly line: number; readonly message: string };
@@ -24,8 +24,8 @@ export type Table =
 const DELIMITERS = [",", ";", "\t"] as const;
 
 /**
- * The text of a file; asks where its encoding is a guess. `flag`: what named the file. `flags`: null where no flag can say how
- * it is written, as of JSON.
+ * Reads a text file; asks if its encoding is uncertain. `flag`: the flag that named the file. `flags`: null if no flag can set the
+ * encoding, as for JSON.
  */
 export async function readTextFile(
   path: string,
@@ -46,18 +46,18 @@ export async function readTextFile(
   const text = decoded(bytes, "windows-1252", path, null);
   const at = text.split("\n").findIndex((line) => /[^\0-\x7F]/.test(line));
   const line = visible(text.split("\n")[at]!.trim().slice(0, 80));
-  const what = `${visible(path)} is not UTF-8; as Windows-1252 its line ${at + 1} reads: ${line}`;
+  const what = `${visible(path)} is not UTF-8. Read as Windows-1252, line ${at + 1} is: ${line}`;
   await confirm(io, {
     yes: false,
     what,
-    question: `${what}\nIs that right?`,
+    question: `${what}\nIs that correct?`,
     refused: `${visible(path)} was not read`,
-    next: "say how it is written: --encoding windows-1252, or utf-16le, iso-8859-2, macintosh, shift_jis …",
+    next: "set its encoding: --encoding windows-1252, utf-16le, iso-8859-2, macintosh, shift_jis …",
   });
   return text;
 }
 
-/** Null where the bytes are a text in none of the encodings that are certain. */
+/** The encoding if the bytes are certainly UTF-8 or UTF-16, else null. */
 function unmistakable(bytes: Buffer): string | null {
   const [first, second] = bytes;
   if (first === 0xff && second === 0xfe) return "utf-16le";
@@ -65,7 +65,7 @@ function unmistakable(bytes: Buffer): string | null {
   const head = bytes.subarray(0, 4096);
   const zeros = (from: number) => head.filter((byte, at) => at % 2 === from && byte === 0).length;
   const [even, odd] = [zeros(0), zeros(1)];
-  // Letters of the Latin alphabet have a zero byte in UTF-16.
+  // In UTF-16, every Latin letter has a zero byte.
   if (odd > head.length / 4 && even === 0) return "utf-16le";
   if (even > head.length / 4 && odd === 0) return "utf-16be";
   try {
@@ -82,20 +82,20 @@ function decoded(bytes: Buffer, encoding: string, path: string, flags: TableFlag
   } catch (cause) {
     if (cause instanceof RangeError)
       throw usageError(
-        `--encoding ${visible(encoding)} is not an encoding that is known here`,
-        "write it like --encoding windows-1252",
+        `--encoding ${visible(encoding)} is not a known encoding`,
+        "for example --encoding windows-1252",
         cause,
       );
-    throw new CliError("INPUT_INVALID", `${visible(path)} is not written in ${visible(encoding)}`, {
-      next: flags?.encoding === undefined ? "save it as UTF-8" : "leave out --encoding, or name another one",
+    throw new CliError("INPUT_INVALID", `${visible(path)} is not valid ${visible(encoding)}`, {
+      next: flags?.encoding === undefined ? "save it as UTF-8" : "omit --encoding, or set another one",
       cause,
     });
   }
 }
 
 /**
- * Reads the rows of a table; commas, semicolons or tabs by what divides its first line. Empty rows, and empty cells behind those
- * of the header, are what spreadsheets leave behind.
+ * Parses a table; detects commas, semicolons or tabs from its first line. Drops empty rows and trailing empty cells, which
+ * spreadsheets leave behind.
  */
 export async function parseTable(text: string, { delimiter: given }: TableFlags): Promise<Table> {
   const { parse } = await import("csv-parse/sync");
@@ -126,17 +126,17 @@ export async function parseTable(text: string, { delimiter: given }: TableFlags)
     return {
       ok: false,
       line: 1 + breaksIn(written.slice(0, open)),
-      message: "a quote is opened here and never closed",
+      message: "this line opens a quote that is never closed",
     };
   }
 }
 
-/** Cells up to the last one that is not empty. */
+/** Number of cells up to the last non-empty one. */
 function filledWidth({ cells }: TableRecord): number {
   return 1 + cells.findLastIndex((cell) => cell.trim() !== "");
 }
 
-/** Without the empty cells at the end, but no narrower than this. */
+/** Removes trailing empty cells, but keeps at least `width`. */
 function withoutTail(record: TableRecord, width: number): TableRecord {
   return { ...record, cells: record.cells.slice(0, Math.max(width, filledWidth(record))) };
 }
@@ -149,13 +149,13 @@ function delimiterNamed(given: string): string {
   const delimiter = given === "tab" || given === "\\t" ? "\t" : given;
   if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
   throw usageError(
-    `--delimiter ${visible(given)} is not a character that divides cells`,
-    "write it like --delimiter ';' or --delimiter tab",
+    `--delimiter ${visible(given)} is not a single character`,
+    "for example --delimiter ';' or --delimiter tab",
   );
 }
 
 function delimiterOf(text: string): string {
-  // Outside of quotes, where a quote within a cell is written twice.
+  // Ignores quoted cells, in which a quote is written twice.
   const first = text.replace(/"[^"]*"/g, "").split(/\r?\n|\r/, 1)[0]!;
   const counts = DELIMITERS.map((one) => first.split(one).length);
   return DELIMITERS[counts.indexOf(Math.max(...counts))]!;

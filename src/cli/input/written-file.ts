@@ -4,7 +4,7 @@ import { open } from "../../core/kit/file-handle.ts";
 import { usageError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
 
-/** How a file of each kind that a command writes begins, and what it is called. */
+/** The beginning and the name of each kind of file that commands write. */
 const KINDS = {
   html: { begins: /^\s*<!doctype html/i, named: "an HTML page" },
   svg: { begins: /^\s*<(?:svg|\?xml)/i, named: "an SVG picture" },
@@ -12,8 +12,8 @@ const KINDS = {
 } as const;
 
 /**
- * The path of a file that a flag names for a command to write. Throws CliError `USAGE` where something of another kind lies
- * there, as a film that was paid for: one mistyped name is not to cost it. An earlier file of the same kind is replaced.
+ * Resolves the path of an output file. Throws CliError `USAGE` if a file of another kind exists there, so that a mistyped name
+ * cannot overwrite a paid film. An earlier file of the same kind is replaced.
  */
 export async function writtenFile(
   cwd: string,
@@ -25,13 +25,13 @@ export async function writtenFile(
   if (head === "" || begins.test(head)) return file;
   throw usageError(
     `${flag}: ${visible(path)} already exists and is not ${named}; nothing was written`,
-    `give another name: ${flag} NAME.${kind}`,
+    `choose another name: ${flag} NAME.${kind}`,
   );
 }
 
-/** The first bytes of a plain file, where links lead too; empty where there is none, or nothing in it. */
+/** The first bytes of a regular file, following links; empty if there is no such file. */
 async function headOf(file: string): Promise<string> {
-  // A named pipe would keep whoever opens it waiting for a writer.
+  // Opening a named pipe would block until it has a writer.
   if ((await stat(file).catch(() => null))?.isFile() !== true) return "";
   const handle = await open(file, "r");
   try {

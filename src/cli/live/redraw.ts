@@ -3,10 +3,10 @@ import { duration } from "../input/flag-values.ts";
 import type { Io } from "../io.ts";
 import { shorten } from "../text/table.ts";
 
-/** Some lines at the end of a terminal that are written over as they change. No line may be wider than the terminal. */
+/** Lines at the end of a terminal that are redrawn in place. No line may be wider than the terminal. */
 export interface Redraw {
   show(text: string): void;
-  /** Takes the lines away. */
+  /** Removes the lines. */
   clear(): void;
 }
 
@@ -15,7 +15,7 @@ export function redrawOn(terminal: Io["stderr"]): Redraw {
   const replace = (next: string) => {
     if (next === shown) return;
     const up = shown.split("\n").length - 1;
-    // Up to the first line, clear to the end of the screen: one write, so that nothing flickers.
+    // Moves up and clears in a single write, to avoid flicker.
     terminal.write(`${up > 0 ? `\x1b[${up}A` : ""}\x1b[0J${next}`);
     shown = next;
   };
@@ -34,14 +34,14 @@ export function throttle(): (say: () => void) => void {
   };
 }
 
-/** Milliseconds between two pictures on a terminal, and between two lines elsewhere. */
+/** Milliseconds between frames on a terminal; the others are for lines elsewhere. */
 const frameMs = 250;
 const firstLineMs = 1_000;
 const lineMs = 10_000;
 
 /**
- * Waits for long work and says that it continues: a line that is redrawn on a terminal, now and then a line elsewhere.
- * `detail` is called each time for the text beside the time.
+ * Waits for long work and shows that it continues: one redrawn line on a terminal, otherwise an occasional line. Calls `detail` for
+ * the text of each line.
  */
 export async function whileWorking<T>({ io, output }: Context, work: Promise<T>, detail: () => string): Promise<T> {
   const canRedraw = io.stderr.isTTY === true && io.env.TERM !== "dumb" && !io.env.CI;

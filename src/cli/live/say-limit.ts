@@ -2,24 +2,24 @@ import { formatDuration } from "../../core/kit/duration.ts";
 import type { CommandOutput } from "../output.ts";
 import { counted } from "../text/table.ts";
 
-/** How long requests are held back for the key's limit, as the client says it. */
+/** Requests that wait for the key's rate limit. */
 export interface Held {
   readonly queued: number;
-  /** Epoch milliseconds; null: they are sent as they come. */
+  /** Epoch milliseconds; null if requests are sent immediately. */
   readonly pausedUntil: number | null;
 }
 
-/** Shorter waits are no news, milliseconds. */
+/** Shorter waits are not reported, milliseconds. */
 const LEAST_MS = 3_000;
 
-/** How long until the next request may be sent, milliseconds; null where none waits for long. */
+/** Milliseconds until the next request can be sent; null if none has to wait long. */
 export function limitWaitMs({ queued, pausedUntil }: Held, now: number): number | null {
   if (queued === 0 || pausedUntil === null) return null;
   const ms = pausedUntil - now;
   return ms < LEAST_MS ? null : ms;
 }
 
-/** Says each wait for the key's limit once, until it is disposed of. */
+/** Reports each wait for the rate limit once, until disposed. */
 export function sayLimitWaits(held: () => Held, output: CommandOutput): Disposable {
   let saidUntil = 0;
   const look = () => {
@@ -28,9 +28,7 @@ export function sayLimitWaits(held: () => Held, output: CommandOutput): Disposab
     const ms = limitWaitMs({ queued, pausedUntil }, now);
     if (ms === null || now < saidUntil) return;
     saidUntil = now + ms;
-    output.say(
-      `The key's request limit is reached: ${counted(queued, "request")} waiting, the next in ${formatDuration(ms)}`,
-    );
+    output.say(`Rate limit reached: ${counted(queued, "request")} waiting, the next in ${formatDuration(ms)}`);
   };
   const timer = setInterval(look, 500);
   timer.unref();

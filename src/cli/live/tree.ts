@@ -13,10 +13,10 @@ import type { CommandOutput } from "../output.ts";
 import { visible } from "../text/escape.ts";
 import { padEnd, shorten, widthOf } from "../text/table.ts";
 
-/** How long a step is expected to take, milliseconds; null where nothing is known of it. */
+/** Expected duration of a step, milliseconds; null if unknown. */
 export type ExpectedMs = ((step: PlanStep) => number | null) | undefined;
 
-/** When a step's job will finish: by the service's estimate, else by earlier durations of its model; null when unknown. */
+/** When a step's job should finish: the service's estimate, else from earlier durations of its model; null if unknown. */
 export function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedMs): number | null {
   const { etaAt } = live.progress(step);
   if (etaAt !== null) return etaAt;
@@ -28,11 +28,11 @@ export function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedM
 
 export interface Remaining {
   readonly ms: number;
-  /** More is to come that nobody can put a time to: a model that never ran, a decision, steps that are not planned yet. */
+  /** Whether `ms` is only a minimum: a model that never ran, a decision or unplanned steps may take longer. */
   readonly isLeast: boolean;
 }
 
-/** What is left of the run when jobs begin as its limits allow, the longest chain first. */
+/** Simulates the rest of the run: jobs start as its limits allow, the longest chain first. */
 export function remainingOf(
   live: LiveRun,
   options: { readonly now: number; readonly expectedMs?: ExpectedMs },
@@ -48,12 +48,12 @@ export function remainingOf(
   return { ms: limits === undefined ? 0 : expectedSpanMs(plan, durationMs, limits), isLeast };
 }
 
-/** Whether a step will add steps that are not planned yet. */
+/** Whether a step will still add steps to the plan. */
 function isUnplanned({ plan, path }: StepView, steps: readonly StepView[]): boolean {
   return traitsOf(plan).expansion !== null && !steps.some((one) => one.path.startsWith(`${path}/`));
 }
 
-/** Null where unknown. */
+/** Expected remaining milliseconds of a step; null if unknown. */
 function stepLeft(
   step: StepView,
   live: LiveRun,
@@ -66,7 +66,7 @@ function stepLeft(
   return expectedMs?.(step.plan) ?? null;
 }
 
-/** Requests of the last minute, the key's limit once it is known, and how long the next one waits for it. */
+/** Requests in the last minute, the key's limit if known, and how long the next request waits for it. */
 export interface Rate {
   readonly perMinute: number;
   readonly limitPerMinute: number | null;
@@ -76,13 +76,11 @@ export interface Rate {
 export interface TreeOptions {
   /** Epoch milliseconds. */
   readonly now: number;
-  /** Characters. */
   readonly width: number;
-  /** Lines; further steps are summed up. */
+  /** Lines; steps beyond are summarised in one. */
   readonly height: number;
   readonly paint: CommandOutput["paint"];
   readonly expectedMs?: ExpectedMs;
-  /** API requests of the last minute, and how many the key may send in one where that is known. */
   readonly rate?: Rate | undefined;
 }
 
@@ -109,10 +107,10 @@ const marks: Readonly<
   unresolved: ["?", "red"],
 };
 
-/** Phases that are called otherwise here. */
+/** Phases with another name here. */
 const names: { readonly [P in StepView["phase"]]?: string } = { approval: "asking you", succeeded: "done" };
 
-/** The run as a tree of steps, deepest dependency first, with what each does and costs, and one line of sums. */
+/** Renders the run as an indented tree of steps with their state and cost, and a line of totals. */
 export function renderTree(live: LiveRun, options: TreeOptions): string {
   const { view } = live;
   if (view === null) return "";
@@ -137,7 +135,7 @@ function depthsOf(steps: readonly StepView[]): Map<string, number> {
   return depths;
 }
 
-/** When not every step fits: those that move or failed, then those that just ended. What waits is a count. */
+/** Chooses steps to show if not all fit: failed and active ones, then those that ended last. */
 function whatMoves(steps: readonly StepView[], most: number): StepView[] {
   const needsEyes = ({ phase }: StepView) => phase === "failed" || phase === "unresolved" || phase === "approval";
   const isMoving = (step: StepView) => step.phase !== "waiting" && step.finishedAt === null;
@@ -149,7 +147,7 @@ function whatMoves(steps: readonly StepView[], most: number): StepView[] {
   return steps.filter((step) => chosen.has(step));
 }
 
-/** What is not shown, counted: `12 waiting, 30 done`. */
+/** Counts the steps that are not shown: `12 waiting, 30 done`. */
 function restText(steps: readonly StepView[], shown: readonly StepView[]): string {
   const counts = new Map<string, number>();
   const isShown = new Set(shown);
@@ -192,7 +190,7 @@ function details(step: StepView, live: LiveRun, { now, expectedMs }: TreeOptions
   return parts.join("  ");
 }
 
-/** As quoted until it is sent, as held from then on. */
+/** The quoted price until the job is sent, then the reserved amount. */
 function priceOf({ current }: StepView): number | null {
   if (current === null) return null;
   return current.sentAt === null ? (current.quote?.costMicros ?? null) : current.holdMicros;
@@ -247,7 +245,7 @@ function remainingText({ ms, isLeast }: Remaining): readonly string[] {
   return [ms > 0 ? `at least ${duration(ms)} left` : "time left unknown"];
 }
 
-/** As many of the parts as the line holds, whole ones only, the first ones first. */
+/** Joins as many leading parts as fit the width. */
 function fitting(parts: readonly string[], width: number): string {
   let line = "";
   for (const part of parts) {
@@ -258,7 +256,7 @@ function fitting(parts: readonly string[], width: number): string {
   return line === "" ? shorten(parts[0] ?? "", width) : line;
 }
 
-/** How far the job that counts is, where that is known. */
+/** Progress of a step's current job. */
 interface StepProgress {
   /** 0 to 1. */
   readonly fraction: number | null;
@@ -267,21 +265,20 @@ interface StepProgress {
 
 const unknown: StepProgress = { fraction: null, etaAt: null };
 
-/** What concerns all steps is computed again after so long where there are many of them, milliseconds. */
+/** How long values computed from all steps are cached for large runs, milliseconds. */
 const KEPT_MS = 1_000;
 const MANY_STEPS = 500;
 
-/** A run as updates tell it: the view that its events make, and figures that are worth no event. */
+/** A run built from its updates: the view from events, plus progress figures that are not journaled. */
 export class LiveRun {
   #view: RunView | null = null;
-  /** By step, with the stage it belongs to. */
+  /** By step; `of`: the stage that the figure belongs to. */
   readonly #progress = new Map<string, StepProgress & { readonly of: string }>();
 
   readonly #kept = new Map<string, { readonly of: unknown; readonly at: number; readonly value: unknown }>();
 
   /**
-   * What was computed of all steps a moment ago, for a run of many steps; `of`: what it was computed from, where that may
-   * be another now.
+   * Caches a value computed from all steps for a moment, in large runs only. A changed `of` invalidates it.
    */
   kept<T>(what: string, of: unknown, now: number, compute: () => T): T {
     const before = this.#kept.get(what);
@@ -309,14 +306,14 @@ export class LiveRun {
     if (step !== undefined) this.#progress.set(path, { fraction, etaAt, of: stage(step) });
   }
 
-  /** A figure that comes late says nothing of what the step does by then. */
+  /** Ignores figures of an earlier stage. */
   progress(step: StepView): StepProgress {
     const said = this.#progress.get(step.path);
     return said === undefined || said.of !== stage(step) || step.finishedAt !== null ? unknown : said;
   }
 }
 
-/** A figure stands while a job waits at the service and is rendered; its download has one of its own. */
+/** Queueing and rendering share one figure; a download has its own. */
 function stage({ phase, current }: StepView): string {
   return `${current?.n} ${phase === "queued" || phase === "rendering" ? "service" : phase}`;
 }

@@ -7,23 +7,23 @@ import { type Held, limitWaitMs, sayLimitWaits } from "./say-limit.ts";
 import { type ExpectedMs, LiveRun, type Rate, renderTree } from "./tree.ts";
 
 export interface WatchOptions {
-  /** Events up to this one are old news: they shape the picture and print no line. Default 0. */
+  /** Events up to this one update the display but print no line. Default 0. */
   readonly afterSeq?: number;
   readonly expectedMs?: ExpectedMs;
-  /** API requests sent so far, and the key's limit where it is known. */
+  /** Number of API requests so far, and the key's rate limit if known. */
   readonly pace?: (() => Pace) | undefined;
 }
 
-/** As the client's own pace says it. */
+/** The client's request pace. */
 export interface Pace extends Held {
   readonly sent: number;
   readonly limit: { readonly requests: number; readonly perMs: number } | null;
 }
 
-/** Milliseconds between two pictures on a terminal. */
+/** Milliseconds between two frames on a terminal. */
 const frameMs = 120;
 
-/** Shows a run until its updates end: redrawn on a terminal, one line an event elsewhere. */
+/** Shows a run until its updates end: redrawn on a terminal, otherwise one line per event. */
 export async function watchRun(
   updates: AsyncIterable<RunUpdate>,
   io: Io,
@@ -83,13 +83,13 @@ function redrawing(io: Io, output: CommandOutput, { expectedMs, pace }: WatchOpt
 
 const minuteMs = 60_000;
 
-/** Requests of the last minute, by sampling the count. */
+/** Counts the requests of the last minute by sampling. */
 function rateOf(pace: () => Pace): () => Rate {
   const seen: { readonly at: number; readonly sent: number }[] = [{ at: performance.now(), sent: pace().sent }];
   return () => {
     const at = performance.now();
     const { sent, limit, ...held } = pace();
-    // One sample a second is enough for a minute.
+    // One sample per second is precise enough.
     if (at - seen.at(-1)!.at >= 1000) seen.push({ at, sent });
     while (seen.length > 1 && at - seen[1]!.at >= minuteMs) seen.shift();
     const limitPerMinute = limit === null ? null : Math.round((limit.requests / limit.perMs) * minuteMs);

@@ -4,10 +4,10 @@ import { fileURLToPath } from "node:url";
 import { visibleLines } from "../text/escape.ts";
 import { GENERATION } from "./same-instance.ts";
 
-/** Our own files: sources under `src`, or what was built from them. */
+/** Our own files: `src`, or its build. */
 const ours = new URL("../../", import.meta.url).href;
 
-/** Where in the user's own code an error came up: what Node drew of a line that does not compile, else file and line. */
+/** Where in the user's code an error occurred: Node's excerpt of a line that does not compile, else file and line. */
 export function codeFrame(error: Error): string {
   const lines = (error.stack ?? "").replaceAll(new RegExp(`\\?${GENERATION}=\\d+`, "g"), "").split("\n");
   const header = lines.findIndex((line) => line.startsWith(error.name));
@@ -19,7 +19,7 @@ function isUserFrame(line: string): boolean {
   return /^\s+at .*file:\/\//.test(line) && !line.includes(ours) && !line.includes("/node_modules/");
 }
 
-/** The line of an import that leads nowhere, which Node leaves out of its error. */
+/** The line of an unresolved import, which Node does not include in its error. */
 export function importFrame(error: Error): string {
   const [, missing = "", importer = ""] = /'([^']+)' imported from (.+)$/m.exec(error.message) ?? [];
   const file = importer.startsWith("file:") ? fileURLToPath(importer) : importer;

@@ -11,7 +11,7 @@ import { visible, visibleLines } from "../text/escape.ts";
 import { codeFrame, importFrame } from "./code-frame.ts";
 import { GENERATION, shareOwnModules } from "./same-instance.ts";
 
-/** Turns whatever importing a pipeline file threw into an error that says what to do. */
+/** Turns an error from importing a pipeline file into one that says what to do. */
 export function loadFailure(cause: unknown, file: string, cwd: string): CliError {
   const name = visible(relative(cwd, file) || file);
   const error = cause instanceof Error ? cause : new Error(String(cause));
@@ -19,8 +19,8 @@ export function loadFailure(cause: unknown, file: string, cwd: string): CliError
   const said = visible(error.message);
   if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") {
     return invalid(
-      `${name} uses TypeScript that Node cannot run as it is: ${said}${codeFrame(error)}`,
-      "write it without enums, namespaces and parameter properties, or: npm install -D tsx && NODE_OPTIONS='--import tsx' npx showrunner …",
+      `${name} uses TypeScript syntax that Node cannot run: ${said}${codeFrame(error)}`,
+      "avoid enums, namespaces and parameter properties, or: npm install -D tsx && NODE_OPTIONS='--import tsx' npx showrunner …",
       cause,
     );
   }
@@ -34,24 +34,24 @@ export function loadFailure(cause: unknown, file: string, cwd: string): CliError
     return invalid(message, importAdvice(missing), cause);
   }
   if (code === "RUN_WHILE_LOADING") {
-    const next = `put that part into a file of its own that imports the pipeline, or (from Node 24 on) behind if (import.meta.main) { … }: node ${name} runs it then, and showrunner only reads the file`;
+    const next = `move that code to another file that imports the pipeline, or (from Node 24) into if (import.meta.main) { … }, which runs with node ${name} but not here`;
     return failed(`${name}: ${said}${codeFrame(error)}`, next, cause);
   }
-  // Problems of a plan stand on lines of their own; any other message is the user's own text.
+  // Plan problems span several lines; any other message is the user's own text.
   const message = code === "PLAN_PROBLEMS" ? visibleLines(error.message) : said;
   return failed(
-    `${name} threw while it was loaded: ${message}${codeFrame(error)}`,
+    `${name} threw an error while loading: ${message}${codeFrame(error)}`,
     "correct the file and try again",
     cause,
   );
 }
 
-/** Of a file whose top-level `await` waits for what never comes. */
+/** For a file whose top-level `await` never settles. */
 export function neverLoaded(file: string, cwd: string, waited: string): CliError {
   const name = visible(relative(cwd, file) || file);
   return failed(
-    `${name} was not loaded: an await at its top level, or at that of a file it imports, never ends ${waited}`,
-    "move what it waits for into a task, or give it an end, and try again",
+    `${name} did not load: a top-level await in it, or in a file it imports, never settles ${waited}`,
+    "move the await into a task, or make sure that it settles, and try again",
     undefined,
   );
 }
@@ -67,16 +67,16 @@ function failed(message: string, next: string, cause: unknown): CliError {
 function importAdvice(missing: string): string {
   const isFile = /^[./]|^file:/.test(missing);
   return isFile
-    ? "check the import; relative imports need their ending, e.g. ./models.ts"
+    ? "check the import; relative imports need a file extension, e.g. ./models.ts"
     : missing === "showrunner-local"
       ? installCommand(missing)
       : `npm install ${visible(missing)}`;
 }
 
-/** A file that takes longer to load than this waits for something that does not come. */
+/** Longest time for loading a file. */
 const LOAD_TIMEOUT_MS = 60_000;
 
-/** Imports a pipeline file; what it runs while it is loaded is refused. Throws a `CliError` for whatever goes wrong. */
+/** Imports a pipeline file, which may not start runs while loading. Throws a `CliError` for any failure. */
 export async function importFile(
   file: string,
   cwd: string,
@@ -88,7 +88,7 @@ export async function importFile(
   const { whileLoading } = await import("../../internal.ts");
   const over = new AbortController();
   const onEmpty = Promise.withResolvers<never>();
-  const onBeforeExit = () => onEmpty.reject(neverLoaded(file, cwd, "(nothing is left that could end it)"));
+  const onBeforeExit = () => onEmpty.reject(neverLoaded(file, cwd, "(nothing is pending that could settle it)"));
   const late = delay(timeoutMs, undefined, { ref: false, signal: over.signal }).then(() => {
     throw neverLoaded(file, cwd, `(waited ${timeoutMs / 1000} s)`);
   });
@@ -114,7 +114,7 @@ export interface LoadedPipeline {
 
 const endings = [".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"];
 
-/** Loads the pipeline that `<file>[#export]` names. Throws {@link CliError} for everything that can be wrong with it. */
+/** Loads the pipeline given as `<file>[#export]`. Throws {@link CliError} for any failure. */
 export async function loadPipeline(spec: string, cwd: string): Promise<LoadedPipeline> {
   const { file, exportName } = await locate(spec, cwd);
   const { exports, pipelines } = await importPipelines(file, cwd);
@@ -123,7 +123,7 @@ export async function loadPipeline(spec: string, cwd: string): Promise<LoadedPip
   return { pipeline, file, exportName: name };
 }
 
-/** Loads every pipeline that a file exports, each once. Throws {@link CliError} for a file that cannot be loaded. */
+/** Loads each distinct pipeline that a file exports. Throws {@link CliError} for a file that cannot be loaded. */
 export async function loadPipelines(path: string, cwd: string): Promise<readonly LoadedPipeline[]> {
   const file = await existing(path, cwd);
   const { pipelines } = await importPipelines(file, cwd);
@@ -142,10 +142,10 @@ async function importPipelines(file: string, cwd: string) {
   return { exports, pipelines };
 }
 
-/** How each file was loaded last by this process. */
+/** How this process last loaded each file. */
 const loads = new Map<string, { readonly stamp: string; readonly generation: number; readonly isSound: boolean }>();
 
-/** Node keeps a module for the life of the process, also one that failed: a file that may have changed is another one. */
+/** Node caches modules, even failed ones, so a file that failed or changed gets a new URL. */
 function nextGeneration(file: string): number {
   const known = loads.get(file);
   const now = stamp(file);
@@ -155,7 +155,7 @@ function nextGeneration(file: string): number {
   return generation;
 }
 
-/** A `#` may be part of the file's own name; the whole is tried first. */
+/** Tries the whole spec first, because a file name can contain `#`. */
 async function locate(spec: string, cwd: string): Promise<{ file: string; exportName: string | null }> {
   const whole = resolve(cwd, spec);
   const hash = spec.lastIndexOf("#");
@@ -168,12 +168,12 @@ async function existing(file: string, cwd: string): Promise<string> {
   const shown = visible(relative(cwd, file) || file);
   if (kind === "missing") {
     throw new CliError("PIPELINE_FILE_MISSING", `pipeline file ${shown} does not exist`, {
-      next: "check the path; a pipeline file is given as path/to/file.ts or path/to/file.ts#export",
+      next: "check the path; write path/to/file.ts or path/to/file.ts#export",
     });
   }
   if (kind !== "file" || !endings.includes(extname(file))) {
     throw new CliError("PIPELINE_FILE_INVALID", `${shown} is not a pipeline file`, {
-      next: `give a file that ends in ${endings.join(", ")}`,
+      next: `use a file that ends in ${endings.join(", ")}`,
     });
   }
   return file;
@@ -209,7 +209,7 @@ function choose(
 const example = 'export one: export default pipeline("name", { input, build })';
 
 function choices(shown: string, names: readonly string[]): string {
-  return `name one: ${names.map((name) => `${shown}#${name}`).join(" or ")}`;
+  return `choose one: ${names.map((name) => `${shown}#${name}`).join(" or ")}`;
 }
 
 function listed(exports: Record<string, unknown>): string {
@@ -223,7 +223,7 @@ function notFound(message: string, next: string): CliError {
   return new CliError("PIPELINE_NOT_FOUND", message, { next });
 }
 
-/** Changes when the file does. */
+/** Identifies a version of the file by time and size. */
 function stamp(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false });
   return found === undefined ? "missing" : `${found.mtimeMs} ${found.size}`;

@@ -8,8 +8,8 @@ import { type LoadedPipeline, loadPipelines } from "./pipeline-file.ts";
 const ENDINGS = /\.(ts|mts|cts|js|mjs|cjs)$/;
 
 /**
- * The pipelines of every file directly in the folder; what cannot be loaded, or has the name of another, is
- * reported and left out.
+ * Loads the pipelines of every file directly in the folder. Reports and skips files that fail to load and pipelines with a
+ * duplicate name.
  */
 export async function pipelinesIn(folder: string, { io, output }: Context): Promise<readonly LoadedPipeline[]> {
   const path = resolve(io.cwd, folder);
@@ -25,12 +25,12 @@ export async function pipelinesIn(folder: string, { io, output }: Context): Prom
         if (taken === undefined) found.push(loaded);
         else
           output.say(
-            `${visible(`${name}#${loaded.exportName}`)} is left out: ${visible(relative(path, taken.file))} has a pipeline of its name, ${visible(loaded.pipeline.name)}`,
+            `Skipped ${visible(`${name}#${loaded.exportName}`)}: ${visible(relative(path, taken.file))} already has a pipeline named ${visible(loaded.pipeline.name)}`,
           );
       }
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
-      output.say(`${visible(name)} is left out: ${error.message}`);
+      output.say(`Skipped ${visible(name)}: ${error.message}`);
     }
   }
   return found;

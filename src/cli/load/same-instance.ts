@@ -1,7 +1,7 @@
 import { registerHooks } from "node:module";
 import { own } from "../../core/kit/own.ts";
 
-/** Our own modules as they run now: sources under `src`, or what was built from them. */
+/** The modules of this process: `src`, or its build. */
 const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
 const ours: Readonly<Record<string, string>> = {
   showrunner: new URL(`../../index.${extension}`, import.meta.url).href,
@@ -10,13 +10,13 @@ const ours: Readonly<Record<string, string>> = {
   "showrunner/migrate": new URL(`../../migrate/index.${extension}`, import.meta.url).href,
 };
 
-/** Packages that are resolved from this installation where the file's own project has none. */
+/** Packages resolved from this installation if the file's project lacks them. */
 const fallbacks = new Set(["zod", "showrunner-local"]);
 
-/** Marks the URL of a file that is loaded once more, after it failed or changed. */
+/** URL parameter of a file that is loaded again after it failed or changed. */
 export const GENERATION = "showrunner-load";
 
-/** What a file imports from the user's own files is loaded once more with it. */
+/** Reloads the user's own files together with the file that imports them. */
 function inGeneration<T extends { readonly url: string }>(resolved: T, parentURL: string | undefined): T {
   const generation = parentURL?.startsWith("file:") ? new URL(parentURL).searchParams.get(GENERATION) : null;
   if (generation === null || !resolved.url.startsWith("file:") || resolved.url.includes("/node_modules/"))
@@ -29,9 +29,8 @@ function inGeneration<T extends { readonly url: string }>(resolved: T, parentURL
 let installed = false;
 
 /**
- * Makes `import "showrunner"` in a pipeline file mean the very modules that this process runs, whatever is or is not in
- * the file's `node_modules`: two copies would not know each other's pipelines. A pipeline file that stands outside any
- * project may also use the `zod` and the local service of this installation.
+ * Resolves `import "showrunner"` in pipeline files to the modules of this process, ignoring the file's `node_modules`: a second
+ * copy would not recognise pipelines of the first. Files outside a project can also use this installation's `zod` and local service.
  */
 export function shareOwnModules(): void {
   if (installed) return;

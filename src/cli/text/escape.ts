@@ -1,24 +1,24 @@
 /**
- * Text from outside made safe to show: control characters, escape sequences and marks that reorder text become visible
- * codes, so that a prompt or a file name can neither move the cursor nor hide anything.
+ * Makes text from outside safe to print: control characters, escape sequences and bidi marks become visible codes, so that a
+ * prompt or a file name can neither move the cursor nor hide anything.
  */
 export function visible(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\u200E\u200F]/gu, code);
 }
 
-/** What an error says, whatever was thrown. */
+/** The message of any thrown value, made safe to print. */
 export function visibleError(error: unknown): string {
   return visible(error instanceof Error ? error.message : String(error));
 }
 
-/** As {@link visible}, for text of several lines whose line breaks are ours. */
+/** Like {@link visible}, but keeps line breaks. */
 export function visibleLines(text: string): string {
   return text.split(/\r?\n/).map(visible).join("\n");
 }
 
 /**
- * Last net before the terminal: lets only colours, line breaks and tabs of our own through, and no mark that reorders.
- * The codes are those of JSON, so that a document printed this way still says the same.
+ * Last safeguard before the terminal: passes only colours, line breaks and tabs, and no bidi marks. Uses JSON's escapes, so that
+ * a JSON document keeps its meaning.
  */
 export function withoutControl(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose

@@ -7,15 +7,15 @@ import { visible } from "./escape.ts";
 const withoutService = new Set(["serve", "init", "completion", "migrate"]);
 
 export interface Suggesting {
-  /** What a shell needs here to start this command line. */
+  /** What to type to start this program; see `Io.launcher`. */
   readonly launcher: string;
-  /** Flags of the command that was typed which the next one needs too, such as `--journal FILE`. */
+  /** Flags of the current command that the next one also needs, such as `--journal FILE`. */
   readonly flags: readonly string[];
 }
 
 /**
- * What to type next, split into the command to paste and the remark about it: `showrunner show x   (its steps)` becomes
- * two lines. A command reaches the same journal and service as the one that suggests it.
+ * Splits a suggestion into the command to paste and a remark: `showrunner show x   (its steps)` becomes two lines. Adds the flags
+ * that make the command use the same journal and service as the current one.
  */
 export function nextLines(text: string, { launcher, flags }: Suggesting): readonly string[] {
   const [, first = text, note] = /^(\S.*?) {2,}(\(.*\))$/s.exec(text) ?? [];
@@ -23,17 +23,17 @@ export function nextLines(text: string, { launcher, flags }: Suggesting): readon
   return lines.map((line) => withLauncher(inSentence(withFlags(line, flags), flags), launcher));
 }
 
-/** Commands that are about a run or a journal, within a sentence that names no journal. */
+/** Matches commands that use a journal in a sentence that does not set one. */
 const WITHIN =
   /(?<![\w./@-])showrunner (?:resume|approve|reject|adopt|show|open|events|report|export|runs|reconcile|stop|dashboard)(?![\w/-])(?!.* --journal)/g;
 
-/** A sentence whose commands reach the journal that was given. */
+/** Adds `--journal` to the commands in a sentence, if the current command has it. */
 export function inSentence(text: string, flags: readonly string[]): string {
   const journal = flags.find((flag) => flag.startsWith("--journal "));
   return journal === undefined ? text : text.replace(WITHIN, (command) => `${command} ${journal}`);
 }
 
-/** A command and its remark, as {@link nextLines} takes them. */
+/** Joins a command and its remark in the form that {@link nextLines} splits. */
 export function commandLine({ command, note }: { readonly command: string; readonly note: string | null }): string {
   return visible(note === null ? command : `${command}   (${note})`);
 }
@@ -46,12 +46,12 @@ function withFlags(command: string, flags: readonly string[]): string {
   return [command, ...missing].join(" ");
 }
 
-/** The command that was typed, with these words added; of a flag that is given twice the last one counts. */
+/** The command as typed, with `more` appended. If `more` is a flag with a value, it replaces an earlier value. */
 export function repeatedCommand({ args }: { readonly args: readonly string[] }, ...more: readonly string[]): string {
   return ["showrunner", ...[...without(more, args), ...more].map(typedAgain)].join(" ");
 }
 
-/** The `plan` that was typed as `run`, with these words added, without the flags that only `plan` has. */
+/** Turns the typed `plan` command into the same `run`, with `more` appended and without flags that only `plan` has. */
 export function runInstead({ args }: { readonly args: readonly string[] }, ...more: readonly string[]): string {
   const stored = args.slice(1).filter((word, at, all) => {
     const isFlag = /^--(against|svg)$/.test(all[at - 1] ?? "") || /^--(against|svg)(=|$)/.test(word);
@@ -60,7 +60,7 @@ export function runInstead({ args }: { readonly args: readonly string[] }, ...mo
   return repeatedCommand({ args: ["run", ...stored] }, ...more);
 }
 
-/** Without the earlier value of a flag that is given another. */
+/** Removes the earlier occurrences of a flag with a value. */
 function without([flag, value]: readonly string[], args: readonly string[]): readonly string[] {
   if (flag === undefined || value === undefined) return args;
   return args.filter((arg, at) => arg !== flag && args[at - 1] !== flag && !arg.startsWith(`${flag}=`));
@@ -70,7 +70,7 @@ function typedAgain(word: string): string {
   return shellWord(withoutPassword(word));
 }
 
-/** Which journal and service a command was given, as words for the command that continues from it. */
+/** The flags that make a follow-up command use the same journal and service. */
 export function serviceFlags({
   local,
   service,

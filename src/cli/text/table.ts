@@ -2,12 +2,12 @@ import stringWidth from "fast-string-width";
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** Columns that a text takes on a terminal: two for an ideograph or an emoji, none for a combining mark. */
+/** Width on a terminal, in columns: two for an ideograph or an emoji, none for a combining mark. */
 export function widthOf(text: string): number {
   return stringWidth(text);
 }
 
-/** At most `width` columns, the end replaced by an ellipsis. */
+/** Cuts text to at most `width` columns, ending in an ellipsis. */
 export function shorten(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let short = "";
@@ -20,7 +20,7 @@ export function shorten(text: string, width: number): string {
   return `${short}…`;
 }
 
-/** Filled with spaces up to `width` columns. */
+/** Pads text with spaces to `width` columns. */
 export function padEnd(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - widthOf(text)));
 }
@@ -33,19 +33,19 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 export interface Column<Row> {
   readonly title: string;
   readonly value: (row: Row) => string;
-  /** `money`: right, with the points of amounts below each other. */
+  /** `money`: right-aligned with the decimal points below each other. */
   readonly align?: "right" | "money";
-  /** True: shortened when the terminal is narrow. */
+  /** Whether cells are shortened on a narrow terminal. */
   readonly flexible?: boolean;
-  /** True: left out where the terminal is too narrow; the last ones go first. */
+  /** Whether the column is omitted on a narrow terminal, the last one first. */
   readonly optional?: boolean;
 }
 
 const gap = "  ";
 
 /**
- * Rows under bold-free titles, columns as wide as their longest cell. When `width` is given and too small, flexible
- * columns give way first. Cells must be safe text without line breaks.
+ * Formats rows under plain titles, each column as wide as its longest cell. If that exceeds `width`, omits optional columns and
+ * shortens flexible ones. Cells must be safe text without line breaks.
  */
 export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], width?: number): string {
   const columns = width === undefined ? all : fitting(rows, all, width);
@@ -61,7 +61,7 @@ export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], wi
   return cells.map((row) => line(row, widths, columns)).join("\n");
 }
 
-/** Columns of a flexible cell below which another column is left out for it. */
+/** Width below which a flexible column makes an optional one disappear. */
 const LEAST_FLEXIBLE = 12;
 
 function fitting<Row>(rows: readonly Row[], all: readonly Column<Row>[], width: number): readonly Column<Row>[] {
@@ -78,12 +78,12 @@ function fitting<Row>(rows: readonly Row[], all: readonly Column<Row>[], width: 
   }
 }
 
-/** Amounts of money with as many places behind their points as the finest of their column. */
+/** Pads amounts of money so that the decimal points of a column line up. */
 function aligned(
   rows: readonly (readonly string[])[],
   columns: readonly Column<never>[],
 ): readonly (readonly string[])[] {
-  // An amount in cents, and what is none, has two.
+  // Amounts in whole cents and other texts count as two.
   const places = (cell = "") => /\d\.(\d+)$/.exec(cell)?.[1]?.length ?? 2;
   const finest = columns.map(({ align }, at) =>
     align === "money" ? rows.reduce((most, row) => Math.max(most, places(row[at])), 2) : null,

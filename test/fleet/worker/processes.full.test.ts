@@ -106,8 +106,8 @@ describeNeeding(lacksPostgres())("Worker processes of pg-boss", () => {
     );
     expect(jobs).toHaveLength(3);
     for (const job of jobs) {
-      const told = said.match(new RegExp(`Webhook of ${job}: told`, "g"))?.length ?? 0;
-      const known = said.match(new RegExp(`Webhook of ${job}: `, "g"))?.length ?? 0;
+      const told = said.match(new RegExp(`Webhook for ${job}: told`, "g"))?.length ?? 0;
+      const known = said.match(new RegExp(`Webhook for ${job}: `, "g"))?.length ?? 0;
       // One that came before the answer to its submit is told by the commit that brings the job.
       expect(told).toBeLessThanOrEqual(1);
       expect(known).toBeGreaterThanOrEqual(2);
@@ -177,7 +177,10 @@ describeNeeding(lacksPostgres())("Worker processes of pg-boss", () => {
     await until(async () => (await ready()) === 503);
     writeFileSync(gate, "");
     const { code, stderr } = await driver.end;
-    expect({ code, stderr }).toMatchObject({ code: 130, stderr: expect.stringContaining("Stops: no new slices") });
+    expect({ code, stderr }).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining("Stopping: taking no new work"),
+    });
     await succeeded("c");
     workers = [...workers.filter((worker) => worker !== driver), await startWorker()];
   });

@@ -43,7 +43,7 @@ describe("a run goes on when the client has gone", () => {
     await one.call("run_pipeline", kite);
     // The official client ends stdin, and kills the process soon after.
     await one.client.close();
-    expect(one.stderr()).toMatch(/The agent has disconnected; agent-kite continues, and process \d+ takes it over/);
+    expect(one.stderr()).toMatch(/The agent has disconnected; agent-kite continues here, and process \d+ takes over/);
     const ended = async () => expect(await status(one.cwd, "agent-kite")).toBe("succeeded");
     await vi.waitFor(ended, { timeout: 50_000, interval: 1000 });
     expect(service.stats().jobs_created).toBe(1);
@@ -57,7 +57,7 @@ describe("a run goes on when the client has gone", () => {
     await one.call("run_pipeline", kite);
     writeFileSync(join(folder, "poster.ts"), 'throw new Error("not what was looked at");');
     await one.client.close();
-    expect(one.stderr()).toContain("continues in this process alone, as the file of its pipeline has changed");
+    expect(one.stderr()).toContain("continues only in this process, because its pipeline file has changed");
     expect(await status(one.cwd, "agent-kite")).toBe("interrupted");
   });
 
@@ -278,10 +278,10 @@ describe("the HTTP server", () => {
 describe("the command", () => {
   test.each([
     [["nowhere"], "nowhere is not a folder"],
-    [[mkdtempSync(join(tmpdir(), "mcp-none-"))], "holds no file that exports a pipeline"],
+    [[mkdtempSync(join(tmpdir(), "mcp-none-"))], ": no file exports a pipeline"],
     [[PIPELINES, "--run-budget", "1"], "--run-budget needs --budget"],
     [[PIPELINES, "--budget", "much"], "--budget"],
-    [[PIPELINES, "--port", "1"], "--port is for --http alone"],
+    [[PIPELINES, "--port", "1"], "--port only works with --http"],
     [[PIPELINES, "--files", "nowhere"], "nowhere is not a folder"],
   ])("%j is refused: %s", async (args, said) => {
     const { code, stderr } = await cli(["mcp", ...args], { env });
@@ -307,7 +307,7 @@ describe("the command", () => {
     expect(stderr).toContain("broken.js is left out: ");
     expect(stderr).not.toContain("helpers.ts");
     expect(stderr).toContain(
-      "Offers 3 pipelines to agents: they can only plan and price (--budget lets them run), and cannot approve.",
+      "Offering 3 pipelines to agents: they can only plan and price (to let them run, set --budget), and cannot approve.",
     );
   });
 });
