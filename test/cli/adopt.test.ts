@@ -104,7 +104,7 @@ describe("a submit that was never answered", () => {
     const theirs = other.report.steps[0]?.attempts[0]?.job_id ?? "";
     const { code, stderr } = await cli(["adopt", "x", "bell", theirs], options);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/the job of another step[\s\S]*Next: showrunner adopt x bell/);
+    expect(stderr).toMatch(/already belongs to another step[\s\S]*Next: showrunner adopt x bell/);
   });
 });
 
@@ -220,8 +220,8 @@ export default pipeline("still", { input: z.object({}),
   await using service = await startService(["--stub"]);
   const options = { cwd, env: service.env };
   const known =
-    "still: sent once to fal (fal.image:flux), and whether it was made and charged is not known: socket hang up; up to $0.05 stays reserved. " +
-    "Look at your account at fal, then give the file that it made, or say that it made nothing: showrunner adopt x still <file|none>";
+    "still: sent once to fal (fal.image:flux); it is unknown whether it was made and charged: socket hang up; up to $0.05 stays reserved. " +
+    "Check your account at fal, then pass the file that it made, or none: showrunner adopt x still <file|none>";
   const run = await cli(["run", path, "--id", "x", "--budget", "1"], options);
   expect(run.code, run.stderr).toBe(3);
   expect(run.stderr.split(known)).toHaveLength(3);

@@ -12,21 +12,21 @@ function report(...missing: readonly Partial<Missing>[]): RunReport {
     output: 0,
     what: "file",
     until,
-    text: "Output 0 of face is at the service only",
+    text: "Output 0 of face is only at the service",
   };
   return { expiring: [], missing: missing.map((more) => ({ ...one, ...more })) } as unknown as RunReport;
 }
 
 test("An output that is only at the service is told with the time that is left [G13]", () => {
   expect(missingLines(report({}), at - 5.5 * hourMs)).toEqual([
-    "Output 0 of face is at the service only: resume before then, 5 h from now.",
+    "Output 0 of face is only at the service: resume before then, 5 h from now.",
   ]);
   expect(missingLines(report({}), at - 1)[0]).toContain("less than an hour");
 });
 
 test("After its hour, the line says that it may have to be produced again", () => {
   expect(missingLines(report({}), at)).toEqual([
-    "Output 0 of face is at the service only: that is over, and it may have to be produced again.",
+    "Output 0 of face is only at the service: that is over, and it may have to be produced again.",
   ]);
 });
 

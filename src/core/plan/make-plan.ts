@@ -28,7 +28,7 @@ export function checkQuorum(step: PlanStep, { report, facts }: Planning): void {
   const used = traitsOf(step).uses;
   const isOpen = used.some(({ output, step }) => output === "all" && !Number.isFinite(facts(step)?.outputs ?? 1));
   if (policy.quorum <= used.length || isOpen) return;
-  const message = `onFailure asks for ${policy.quorum} results, but the step uses only ${used.length}; give quorum(n) with n at most ${used.length}`;
+  const message = `onFailure asks for ${policy.quorum} results, but the step uses only ${used.length}; use quorum(n) with n of at most ${used.length}`;
   report("bad-option", "onFailure", message);
 }
 

@@ -118,7 +118,7 @@ export function profileProblems(
   const unknownModels = modelPlaces(profile).flatMap(([field, id]): readonly Problem[] => {
     if (catalog.model(id) !== null) return [];
     const models = [...catalog.ids()];
-    const message = `the service has no model ${id}; ${didYouMean(id, models) ?? "see them all with: showrunner models list"}`;
+    const message = `the service has no model ${id}; ${didYouMean(id, models) ?? "list them with: showrunner models list"}`;
     return [{ code: "unknown-model", step: null, field: `${at}.${field}`, message, allowed: suggest(id, models) }];
   });
   return [...unknownSteps, ...unknownModels];

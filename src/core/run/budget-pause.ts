@@ -38,8 +38,8 @@ export function unagreed(state: RunState, asks: readonly AskedPrice[]): Pause {
   const more = asks.length > MOST_NAMED ? ` and ${asks.length - MOST_NAMED} more, ${formatUsd(sum)} in all` : "";
   const requiredMicros = limitMicros + sum;
   const flag = planned.budgetTag === undefined ? "--budget" : "--agree";
-  const asked = `${named.join(", ")}${more}: not known when quote ${agreed!.quote} was agreed to, and no part of its ${formatUsd(limitMicros)} USD.`;
-  const message = `${asked} Agree to it: showrunner resume ${runId} ${flag} ${wholeCents(requiredMicros)}`;
+  const asked = `${named.join(", ")}${more}: the price was unknown when quote ${agreed!.quote} was accepted and is not part of its ${formatUsd(limitMicros)} USD.`;
+  const message = `${asked} To accept it: showrunner resume ${runId} ${flag} ${wholeCents(requiredMicros)}`;
   return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros, asks };
 }
 
@@ -49,13 +49,13 @@ export function overGroup(
   group: { readonly prefix: string; readonly maxCostMicros: number; readonly committed: number },
 ): string {
   const { prefix, maxCostMicros, committed } = group;
-  return `needs ${formatUsd(holdMicros)} USD${reason}; ${prefix} may cost ${formatUsd(maxCostMicros)} USD, of which ${formatUsd(committed)} are spent or reserved`;
+  return `needs ${formatUsd(holdMicros)} USD${reason}, but ${prefix} has spent or reserved ${formatUsd(committed)} of its maxCost of ${formatUsd(maxCostMicros)} USD`;
 }
 
 /** Explains a hold above the quote; empty where it is not above. */
 export function whyRaised(model: string, quotedMicros: number | null, holdMicros: number): string {
   if (quotedMicros === null || holdMicros <= quotedMicros) return "";
-  return ` (quoted ${formatUsd(quotedMicros)}, and ${model} charged more than its quotes)`;
+  return ` (quoted ${formatUsd(quotedMicros)}, but ${model} has charged more than its quotes)`;
 }
 
 /** What the run pauses with when a hold exceeds the headroom. */
@@ -82,7 +82,7 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
     case "floor": {
       const { floorMicros } = headroom;
       const balanceMicros = headroom.balanceMicros - headroom.unseenMicros;
-      const has = `apart from what is reserved the wallet has ${formatUsd(balanceMicros)} USD, of which ${formatUsd(floorMicros)} must stay`;
+      const has = `the wallet has ${formatUsd(balanceMicros)} USD unreserved, of which ${formatUsd(floorMicros)} must stay`;
       const message = `${needs}; ${has}. Fund the wallet, or resume with a lower floor: --wallet-floor USD.`;
       const requiredMicros = floorMicros + holdMicros;
       return { type: "run.paused", reason: "funds", message: ownText(message), requiredMicros, balanceMicros };

@@ -77,20 +77,20 @@ export function whyUndecidable(state: RunState, path: string): Refusal | null {
     const why = step.status === "running" ? `the run is ${state.status}` : `${path} is ${step.status}`;
     return { why, next };
   }
-  const late = isRunFinal(state.status) ? `the run is ${state.status}` : whyLate(state, path);
+  const late = isRunFinal(state.status) ? "the run has ended" : whyLate(state, path);
   if (late === null) return null;
-  const again = `showrunner resume ${state.runId} --rerun ${path}   (asks again; what used it runs again, at its price, only if the choice is another)`;
-  return { why: `${path} was ${step.approval.approved ? "approved" : "rejected"} already, and ${late}`, next: again };
+  const again = `showrunner resume ${state.runId} --rerun ${path}   (asks again; the steps that use it run again, at their price, only if the choice changes)`;
+  return { why: `${path} was already ${step.approval.approved ? "approved" : "rejected"}, and ${late}`, next: again };
 }
 
 function whyLate(state: RunState, path: string): string | null {
   const used = decidedOn(state, path).map((name) => state.steps[name]!);
   const bought = used.find(isBought);
-  if (bought !== undefined) return `${bought.path} was bought for it`;
+  if (bought !== undefined) return `${bought.path} was bought because of it`;
   const busy = used.find((step) => step.path !== path && isUnderWay(state, step));
-  if (busy !== undefined) return `${busy.path} is under way for it`;
+  if (busy !== undefined) return `${busy.path} is running because of it`;
   const cancelled = Object.values(state.steps).find(({ status }) => status === "cancelled");
-  return cancelled === undefined ? null : `${cancelled.path} was cancelled for it`;
+  return cancelled === undefined ? null : `${cancelled.path} was cancelled because of it`;
 }
 
 /** Returns the step and all steps that began because of its decision. */

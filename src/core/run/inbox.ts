@@ -121,7 +121,7 @@ function adopted(state: RunState, message: InboxMessage & { readonly type: "adop
   const isTaken = Object.values(state.steps).some(({ attempts, chats }) => [...attempts, ...chats].some(isKnown));
   if (jobId !== null && jobId !== known && isTaken) {
     const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that it may have created)`;
-    return { why: `${jobId} is the job of another step already`, next: list };
+    return { why: `${jobId} already belongs to another step`, next: list };
   }
   // That it exists is known: to give up what lacks keeps the rest.
   const isAccepted = jobId === null && unresolved === "incomplete";
@@ -140,7 +140,7 @@ function whyUncommentable(state: RunState, path: string): Refusal | null {
   const isApproval = Object.hasOwn(state.steps, path) && traitsOf(planStep(state, path)).decision !== null;
   if (!isApproval) return { why: `run "${state.runId}" has no approval ${path}`, next };
   const isFull = (state.steps[path]!.comments?.length ?? 0) >= MOST_COMMENTS;
-  return isFull ? { why: `${path} has ${MOST_COMMENTS} comments, and no more are kept`, next } : null;
+  return isFull ? { why: `${path} already has ${MOST_COMMENTS} comments, the maximum`, next } : null;
 }
 
 /**
@@ -202,7 +202,7 @@ function approved(
   const { step, pick, note = null, value, by } = message;
   const undecidable = whyUndecidable(state, step);
   if (undecidable !== null) return undecidable;
-  const next = `showrunner approve ${state.runId}   (lists what waits, and what it shows)`;
+  const next = `showrunner approve ${state.runId}   (lists pending decisions and what they show)`;
   const decision = traitsOf(planStep(state, step)).decision!;
   const offer = offered(state, decision);
   const requested = message.chosen;
@@ -210,10 +210,10 @@ function approved(
   const index = requested === undefined ? (pick ?? 0) : offer.findIndex(isWanted);
   const chosen = decision.choose || offer.length === 1 ? offer[index] : undefined;
   if (decision.choose && (pick === undefined || chosen === undefined)) {
-    return { why: `what was picked for ${step} is not offered any more`, next };
+    return { why: `the result picked for ${step} is no longer offered`, next };
   }
   if (value !== undefined && changeable(decision, chosen) === null) {
-    return { why: `${step} stands for no single value that could be changed`, next };
+    return { why: `${step} does not show a single value that could be edited`, next };
   }
   return decided(state, {
     step,

@@ -22,7 +22,7 @@ const UNQUOTED_MICROS = 1_000_000;
 /** Returns a person's next command; null if nothing is left to do, or a process drives the run. */
 export function nextCommand(state: RunState, { isInterrupted = false } = {}): NextCommand | null {
   if (isInterrupted)
-    return resume(state, codeFlag(state), "its process has ended; jobs already paid for are collected");
+    return resume(state, codeFlag(state), "its process has ended; this collects jobs already paid for");
   if (state.status === "paused") return afterPause(state);
   if (!isRunFinal(state.status)) return null;
   if (state.status === "succeeded") return afterLateBill(state);
@@ -45,10 +45,10 @@ function afterLateBill(state: RunState): NextCommand | null {
     const { path, attempts } = step;
     const held = attempts.find(({ money }) => money === "held");
     if (held === undefined) continue;
-    if (step.isGivenUp) return resume(state, [], `waits again for ${path}: its job ${held.jobId} is still under way`);
+    if (step.isGivenUp) return resume(state, [], `waits again for ${path}: its job ${held.jobId} is still running`);
     const bill = held.impossibleBill;
-    const why = bill === undefined ? "its bill has not come yet" : `the service says ${bill}, which cannot be`;
-    return resume(state, [], `asks again what ${path} cost: ${why}`);
+    const why = bill === undefined ? "its bill is missing" : `the service reports ${bill}, which is impossible`;
+    return resume(state, [], `asks again for the cost of ${path}: ${why}`);
   }
   return null;
 }
@@ -57,20 +57,20 @@ function afterPause(state: RunState): NextCommand {
   const { runId } = state;
   switch (state.pause?.reason) {
     case "funds":
-      return resume(state, ["--wait-for-funds 30m"], "or without the flag, once there are funds");
+      return resume(state, ["--wait-for-funds 30m"], "or without the flag, once the wallet has funds");
     case "budget":
       return resume(state, budgetFlag(state));
     case "cap": {
       const { resumeAt, flag } = state.pause;
-      const from = resumeAt === null ? "once the cap begins anew" : `from ${new Date(resumeAt).toISOString()} on`;
-      const note = `${from}, as a worker does by itself${flag === null ? "" : `; at once with ${flag}`}`;
+      const from = resumeAt === null ? "once the cap resets" : `from ${new Date(resumeAt).toISOString()} on`;
+      const note = `${from}; a worker does it automatically${flag === null ? "" : `; at once with ${flag}`}`;
       return resume(state, [], note);
     }
     case "approval":
       return decision(state);
     case "code":
     case "drift":
-      return resume(state, ["--file", fileOf(state)], "says what changed and what that costs");
+      return resume(state, ["--file", fileOf(state)], "shows what changed and what that costs");
     case "unresolved": {
       const unresolved = stepsWith(state, ({ status }) => status === "unresolved");
       const isIncomplete = ({ path }: PlanStep) => lastAttempt(state.steps[path]!)?.unresolved === "incomplete";
@@ -79,25 +79,25 @@ function afterPause(state: RunState): NextCommand {
         const [first] = unresolved;
         if (first === undefined) return resume(state, []);
         const none = `showrunner adopt ${runId} ${shellWord(first.path)} none`;
-        return resume(state, [], `looks again, at no cost; ${none} keeps what there is without the rest`);
+        return resume(state, [], `checks again for free; ${none} keeps the partial result`);
       }
       const which = others.length === 0 ? ` ${shellWord(step.path)}` : "";
       const isOfProvider = lastAttempt(state.steps[step.path]!)?.provider !== undefined;
       const note =
         others.length > 0
-          ? "asks for each of them"
+          ? "asks about each of them"
           : isOfProvider
-            ? "says what to look for; then with the file that it made, or none"
+            ? "shows what to look for; then add the provider's file, or none"
             : "lists the jobs that it may have created";
       return { command: `showrunner adopt ${runId}${which}`, note };
     }
     case "files":
       if (state.pause.rerun !== undefined) {
-        return resume(state, ["--rerun", shellWord(state.pause.rerun)], "makes it again, at its price");
+        return resume(state, ["--rerun", shellWord(state.pause.rerun)], "reruns the step, at its price");
       }
-      return resume(state, [], "fetches what is missing, at no cost");
+      return resume(state, [], "fetches the missing files for free");
     case "late":
-      return resume(state, [], "waits for it again; a worker continues by itself once it is there");
+      return resume(state, [], "waits again; a worker continues automatically once the result arrives");
     case "credentials":
       return resume(state, [], "with SHOWRUNNER_API_KEY set to a key that the service accepts");
     case "unreachable":
@@ -116,7 +116,7 @@ function unread(state: RunState): string | null {
     return attempt !== null && isForPerson(attempt);
   });
   if (step === undefined) return null;
-  return `asks again; showrunner adopt ${state.runId} ${shellWord(step.path)} says what became of ${step.path} instead`;
+  return `asks again; to state the outcome of ${step.path} yourself: showrunner adopt ${state.runId} ${shellWord(step.path)}`;
 }
 
 /** Returns the flag of the limit that was reached, with the value that it needs. */
@@ -136,12 +136,12 @@ function decision(state: RunState): NextCommand {
   const waiting = stepsWith(state, (step) => traitsOf(step).decision !== null && step.status === "running");
   const open = waiting.filter(({ path }) => state.steps[path]!.approval === null);
   const step = open.map((planStep) => traitsOf(planStep).decision)[0] ?? null;
-  if (step === null && waiting.length > 0) return resume(state, [], "applies what was decided");
-  if (step === null) return { command: `showrunner approve ${runId}`, note: "lists what waits" };
+  if (step === null && waiting.length > 0) return resume(state, [], "applies the decision");
+  if (step === null) return { command: `showrunner approve ${runId}`, note: "lists pending decisions" };
   const count = step.choose ? offered(state, step).length : 0;
   const pick = step.choose ? " --pick 1" : "";
   const command = `showrunner approve ${runId} ${shellWord(step.path)}${pick} --resume`;
-  const choice = count > 1 ? `1 to ${count} can be picked; ` : "";
+  const choice = count > 1 ? `pick 1 to ${count}; ` : "";
   return { command, note: `${choice}see what it shows with: showrunner approve ${runId}` };
 }
 
@@ -157,21 +157,21 @@ function afterFailure(state: RunState): NextCommand {
   if (rejected.length > 0 && rejected.length === failed.length) {
     const shown = rejected.flatMap((step) => shownBy(traitsOf(step).decision?.shows ?? [], step.path));
     const words = [...new Set(shown)].flatMap((path) => ["--rerun", shellWord(path)]);
-    return resume(state, words, "reruns what was rejected or no longer exists, at its price, and asks again");
+    return resume(state, words, "reruns the rejected or missing results, at their price, and asks again");
   }
   if (failed.length > 0 && failed.every((step) => isUnplanned(step, state.steps[step.path]!))) {
     const file = state.planned.source === null ? ["--file", fileOf(state)] : [];
-    return resume(state, file, "once the code is fixed: continues from that expansion");
+    return resume(state, file, "once the code is fixed; continues from that expansion");
   }
   const expired = [...new Set(lost(state).map(({ step }) => step))].flatMap((path) => ["--rerun", shellWord(path)]);
   if (expired.length > 0) {
     const words = failed.length === 0 ? expired : ["--rerun-failed", ...expired];
-    return resume(state, words, "makes again, at its price, what expired at the service before its file was here");
+    return resume(state, words, "reruns, at their price, steps whose outputs expired before they were downloaded");
   }
   const isDefinite = failed.some(({ path }) => state.steps[path]!.attempts.at(-1)?.error?.retryable === false);
   const note = isDefinite
     ? "the same input would be refused again: correct the input with -i name=value, or the code with --file FILE"
-    : "reruns what failed and what depends on it";
+    : "reruns the failed steps and those that depend on them";
   return resume(state, ["--rerun-failed"], note);
 }
 

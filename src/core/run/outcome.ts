@@ -41,7 +41,7 @@ export function runOutcome(state: RunState): RunOutcome {
     .map(({ path }) => state.steps[path]!)
     .filter((step) => step.status === "failed" || step.status === "partial");
   const late = cameLate(state).map(({ option, choice }) => {
-    return `${option} came late, and can be taken instead: showrunner resume ${state.runId} --rerun ${shellWord(choice)}`;
+    return `${option} finished late and can be used instead: showrunner resume ${state.runId} --rerun ${shellWord(choice)}`;
   });
   const problems = [...failed.map((step) => `${step.path}: ${step.reason}`), ...lost(state).map(lostText), ...late];
   const message = problems.length === 0 ? null : problems.join("; ");
@@ -54,7 +54,7 @@ export function runOutcome(state: RunState): RunOutcome {
 }
 
 function lostText({ step, output }: ProducedOutput): string {
-  return `${step}: output ${output.index} expired at the service before its file was here`;
+  return `${step}: output ${output.index} expired at the service before it was downloaded`;
 }
 
 interface ReturnedResult extends ReturnedReference {

@@ -20,11 +20,12 @@ export function whyPruned(state: RunState, path: string, usersOf: (path: string)
   for (const unused of open) {
     for (const user of usersOf(unused)) {
       const { status, reason, pruned } = state.steps[user]!;
-      if (isStepFinal(status) && !pruned) return `not needed any more: ${user} was ${status} (${reason})`;
+      if (isStepFinal(status) && !pruned)
+        return `no longer needed: ${user} ${status === "failed" ? "" : "was "}${status} (${reason})`;
       open.add(user);
     }
   }
-  return "not needed any more";
+  return "no longer needed";
 }
 
 /**

@@ -43,7 +43,7 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   let isOpen = second !== null;
   if (step.when !== undefined) {
     const holds = conditionHolds(state, step.when);
-    if (holds === "no") return { ready: "never", reason: `not wanted: ${phrase(step.when)}`, skippedByCondition: true };
+    if (holds === "no") return { ready: "never", reason: `not needed: ${phrase(step.when)}`, skippedByCondition: true };
     isOpen ||= holds === "unknown";
   }
   const mayLose = state.losses > 0;
@@ -126,7 +126,7 @@ function shortfall(state: RunState, step: PlanStep): Never | null {
   const skippedByCondition = stopped.length > 0 && stopped.every((path) => state.steps[path]!.skippedByCondition);
   return {
     ready: "never",
-    reason: `needs ${quorum} results and has ${present}: ${firstReasons(why)}`,
+    reason: `needs ${quorum} results but has ${present}: ${firstReasons(why)}`,
     skippedByCondition,
   };
 }
@@ -139,7 +139,7 @@ function missingInput(state: RunState, ref: Ref): string | null {
   if (step.expanded === null || ref.output !== "all")
     return attainable(state, ref) > 0 ? null : `needs output ${ref.output} of ${ref.step}, which failed`;
   const lost = step.expanded.find((reference) => lacks(state, reference));
-  return lost === undefined ? null : `needs all outputs of ${ref.step}, of which that of ${lost.$ref.step} failed`;
+  return lost === undefined ? null : `needs all outputs of ${ref.step}, but that of ${lost.$ref.step} failed`;
 }
 
 /** Returns whether a result of an expansion will never be complete, although others are still open. */
@@ -230,7 +230,7 @@ function phrase(condition: Condition): string {
   const what = [condition.ref.step, ...(condition.ref.at ?? [])].join(".");
   return "equals" in condition
     ? `${what} is not ${JSON.stringify(condition.equals)}`
-    : `${what} is ${condition.is === "truthy" ? "empty" : "there"}`;
+    : `${what} is ${condition.is === "truthy" ? "empty" : "not empty"}`;
 }
 
 function howItEnded(status: StepState["status"]): string {

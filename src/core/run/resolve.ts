@@ -114,7 +114,7 @@ export function areSkippedByCondition(state: RunState, references: readonly Refe
  */
 export function missingReason(state: RunState, ref: Ref): string | null {
   const step = state.steps[ref.step]!;
-  if (ref.as === "upload") return step.upload === null ? `the file of ${ref.step} is not there` : null;
+  if (ref.as === "upload") return step.upload === null ? `the file of ${ref.step} does not exist` : null;
   if (ref.as === "value") {
     if (referencedValue(state, ref) !== undefined) return null;
     const where = ref.at === undefined ? "" : ` at ${ref.at.join(".")}`;
@@ -124,7 +124,7 @@ export function missingReason(state: RunState, ref: Ref): string | null {
   const available = referenced(state, ref).length;
   const { expected } = tally(state, ref);
   if (available > 0 && available < expected)
-    return `needs all outputs of ${ref.step}, of which ${expected - available} of ${expected} failed`;
+    return `needs all outputs of ${ref.step}, but ${expected - available} of ${expected} failed`;
   if (available > 0 || (expected === 0 && !step.skippedByCondition)) return null;
   const which = typeof ref.output === "number" ? `output ${ref.output} of ${ref.step}` : `the outputs of ${ref.step}`;
   return `needs ${which}, which ${whyUnusable(state, step, ref)}`;

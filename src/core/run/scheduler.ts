@@ -347,8 +347,8 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
   const unbilled = context.order.map(({ path }) => secondGate(state, path)).find((gate) => gate?.is === "open");
   if (unbilled?.is === "open" && unbilled.unbilled !== null) {
     const ended = state.steps[unbilled.unbilled]!.status === "failed" ? "failed" : "was made before a step failed";
-    const problem = `${unbilled.unbilled} ${ended}, and whether it was charged is not known yet, so that nothing else is bought in its place`;
-    return builder.pauseNow("unresolved", `${problem}. Ask again, at no cost: showrunner resume ${state.runId}`);
+    const problem = `${unbilled.unbilled} ${ended}, and it is not known yet whether it was charged, so nothing else is bought in its place`;
+    return builder.pauseNow("unresolved", `${problem}. Check again for free: showrunner resume ${state.runId}`);
   }
   const [first, ...others] = undecided(builder);
   if (first === undefined) {
@@ -368,18 +368,18 @@ function mayBeLost(state: RunState): string {
   const [first, ...others] = expiring(state).filter(({ copied, neededBy }) => !copied && neededBy.length > 0);
   if (first === undefined) return "";
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-  return ` Without a copy here, output ${first.index} of ${first.step} is kept by the service until ${new Date(first.expiresAt).toISOString()}${more}: decide before then.`;
+  return ` The only copy of output ${first.index} of ${first.step} is at the service, until ${new Date(first.expiresAt).toISOString()}${more}: decide before then.`;
 }
 
 /** Describes what is paid for and not here, until when it can be fetched, and how. */
 function lackText({ runId }: RunState, [first, ...others]: readonly ProducedOutput[]): string {
   const { step, output } = first!;
-  const what = `${step}: output ${output.index} is not here`;
+  const what = `${step}: output ${output.index} was not downloaded`;
   const why = output.uncopied === undefined ? "" : ` (${output.uncopied})`;
-  const more = others.length === 0 ? "" : `; nor ${others.length === 1 ? "is 1 other" : `are ${others.length} others`}`;
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const until = output.expiresAt === undefined ? "" : ` until ${new Date(output.expiresAt).toISOString()}`;
-  const kept = output.phase === "lapsed" ? "The service need not keep it any longer" : `The service keeps it${until}`;
-  return `${what}${why}${more}. ${kept}. Fetch it again, at no cost: showrunner resume ${runId}`;
+  const kept = output.phase === "lapsed" ? "The service may delete it at any time" : `The service keeps it${until}`;
+  return `${what}${why}${more}. ${kept}. Fetch it again for free: showrunner resume ${runId}`;
 }
 
 function finishRun(builder: DecisionBuilder): void {

@@ -26,7 +26,7 @@ export function endOf(state: RunState, option: Option): OptionEnd {
   // Other steps of a late option may still be running.
   const isThere = isOver || (lateStep !== null && isStepFinal(state.steps[$ref.step]!.status));
   if (isThere && missingReason(state, $ref) === null) return { is: "made" };
-  if (lateStep !== null) return { is: "late", why: `${lateStep} was not there in time` };
+  if (lateStep !== null) return { is: "late", why: `${lateStep} did not finish in time` };
   if (!isOver) return { is: "open", unbilled: null };
   const ends = steps.flatMap(({ plan, step }) => {
     return step.status === "failed" ? [{ step, failure: failureOf(plan, step) }] : [];
@@ -47,7 +47,7 @@ export function endOf(state: RunState, option: Option): OptionEnd {
   const chargedMicros = steps.reduce((sum, { step }) => sum + costOf(step), 0);
   if (foreign === undefined && chargedMicros > 0) {
     const [ended] = ends;
-    const what = ended === undefined ? "it has no such result" : `${ended.step.path} failed here`;
+    const what = ended === undefined ? "it has no matching result" : `${ended.step.path} failed locally`;
     return { is: "stopped", why: `${what}, and its other steps cost ${formatUsd(chargedMicros)} USD` };
   }
   return { is: "out", why: whyOut(foreign ?? ends[0], steps) };
@@ -101,7 +101,7 @@ function whyOut(
   steps: readonly { readonly step: StepState }[],
 ): string {
   const { step } = end ?? steps.find((entry) => entry.step.reason !== null) ?? {};
-  if (step === undefined) return "it makes nothing";
+  if (step === undefined) return "it has no steps";
   return `${step.path}: ${end === undefined ? "" : `${CAUSES[end.failure.cause]}: `}${step.reason}`;
 }
 
@@ -142,7 +142,7 @@ function gateOfLate(state: RunState, option: Option): SecondGate | null {
   let gate: SecondGate | null = null;
   for (const path of choice.second.options.slice(at + 1)) {
     const end = endOf(state, options.get(path)!);
-    if (end.is === "made") return { is: "never", reason: `not wanted: ${path} was made`, skippedByCondition: true };
+    if (end.is === "made") return { is: "never", reason: `not needed: ${path} succeeded`, skippedByCondition: true };
     if (end.is === "open") gate = { is: "open", unbilled: null };
   }
   return gate;
@@ -174,9 +174,9 @@ function gateOfOption(state: RunState, option: Option): SecondGate | null {
     case "open":
       return end;
     case "made":
-      return { is: "never", reason: `not wanted: ${before.path} was made`, skippedByCondition: true };
+      return { is: "never", reason: `not needed: ${before.path} succeeded`, skippedByCondition: true };
     case "stopped": {
-      const reason = `not begun by itself: ${end.why}`;
+      const reason = `not started: ${end.why}`;
       return { is: "never", reason, skippedByCondition: end.skippedByCondition === true };
     }
     case "out":

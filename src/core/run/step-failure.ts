@@ -30,7 +30,7 @@ export function failureOf({ kind }: PlanStep, step: StepState): StepFailure {
   return failures[kind](step);
 }
 
-/** Reason of a step that ended because the service was unavailable for too long. */
+/** Start of the reason of a step that ended because the service was unavailable too long. Journals contain it. */
 export const AWAY = "the service was away";
 
 const CAUSES: { readonly [code: string]: StepFailure["cause"] } = {

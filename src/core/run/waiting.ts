@@ -139,7 +139,7 @@ export function endWaiting(builder: DecisionBuilder, late: readonly string[]): v
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const { request, since } = requestInFlight(state.steps[first!]!)!;
   const { holdMicros, jobId } = request;
-  const message = `${first}${more} is not there after ${formatDuration(context.now - since)}; ${stillText(jobId)}, and ${formatUsd(holdMicros)} USD stay reserved. Wait for it again: showrunner resume ${state.runId}`;
+  const message = `${first}${more} has not finished after ${formatDuration(context.now - since)}; ${stillText(jobId)}, and ${formatUsd(holdMicros)} USD stay reserved. Wait for it again: showrunner resume ${state.runId}`;
   builder.pauseNow("late", message, { late: awaited });
   if (!context.asksForLate) builder.commands.length = 0;
 }
@@ -147,7 +147,7 @@ export function endWaiting(builder: DecisionBuilder, late: readonly string[]): v
 function givenUpText(step: StepState, now: number): string {
   const { request, since } = requestInFlight(step)!;
   const { jobId, holdMicros } = request;
-  return `waited for no longer, after ${formatDuration(now - since)}: ${stillText(jobId)}, and ${formatUsd(holdMicros)} USD stay reserved for it`;
+  return `no longer waited for, after ${formatDuration(now - since)}: ${stillText(jobId)}, and ${formatUsd(holdMicros)} USD stay reserved for it`;
 }
 
 /** True if something that the pause waits for has ended. */
@@ -174,14 +174,14 @@ export function unresolvedText({ runId }: Pick<RunState, "runId">, step: StepSta
   const adopt = `showrunner adopt ${runId} ${shellWord(path)}`;
   const isAsked = phase !== "unresolved" && doubt !== undefined;
   const asks = isAsked
-    ? "; it is asked again until it answers"
-    : `; showrunner resume ${runId} asks once more, at no cost`;
+    ? "; the run keeps asking until it answers"
+    : `; showrunner resume ${runId} asks once more for free`;
   const again = operation === undefined ? "" : asks;
   const advice =
     provider !== undefined
-      ? `Look at your account at ${provider}, then give the file that it made, or say that it made nothing: ${adopt} <file|none>${again}`
+      ? `Check your account at ${provider}, then pass the file that it made, or none: ${adopt} <file|none>${again}`
       : unresolved === "incomplete"
-        ? `Look again, at no cost: showrunner resume ${runId}; or keep what there is, without the rest: ${adopt} none`
+        ? `Check again for free: showrunner resume ${runId}; or keep the partial result: ${adopt} none`
         : `Say which job it is: ${adopt} <job-id|none>`;
   const held = holdMicros === 0 ? "" : `; up to ${dollars(holdMicros, Math.ceil)} stays reserved`;
   const why = reason ?? (isAsked ? doubt.message : "its submit was never answered");

@@ -198,7 +198,7 @@ describe("An output that the service says it does not have", () => {
       const { status, steps, expiring, message, next } = await show.show("x");
       const until = new Date(clock.now() + 24 * hourMs).toISOString().slice(0, 10);
       expect(status).toBe("paused");
-      expect(message).toMatch(new RegExp(`^a: output 0 is not here.*until ${until}.*at no cost: showrunner resume x$`));
+      expect(message).toMatch(new RegExp(`^a: output 0 was not downloaded.*${until}.*for free: showrunner resume x$`));
       expect(next?.command).toBe("showrunner resume x");
       expect(expiring).toMatchObject([{ step: "a", index: 0, copied: false }]);
       expect(steps[0]).toMatchObject({ status: "running", finished_at: null });
@@ -216,10 +216,10 @@ describe("An output that the service says it does not have", () => {
     const done = await during(clock, (await show.resume("x")).result());
     expect(done.status).toBe("failed");
     const { message, next, expiring } = await show.show("x");
-    expect(message).toBe("a: output 0 expired at the service before its file was here");
+    expect(message).toBe("a: output 0 expired at the service before it was downloaded");
     expect(next).toEqual({
       command: "showrunner resume x --rerun a",
-      note: "makes again, at its price, what expired at the service before its file was here",
+      note: "reruns, at their price, steps whose outputs expired before they were downloaded",
     });
     expect(expiring).toEqual([]);
   });

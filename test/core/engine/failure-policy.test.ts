@@ -72,7 +72,7 @@ describe("on the local service", () => {
     world.service.faults([{ kind: "fail_job", prompt: "clip t", retryable: false }]);
     const short = await through(film(quorum(2)));
     expect(statuses(short).film).toBe("skipped");
-    expect(reasonOf(short, "film")).toContain("needs 2 results and has 1");
+    expect(reasonOf(short, "film")).toContain("needs 2 results but has 1");
   });
 
   test("quorum of the pipeline: the run has succeeded with two of three", async () => {

@@ -134,7 +134,7 @@ test("Giving up a job without any output fails its step and keeps its bill; only
   await life.show.adopt("x", "a", null);
   const failed = await resume(life);
   expect([failed.status, failed.cost.micros, life.paidService.submits]).toEqual(["failed", 100_000, 1]);
-  expect(failed.report.steps[0]!.reason).toBe("the job is completed without any output");
+  expect(failed.report.steps[0]!.reason).toBe("the job completed without any output");
   const rerun = await during(
     life.clock,
     life.show.resume("x", { rerun: ["a"] }).then((run) => run.result()),

@@ -143,8 +143,8 @@ describe("a person's decision", () => {
       reason: "approval",
       message: expect.stringMatching(/^one waits for a decision.*which face\?.*showrunner approve x$/),
     });
-    await expect(world.show.approve("x", "one")).rejects.toThrow(/one asks for a choice; pick one from 0 to 2/);
-    await expect(world.show.approve("x", "one", { pick: 3 })).rejects.toThrow(/there is no number 3/);
+    await expect(world.show.approve("x", "one")).rejects.toThrow(/one asks for a choice; pick a number from 0 to 2/);
+    await expect(world.show.approve("x", "one", { pick: 3 })).rejects.toThrow(/there is no result 3/);
     await expect(world.show.approve("x", "go")).rejects.toThrow(/go is waiting/);
     await expect(world.show.approve("x", "film")).rejects.toThrow(/film is not an approval/);
     await world.show.approve("x", "one", { pick: 2 });
@@ -158,7 +158,7 @@ describe("a person's decision", () => {
     const [, one, go] = result.report.steps;
     expect(one).toMatchObject({ chosen: { step: "faces", index: 2 }, approval: { approved: true, note: null } });
     expect(go).toMatchObject({ approval: { approved: true, note: "nice" } });
-    await expect(world.show.approve("x", "go")).rejects.toThrow(/go was approved already/);
+    await expect(world.show.approve("x", "go")).rejects.toThrow(/go was already approved/);
   });
 
   test("names a take by its position or by its step, and nothing else", async () => {
@@ -174,7 +174,7 @@ describe("a person's decision", () => {
     expect((await ran(world, cast)).pause?.reason).toBe("approval");
     const pick = (which: string | number) => world.show.approve("x", "face/pick", { pick: which });
     await expect(pick("face/4")).rejects.toThrow(
-      'face/pick offers nothing from "face/4"; pick one from 0 to 1, or by the step that produced it: face/2, face/3.',
+      'face/pick offers no result of "face/4"; pick a number from 0 to 1, or the step that produced it: face/2, face/3.',
     );
     // A number in text might be meant to count from 0 or from 1; a take that failed is not shown.
     for (const none of ["1", "face/1", "", 2, -1, 0.5]) await expect(pick(none)).rejects.toThrow(/pick/);
@@ -186,7 +186,7 @@ describe("a person's decision", () => {
     const world = await openFakeShow();
     await ran(world, gated);
     await expect(world.show.approve("x", "one", { pick: "faces" })).rejects.toThrow(
-      "pick: faces produced several; give the position of one of them, from 0 to 2.",
+      "pick: faces produced several results; pick a number from 0 to 2.",
     );
   });
 

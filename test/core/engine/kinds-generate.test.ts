@@ -152,13 +152,13 @@ describe("what an error proves", () => {
     const result = await ran(world, still(provider));
     expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.05" } });
     const said = pauseOf(result);
-    expect(said).toMatch(/^still: sent once to mock \(.*\), and whether it was made and charged is not known: /);
-    expect(said).toContain("; up to $0.05 stays reserved. Look at your account at mock, then give the file");
+    expect(said).toMatch(/^still: sent once to mock \(.*\); it is unknown whether it was made and charged: /);
+    expect(said).toContain("; up to $0.05 stays reserved. Check your account at mock, then pass the file");
     expect(said).toMatch(/: showrunner adopt x still <file\|none>$/);
     expect(result.report.missing).toMatchObject([{ what: "job", text: said }]);
     expect(result.report.next).toEqual({
       command: "showrunner adopt x still",
-      note: "says what to look for; then with the file that it made, or none",
+      note: "shows what to look for; then add the provider's file, or none",
     });
     const again = await during(world.clock, (await world.show.resume("x", { pipeline: still(provider) })).result());
     expect(again.status).toBe("paused");

@@ -43,7 +43,7 @@ describe("a job whose prompt may be rewritten", () => {
     const world = await openFakeShow(refusing(() => false));
     const result = await ran(world, duel);
     expect(result.status).toBe("succeeded");
-    expect(stepsOf(result)["still/2/again"]).toBe("skipped: not wanted: still/1 was made");
+    expect(stepsOf(result)["still/2/again"]).toBe("skipped: not needed: still/1 succeeded");
     expect(world.paidService.chats.size).toBe(0);
   });
 
@@ -87,7 +87,7 @@ describe("a job whose prompt may be rewritten", () => {
     });
     const result = await ran(world, duel);
     expect(result.status).toBe("failed");
-    expect(stepsOf(result)["still/2/prompt"]).toContain("not begun by itself: still/1/first: refused on paper (400)");
+    expect(stepsOf(result)["still/2/prompt"]).toContain("not started: still/1/first: refused on paper (400)");
     expect(world.paidService.chats.size).toBe(0);
   });
 

@@ -43,7 +43,7 @@ describe("the second of two options", () => {
     const result = await ran(world, either());
     expect(steps(result)).toEqual({
       "face/1/a": "succeeded: null",
-      "face/2/b": "skipped: not wanted: face/1 was made",
+      "face/2/b": "skipped: not needed: face/1 succeeded",
       "face/pick": "succeeded: null",
     });
     expect(world.paidService.jobs.size).toBe(1);
@@ -85,7 +85,7 @@ describe("the second of two options", () => {
     });
     const result = await ran(world, either());
     expect(result.status).toBe("failed");
-    expect(steps(result)["face/2/b"]).toBe("skipped: not begun by itself: face/1/a failed and cost 0.10 USD");
+    expect(steps(result)["face/2/b"]).toBe("skipped: not started: face/1/a failed and cost 0.10 USD");
     expect(world.paidService.jobs.size).toBe(1);
   });
 
@@ -97,7 +97,7 @@ describe("the second of two options", () => {
     });
     const result = await ran(world, either());
     expect(result.status).toBe("paused");
-    expect(result.report.message).toContain("face/1/a failed, and whether it was charged is not known yet");
+    expect(result.report.message).toContain("face/1/a failed, and it is not known yet whether it was charged");
     expect(world.paidService.jobs.size).toBe(1);
     bill = 0;
     const resumed = await during(world.clock, (await world.show.resume("x")).result());
@@ -150,7 +150,7 @@ describe("the second of two options", () => {
     bill = 100_000;
     const resumed = await during(world.clock, (await world.show.resume("x", { pipeline: checked })).result());
     expect(resumed.status).toBe("failed");
-    expect(steps(resumed)["face/2/own"]).toContain("not begun by itself: face/1/check failed here");
+    expect(steps(resumed)["face/2/own"]).toContain("not started: face/1/check failed locally");
     expect(world.paidService.jobs.size).toBe(1);
   });
 
@@ -158,7 +158,7 @@ describe("the second of two options", () => {
     const refuses = (_: string, body: unknown) => (isFirst(body) ? apiError(422, "MODERATION_FAILED") : null);
     const strict = await ran(await openFakeShow({ refuses }), either());
     expect(strict.status).toBe("failed");
-    expect(steps(strict)["face/2/b"]).toBe("skipped: not begun by itself: face/1/a was refused by moderation");
+    expect(steps(strict)["face/2/b"]).toBe("skipped: not started: face/1/a was refused by moderation");
     const lenient = await ran(await openFakeShow({ refuses }), either({ onModerated: "next" }));
     expect(lenient.status).toBe("succeeded");
     expect(steps(lenient)["face/pick"]).toContain("refused by moderation");

@@ -49,7 +49,8 @@ test("a name that several voices have is refused, with each of them", async () =
       code: "ambiguous-voice",
       step: "speech",
       field: "input.voice_id",
-      message: 'speech-1 has 2 voices named "Sally"; give the id of one: voice_1, female, american; voice_3, scottish',
+      message:
+        'speech-1 has 2 voices named "Sally"; use the id of one of them: voice_1, female, american; voice_3, scottish',
       allowed: ["voice_1", "voice_3"],
     },
   ]);

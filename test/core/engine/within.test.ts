@@ -66,7 +66,7 @@ describe("a job that is not there within its time", () => {
     expect(result.status).toBe("paused");
     expect(result.pause?.reason).toBe("late");
     expect(result.pause?.message).toMatch(
-      /^a is not there after [\w ]+; its job job_1 is still polled, and 0\.10 USD stay reserved\. Wait for it again: showrunner resume x$/,
+      /^a has not finished after [\w ]+; its job job_1 is still polled, and 0\.10 USD stay reserved\. Wait for it again: showrunner resume x$/,
     );
     expect(steps(result)).toMatchObject({ a: "running: null", b: "waiting: null", c: "succeeded: null" });
     expect(result.report.held).toBe("0.10");
@@ -124,12 +124,12 @@ describe("an option that is not there within its time", () => {
     expect(result.status).toBe("succeeded");
     expect(steps(result)).toMatchObject({
       "face/1/a": expect.stringMatching(
-        /^failed: waited for no longer, after .*: its job job_1 is still polled, and 0.10 USD stay/,
+        /^failed: no longer waited for, after .*: its job job_1 is still polled, and 0.10 USD stay/,
       ),
       "face/2/b": "succeeded: null",
-      "face/pick": "succeeded: took face/2: face/1 was late (face/1/a was not there in time)",
+      "face/pick": "succeeded: took face/2: face/1 was late (face/1/a did not finish in time)",
     });
-    expect(result.report.message).toContain("face/1/a: waited for no longer");
+    expect(result.report.message).toContain("face/1/a: no longer waited for");
     expect(result.openJobs).toMatchObject([{ step: "face/1/a", jobId: "job_1" }]);
     expect(result.report.held).toBe("0.10");
     expect(world.paidService.jobs.size).toBe(3);
@@ -144,7 +144,7 @@ describe("an option that is not there within its time", () => {
     expect(steps(late)["face/1/a"]).toBe("succeeded: null");
     expect(late.report.held).toBe("0.00");
     expect(late.report.cost).toBe("0.30");
-    expect(late.report.message).toContain("face/1 came late");
+    expect(late.report.message).toContain("face/1 finished late");
     const taken = await resumed(world, { rerun: ["face/pick"] });
     expect(taken.status).toBe("succeeded");
     expect(taken.report.steps.find(({ path }) => path === "face/pick")?.chosen).toEqual({ step: "face/1/a", index: 0 });
@@ -207,7 +207,7 @@ describe("options of several steps", () => {
     const world = await slow({ a1: 12, b: 20 }, failing(/"prompt":"x"/));
     const result = await ran(world, of);
     expect(steps(result)).toMatchObject({
-      "face/1/a2": "skipped: not wanted: face/2 was made",
+      "face/1/a2": "skipped: not needed: face/2 succeeded",
       "face/2/b": "succeeded: null",
     });
   });
@@ -240,7 +240,7 @@ describe("options of several steps", () => {
     expect(steps(result)).toMatchObject({
       "face/1/a": expect.stringMatching(/^failed/),
       "face/2/b2": "succeeded: null",
-      "face/pick": "succeeded: took face/2: face/1 was late (face/1/a was not there in time)",
+      "face/pick": "succeeded: took face/2: face/1 was late (face/1/a did not finish in time)",
     });
     expect(world.paidService.jobs.size).toBe(4);
   });
@@ -341,7 +341,7 @@ describe("driven in slices", () => {
     expect(await driven(world, 20 * MINUTE_MS)).toEqual(["running", "succeeded"]);
     const report = await world.show.show("x");
     expect(report.held).toBe("0.00");
-    expect(report.message).toContain("face/1 came late");
+    expect(report.message).toContain("face/1 finished late");
     const never = await slow({ a: Number.POSITIVE_INFINITY });
     await never.show.start(either, {}, { id: "x", outDir: never.outDir });
     await driven(never, 12 * MINUTE_MS);
@@ -433,7 +433,7 @@ describe("driven in slices", () => {
       await driven(world, 12 * MINUTE_MS);
       const report = await world.show.show("x");
       expect(report).toMatchObject({ status: "succeeded", held: "0.00" });
-      expect(report.message).toContain("face/1 came late");
+      expect(report.message).toContain("face/1 finished late");
     },
   );
 
@@ -572,7 +572,7 @@ describe("an answer that is waited for", () => {
     expect(result.status).toBe("succeeded");
     expect(steps(result)).toMatchObject({ "words/1/one": "succeeded: null", "words/2/two": "succeeded: null" });
     expect(world.paidService.chats.size).toBe(2);
-    expect(result.report).toMatchObject({ held: "0.00", message: expect.stringContaining("words/1 came late") });
+    expect(result.report).toMatchObject({ held: "0.00", message: expect.stringContaining("words/1 finished late") });
   });
 });
 

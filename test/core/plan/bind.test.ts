@@ -79,7 +79,7 @@ describe("a reference in the input of a model", () => {
     expect(said(draft("v", "value", ["n"]), { format: "voice_id" })).toEqual([
       "value-type: takes string, but v.n is integer",
     ]);
-    const number = "the number of outputs must be known when the plan is made; give a number, or use expand";
+    const number = "the number of outputs must be known when planning; use a number or expand";
     expect(said(draft("v", "value", ["n"]), { type: "integer" }, "num_outputs")).toEqual([`fixed-field: ${number}`]);
   });
 
@@ -140,7 +140,7 @@ describe("other media in the input of a model", () => {
     ],
     [
       { source: "asset", asset_id: "job_1" },
-      "asset-id input.field: job_1 is a job; give the asset_id of one of its outputs",
+      "asset-id input.field: job_1 is a job; use the asset_id of one of its outputs",
     ],
     [{ source: "asset", asset_id: "asset_1" }, null],
     [{ source: "asset", asset_id: "other" }, null],
@@ -175,7 +175,7 @@ describe("other media in the input of a model", () => {
   test("as the asset of a job is none", () => {
     const at = place(null);
     bindAsset({ assetId: "job_7", kind: "image" } as never, at.location, at.planning);
-    expect(at.problems).toEqual(["asset-id input.field: job_7 is a job; give the asset_id of one of its outputs"]);
+    expect(at.problems).toEqual(["asset-id input.field: job_7 is a job; use the asset_id of one of its outputs"]);
   });
 
   test.each([

@@ -106,7 +106,7 @@ describe("inputs that no model describes", () => {
     };
     const none = (step: string) => ({ $ref: { step, as: "value", output: 0 } });
     expect(bound(draft("v", "value", ["n"]))).toEqual([valueRef("v", ["n"])]);
-    expect(bound(draft("a"))).toEqual([none("a"), "not-a-value on: a yields no value; next"]);
+    expect(bound(draft("a"))).toEqual([none("a"), "not-a-value on: a does not yield a value; next"]);
     expect(bound(draft("open"))).toEqual([
       none("open"),
       "not-a-value on: open does not declare that it yields values; next",
@@ -161,9 +161,9 @@ describe("what is shown or chosen from", () => {
     expect(among([draft("v"), draft("text")])).toEqual([2, "value"]);
     expect(among([draft("mix", 1), draft("film")])).toEqual([2, "video"]);
     expect(among([draft("a"), draft("film"), draft("text"), draft("voice")])).toEqual([
-      ...[4, "image", "media-kind among[1]: film yields a video, but a yields an image; give results of one kind"],
-      ...["media-kind among[2]: text yields a value, but a yields an image; give results of one kind"],
-      "media-kind among[3]: voice yields a voice, but a yields an image; give results of one kind",
+      ...[4, "image", "media-kind among[1]: film yields a video, but a yields an image; use results of one kind"],
+      ...["media-kind among[2]: text yields a value, but a yields an image; use results of one kind"],
+      "media-kind among[3]: voice yields a voice, but a yields an image; use results of one kind",
     ]);
     expect([among([draft("broken"), draft("a")]), among([draft("nothing")]), among([])]).toEqual([
       [2, null],

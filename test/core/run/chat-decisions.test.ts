@@ -100,7 +100,7 @@ describe("an answered chat", () => {
 
   test("has succeeded, and says what it was charged above its maximum", () => {
     for (const cost of [null, 0, 50]) expect(answered(cost)).toEqual(finished("succeeded", null));
-    const why = "cost 0.000051 USD, although at most 0.00005 USD were allowed";
+    const why = "cost 0.000051 USD, more than the 0.00005 USD allowed";
     expect(answered(51)).toEqual(finished("succeeded", why));
   });
 
@@ -160,7 +160,7 @@ describe("a chat that was never answered", () => {
   test("is asked once more by itself, then only when a person resumes the run", () => {
     expect(decided([unanswered])).toEqual(sent(2));
     const message =
-      "talk (talk) was asked 2 times and never answered; each request may have been charged up to 0.00005 USD. To ask once more, resume the run; to see what was charged, reconcile it.";
+      "talk (talk) did not answer 2 requests; each may have been charged up to 0.00005 USD. To ask once more, resume the run; to see what was charged, reconcile it.";
     expect(decided([unanswered, unanswered]).events).toMatchObject([
       { type: "run.paused", reason: "unanswered", message },
     ]);
@@ -170,9 +170,7 @@ describe("a chat that was never answered", () => {
   test("fails after five", () => {
     const often = (times: number) => Array.from({ length: times }, () => again);
     expect(decided(often(4))).toEqual(sent(5));
-    expect(decided(often(5)).events).toEqual(
-      failed("5 requests were sent and never answered; each may have been charged"),
-    );
+    expect(decided(often(5)).events).toEqual(failed("5 requests were never answered; each may have been charged"));
   });
 });
 
@@ -212,7 +210,7 @@ describe("an answer that does not meet the schema", () => {
 
   test("ends the step where nothing is left of its maximum", () => {
     expect(decided([bad("one", 49)], { plan }).commands).toMatchObject([{ maxCostMicros: 1 }]);
-    const reason = "BAD_ANSWER: no (nothing is left of its maxCost)";
+    const reason = "BAD_ANSWER: no (its maxCost is used up)";
     expect(decided([bad("one", 50)], { plan }).events).toEqual(failed(reason));
     const unlimited = { ...plan, policy: { ...plan.policy, maxCostMicros: null } };
     expect(decided([bad("one", 50)], { plan: unlimited, more: { maxUnquotedMicros: 90 } }).events).toEqual(

@@ -46,7 +46,7 @@ describe("an approval", () => {
   test("is not shown while the run is paused, or where only some of what is approved together exists", () => {
     expect(decided([a, [gate("look", shows)]], { status: "paused" }).events).toEqual([]);
     const partial = [a[0], { ...made(output(0), output(1, { status: "FAILED" })), status: "partial" }] as const;
-    const why = "needs all outputs of a, of which 1 of 2 failed";
+    const why = "needs all outputs of a, but 1 of 2 failed";
     expect(look({}, false, [partial])).toEqual([finished("look", "skipped", why)]);
     expect(look({}, true, [partial])).toEqual([{ type: "step.started", step: "look" }]);
   });
@@ -103,17 +103,17 @@ describe("what a decision offers", () => {
     { step: "a", index: 1 },
     { step: "b", index: 0 },
   ];
-  const advice = "pick one from 0 to 2, or by the step that produced it: a, b.";
+  const advice = "pick a number from 0 to 2, or the step that produced it: a, b.";
 
   test.each([
     [0, 0],
     [2, 2],
     ["b", 2],
-    ["a", "a produced several; give the position of one of them, from 0 to 1."],
-    ["c", `look offers nothing from "c"; ${advice}`],
-    [3, `there is no number 3; ${advice}`],
-    [-1, `there is no number -1; ${advice}`],
-    [0.5, `there is no number 0.5; ${advice}`],
+    ["a", "a produced several results; pick a number from 0 to 1."],
+    ["c", `look offers no result of "c"; ${advice}`],
+    [3, `there is no result 3; ${advice}`],
+    [-1, `there is no result -1; ${advice}`],
+    [0.5, `there is no result 0.5; ${advice}`],
     [undefined, `look asks for a choice; ${advice}`],
   ])("is named by position or by step: %s", (named, position) => {
     expect(positionOf(offer, "look", named)).toBe(position);
@@ -223,7 +223,7 @@ describe("an upload", () => {
   test("that is not wanted is skipped", () => {
     const wanted = { ...upload("f"), needs: ["v"], when: { ref: valueRef("v", ["no"]).$ref, is: "truthy" } } as const;
     expect(decided([v, [wanted]]).events).toEqual([
-      { ...finished("f", "skipped", "not wanted: v.no is empty"), skippedByCondition: true },
+      { ...finished("f", "skipped", "not needed: v.no is empty"), skippedByCondition: true },
     ]);
     expect(decided([[v[0], { status: "running" }], [wanted]]).events).toEqual([]);
   });

@@ -53,7 +53,7 @@ describe("continue", () => {
     const run = new FakeRun({ plan, fates: { faces: ["partly"] } });
     run.run();
     expect(statuses(run)).toEqual({ faces: "partial", second: "succeeded", first: "skipped", collage: "skipped" });
-    expect(run.state.steps.collage!.reason).toBe("needs all outputs of faces, of which 1 of 3 failed");
+    expect(run.state.steps.collage!.reason).toBe("needs all outputs of faces, but 1 of 3 failed");
     expect(run.state.status).toBe("partial");
     expect(run.state.files.map(({ name }) => name)).toEqual(["faces-1", "faces-2"]);
   });
@@ -119,7 +119,7 @@ describe("quorum", () => {
     const run = film({ a: ["failed"], b: ["moderated"] }, { quorum: 2 });
     expect(statuses(run).cut).toBe("skipped");
     expect(run.state.steps.cut!.reason).toBe(
-      "needs 2 results and has 1: needs output 0 of a, which does not exist; needs output 0 of b, which does not exist",
+      "needs 2 results but has 1: needs output 0 of a, which does not exist; needs output 0 of b, which does not exist",
     );
   });
 
@@ -148,7 +148,7 @@ describe("quorum", () => {
       return [statuses(run).last, run.state.steps.last!.reason];
     };
     expect(of(2)).toEqual(["succeeded", null]);
-    expect(of(3)).toEqual(["skipped", "needs 3 results and has 2: b failed"]);
+    expect(of(3)).toEqual(["skipped", "needs 3 results but has 2: b failed"]);
   });
 
   test("a text is not built from some of its pieces", () => {

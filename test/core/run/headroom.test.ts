@@ -78,14 +78,14 @@ test("a wallet floor pauses for funds, and says what the wallet has beside what 
     type: "run.paused",
     reason: "funds",
     message:
-      "face needs 0.15 USD; apart from what is reserved the wallet has 0.60 USD, of which 0.50 must stay. Fund the wallet, or resume with a lower floor: --wallet-floor USD.",
+      "face needs 0.15 USD; the wallet has 0.60 USD unreserved, of which 0.50 must stay. Fund the wallet, or resume with a lower floor: --wallet-floor USD.",
     requiredMicros: 650_000,
     balanceMicros: 600_000,
   });
 });
 
 test("a hold above its quote is explained, one at or below it is not", () => {
-  expect(whyRaised("image-1", 100_000, 150_000)).toBe(" (quoted 0.10, and image-1 charged more than its quotes)");
+  expect(whyRaised("image-1", 100_000, 150_000)).toBe(" (quoted 0.10, but image-1 has charged more than its quotes)");
   expect(whyRaised("image-1", 100_000, 100_000)).toBe("");
   expect(whyRaised("image-1", null, 150_000)).toBe("");
 });

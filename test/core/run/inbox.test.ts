@@ -82,7 +82,7 @@ describe("an adoption", () => {
       [job("a"), lost],
       [job("b"), { attempts: [known] }],
     ]);
-    const why = "j9 is the job of another step already";
+    const why = "j9 already belongs to another step";
     expect(told(both, { type: "adopt", step: "a", jobId: "j9" })).toEqual([refused("a", "adoption", why)]);
   });
 
@@ -130,13 +130,13 @@ describe("a decision", () => {
   test("takes the output that it names, wherever that stands by now", () => {
     const message = { type: "approve", step: "ok", pick: 0, chosen: { step: "f", index: 0 } } as const;
     expect(told(waiting(true), message)).toEqual([decided({ pick: 2 }), chose(2)]);
-    const gone = [refused("ok", "approval", "what was picked for ok is not offered any more")];
+    const gone = [refused("ok", "approval", "the result picked for ok is no longer offered")];
     expect(told(waiting(true), { ...message, chosen: { step: "f", index: 1 } })).toEqual(gone);
     expect(told(waiting(true), { ...message, chosen: { step: "gone", index: 0 } })).toEqual(gone);
   });
 
   test("that has to choose and does not, or names a position that is not there, is refused", () => {
-    const gone = [refused("ok", "approval", "what was picked for ok is not offered any more")];
+    const gone = [refused("ok", "approval", "the result picked for ok is no longer offered")];
     expect(told(waiting(true), { type: "approve", step: "ok" })).toEqual(gone);
     expect(told(waiting(true), { type: "approve", step: "ok", pick: 4 })).toEqual(gone);
   });
@@ -162,7 +162,7 @@ describe("a decision", () => {
     const lost = [refused("gone", "comment", 'run "r" has no approval gone')];
     expect(told(waiting(true), { ...message, step: "gone" })).toEqual(lost);
     const full = { ...open, comments: Array.from({ length: 1000 }, () => comment) };
-    const refusal = refused("ok", "comment", "ok has 1000 comments, and no more are kept");
+    const refusal = refused("ok", "comment", "ok already has 1000 comments, the maximum");
     expect(told(waiting(true, full), message)).toEqual([refusal]);
   });
 

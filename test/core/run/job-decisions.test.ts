@@ -96,7 +96,7 @@ describe("an attempt that is over", () => {
     expect(ended({ phase: "refused", money: "released", error: { message: "too long" } })).toEqual(
       failedBecause("too long"),
     );
-    expect(ended({ phase: "refused", money: "released" })).toEqual(failedBecause("the service refused it"));
+    expect(ended({ phase: "refused", money: "released" })).toEqual(failedBecause("the service refused the request"));
     expect(ended({ phase: "lost", money: "released" })).toEqual(failedBecause("declared lost"));
     expect(ended({ phase: "failed" })).toEqual(failedBecause("the job failed"));
     const error = { code: "BAD_INPUT", message: "no face", retryable: false };
@@ -116,11 +116,11 @@ describe("an attempt that is over", () => {
   test("is as good as its outputs", () => {
     const bad = { ...output, index: 1, status: "FAILED", phase: "failed", error: { message: "too dark" } };
     const completed = (outputs: readonly object[]) => ended({ phase: "completed", outputs });
-    expect(completed([])).toEqual(failedBecause("the job is completed without any output"));
+    expect(completed([])).toEqual(failedBecause("the job completed without any output"));
     expect(completed([bad])).toEqual(failedBecause("too dark"));
-    const unsaid = failedBecause("output 1 failed, and the service does not say why");
+    const unsaid = failedBecause("output 1 failed; the service gave no reason");
     expect(completed([{ ...bad, error: null }])).toEqual(unsaid);
-    const late = failedBecause("output 1 had expired at the service before it could be copied");
+    const late = failedBecause("output 1 expired at the service before it could be copied");
     expect(completed([{ ...bad, status: "EXPIRED", phase: "expired", error: null }])).toEqual(late);
     expect(completed([output, bad])).toMatchObject([
       { type: "step.finished", status: "partial", reason: "1 of 2 outputs failed: too dark" },

@@ -45,7 +45,7 @@ test("What a run at rest lacks is named step by step, with until when it can be 
   ]);
   const until = new Date(48 * 3_600_000).toISOString();
   expect(missing[0]).toMatchObject({ output: 0, until, text: expect.stringContaining("until 1970-01-03 00:00 UTC") });
-  expect(missing[2]!.text).toContain("the service says -3 USD, which cannot be");
+  expect(missing[2]!.text).toContain("the service reports -3 USD, which is impossible");
   expect(missing[3]!.text).toContain("at the service as j1");
   expect(missing[4]!.text).toContain("no answer came");
 });
@@ -56,12 +56,12 @@ test("A job of which nobody knows whether it was made is not said to be there", 
     { status: "running", attempts: [attempt(1, { phase: "submitting.unknown", jobId: null, money: "held" })] },
   ];
   const [{ text }] = runReport(runningState([unknown] as never, { status: "paused" })).missing as [Missing];
-  expect(text).toMatch(/^asked may be at the service, as its submit was not acknowledged; then it bills up to \$/);
+  expect(text).toMatch(/^asked may be running at the service: its submit was not acknowledged; it can cost up to \$/);
 });
 
 test.each([
-  ["inProgress", "film still renders at mock and bills up to $0.02 (resume asks for it)"],
-  ["submitting.sent", "film may be made at mock, as no answer came; then it bills up to $0.02"],
+  ["inProgress", "film still runs at mock and can cost up to $0.02 (resume checks it)"],
+  ["submitting.sent", "film may be running at mock: no answer came; it can cost up to $0.02"],
 ])("A request to a provider that is %s is not said to be at the service", (phase, text) => {
   const film = [
     job("film"),
@@ -85,6 +85,6 @@ test("A run that went well lacks at most a bill, which resume asks for", () => {
   expect(said(runReport(state).missing)).toEqual(["late bill"]);
   expect(nextCommand(state)).toEqual({
     command: "showrunner resume r",
-    note: "asks again what late cost: its bill has not come yet",
+    note: "asks again for the cost of late: its bill is missing",
   });
 });

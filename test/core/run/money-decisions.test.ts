@@ -93,7 +93,7 @@ describe("the budget of a group", () => {
       { spentMicros: 60 },
       plan,
     );
-    const why = "needs 0.0001 USD; g may cost 0.00015 USD, of which 0.00006 are spent or reserved";
+    const why = "needs 0.0001 USD, but g has spent or reserved 0.00006 of its maxCost of 0.00015 USD";
     expect(decidedOf(spent).events).toContainEqual(failed("g/a", why));
     expect(decidedOf(spent).events).not.toContainEqual(expect.objectContaining({ step: "d", type: "step.finished" }));
   });

@@ -40,7 +40,7 @@ describe("a run that nobody has to do anything for", () => {
   });
 
   test("but one whose process has ended is resumed, whatever its status says", () => {
-    const note = "its process has ended; jobs already paid for are collected";
+    const note = "its process has ended; this collects jobs already paid for";
     expect(nextCommand(stateOf("running"), { isInterrupted: true })).toEqual({ command: RESUME, note });
   });
 });
@@ -49,24 +49,24 @@ describe("a paused run", () => {
   test.each([
     ["stopped", RESUME, null],
     ["unanswered", RESUME, null],
-    ["funds", `${RESUME} --wait-for-funds 30m`, "or without the flag, once there are funds"],
+    ["funds", `${RESUME} --wait-for-funds 30m`, "or without the flag, once the wallet has funds"],
     ["credentials", RESUME, "with SHOWRUNNER_API_KEY set to a key that the service accepts"],
     ["unreachable", RESUME, "once the service is available; --give-up-after 1h waits for it longer"],
     ["misdirected", RESUME, "once the network, or SHOWRUNNER_BASE_URL, leads to the service"],
-    ["code", `${RESUME} --file pipeline.ts`, "says what changed and what that costs"],
-    ["drift", `${RESUME} --file pipeline.ts`, "says what changed and what that costs"],
+    ["code", `${RESUME} --file pipeline.ts`, "shows what changed and what that costs"],
+    ["drift", `${RESUME} --file pipeline.ts`, "shows what changed and what that costs"],
     ["unresolved", RESUME, null],
-    ["approval", "showrunner approve r1", "lists what waits"],
+    ["approval", "showrunner approve r1", "lists pending decisions"],
   ] as const)("for %s", (reason, command, note) => {
     expect(paused({ reason })).toEqual({ command, note });
   });
 
   test("for a cap goes on by itself when the cap begins anew, or at once with a higher one", () => {
     const at = { reason: "cap", resumeAt: Date.UTC(2030, 0, 2) } as const;
-    const by = "from 2030-01-02T00:00:00.000Z on, as a worker does by itself";
+    const by = "from 2030-01-02T00:00:00.000Z on; a worker does it automatically";
     expect(paused(at)).toEqual({ command: RESUME, note: by });
     expect(paused({ ...at, flag: "--cap 2/day" })?.note).toBe(`${by}; at once with --cap 2/day`);
-    expect(paused({ reason: "cap" })?.note).toBe("once the cap begins anew, as a worker does by itself");
+    expect(paused({ reason: "cap" })?.note).toBe("once the cap resets; a worker does it automatically");
   });
 
   test.each([
@@ -117,7 +117,7 @@ describe("a paused run", () => {
       ]),
     ).toEqual({
       command: "showrunner adopt r1",
-      note: "asks for each of them",
+      note: "asks about each of them",
     });
   });
 
@@ -142,13 +142,13 @@ describe("a paused run", () => {
       ]),
     ).toEqual({
       command: "showrunner approve r1 'my pick' --pick 1 --resume",
-      note: `1 to 2 can be picked; ${see}`,
+      note: `pick 1 to 2; ${see}`,
     });
   });
 });
 
 describe("a run that has failed", () => {
-  const reruns = "reruns what failed and what depends on it";
+  const reruns = "reruns the failed steps and those that depend on them";
   const refused =
     "the same input would be refused again: correct the input with -i name=value, or the code with --file FILE";
 
@@ -169,7 +169,7 @@ describe("a run that has failed", () => {
 
   test("for a rejection reruns what was shown, each once, or the decision where only files of one's own were", () => {
     const rejected = { ...failed, approval: { approved: false, note: null } };
-    const note = "reruns what was rejected or no longer exists, at its price, and asks again";
+    const note = "reruns the rejected or missing results, at their price, and asks again";
     const rerun = (...steps: readonly (readonly [PlanStep, object?])[]) => nextCommand(stateOf("failed", steps));
     const a = [job("a"), { status: "succeeded" }] as const;
     expect(rerun(a, [gate("ok", [ref("a"), ref("my b"), ref("a", 1)]), rejected])).toEqual({
@@ -191,7 +191,7 @@ describe("a run that has failed", () => {
   });
 
   test("by code that plans steps goes on from there once the code is fixed; its file is named where none is known", () => {
-    const note = "once the code is fixed: continues from that expansion";
+    const note = "once the code is fixed; continues from that expansion";
     const grow = expansion("grow", valueRef("v"));
     expect(nextCommand(stateOf("failed", [[grow, failed]]))).toEqual({ command: `${RESUME} --file pipeline.ts`, note });
     const state = stateOf("failed", [[grow, failed]]);

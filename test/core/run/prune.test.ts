@@ -48,7 +48,7 @@ describe("a film that cannot be produced any more", () => {
     expect(run.state.steps.f2).toMatchObject({
       status: "skipped",
       pruned: true,
-      reason: `not needed any more: film was skipped (needs ${name}, which failed)`,
+      reason: `no longer needed: film was skipped (needs ${name}, which failed)`,
     });
     expect(run.state).toMatchObject({ status: "failed", message: `${name}: INTERNAL: failed on paper` });
   });
@@ -65,7 +65,7 @@ describe("a film that cannot be produced any more", () => {
     ];
     const run = through({ plan: planOf(steps, { film: ref("film"), poster: ref("poster") }), ...lost });
     expect(bought(run)).toEqual(["a", "cast", "poster"]);
-    expect(run.state.steps.look!.reason).toBe("not needed any more: film was skipped (needs a, which failed)");
+    expect(run.state.steps.look!.reason).toBe("no longer needed: film was skipped (needs a, which failed)");
   });
 
   test("leaves frames that the pipeline returns", () => {
@@ -99,7 +99,7 @@ describe("what takes the last root away", () => {
     run.take([{ type: "approval.decided", step: "gate", approved: false, pick: null, note: "another look" }]);
     expect(run.run()).toBe(true);
     expect(bought(run)).toEqual(["look", "f1"]);
-    expect(run.state.steps.f2!.reason).toBe("not needed any more: film was skipped (needs gate, which failed)");
+    expect(run.state.steps.f2!.reason).toBe("no longer needed: film was skipped (needs gate, which failed)");
   });
 
   test("a decision that nothing depends on any more is not waited for", () => {
@@ -119,7 +119,7 @@ describe("what takes the last root away", () => {
     const plan = planOf([...frames(...clips), cut], { cut: ref("cut") });
     const run = through({ plan, fates: { a: ["failed"], b: ["failed"] }, total: 1 });
     expect(bought(run)).toEqual(["a", "b"]);
-    expect(run.state.steps.cut!.reason).toMatch(/^needs 4 results and has 3: needs output 0 of a,/);
+    expect(run.state.steps.cut!.reason).toMatch(/^needs 4 results but has 3: needs output 0 of a,/);
   });
 
   test("a condition that does not hold", () => {
@@ -134,7 +134,7 @@ describe("what takes the last root away", () => {
     ];
     const run = through({ plan: planOf(steps, { film: ref("film") }), values: { ask: false } });
     expect(bought(run)).toEqual([]);
-    expect(run.state.steps.f!.reason).toBe("not needed any more: film was skipped (not wanted: ask is empty)");
+    expect(run.state.steps.f!.reason).toBe("no longer needed: film was skipped (not needed: ask is empty)");
     expect(run.state.status).toBe("succeeded");
   });
 
@@ -172,7 +172,7 @@ describe("what takes the last root away", () => {
     const plan = planOf([list, expand, cut], { cut: ref("cut") });
     const run = through({ plan, expansions, values: { list: [1, 2, 3] }, fates: { "shots/1": ["failed"] }, total: 1 });
     expect(bought(run)).toEqual(["shots/1"]);
-    expect(run.state.steps.cut!.reason).toBe("needs all outputs of shots, of which that of shots/1 failed");
+    expect(run.state.steps.cut!.reason).toBe("needs all outputs of shots, but that of shots/1 failed");
     expect(run.state.steps.shots).toMatchObject({ status: "skipped", pruned: true });
     const kept = through({
       plan: planOf([list, expand, cut], { cut: ref("cut"), shots: ref("shots", "all") }),

@@ -59,9 +59,9 @@ describe("a condition", () => {
   });
 
   test("that does not hold says what it would have wanted, and skips by the condition", () => {
-    expect(ready(of({ equals: "a" }, ["deep", "x"]), v(1))).toBe('not wanted: v.deep.x is not "a"');
-    expect(ready(of({ is: "truthy" }), v(0))).toBe("not wanted: v is empty");
-    expect(ready(of({ is: "falsy" }), v(1))).toBe("not wanted: v is there");
+    expect(ready(of({ equals: "a" }, ["deep", "x"]), v(1))).toBe('not needed: v.deep.x is not "a"');
+    expect(ready(of({ is: "truthy" }), v(0))).toBe("not needed: v is empty");
+    expect(ready(of({ is: "falsy" }), v(1))).toBe("not needed: v is not empty");
     expect(gateOf(runningState([...v(0), [of({ is: "truthy" })]]), of({ is: "truthy" }))).toMatchObject({
       skippedByCondition: true,
     });
@@ -92,8 +92,8 @@ describe("a condition", () => {
   test("on a failure holds once the step has failed, and never where it did not", () => {
     const rescue = when({ failed: "v" });
     expect(ready(rescue, [[task("v"), failed]])).toBe("yes");
-    expect(ready(rescue, [[task("v"), value(1)]])).toBe("not wanted: v did not fail");
-    expect(ready(rescue, [[task("v"), skipped]])).toBe("not wanted: v did not fail");
+    expect(ready(rescue, [[task("v"), value(1)]])).toBe("not needed: v did not fail");
+    expect(ready(rescue, [[task("v"), skipped]])).toBe("not needed: v did not fail");
     expect(ready(rescue, [[task("v"), open]])).toBe("no");
   });
 });
@@ -134,13 +134,13 @@ describe("a step that needs others", () => {
         [job("a"), made(1, 1)],
         [job("b"), open],
       ]),
-    ).toBe("needs all outputs of a, of which 1 of 2 failed");
+    ).toBe("needs all outputs of a, but 1 of 2 failed");
     expect(
       ready(film, [
         [job("a"), made(1, 1)],
         [job("b"), made(1)],
       ]),
-    ).toBe("needs all outputs of a, of which 1 of 2 failed");
+    ).toBe("needs all outputs of a, but 1 of 2 failed");
     // As long as nothing was lost, nobody looks.
     expect(
       ready(
@@ -202,7 +202,7 @@ describe("a step that does with some of many", () => {
         [a, made(2, 1)],
         [b, open],
       ]),
-    ).toBe("needs 4 results and has 3: needs all outputs of a, of which 1 of 3 failed");
+    ).toBe("needs 4 results but has 3: needs all outputs of a, but 1 of 3 failed");
     expect(
       ready(join(3), [
         [a, made(2, 1)],
@@ -220,13 +220,13 @@ describe("a step that does with some of many", () => {
         [a, open],
         [b, failed],
       ]),
-    ).toBe("needs 4 results and has 3: needs output 0 of b, which does not exist");
+    ).toBe("needs 4 results but has 3: needs output 0 of b, which does not exist");
     expect(
       ready(join(2), [
         [a, failed],
         [b, made(1)],
       ]),
-    ).toBe("needs 2 results and has 1: needs the outputs of a, which does not exist");
+    ).toBe("needs 2 results but has 1: needs the outputs of a, which does not exist");
   });
 
   test("needs what stands outside of its lists, and every piece of a text", () => {
@@ -262,7 +262,7 @@ describe("a step that does with some of many", () => {
     ];
     expect(ready(step, others(failed, made(1)))).toBe("yes");
     expect(ready(step, others(failed, { status: "cancelled" }))).toBe(
-      "needs 2 results and has 1: a failed; b was cancelled",
+      "needs 2 results but has 1: a failed; b was cancelled",
     );
     const why = (one: object, two: object) => {
       const answer =
@@ -275,7 +275,7 @@ describe("a step that does with some of many", () => {
 
   test("counts the items of a value's list", () => {
     const list = (own: unknown) => ready(join(2, { all: valueRef("v", undefined, "all") }), [[task("v"), value(own)]]);
-    expect([list(["a", "b"]), list("one")]).toEqual(["yes", "needs 2 results and has 1: "]);
+    expect([list(["a", "b"]), list("one")]).toEqual(["yes", "needs 2 results but has 1: "]);
     expect(
       ready(join(2, { all: valueRef("v", undefined, "all") }), [
         [task("v"), open],
@@ -300,7 +300,7 @@ describe("a step that does with some of many", () => {
     ];
     const step = (quorum: number) => join(quorum, { images: [listed, ref("lost")] });
     expect(ready(step(most), others)).toBe("no");
-    expect(ready(step(most + 1), others)).toMatch(new RegExp(`^needs ${most + 1} results and has ${most}: `));
+    expect(ready(step(most + 1), others)).toMatch(new RegExp(`^needs ${most + 1} results but has ${most}: `));
   });
 
   test("waits for an expansion as long as its steps may yield enough", () => {
@@ -319,14 +319,14 @@ describe("a step that does with some of many", () => {
     ).toBe("no");
     expect(ready(all(3), grown(open, open))).toBe("no");
     expect(ready(all(3), grown(open, failed))).toBe(
-      "needs 3 results and has 2: needs all outputs of grow, of which that of grow/2 failed",
+      "needs 3 results but has 2: needs all outputs of grow, but that of grow/2 failed",
     );
     expect(ready(all(2), grown(made(1, 1), open))).toBe("no");
     const one = (output: number) => join(1, { images: [ref("grow", output)] });
     expect(ready(one(2), grown(open, open))).toBe("no");
-    expect(ready(one(2), grown(open, failed))).toBe("needs 1 results and has 0: needs output 2 of grow, which failed");
+    expect(ready(one(2), grown(open, failed))).toBe("needs 1 results but has 0: needs output 2 of grow, which failed");
     const plain = job("plain", { images: ref("grow", "all") });
-    expect(ready(plain, grown(open, failed))).toBe("needs all outputs of grow, of which that of grow/2 failed");
+    expect(ready(plain, grown(open, failed))).toBe("needs all outputs of grow, but that of grow/2 failed");
     expect(ready(plain, grown(open, open))).toBe("no");
   });
 });

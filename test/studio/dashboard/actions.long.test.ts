@@ -404,7 +404,7 @@ test("of a request to a provider the page says what is known, what stays reserve
   await seen.go("/runs/lost?step=still");
   await page.getByText("The outcome of a request is unknown").waitFor();
   const known =
-    /^still: sent once to mock .*; up to \$0\.05 stays reserved\. Look at your account at mock.*adopt lost still <file\|none>$/;
+    /^still: sent once to mock .*; up to \$0\.05 stays reserved\. Check your account at mock.*adopt lost still <file\|none>$/;
   await eventually(() => page.getByText(known).count()).toBe(2);
   const choice = page.getByRole("region", { name: "Outcome of the request" });
   await choice.getByRole("button", { name: "No file was made" }).waitFor();

@@ -38,7 +38,7 @@ function faultOf(value: Literal, expectedKinds: string): Fault | null {
   const id = value.asset_id;
   if (typeof id !== "string" || id.startsWith("asset_")) return null;
   return id.startsWith("job_")
-    ? { code: "asset-id", message: `${id} is a job; give the asset_id of one of its outputs` }
+    ? { code: "asset-id", message: `${id} is a job; use the asset_id of one of its outputs` }
     : null;
 }
 
@@ -115,7 +115,7 @@ function checkValue(
 ) {
   const name = [ref.step, ...(ref.at ?? [])].join(".");
   if (/^input\.num_outputs$/.test(field)) {
-    const message = "the number of outputs must be known when the plan is made; give a number, or use expand";
+    const message = "the number of outputs must be known when planning; use a number or expand";
     return planning.report("fixed-field", field, message);
   }
   if (schema === null) return;
@@ -209,7 +209,7 @@ export function bindAsset(asset: DraftAsset["$asset"], location: InputLocation, 
   const { takes } = location.schema ?? {};
   const input = { source: "asset", asset_id: asset.assetId };
   if (asset.assetId.startsWith("job_")) {
-    report("asset-id", location.field, `${asset.assetId} is a job; give the asset_id of one of its outputs`);
+    report("asset-id", location.field, `${asset.assetId} is a job; use the asset_id of one of its outputs`);
   }
   const fits = takes?.what !== "media" || takes.kinds.length === 0 || takes.kinds.includes(asset.kind);
   if (takes !== undefined && (takes.what !== "media" || !fits)) {

@@ -6,7 +6,7 @@ import { type StepFacts, VALUE } from "./facts.ts";
 import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
 import type { Planning, StepKind } from "./kind.ts";
 
-const ONLY_TEXT = "a chat takes text and values, and pictures in images; use a task or a job to read other media";
+const ONLY_TEXT = "a chat takes text and values, and pictures in images; for other media, use a task or a job";
 const IMAGES = /^input\.images(\[|$)/;
 
 export const chatKind: StepKind<ChatDraft, ChatStep> = {
@@ -15,9 +15,9 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
   plan(draft, planning) {
     const { path, model, schema, repairs, once, policy } = draft;
     if (planning.catalog.model(model)?.state === "live") {
-      planning.report("not-a-chat-model", "model", `${model} makes media; give a chat model, or use job(…)`);
+      planning.report("not-a-chat-model", "model", `${model} makes media; use a chat model or job(…)`);
     } else if (planning.catalog.lacksChat(model)) {
-      planning.report("unknown-model", "model", `the service has no chat model ${model}; correct its id`);
+      planning.report("unknown-model", "model", `the service has no chat model ${model}; check its id`);
     }
     const input = bindFreeInput(draft.input, "input", planning, {
       assets: ONLY_TEXT,

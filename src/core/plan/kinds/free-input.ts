@@ -50,7 +50,7 @@ export function bindValue(reference: DraftReference, field: string, planning: Pl
   const isOpen = source?.isOpen === true;
   if (!isMedia && !isOpen) return bindOne(reference, field, planning, () => {});
   const { step } = reference.$ref;
-  const outcome = isOpen ? "does not declare that it yields values" : "yields no value";
+  const outcome = isOpen ? "does not declare that it yields values" : "does not yield a value";
   planning.report("not-a-value", field, `${step} ${outcome}; ${next}`);
   return { $ref: { step, as: "value", output: 0 } };
 }
@@ -122,7 +122,7 @@ export function bindAmong(given: readonly DraftReference[], what: What, planning
   const first = members.find(({ yields }) => yields !== null);
   for (const { step, yields, field } of members) {
     if (first === undefined || yields === null || yields === first.yields) continue;
-    const message = `${step} yields ${say(yields)}, but ${first.step} yields ${say(first.yields!)}; give results of one kind`;
+    const message = `${step} yields ${say(yields)}, but ${first.step} yields ${say(first.yields!)}; use results of one kind`;
     planning.report("media-kind", field, message);
   }
   const isKnown = members.length > 0 && members.every(({ yields }) => yields !== null);

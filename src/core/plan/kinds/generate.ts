@@ -9,7 +9,7 @@ import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts
 import type { Planning, StepKind } from "./kind.ts";
 
 const TYPICAL_MS = { image: 10_000, audio: 8_000, video: 90_000 } as const;
-const ONLY_HANDLES = "give upload(…) of a file, or the handle of a step that makes one";
+const ONLY_HANDLES = "pass upload(…), or the handle of a step that makes the file";
 
 /** AI SDK call options (specification v4) by what the model makes, with the kind of media that each takes. */
 const FIELDS: { readonly [K in MediaKind]: { readonly [field: string]: "any" | "image" | "media" } } = {
@@ -174,11 +174,11 @@ function checkPlace(
 function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): number {
   const n = typeof input === "object" && input !== null && "n" in input ? (input.n as DraftJson) : 1;
   if (typeof n !== "number" || !Number.isSafeInteger(n) || n < 1) {
-    report("bad-count", "input.n", "n must be a whole number from 1, not the value of a step");
+    report("bad-count", "input.n", "n must be a whole number of at least 1, not the value of a step");
     return 1;
   }
   if (mostOutputs === null || n <= mostOutputs) return n;
-  report("too-many-outputs", "input.n", `one request makes at most ${mostOutputs}; add more steps to get more`);
+  report("too-many-outputs", "input.n", `one request makes at most ${mostOutputs} outputs; add steps to get more`);
   return n;
 }
 

@@ -112,7 +112,7 @@ function withVoice(input: DraftJson, { id, inputSchema }: CatalogModel, { voices
   if (others.length === 0) return { ...(input as { readonly [field: string]: DraftJson }), voice_id: voice.id };
   const all = [voice, ...others];
   const listed = all.map((each) => [each.id, ...Object.values(each.labels)].join(", ")).join("; ");
-  const message = `${id} has ${all.length} voices named ${JSON.stringify(name)}; give the id of one: ${listed}`;
+  const message = `${id} has ${all.length} voices named ${JSON.stringify(name)}; use the id of one of them: ${listed}`;
   report("ambiguous-voice", "input.voice_id", message, { allowed: all.map((each) => each.id) });
   return input;
 }
@@ -133,7 +133,7 @@ function withSeed({ input, seed, isSeedEdited }: JobDraft, model: CatalogModel, 
     report(
       "fixed-field",
       "input.seed",
-      "takes add 1 to this seed for each further take; give a whole number, or leave seed out",
+      "takes add 1 to this seed for each further take; set it to a whole number or remove it",
     );
     return { input, mostSeed: null };
   }
@@ -188,7 +188,7 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
     const advice = catalog.advice(id);
     // Advice without a model's name only repeats that there is none.
     const pointer = ids.some((other) => advice?.includes(other)) ? `the service says: ${advice}` : null;
-    const hint = pointer ?? didYouMean(id, ids) ?? "see them all with: showrunner models list";
+    const hint = pointer ?? didYouMean(id, ids) ?? "list them with: showrunner models list";
     report("unknown-model", "model", `the service has no model ${id}; ${hint}`, { allowed: suggest(id, ids) });
     return null;
   }
@@ -199,7 +199,7 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
     case "retired": {
       const { replacedBy } = model;
       const next =
-        replacedBy === undefined ? "the service names no successor; choose another model" : `use ${replacedBy} instead`;
+        replacedBy === undefined ? "the service lists no successor; choose another model" : `use ${replacedBy} instead`;
       report("retired-model", "model", `${id} is retired; ${next}`, replacedBy === undefined ? {} : { replacedBy });
       return null;
     }
@@ -210,7 +210,7 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
       const what = model.modality || "something";
       const next =
         what === "text"
-          ? `${id} is a language model; ask it with chat(…)`
+          ? `${id} is a language model; use it with chat(…)`
           : `${id} makes ${what}, which this version of Showrunner does not support`;
       report("unsupported-model", "model", next);
       return null;

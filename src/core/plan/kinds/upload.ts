@@ -57,11 +57,7 @@ function measured(draft: UploadDraft, { files, report }: Planning): FileFacts | 
   const kind = mediaOf(facts);
   if (kind !== null && (draft.media === null || draft.media === kind)) return facts;
   const expectedKinds = draft.media ?? "an image, a video or audio";
-  report(
-    "not-media-file",
-    "file",
-    `${shown} holds ${facts.contentType}, not ${expectedKinds}; give a file of that kind`,
-  );
+  report("not-media-file", "file", `${shown} is ${facts.contentType}, not ${expectedKinds}; use a file of that kind`);
   return null;
 }
 

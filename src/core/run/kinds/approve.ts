@@ -75,16 +75,16 @@ export function changeable({ shows, choose }: Decision, chosen: Chosen | undefin
 /** Returns the position, from 0, of the result that `pick` names; or a text that says what is wrong. */
 export function positionOf(offer: readonly Chosen[], step: string, pick: number | string | undefined): number | string {
   const names = [...new Set(offer.map((offered) => offered.step))].join(", ");
-  const advice = `pick one from 0 to ${offer.length - 1}, or by the step that produced it: ${names}.`;
+  const advice = `pick a number from 0 to ${offer.length - 1}, or the step that produced it: ${names}.`;
   if (pick === undefined) return `${step} asks for a choice; ${advice}`;
   if (typeof pick === "number") {
     return Number.isSafeInteger(pick) && pick >= 0 && pick < offer.length
       ? pick
-      : `there is no number ${pick}; ${advice}`;
+      : `there is no result ${pick}; ${advice}`;
   }
   const found = offer.flatMap((offered, position) => (offered.step === pick ? [position] : []));
   if (found.length === 1) return found[0]!;
   return found.length > 1
-    ? `${pick} produced several; give the position of one of them, from ${found[0]} to ${found.at(-1)}.`
-    : `${step} offers nothing from ${JSON.stringify(pick)}; ${advice}`;
+    ? `${pick} produced several results; pick a number from ${found[0]} to ${found.at(-1)}.`
+    : `${step} offers no result of ${JSON.stringify(pick)}; ${advice}`;
 }

@@ -49,7 +49,7 @@ function decide(plan: ChatStep, step: StepState, builder: DecisionBuilder): void
   if (retryAt > builder.context.now) return builder.wake(retryAt);
   const unanswered = unansweredOf(step);
   if (unanswered > REPEATED_UNASKED && last?.phase === "abandoned" && last.mayRepeat !== true) {
-    const message = `${plan.path} (${plan.model}) was asked ${unanswered} times and never answered; each request may have been charged up to ${formatUsd(last.holdMicros)} USD. To ask once more, resume the run; to see what was charged, reconcile it.`;
+    const message = `${plan.path} (${plan.model}) did not answer ${unanswered} requests; each may have been charged up to ${formatUsd(last.holdMicros)} USD. To ask once more, resume the run; to see what was charged, reconcile it.`;
     return builder.pause("unanswered", message);
   }
   begin(plan, step, builder);
@@ -67,16 +67,15 @@ function endOf(plan: ChatStep, step: StepState): string | null {
   const chats = counting(step);
   const unanswered = unansweredOf(step);
   if (plan.once === true && unanswered > 0)
-    return "its request was never answered, and may have been charged; it is not sent again";
-  if (unanswered >= MOST_UNANSWERED)
-    return `${unanswered} requests were sent and never answered; each may have been charged`;
+    return "its request was never answered but may have been charged, so it is not sent again";
+  if (unanswered >= MOST_UNANSWERED) return `${unanswered} requests were never answered; each may have been charged`;
   const { error } = last;
   if (last.phase !== "failed" || error === null) return null;
   const message = `${error.code}: ${error.message}`;
   if (last.answer !== null) {
     const answers = chats.filter(({ answer }) => answer !== null).length;
     if (answers >= (plan.repairs + 1) * plan.policy.attempts) return message;
-    return spentOn(toRepair(plan, step)) < maxCost(plan, last) ? null : `${message} (nothing is left of its maxCost)`;
+    return spentOn(toRepair(plan, step)) < maxCost(plan, last) ? null : `${message} (its maxCost is used up)`;
   }
   if (WAITED_OUT.has(error.code)) return null;
   const refused = chats.filter((chat) => chat.phase === "failed" && !WAITED_OUT.has(chat.error?.code ?? "")).length;
@@ -149,5 +148,5 @@ function nextTryAt(step: StepState, last: ChatState | null): number {
 /** The service may charge more than was allowed: the excess is reported and counts as spent. */
 function excess(last: ChatState | null): string | null {
   if (last?.costMicros === null || last === null || last.costMicros <= last.holdMicros) return null;
-  return `cost ${formatUsd(last.costMicros)} USD, although at most ${formatUsd(last.holdMicros)} USD were allowed`;
+  return `cost ${formatUsd(last.costMicros)} USD, more than the ${formatUsd(last.holdMicros)} USD allowed`;
 }

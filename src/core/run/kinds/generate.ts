@@ -127,10 +127,10 @@ export function lostAnswer(
   const isKeyed = promise === "keyed";
   const times = ownText(isKeyed ? "sent" : why === null ? "sent at most once" : "sent once");
   const sent = sentence`${times} to ${ownText(provider)} (${ownText(model)})`;
-  const ended = isKeyed ? "its key is too old to be sent again" : "the process ended before an answer came";
+  const ended = isKeyed ? "its key is too old to be sent again" : "the process ended before an answer arrived";
   const cause = why ?? ownText(ended);
-  const known = ownText(kept === undefined ? "whether it was made and charged is not known" : "it was made");
-  const message = sentence`${sent}, and ${known}: ${cause}`;
+  const known = ownText(kept === undefined ? "it is unknown whether it was made and charged" : "it was made");
+  const message = sentence`${sent}; ${known}: ${cause}`;
   const unfit = kept !== undefined && kept.length > 0 && { unfit: kept };
   if (repeatable !== true) return [{ type: "job.unresolved", ...target, message, cause: "no answer", ...unfit }];
   const error = { code: ownText(UNANSWERED), message, retryable: true };
@@ -155,7 +155,7 @@ function again(plan: GenerateStep, step: StepState, attempt: AttemptState, build
         error?.code !== "MODERATION_FAILED" &&
         tries.filter(({ phase }) => phase === "failed").length < plan.policy.attempts;
   if (!more || builder.stoppedBy !== null || !builder.isNeeded(plan.path)) {
-    const message = error === null ? "it failed, and its provider does not say why" : `${error.code}: ${error.message}`;
+    const message = error === null ? "it failed; its provider gave no reason" : `${error.code}: ${error.message}`;
     return builder.finish(step, "failed", message);
   }
   if (!builder.mayStart) return;

@@ -76,7 +76,7 @@ function decide(plan: JobStep, step: StepState, builder: DecisionBuilder): void 
     case "failed":
       return failed(plan, step, attempt, builder);
     case "refused":
-      return builder.finish(step, "failed", attempt.error?.message ?? "the service refused it");
+      return builder.finish(step, "failed", attempt.error?.message ?? "the service refused the request");
     case "lost":
       return builder.finish(step, "failed", DECLARED_LOST);
     case "unresolved":
@@ -247,14 +247,14 @@ function recheckUnresolved(plan: JobStep, attempt: AttemptState, builder: Decisi
 export function completed(step: StepState, attempt: AttemptState, builder: DecisionBuilder): void {
   const bad = attempt.outputs.filter((output) => output.status !== "COMPLETED");
   if (bad.length === 0 && attempt.outputs.length > 0) return builder.finish(step, "succeeded");
-  const reason = bad[0] === undefined ? "the job is completed without any output" : whyBad(bad[0]);
+  const reason = bad[0] === undefined ? "the job completed without any output" : whyBad(bad[0]);
   if (bad.length === attempt.outputs.length) return builder.finish(step, "failed", reason);
   builder.finish(step, "partial", `${bad.length} of ${attempt.outputs.length} outputs failed: ${reason}`);
 }
 
 function whyBad({ index, status, error }: OutputState): string {
-  if (status === "EXPIRED") return `output ${index} had expired at the service before it could be copied`;
-  return error?.message ?? `output ${index} failed, and the service does not say why`;
+  if (status === "EXPIRED") return `output ${index} expired at the service before it could be copied`;
+  return error?.message ?? `output ${index} failed; the service gave no reason`;
 }
 
 function failed(plan: JobStep, step: StepState, attempt: AttemptState, builder: DecisionBuilder): void {

@@ -50,7 +50,7 @@ function ofStep(plan: PlanStep, step: StepState): readonly Missing[] {
   const common = { step: path, output: null, until: null };
   const why = reason === null ? "" : `: ${reason}`;
   if (status === "failed") return [{ ...common, what: "result", text: `${path} failed${why}` }];
-  if (status === "partial") return [{ ...common, what: "result", text: `A part of ${path} is missing${why}` }];
+  if (status === "partial") return [{ ...common, what: "result", text: `Part of ${path} is missing${why}` }];
   if (status !== "running" || traitsOf(plan).decision === null) return [];
   return step.approval === null ? [{ ...common, what: "decision", text: `${path} waits for a decision` }] : [];
 }
@@ -63,18 +63,18 @@ function jobs(state: RunState): readonly Missing[] {
     if (attempt !== null && isForPerson(attempt)) {
       return { step, output: null, what, until: null, text: unresolvedText(state, stepState) };
     }
-    const most = `bills up to ${dollars(holdMicros, Math.ceil)}`;
+    const most = `can cost up to ${dollars(holdMicros, Math.ceil)}`;
     if (provider !== undefined) {
       const isAccepted = jobPhases.accepted.has(attempt!.phase);
       const text = isAccepted
-        ? `${step} still renders at ${provider} and ${most} (resume asks for it)`
-        : `${step} may be made at ${provider}, as no answer came; then it ${most}`;
+        ? `${step} still runs at ${provider} and ${most} (resume checks it)`
+        : `${step} may be running at ${provider}: no answer came; it ${most}`;
       return { step, output: null, what, until: null, text };
     }
     const where =
       jobId === null
-        ? "may be at the service, as its submit was not acknowledged; then it"
-        : `still renders at the service as ${jobId} and`;
+        ? "may be running at the service: its submit was not acknowledged; it"
+        : `still runs at the service as ${jobId} and`;
     const text = `${step} ${where} ${most} (it cannot be cancelled; resume collects it)`;
     return { step, output: null, what, until: null, text };
   });
@@ -92,12 +92,12 @@ function files(state: RunState): readonly Missing[] {
     const end = expiresAt === null ? "" : `, until ${minute(expiresAt)}`;
     const users = neededBy.length === 0 ? "" : ` (needed by ${neededBy.join(", ")})`;
     const why = failure === null ? "" : `: ${failure}`;
-    const text = `Output ${index} of ${step} is at the service only${end}${users}${why}`;
+    const text = `Output ${index} of ${step} is only at the service${end}${users}${why}`;
     return { step, output: index, what: "file", until: iso(expiresAt), text };
   });
   if (state.status === "succeeded") return here;
   const gone = lost(state).map(({ step, output: { index, expiresAt = null } }): Missing => {
-    const text = `Output ${index} of ${step} expired at the service before its file was here`;
+    const text = `Output ${index} of ${step} expired at the service before it was downloaded`;
     return { step, output: index, what: "expired", until: iso(expiresAt), text };
   });
   return [...here, ...gone];
@@ -110,10 +110,10 @@ function bills({ steps }: RunState): readonly Missing[] {
     const open = attempts.find(({ money, phase }) => money === "held" && (phase === "completed" || phase === "failed"));
     if (open === undefined) return [];
     const billText =
-      open.impossibleBill === undefined ? "" : `: the service says ${open.impossibleBill}, which cannot be`;
+      open.impossibleBill === undefined ? "" : `: the service reports ${open.impossibleBill}, which is impossible`;
     const held = `${dollars(open.holdMicros)} stay reserved`;
     const output = lastAttempt(step) === open ? "" : `, attempt ${open.n},`;
-    const text = `What ${path}${output} cost is not known yet, ${held}${billText}`;
+    const text = `The cost of ${path}${output} is not known yet${billText}; ${held}`;
     return [{ step: path, output: null, what: "bill" as const, until: null, text }];
   });
 }

@@ -142,7 +142,7 @@ function unread(step: StepState): string | null {
 }
 
 function notHere({ index, uncopied }: OutputState): readonly string[] {
-  return uncopied === undefined ? [] : [`output ${index} is not here: ${uncopied}`];
+  return uncopied === undefined ? [] : [`output ${index} was not downloaded: ${uncopied}`];
 }
 
 function jobView(attempt: AttemptState, { superseded }: StepState): AttemptView {

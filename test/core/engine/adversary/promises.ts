@@ -161,7 +161,7 @@ function checkFailure(world: SimWorld, state: RunState, step: StepState): void {
       return;
     default:
       // Its job failed at no cost once another option had been begun in its place.
-      if (step.reason?.startsWith("not wanted: ") && attempt?.n !== 1) return;
+      if (step.reason?.startsWith("not needed: ") && attempt?.n !== 1) return;
       if (world.troubles.refusals === 0 && !someGone(world)) unjust("the service refused nothing");
   }
 }
