@@ -18,27 +18,36 @@ test("the summary keeps minimum, median and maximum of each figure, and makes th
   const all = { engine: { ...part, figures: [{ group: "g", name: "speed", unit: "steps/s", samples }] } };
   const { parts } = JSON.parse(summarized(all)) as { readonly parts: typeof all };
   expect(parts.engine.figures[0]!.samples).toEqual([1, 4, 9]);
-  const page = "<!-- bench: engine --><!-- end -->";
+  const page = "<!-- bench --><!-- end -->";
   expect(filled(page, parts)).toBe(filled(page, all));
 });
 
 const part = {
   ...{ measuredAt: "2026-01-02T03:04:05.000Z", commit: "abc1234", machine: "a machine", notes: ["a note"] },
-  figures: [{ group: "g", name: "speed", unit: "steps/s", samples: [1, 3, 2], bar: { least: 5 } }],
-  curves: [],
+  figures: [
+    { group: "g", name: "speed", unit: "steps/s", samples: [1, 3, 2], bar: { least: 5 } },
+    { group: "g", name: "rival", unit: "steps/s", samples: [1] },
+    { group: "g", name: "unrivalled", unit: "ms", samples: [1] },
+  ],
+  curves: [
+    {
+      group: "g",
+      name: "run",
+      unit: "ms",
+      bar: { most: 1.05 },
+      points: [10, 100].map((size) => ({ size, value: size / 10 })),
+    },
+  ],
 };
 
-test("a part of the page is filled with its tables, what it held before is gone, and all else stays", () => {
-  const page = "before\n<!-- bench: engine -->\nold\n<!-- end -->\nafter\n";
+test("the page is filled with a row for what has a bar or rivals, what it held before is gone, and all else stays", () => {
+  const page = "before\n<!-- bench -->\nold\n<!-- end -->\nafter\n";
   const now = filled(page, { engine: part });
-  expect(now).toContain("| speed | 2 | 1 | 3 | steps/s | ≥ 5 | ✗ |");
-  expect(now).toContain("Measured 2026-01-02 at abc1234 on a machine.");
-  expect(now).toContain("- a note");
-  expect(now).not.toContain("old");
+  expect(now).toContain(
+    "| g: speed | 2 steps/s | bar ≥ 5 ✗; rival 1 | `npm run bench -- engine` | 2026-01-02, abc1234 |",
+  );
+  expect(now).toContain("| g: run | 10 ms at 100 | exponent of growth 1; bar ≤ 1.05 ✓ |");
+  expect(now).not.toMatch(/old|unrivalled/);
   expect(now.startsWith("before\n") && now.endsWith("\nafter\n")).toBe(true);
   expect(filled(now, { engine: part })).toBe(now);
-});
-
-test("a part that was never measured says so", () => {
-  expect(filled("<!-- bench: jobs --><!-- end -->", {})).toContain("Not measured yet.");
 });
