@@ -1,27 +1,8 @@
-/** The generated parts of docs/internal/performance.md, and its pictures, out of what the bench stored. Pure. */
-import { curveCells, figureCells, type ResultFile, type Results } from "./harness.ts";
-import { type Bars, barPlot, growthPlot } from "./plot.ts";
+/** Makes the table of docs/internal/performance.md from what the bench stored. Pure. */
+import { curveCells, figureCells, type ResultFile } from "./harness.ts";
 import type { Figure } from "./stats.ts";
 
 type Part = ResultFile["parts"][string];
-
-interface Picture {
-  /** In docs/internal/pictures. */
-  readonly file: string;
-  readonly draw: (part: Part) => string;
-}
-
-/** Of parts by name. */
-export const pictures: Readonly<Record<string, readonly Picture[]>> = {
-  peers: [{ file: "performance-peers.svg", draw: peersPicture }],
-  growth: [
-    { file: "performance-time.svg", draw: (part) => growthPicture(part, "ms") },
-    {
-      file: "performance-space.svg",
-      draw: (part) => growthPicture(part, "bytes"),
-    },
-  ],
-};
 
 /** What to run for a part; all others by their name, with `npm run bench --`. */
 const commands: Readonly<Record<string, string>> = {
@@ -68,23 +49,6 @@ function barOf(cells: readonly string[]): string[] {
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   return [row(head), row(head.map((_, column) => (column === 1 ? "---:" : "---"))), ...rows.map(row)].join("\n");
-}
-
-/** Steps per second of all contenders, a panel for each case. */
-function peersPicture(part: Results): string {
-  const rates = part.figures.filter(({ unit }) => unit === "steps/s");
-  const panels = [...new Set(rates.map(({ group }) => group))].map((group): Bars => {
-    const own = rates.filter((figure) => figure.group === group);
-    return { title: group, bars: own.map(({ name, samples }) => ({ name, samples, isOurs: name === "Showrunner" })) };
-  });
-  return barPlot("Steps per second beside the peers", "steps per second", panels);
-}
-
-/** One run as it grows: `unit` says of which curves; those that detail another one (“run, processor time”) are left to the table. */
-function growthPicture(part: Results, unit: string): string {
-  const lines = part.curves.filter((curve) => curve.unit === unit && !curve.name.includes(", "));
-  const what = unit === "ms" ? "milliseconds" : unit;
-  return growthPlot(`Growth of one run, ${what}`, ["steps of the run", what], lines);
 }
 
 /** `page` with what stands between `<!-- bench -->` and `<!-- end -->` replaced by the table of all parts. */

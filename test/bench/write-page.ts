@@ -1,11 +1,11 @@
 /**
  * `node test/bench/write-page.ts [RESULTS …]`: folds results that benches wrote with `--json` into `test/bench/summary.json`, which the tree
- * keeps, and writes the tables and pictures of docs/internal/performance.md out of it.
+ * keeps, and writes the table of docs/internal/performance.md from it.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ResultFile } from "./harness.ts";
-import { filled, pictures } from "./page.ts";
+import { filled } from "./page.ts";
 import { median } from "./stats.ts";
 
 type Parts = ResultFile["parts"];
@@ -19,11 +19,7 @@ const readParts = (file: string) => (JSON.parse(readFileSync(file, "utf8")) as R
 export function generated(): Readonly<Record<string, string>> {
   const parts = readParts(summary);
   const page = join("docs", "internal", "performance.md");
-  const made: Record<string, string> = { [page]: filled(readFileSync(join(root, page), "utf8"), parts) };
-  for (const [name, part] of Object.entries(parts)) {
-    for (const { file, draw } of pictures[name] ?? []) made[join("docs", "internal", "pictures", file)] = draw(part);
-  }
-  return made;
+  return { [page]: filled(readFileSync(join(root, page), "utf8"), parts) };
 }
 
 /** The parts with three samples a figure (minimum, median, maximum; a single one stays), as JSON of a line a figure or curve. */
