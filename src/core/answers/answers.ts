@@ -19,7 +19,7 @@ export const answers = {
   "400 media": envelope("400: an upload handle or an asset in the input no longer exists"),
   "401": envelope("401"),
   "402": envelope("402"),
-  "402 retryable": envelope("402, retryable: requests under way hold the balance"),
+  "402 retryable": envelope("402, retryable: requests in progress hold the balance"),
   "403": envelope("403"),
   "404": envelope("404"),
   "410": envelope("410"),
@@ -32,8 +32,8 @@ export const answers = {
   "503": envelope("503, retryable"),
   "5xx": envelope("another 5xx"),
   "3xx": noEnvelope("a redirect"),
-  "2xx no JSON": noEnvelope("a success that is no JSON, such as a login page"),
-  "2xx other": noEnvelope("a success of another shape"),
+  "2xx no JSON": noEnvelope("a success that is not JSON, such as a login page"),
+  "2xx other": noEnvelope("a success with an unexpected body"),
   "no envelope 407": noEnvelope("407 (a proxy wants a password)"),
   "no envelope 408": noEnvelope("408"),
   "no envelope 429": noEnvelope("429"),
@@ -42,13 +42,13 @@ export const answers = {
   "no envelope 5xx": noEnvelope("another 5xx"),
   dns: noResponse("name not found (DNS)"),
   refused: noResponse("connection refused"),
-  network: noResponse("no way to the host"),
-  tls: noResponse("no TLS connection"),
+  network: noResponse("host unreachable"),
+  tls: noResponse("TLS connection failed"),
   proxy: noResponse("no tunnel through the proxy"),
-  "connect timeout": noResponse("no connection in time"),
-  unsent: noResponse("broken before the request left"),
-  lost: noResponse("broken after the request left"),
-  timeout: noResponse("nothing in time after the request left"),
+  "connect timeout": noResponse("connection timed out"),
+  unsent: noResponse("connection lost before the request was sent"),
+  lost: noResponse("connection lost after the request was sent"),
+  timeout: noResponse("no answer in time after the request was sent"),
 } as const;
 
 export type Answer = keyof typeof answers;
@@ -74,11 +74,11 @@ export type SentBefore = "first send" | "re-send";
 
 /** The five things that an answer can mean. */
 export const meanings = {
-  definite: "the service's own word on this very request",
-  transient: "not done yet, and sent again",
-  unknown: "it may have been done: only the same key, or a later read, can tell",
-  "not the service's": "somebody else answered, or something that is no v3 answer",
-  "refuses the caller": "the service does not take this key",
+  definite: "the service's final answer to this request",
+  transient: "not done yet; sent again",
+  unknown: "may have been done; only the same key or a later read can tell",
+  "not the service's": "the answer is not from the service, or not a v3 answer",
+  "refuses the caller": "the service does not accept this key",
 } as const;
 
 export type Meaning = keyof typeof meanings;
@@ -109,7 +109,7 @@ const retried = {
 } as const;
 const misdirected = { ...retried, meaning: "not the service's", pause: "misdirected" } as const;
 const refusesCaller = { ...unchanged, meaning: "refuses the caller", pause: "credentials" } as const;
-const resent = "sent again under its key until an acknowledgement comes";
+const resent = "sent again under its key until it is acknowledged";
 const sameKey = "attempt and key unchanged";
 
 /** Every verdict by its name in the table. */
@@ -144,20 +144,20 @@ export const verdicts = {
     job: "may exist; sent again under its key on every resume, or adopted by a person",
   },
   // Chat requests, which have no key.
-  "chat refused": { ...unchanged, meaning: "definite", job: "failed, at no cost", hold: "released", step: "failed" },
+  "chat refused": { ...unchanged, meaning: "definite", job: "failed at no cost", hold: "released", step: "failed" },
   "chat unfunded": {
     ...unchanged,
     meaning: "definite",
     hold: "released",
     pause: "funds",
-    job: "failed, at no cost; sent again on resume",
+    job: "failed at no cost; sent again on resume",
   },
-  "chat caller refused": { ...refusesCaller, job: "failed, at no cost; sent again on resume", hold: "released" },
-  "chat not sent": { ...retried, job: "failed, at no cost; sent again", hold: "released" },
+  "chat caller refused": { ...refusesCaller, job: "failed at no cost; sent again on resume", hold: "released" },
+  "chat not sent": { ...retried, job: "failed at no cost; sent again", hold: "released" },
   "chat waits": {
     ...retried,
     hold: "unconfirmed",
-    job: "sent again; where the run pauses first, it may have been charged",
+    job: "sent again; if the run pauses first, it may have been charged",
   },
   "chat abandoned": {
     ...unchanged,
@@ -173,9 +173,9 @@ export const verdicts = {
     job: "may have been charged; sent again on resume",
   },
   // Free requests.
-  retried: { ...retried, job: "as it was" },
-  "retried, misdirected": { ...misdirected, job: "as it was" },
-  "key refused": { ...refusesCaller, job: "as it was" },
+  retried: { ...retried, job: "unchanged" },
+  "retried, misdirected": { ...misdirected, job: "unchanged" },
+  "key refused": { ...refusesCaller, job: "unchanged" },
   "step failed": { ...unchanged, meaning: "definite", job: "none was submitted", step: "failed" },
   "price unfunded": { ...unchanged, meaning: "definite", job: "none was submitted", pause: "funds" },
   "not found": {
@@ -189,7 +189,7 @@ export const verdicts = {
   "no copy": {
     ...unchanged,
     meaning: "definite",
-    job: "ended; its copy is tried for two minutes; the run pauses (files), and a resume tries it again",
+    job: "ended; the copy is retried for two minutes, then the run pauses (files); a resume retries it",
   },
   "not reused": {
     ...unchanged,

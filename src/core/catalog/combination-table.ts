@@ -60,7 +60,7 @@ function readTable(description: string): CombinationTable | null {
   return { rows, unread, isWhole: !unread.some((line) => /^\(\d+\)/.test(line)) };
 }
 
-/** Rules that are built in yield to what the model publishes: which fields go together is then said by its table alone. */
+/** A family's rules, without built-in rules about combinations if the model publishes its own table of them. */
 export function applicableRules(schema: JsonSchema, family: Family | null): readonly FamilyRule[] {
   const { rules = [], areRulesBuiltIn = false } = family ?? {};
   const isTabled = areRulesBuiltIn && combinationTable(schema) !== null;
@@ -124,26 +124,26 @@ export function combinationProblems(
   // Report what the author wrote before what is missing.
   const first = nearest[0]!.misses.find(({ isGiven }) => isGiven) ?? nearest[0]!.misses[0]!;
   const rows = nearest.map(({ row, misses }) => `${numberOf(row)} ${misses.map(({ what }) => what).join(" and ")}`);
-  const count = missed.length === 1 ? "the one combination" : `any of the ${missed.length} combinations`;
+  const count = missed.length > 1 ? `match none of the ${missed.length} combinations` : "do not match the combination";
   const bare = new Given(inputSchema, input as Fields, uncertain, () => undefined);
   const isByDefault = missed.some(({ row }) => bare.missesOf(row).length === 0);
   return [
     {
       code: isByDefault ? BY_DEFAULT : "combination-table",
       field: `input.${first.name}`,
-      message: `the fields are not ${count} that ${id} accepts; nearest: ${rows.join("; ")}`,
+      message: `the fields ${count} that ${id} accepts; nearest: ${rows.join("; ")}`,
       ...(first.allowed !== undefined && { allowed: first.allowed }),
     },
   ];
 }
 
-/** A row that an input does not fulfil, with all that keeps it from holding. */
+/** A row that an input does not fulfil, and why. */
 interface MissedRow {
   readonly row: Combination;
   readonly misses: readonly Miss[];
 }
 
-/** All rows of a schema's table, the nearest first, where an input fulfils none of them; else nothing. */
+/** All rows of a schema's table, nearest first, if the input fulfils none of them; otherwise empty. */
 export function missedRows(
   schema: JsonSchema,
   input: unknown,

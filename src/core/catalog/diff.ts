@@ -38,7 +38,7 @@ function compareModels(before: CatalogModel | null, after: CatalogModel | null, 
   if (created !== makes)
     say(null, true, `made ${created ?? "something unknown"}, makes ${makes ?? "something unknown"}`);
   const [had, has] = [maxOutputsOf(before) ?? Infinity, maxOutputsOf(after) ?? Infinity];
-  if (had !== has) say("num_outputs", has < had, `the most outputs were ${had}, are ${has}`);
+  if (had !== has) say("num_outputs", has < had, `the maximum number of outputs was ${had}, is ${has}`);
   if (before.priceDescription !== after.priceDescription) {
     say(null, false, `its price was "${before.priceDescription ?? ""}", is "${after.priceDescription ?? ""}"`);
   }
@@ -66,7 +66,7 @@ function compareFields(before: JsonSchema, after: JsonSchema, say: Say): void {
     else compareField(name, field, now, say);
   }
   for (const [name, { isRequired }] of is) {
-    if (!was.has(name)) say(name, isRequired, isRequired ? "is new, and required" : "is new");
+    if (!was.has(name)) say(name, isRequired, isRequired ? "is new and required" : "is new");
   }
 }
 

@@ -25,7 +25,7 @@ const path = z.string().min(1);
  * parsed value is a {@link FileInput}.
  */
 export function file<K extends MediaKind>(kind: K): FileSchema<K> {
-  const error = `give the path of ${kind === "video" ? "a" : "an"} ${kind} file`;
+  const error = `must be the path of ${kind === "video" ? "a" : "an"} ${kind} file`;
   const schema = z
     .union([path, z.object({ path })], { error })
     .transform((given): FileInput<K> => ({ path: typeof given === "string" ? given : given.path, kind }))

@@ -331,7 +331,7 @@ export function takesHandle<Y extends Yields, I = unknown>(
 ): TakesHandle<Y, I> {
   const { pointers, build } = takes;
   const outputs = () => mark<OutputsHandle<Y>>({ step, yields, form: "list" }, { to: "several", step, pointers });
-  // All are asked with the same but for the seed.
+  // All have the same input except for the seed.
   const input = fieldsOf(pointers[0]!.step, takes) as TakesHandle<Y, I>["input"];
   const pointer: Pointer = { to: "step", step, output: "single", build };
   return mark<TakesHandle<Y, I>>({ step, yields, form: "single", outputs, input }, pointer);

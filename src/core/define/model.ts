@@ -9,13 +9,13 @@ export interface Model<I = unknown, Y extends Yield = Yield, N extends number = 
   readonly yields: Y;
   /** The most outputs that one job makes. */
   readonly maxOutputs: N;
-  /** Carries the type only; there is no such value. */
+  /** Carries the type only; the property never exists. */
   readonly [INPUT]?: I;
 }
 
 export interface ModelFacts<Y extends Yield, N extends number> {
   readonly yields: Y;
-  /** The most outputs that one job makes. Default: not known. */
+  /** The most outputs that one job makes. Default: unknown. */
   readonly maxOutputs?: N;
 }
 
@@ -46,7 +46,7 @@ export class MissingModel {
 export function typedModels<M extends object>(models: M): M {
   return new Proxy(models, {
     get(target, name) {
-      // Whether a value is a promise, or writes itself as JSON, is asked of any object.
+      // JavaScript itself reads these names of any object.
       const isName = typeof name === "string" && !["then", "toJSON"].includes(name);
       return isName && !(name in target) ? new MissingModel(name, Object.keys(target)) : Reflect.get(target, name);
     },

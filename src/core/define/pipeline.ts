@@ -185,8 +185,8 @@ export function draft(pipeline: Pipeline, input: unknown): Drafted {
 }
 
 /**
- * Records a pipeline again with the input that a journal has of it. That one was parsed already: it is parsed once more
- * only for what JSON cannot hold (dates, say) and for what the schema fills in newly.
+ * Records a pipeline again with the parsed input from the journal. Parsing it again only restores what JSON cannot
+ * hold, such as dates, and fills in new defaults.
  */
 export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
   const parsed = parse(pipeline, parsedInput);
@@ -195,13 +195,13 @@ export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
 }
 
 /**
- * As {@link redraft}, with some fields of the input corrected: those are parsed as a new input is. Objects are merged
- * field by field, everything else is replaced.
+ * Like {@link redraft}, but with some fields of the input corrected; these are parsed like a new input. Objects are
+ * merged field by field, everything else is replaced.
  */
 export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json): Drafted {
   const wanted = merged(parsedInput, changes);
   const parsed = parse(pipeline, wanted);
-  // What was parsed already need not pass once more: a transform may have made something else of it.
+  // Fields that were parsed before may not pass again, because a transform may have changed them.
   const refused = "problems" in parsed ? parsed.problems.filter(({ field }) => isOf(changes, field)) : [];
   const refusals = [...misnamedIn(pipeline, changes), ...refused];
   if (refusals.length > 0) return { draft: null, problems: refusals };
@@ -211,8 +211,8 @@ export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json):
 }
 
 /**
- * What the schema refuses of an input that was parsed by an earlier one: fields that are new, or take something else now.
- * A field that a transform made may well be refused, and is no problem.
+ * Problems of an input that an earlier version of the schema parsed: fields that are new or have changed. Fields that a
+ * transform produced are ignored, because they may not pass again.
  */
 export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly Problem[] {
   const parsed = parse(pipeline, parsedInput);
@@ -222,11 +222,11 @@ export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly P
     return path !== undefined && isPlainAt(pipeline.input, path, parsedInput);
   });
   return outdated.map((problem) => {
-    return { ...problem, message: `${problem.message}; give it with: -i ${problem.field?.slice(6)}=VALUE` };
+    return { ...problem, message: `${problem.message}; set it with: -i ${problem.field?.slice(6)}=VALUE` };
   });
 }
 
-/** Whether a problem is one of these fields, or of the input as a whole. */
+/** True if the problem concerns one of these fields, or the input as a whole. */
 function isOf(changes: Json, field: string | null): boolean {
   const name = /^input\.([^.[]+)/.exec(field ?? "")?.[1];
   return name === undefined || !isRecord(changes) || Object.hasOwn(changes, name);
@@ -255,7 +255,7 @@ function titleOf(pipeline: Pipeline, input: unknown): { readonly title?: string 
   }
 }
 
-/** What parsing makes of a value, except where that is not what it was and was not changed: a transform is not done twice. */
+/** The parsed value, but the earlier value where parsing would apply a transform twice. */
 function asBefore(now: unknown, before: Json, changes: Json = {}): unknown {
   if (fingerprint(plainJson(now)) === fingerprint(before)) return now;
   if (!isRecord(changes)) return now;
@@ -278,7 +278,7 @@ function misnamedIn({ input: schema }: Pipeline, input: unknown): Problem[] {
   return unknownFields(schema, input).map((misnamed) => ({ code: "input", step: null, ...misnamed }));
 }
 
-/** `paths`: of the values that the schema refused, in the order of the problems. */
+/** `paths`: those of the values that the schema refused, in the order of the problems. */
 type Parsed =
   | { readonly value: unknown }
   | { readonly problems: Problem[]; readonly paths: readonly (readonly PropertyKey[])[] };
@@ -306,11 +306,11 @@ interface Misnamed {
   readonly message: string;
 }
 
-/** What of zod's definitions is read; the schema may come from another copy of zod. */
+/** The parts of zod's definitions that are read here; the schema may come from another copy of zod. */
 interface Definition {
   readonly type: string;
   readonly shape?: { readonly [field: string]: z.ZodType };
-  /** Set where an object says what becomes of further fields. */
+  /** Set if an object says how to treat further fields. */
   readonly catchall?: unknown;
   readonly element?: z.ZodType;
   readonly innerType?: z.ZodType;
@@ -318,8 +318,8 @@ interface Definition {
 }
 
 /**
- * Fields of an input that its schema has no name for. Zod leaves them out in silence, and a misspelt optional field would pay
- * for something else than was meant. `z.looseObject` takes any field.
+ * Input fields that the schema does not have. Zod drops them silently, so a misspelt optional field would buy something
+ * else than was meant. `z.looseObject` accepts any field.
  */
 function unknownFields(
   schema: z.ZodType,
@@ -343,10 +343,10 @@ function unknownFields(
   });
 }
 
-/** What JSON holds as it was parsed. */
+/** Schema types whose parsed values JSON can hold unchanged. */
 const PLAIN = new Set(["string", "number", "boolean", "enum", "literal", "null", "object", "array"]);
 
-/** Whether what the schema has at a path parses to itself, or is not there at all: no transform on the way to it. */
+/** True if no transform applies on the way to the path, so that its value, if any, parses to itself. */
 function isPlainAt(schema: z.ZodType, path: readonly PropertyKey[], value: unknown): boolean {
   const definition = (schema as { readonly _zod?: { readonly def: unknown } })._zod?.def as Definition | undefined;
   if (value === undefined) return true;

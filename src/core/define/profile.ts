@@ -4,29 +4,29 @@ import type { AppliedProfile, ProfileChange } from "../plan/profile.ts";
 import { didYouMean } from "../plan/suggest.ts";
 import type { InputOf, Model, ModelOrId, YieldOf } from "./model.ts";
 
-/** Values that fields of a model's input take instead of those in the pipeline; `undefined` leaves the field out. */
+/** Values for fields of a model's input, instead of those in the pipeline; `undefined` omits the field. */
 export interface ProfileFields {
   readonly [field: string]: Json | undefined;
 }
 
-/** What a profile changes in one step, after all else. */
+/** A profile's changes to one step, applied last. */
 export interface ProfileStep {
   readonly model?: ModelOrId | undefined;
   readonly fields?: ProfileFields | undefined;
 }
 
 /**
- * A way to run a whole pipeline: other models, or other values of their fields. `draft` is cheap and quick; without a
- * profile the pipeline runs as it is written. Made of `swap` and `fieldsOf`, a profile is typed; ids work as well.
+ * A variant of a pipeline with other models, or other values of their fields, such as a cheap and quick `draft`. Without
+ * a profile the pipeline runs as written. `swap` and `fieldsOf` make a profile typed; plain ids work as well.
  */
 export interface Profile {
-  /** Models by the id that they take the place of, as {@link swap} gives it. */
+  /** Models by the id of the model that they replace, as {@link swap} returns them. */
   readonly models?: { readonly [id: string]: ModelOrId } | undefined;
-  /** Fields by the id of the model that the step then runs, as {@link fieldsOf} gives them. */
+  /** Fields by the id of the model that the step then runs, as {@link fieldsOf} returns them. */
   readonly fields?: { readonly [model: string]: ProfileFields } | undefined;
   /** Changes of single steps by path; `*` matches any characters: `scene-*`. */
   readonly steps?: { readonly [path: string]: ProfileStep } | undefined;
-  /** `local`: the profile runs only on the local service; the command line then starts it by itself. */
+  /** `local`: the profile runs only on the local service; the command line starts that service automatically. */
   readonly service?: "local" | undefined;
 }
 
@@ -58,8 +58,8 @@ export function profileNamed(profiles: Profiles | undefined, name: string): Foun
   const known = Object.keys(profiles ?? {});
   const profile = known.includes(name) ? profiles?.[name] : undefined;
   if (profile !== undefined) return { profile: plainProfile(name, profile) };
-  const listed = known.length === 0 ? "the pipeline has none" : `there are ${known.join(", ")}`;
-  const message = `there is no profile ${JSON.stringify(name)}; ${didYouMean(name, known) ?? listed}`;
+  const listed = known.length === 0 ? "it has none" : `it has ${known.join(", ")}`;
+  const message = `the pipeline has no profile ${JSON.stringify(name)}; ${didYouMean(name, known) ?? listed}`;
   return { problem: { code: "unknown-profile", step: null, field: "profile", message, allowed: known } };
 }
 

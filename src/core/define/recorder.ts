@@ -141,7 +141,7 @@ function isWithin(build: Build, other: Build): boolean {
 }
 
 function duplicate(step: string): Problem {
-  const message = `a step named ${step} exists already; give each step its own name, such as \`${step}-\${index}\` in a loop`;
+  const message = `a step named ${step} already exists; give each step its own name, such as \`${step}-\${index}\` in a loop`;
   return { code: "duplicate-step", step, field: null, message };
 }
 
@@ -173,18 +173,18 @@ function convert(value: unknown, field: string, context: Context, depth: number)
   if (depth >= MAX_DEPTH) return refuse(field, context, "is nested too deeply or contains itself");
   if (Array.isArray(value)) return convertList(value, field, context, depth + 1);
   if (isPlainObject(value)) return convertObject(value, field, context, depth + 1);
-  return refuse(field, context, `is ${describe(value)}, which JSON cannot hold`);
+  return refuse(field, context, `is ${describe(value)}, which JSON cannot represent`);
 }
 
 function convertList(list: readonly unknown[], field: string, context: Context, depth: number): DraftJson {
   const converted: DraftJson[] = [];
   for (let index = 0; index < list.length; index += 1) {
     const item = convert(list[index], `${field}[${index}]`, context, depth) ?? null;
-    // Several results spread, as all outputs of one step do when the run puts them in.
+    // Several results are spread, like all outputs of one step when the run resolves them.
     if (Array.isArray(item) && pointerOf(list[index])?.to === "several") converted.push(...item);
     else converted.push(item);
   }
-  // A list that grew has room for many more.
+  // Releases the spare capacity of a list that grew.
   return converted.slice();
 }
 

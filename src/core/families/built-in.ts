@@ -8,7 +8,7 @@ import { parseModelName } from "./model-name.ts";
 const ONE_PROMPT: FamilyRule = {
   kind: "one_of",
   fields: ["prompt", "multi_prompt"],
-  message: "a film has one prompt or a list of shots; give just one of them",
+  message: "a film has either one prompt or a list of shots; use just one of them",
 };
 
 const SHOTS_FIT: FamilyRule = {
@@ -16,14 +16,14 @@ const SHOTS_FIT: FamilyRule = {
   field: "multi_prompt",
   of: "duration_ms",
   max: 15_000,
-  message: "shorten shots, or leave one out",
+  message: "shorten shots or remove one",
 };
 
 const END_NEEDS_START: FamilyRule = {
   kind: "requires",
   when: { field: "end_image" },
   fields: ["start_image"],
-  message: "an end frame goes only with a start frame; give start_image too, or leave end_image out",
+  message: "an end frame needs a start frame; add start_image or remove end_image",
 };
 
 const TIERS: readonly FamilyRule[] = [
@@ -31,21 +31,21 @@ const TIERS: readonly FamilyRule[] = [
     kind: "requires",
     when: { field: "quality", is: ["pro"] },
     fields: ["resolution"],
-    message: "quality pro does not choose it; give 1080p or 4K",
+    message: "quality pro does not choose the resolution; use 1080p or 4K",
   },
   {
     kind: "values",
     when: { field: "quality", is: ["pro"] },
     field: "resolution",
     values: ["1080p", "4K"],
-    message: "quality pro is the 1080p and 4K tier; give one of them, or quality standard",
+    message: "quality pro is the 1080p and 4K tier; use one of them, or quality standard",
   },
   {
     kind: "values",
     when: { field: "quality", is: ["standard"] },
     field: "resolution",
     values: ["720p"],
-    message: "quality standard is the 720p tier; give 720p, or quality pro",
+    message: "quality standard is the 720p tier; use 720p, or quality pro",
   },
 ];
 

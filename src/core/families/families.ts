@@ -33,7 +33,7 @@ function readJson(path: string): unknown {
     return readJsonFile(path);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    const message = `${path} cannot be read as model families (${why}); give a JSON file as in docs/model-families.md.`;
+    const message = `${path} cannot be read as model families (${why}); use a JSON file as in docs/model-families.md.`;
     throw new FamiliesError(message, { cause });
   }
 }

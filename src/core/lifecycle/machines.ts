@@ -4,9 +4,9 @@ import { or, setup, stateIn } from "xstate";
  * One output of a completed job.
  *
  * ```
- * pending → available → downloaded → archived (of no more use at the service, our copy stays)
- *         ↘ failed    ↘ lapsed → archived (no input of jobs any more, and still downloaded)
- *                     ↘      ↘ expired → archived (a download that was on its way)
+ * pending → available → downloaded → archived (no longer usable at the service; our copy stays)
+ *         ↘ failed    ↘ lapsed → archived (no longer accepted as an input, but still downloadable)
+ *                     ↘      ↘ expired → archived (a download that was already in progress)
  *         ↘ archived (a provider's: its bytes came with the answer)
  * ```
  */
@@ -37,7 +37,7 @@ export const outputMachine = setup({
     },
     downloaded: { on: { "output.lapsed": "archived", "output.expired": "archived" } },
     lapsed: { on: { "output.lapsed": "lapsed", "output.downloaded": "archived", "output.expired": "expired" } },
-    // Said again by another step that reads it, or by a download that was on its way: nothing new, or a copy after all.
+    // Another step or a download in progress may report the output again: nothing new, or a copy after all.
     archived: { on: { "output.lapsed": "archived", "output.expired": "archived", "output.downloaded": "archived" } },
     expired: { on: { "output.lapsed": "expired", "output.expired": "expired", "output.downloaded": "archived" } },
     failed: { type: "final" },
@@ -45,8 +45,8 @@ export const outputMachine = setup({
 });
 
 /**
- * One attempt of a paid job. Two regions run beside each other: what the job does, and what became of the money that
- * was reserved for it. A cost that comes late keeps the hold, not the result.
+ * One attempt of a paid job. Two parallel regions: the job's phase, and the money reserved for it. A late bill delays
+ * only the release of the hold, not the result.
  *
  * ```
  * phase: planned → priced → submitting(sent ⇄ unknown) → inQueue → inProgress → completed | failed
@@ -56,7 +56,7 @@ export const outputMachine = setup({
  */
 export const jobMachine = setup({
   types: {
-    /** `open`: at the service, as far as we know; `inFlight`: and on its way by itself; `accepted`: and acknowledged. */
+    /** `open`: may be at the service. `inFlight`: also continues without a person. `accepted`: also acknowledged. */
     tags: {} as "open" | "inFlight" | "submitting" | "accepted",
     events: {} as
       | { type: "job.quoted" }
@@ -78,10 +78,10 @@ export const jobMachine = setup({
   guards: {
     isPriced: stateIn({ phase: "priced" }),
     isSubmitting: stateIn({ phase: "submitting" }),
-    // A refusal may come after it was left to a person.
+    // A refusal may arrive after the attempt was left to a person.
     isUnanswered: or([stateIn({ phase: "submitting" }), stateIn({ phase: "unresolved" })]),
     isUnresolved: stateIn({ phase: "unresolved" }),
-    // A charge is only ever learnt of a job that the service acknowledged.
+    // Charges become known only for jobs that the service acknowledged.
     isAcknowledged: or([
       stateIn({ phase: "inQueue" }),
       stateIn({ phase: "inProgress" }),
@@ -125,7 +125,7 @@ export const jobMachine = setup({
           tags: ["open", "inFlight", "accepted"],
           on: { "job.completed": "completed", "job.failed": "failed", "job.unresolved": "unresolved" },
         },
-        // A last resort that can be left again: by a late answer to its send, by a read that finds the job, by a person.
+        // Left again by a late answer to the send, by a read that finds the job, or by a person.
         unresolved: {
           tags: "open",
           on: {
@@ -162,21 +162,21 @@ export const jobMachine = setup({
   },
 });
 
-/** Terminal; a rerun resets it. */
+/** Terminal states, which a rerun resets. */
 const again = { "step.reset": "waiting" } as const;
 const withResult = { tags: ["ended", "withResult"], on: again } as const;
 const withoutResult = { tags: ["ended", "withoutResult"], on: again } as const;
 
 /**
- * One step of a run. *Ready* is a view of `waiting` (everything it needs is there), not a state of its own: nothing
- * durable tells the two apart.
+ * One step of a run. *Ready* is not a state: it is `waiting` with all inputs available, and the journal does not record
+ * it.
  *
  * ```
  * waiting → running ⇄ unresolved → succeeded | partial | failed | cancelled
  *         ↘ skipped | cancelled ↙
  *
- * failed → running (its job was still under way when the run ended, and is waited for again)
- * step.reset leads back to waiting from everywhere but unresolved
+ * failed → running (its job was still running when the run ended, and a resume waits for it again)
+ * step.reset leads back to waiting from every state except unresolved
  * ```
  */
 export const stepMachine = setup({
@@ -216,11 +216,11 @@ export const stepMachine = setup({
         "step.succeeded": "succeeded",
         "step.partial": "partial",
         "step.failed": "failed",
-        // Nothing of it is at the service, and nothing that it leads to can be made any more.
+        // It has no job at the service, and nothing that depends on it can succeed any more.
         "step.skipped": "skipped",
         "step.cancelled": "cancelled",
         "job.unresolved": "unresolved",
-        // Begun with nothing of it at the service any more: a refused submit, an open decision, a failed try.
+        // Started, but without a job at the service: a refused submit, an open decision, a failed attempt.
         "step.reset": "waiting",
       },
     },
@@ -236,14 +236,14 @@ export const stepMachine = setup({
     },
     succeeded: withResult,
     partial: withResult,
-    // Its run ended while its job was under way, and asks for it again.
+    // The run ended while the job was in progress, and a resume polls it again.
     failed: { ...withoutResult, on: { ...again, "step.awaited": "running" } },
     skipped: withoutResult,
     cancelled: withoutResult,
   },
 });
 
-/** Terminal; only a rerun, or a late job that it ended without, reopens it. */
+/** Terminal states; only a rerun, or a late job that the run did not wait for, reopens the run. */
 const ended = { tags: "ended", on: { "run.reopened": "running" } } as const;
 
 /**
@@ -253,8 +253,8 @@ const ended = { tags: "ended", on: { "run.reopened": "running" } } as const;
  * planned → running ⇄ paused → succeeded | partial | failed | cancelled → (run.reopened) → running
  * ```
  *
- * Why it is paused (funds, budget, unresolved, unreachable, credentials and others) is data of the pause: a paused run whose
- * reason changes stays paused.
+ * The reason of a pause (funds, budget, unresolved, unreachable, credentials and others) is data, not a state: a paused
+ * run whose reason changes stays paused.
  */
 export const runMachine = setup({
   types: {
@@ -292,10 +292,10 @@ export const runMachine = setup({
 });
 
 /**
- * One request to a chat model. It is written down before it leaves; a repair or a new try is another request.
+ * One request to a chat model. It is journaled before it is sent; a repair or a retry is another request.
  *
  * ```
- * sent → answered | failed | abandoned (sent by a process that is gone: nobody can ask what became of it)
+ * sent → answered | failed | abandoned (the process that sent it is gone, so its outcome is unknown)
  * ```
  */
 export const chatMachine = setup({

@@ -54,7 +54,7 @@ function explore(machine: AnyStateMachine): TransitionTable {
   return { initial: stateName(first.value), states };
 }
 
-/** The next state, or null when the chart has no such move. */
+/** The next state; null if the chart has no such transition. */
 export function next(table: TransitionTable, state: string, event: string): string | null {
   return table.states.get(state)?.get(event) ?? null;
 }
@@ -64,7 +64,7 @@ export type StateNames<V> = V extends string
   ? V
   : { [K in keyof V & string]-?: `${K}.${StateNames<Exclude<V[K], undefined>>}` }[keyof V & string];
 
-/** Names of the states within a machine or a region that have this tag, themselves or by a state around them. */
+/** Names of the states of a machine or region that have this tag, directly or through an enclosing state. */
 export function tagged<Name extends string>(region: Pick<AnyStateNode, "states">, tag: string): ReadonlySet<Name> {
   return new Set(namesWithin(region, tag, false) as Name[]);
 }

@@ -46,7 +46,7 @@ describe("what a new catalog changes", () => {
     [
       "fewer outputs",
       () => ({ num_outputs: { type: "integer", enum: [1, 2], default: 1 } }),
-      ["breaks num_outputs: the most outputs were 4, are 2", "breaks num_outputs: no longer takes 3, 4"],
+      ["breaks num_outputs: the maximum number of outputs was 4, is 2", "breaks num_outputs: no longer takes 3, 4"],
     ],
   ])("%s", (_what, change, expected) => {
     expect(changed(change)).toEqual(expected);

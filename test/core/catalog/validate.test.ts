@@ -55,7 +55,7 @@ describe("the combination rules of the video model", () => {
         duration_ms: 3000,
         multi_prompt: [{ prompt: "a", duration_ms: 11_000 }, { prompt: "b" }],
       },
-      ["max_total_duration_ms input.multi_prompt: lasts 16000 ms in all; at most 15000 ms are allowed"],
+      ["max_total_duration_ms input.multi_prompt: lasts 16000 ms in total; at most 15000 ms are allowed"],
     ],
     [
       "a misspelt field in a shot",
@@ -116,7 +116,7 @@ describe("a choice between forms", () => {
   test("that is met twice says so", () => {
     const schema = { type: "object", properties: { x: { oneOf: [{ minimum: 1 }, { minimum: 2 }] } } };
     expect(ofSchema(schema, { x: 5 })).toEqual([
-      "choice input.x: fits more than one of its forms; give just one of them",
+      "choice input.x: matches more than one of its forms; use just one of them",
     ]);
   });
 

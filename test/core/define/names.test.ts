@@ -106,11 +106,11 @@ describe("a profile by name", () => {
   });
 
   test.each([
-    [profiles, "drafts", 'there is no profile "drafts"; did you mean draft?', ["draft", "empty"]],
-    [profiles, "final", 'there is no profile "final"; there are draft, empty', ["draft", "empty"]],
-    [profiles, "toString", 'there is no profile "toString"; there are draft, empty', ["draft", "empty"]],
-    [{}, "draft", 'there is no profile "draft"; the pipeline has none', []],
-    [undefined, "draft", 'there is no profile "draft"; the pipeline has none', []],
+    [profiles, "drafts", 'the pipeline has no profile "drafts"; did you mean draft?', ["draft", "empty"]],
+    [profiles, "final", 'the pipeline has no profile "final"; it has draft, empty', ["draft", "empty"]],
+    [profiles, "toString", 'the pipeline has no profile "toString"; it has draft, empty', ["draft", "empty"]],
+    [{}, "draft", 'the pipeline has no profile "draft"; it has none', []],
+    [undefined, "draft", 'the pipeline has no profile "draft"; it has none', []],
   ])("that there is not is a problem, with those that there are", (all, name, message, allowed) => {
     expect(profileNamed(all as never, name)).toEqual({
       problem: { code: "unknown-profile", step: null, field: "profile", message, allowed },

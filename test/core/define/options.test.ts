@@ -28,7 +28,7 @@ describe("the options of a step", () => {
   });
 
   const bounds = { least: 2, most: 9, preset: 3 };
-  const range = "give a whole number from 2 to 9";
+  const range = "use a whole number from 2 to 9";
   test.each([
     [{}, 3, []],
     [{ n: 2 }, 2, []],
@@ -53,7 +53,7 @@ describe("the options of a step", () => {
     [{}, null, []],
     [{ m: "1.50" }, 1_500_000, []],
     [{ m: 2 }, 2_000_000, []],
-    [{ m: "dear" }, null, ['bad-option m: m is "dear"; give US dollars as a decimal string, such as "1.50"']],
+    [{ m: "dear" }, null, ['bad-option m: m is "dear"; use US dollars as a decimal string, such as "1.50"']],
   ])("have money in dollars: %j", (options, micros, problems) => {
     const { reader, said } = read(options);
     expect([reader.usd("m"), said]).toEqual([micros, problems]);
@@ -106,10 +106,10 @@ describe("the policy of a step", () => {
     reader.policy();
     expect(said).toEqual([
       "bad-option keep: keep must be true or false",
-      'bad-option onFailure: onFailure is "never"; give "continue", "failFast" or quorum(n) with n at least 1',
+      'bad-option onFailure: onFailure is "never"; use "continue", "failFast" or quorum(n) with n of at least 1',
       "bad-option prune: prune must be true or false",
       'bad-option consent: consent is ""; give text',
-      "bad-option attempts: attempts is 0; give a whole number from 1 to 100",
+      "bad-option attempts: attempts is 0; use a whole number from 1 to 100",
     ]);
     const many = read({ attempts: 101 });
     many.reader.policy();

@@ -242,7 +242,7 @@ describe("uploads", () => {
       sample: { path: "b.wav", kind: "audio" },
       picture: { path: "c", kind: "image" },
     });
-    expect(schema.safeParse({ sample: 5 }).error?.issues[0]?.message).toBe("give the path of an audio file");
+    expect(schema.safeParse({ sample: 5 }).error?.issues[0]?.message).toBe("must be the path of an audio file");
   });
 });
 

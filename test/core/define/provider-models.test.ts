@@ -22,10 +22,10 @@ test.each([
   [older, /^still: the model implements AI SDK specification v3, but Showrunner needs v4; .*npm i @ai-sdk\/fal@latest/],
   [
     { ...older, specificationVersion: "v4", doGenerate: null },
-    /^still: the value given is not such a model; .*fal\.image/,
+    /^still: the value given is not a supported model; .*fal\.image/,
   ],
-  ["fal-ai/flux", /^still: the text "fal-ai\/flux" is not such a model; /],
-  [undefined, /^still: undefined is not such a model; /],
+  ["fal-ai/flux", /^still: the text "fal-ai\/flux" is not a supported model; /],
+  [undefined, /^still: undefined is not a supported model; /],
 ])("%j in place of a model says what to do next", (model, told) => {
   const options = { maxCost: "0.05" } as never;
   const build: (builder: Builder<unknown>) => object = ({ generate }) => ({

@@ -41,7 +41,7 @@ describe("accepting changed code whose input is another", () => {
     const name = field.slice(6);
     await expect(resume(picture(changed))).rejects.toMatchObject({
       code: "PLAN_PROBLEMS",
-      problems: [{ step: null, field, message: expect.stringMatching(`${message}.*give it with: -i ${name}=VALUE`) }],
+      problems: [{ step: null, field, message: expect.stringMatching(`${message}.*set it with: -i ${name}=VALUE`) }],
     });
     expect(paidService.jobs.size).toBe(1);
   });

@@ -134,7 +134,7 @@ describe("a file of families that is none", () => {
 
   test("one that is not there, or a device, is told with what to give", () => {
     expect(() => readFamilies("/nowhere/families.json")).toThrow(
-      /\/nowhere\/families\.json cannot be read .*give a JSON file/,
+      /\/nowhere\/families\.json cannot be read .*use a JSON file/,
     );
     expect(() => readFamilies("/dev/zero")).toThrow("it is a device, not a file");
   });

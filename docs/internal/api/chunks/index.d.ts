@@ -141,7 +141,7 @@ declare const verdicts: {
     readonly pause: "unreachable";
     readonly retried: true;
     readonly meaning: "unknown";
-    readonly job: "may exist; sent again under its key until an acknowledgement comes";
+    readonly job: "may exist; sent again under its key until it is acknowledged";
   };
   readonly "open, misdirected": {
     readonly hold: "unchanged";
@@ -149,7 +149,7 @@ declare const verdicts: {
     readonly retried: true;
     readonly meaning: "not the service's";
     readonly pause: "misdirected";
-    readonly job: "may exist; sent again under its key until an acknowledgement comes";
+    readonly job: "may exist; sent again under its key until it is acknowledged";
   };
   readonly unresolved: {
     readonly hold: "unchanged";
@@ -163,7 +163,7 @@ declare const verdicts: {
     readonly pause: null;
     readonly retried: false;
     readonly meaning: "definite";
-    readonly job: "failed, at no cost";
+    readonly job: "failed at no cost";
     readonly hold: "released";
     readonly step: "failed";
   };
@@ -173,14 +173,14 @@ declare const verdicts: {
     readonly meaning: "definite";
     readonly hold: "released";
     readonly pause: "funds";
-    readonly job: "failed, at no cost; sent again on resume";
+    readonly job: "failed at no cost; sent again on resume";
   };
   readonly "chat caller refused": {
     readonly step: "continues";
     readonly retried: false;
     readonly meaning: "refuses the caller";
     readonly pause: "credentials";
-    readonly job: "failed, at no cost; sent again on resume";
+    readonly job: "failed at no cost; sent again on resume";
     readonly hold: "released";
   };
   readonly "chat not sent": {
@@ -188,7 +188,7 @@ declare const verdicts: {
     readonly step: "continues";
     readonly pause: "unreachable";
     readonly retried: true;
-    readonly job: "failed, at no cost; sent again";
+    readonly job: "failed at no cost; sent again";
     readonly hold: "released";
   };
   readonly "chat waits": {
@@ -197,7 +197,7 @@ declare const verdicts: {
     readonly pause: "unreachable";
     readonly retried: true;
     readonly hold: "unconfirmed";
-    readonly job: "sent again; where the run pauses first, it may have been charged";
+    readonly job: "sent again; if the run pauses first, it may have been charged";
   };
   readonly "chat abandoned": {
     readonly step: "continues";
@@ -221,7 +221,7 @@ declare const verdicts: {
     readonly step: "continues";
     readonly pause: "unreachable";
     readonly retried: true;
-    readonly job: "as it was";
+    readonly job: "unchanged";
   };
   readonly "retried, misdirected": {
     readonly hold: "unchanged";
@@ -229,7 +229,7 @@ declare const verdicts: {
     readonly retried: true;
     readonly meaning: "not the service's";
     readonly pause: "misdirected";
-    readonly job: "as it was";
+    readonly job: "unchanged";
   };
   readonly "key refused": {
     readonly hold: "unchanged";
@@ -237,7 +237,7 @@ declare const verdicts: {
     readonly retried: false;
     readonly meaning: "refuses the caller";
     readonly pause: "credentials";
-    readonly job: "as it was";
+    readonly job: "unchanged";
   };
   readonly "step failed": {
     readonly hold: "unchanged";
@@ -277,7 +277,7 @@ declare const verdicts: {
     readonly pause: null;
     readonly retried: false;
     readonly meaning: "definite";
-    readonly job: "ended; its copy is tried for two minutes; the run pauses (files), and a resume tries it again";
+    readonly job: "ended; the copy is retried for two minutes, then the run pauses (files); a resume retries it";
   };
   readonly "not reused": {
     readonly hold: "unchanged";

@@ -75,13 +75,13 @@ const pattern = Object.assign(
 export interface CompileOptions {
   /** Whether a check fills the schema's defaults into the input. Default: false. */
   readonly useDefaults?: boolean;
-  /** Longest that one check may take, in milliseconds, where a schema's form does not bound it. Default: 1000. */
+  /** Time limit of one check in milliseconds, for schemas whose form does not bound it. Default 1000. */
   readonly maxCheckMs?: number;
 }
 
 /**
- * Compiles a schema without a discriminator's mapping; one that refers to itself needs an `$id`. Throws when it cannot be
- * compiled, in time; a check that takes too long throws {@link TookTooLong}.
+ * Compiles a schema without a discriminator's mapping; one that refers to itself needs an `$id`. Throws if it cannot be
+ * compiled in time; a check that takes too long throws {@link TookTooLong}.
  */
 export function compile(schema: object, { useDefaults = false, maxCheckMs = 1000 }: CompileOptions = {}): Validate {
   slowPatterns = 0;
@@ -138,7 +138,7 @@ const totalDuration: SchemaValidateFunction = (limit: unknown, list: unknown, pa
   });
   const total = lengths.reduce((sum, length) => sum + length, 0);
   if (typeof limit !== "number" || total <= limit) return true;
-  const message = `lasts ${total} ms in all; at most ${limit} ms are allowed`;
+  const message = `lasts ${total} ms in total; at most ${limit} ms are allowed`;
   totalDuration.errors = [{ keyword: "max_total_duration_ms", message, params: { limit } }];
   return false;
 };

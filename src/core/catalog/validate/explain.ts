@@ -34,7 +34,7 @@ function describeNot(schema: JsonSchema): string | null {
   const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
   if (required.length === 1 && Object.keys(schema).length === 1) return `${required[0]} is not given`;
   const text = describe(schema);
-  return text === null ? null : `it is not so that ${text}`;
+  return text === null ? null : `it is not true that ${text}`;
 }
 
 function describeValue(name: string, schema: JsonSchema): string | null {
@@ -68,12 +68,12 @@ export function explainChoice(
   const names = requiredOnly(forms);
   if (names !== null) return [chooseFields(choice, names)];
   if (isTwofold(choice))
-    return [{ code: "choice", field, message: "fits more than one of its forms; give just one of them" }];
+    return [{ code: "choice", field, message: "matches more than one of its forms; use just one of them" }];
   const types = forms.flatMap((form) => (isSchema(form) && typeof form.type === "string" ? [form.type] : []));
   const isWrongType = forms.length === types.length && !types.some((type) => typeIs(type, choice.data));
   if (isWrongType) return [{ code: "type", field, message: `must be ${typeWords(types)}` }];
   const meant = nearestForm(choice, within, forms.length);
-  if (meant.length === 0) return [{ code: "choice", field, message: "fits none of its forms" }];
+  if (meant.length === 0) return [{ code: "choice", field, message: "matches none of its forms" }];
   return explainAll(meant, root);
 }
 
@@ -290,7 +290,7 @@ function patternMessage(value: unknown, pattern: string): string {
 
 function notMessage(schema: unknown): string {
   const required = isSchema(schema) && Array.isArray(schema.required) ? schema.required.map(String) : [];
-  if (required.length === 0) return "has a value that is excluded";
+  if (required.length === 0) return "has an excluded value";
   return required.length === 1
     ? `${required[0]} cannot be given`
     : `${required.join(" and ")} cannot be given together`;
@@ -319,7 +319,7 @@ function boundMessage({ keyword, data, message }: ErrorObject, params: Readonly<
     case "maxItems":
       return `has ${size} items; at most ${limit} are allowed`;
     case "uniqueItems":
-      return `items ${params.j} and ${params.i} are the same; each may stand there once`;
+      return `items ${params.j} and ${params.i} are the same; each item must be different`;
     case "format":
       return `${shown(data)} is not a valid ${params.format}`;
     default:

@@ -7,8 +7,8 @@ import { listed, shown } from "./explain.ts";
 type Fields = { readonly [name: string]: Json };
 
 /**
- * What the rules of a model's family say of an input. A rule counts only where the schema has every field that it names,
- * so that it never asks for what the model does not take. The planner and the local service judge by this.
+ * Problems of an input by the rules of its model's family. A rule applies only if the schema has every field that it
+ * names, so that it never asks for a field that the model does not have. Used by the planner and the local service.
  */
 export function familyProblems(
   schema: JsonSchema,
@@ -67,7 +67,7 @@ class Judge {
       }
       case "max_sum": {
         const sum = this.#sum(rule.field, rule.of);
-        return sum > rule.max ? [say("max_sum", rule.field, `${rule.of} adds up to ${sum}, at most ${rule.max}`)] : [];
+        return sum > rule.max ? [say("max_sum", rule.field, `${rule.of} adds up to ${sum}, above ${rule.max}`)] : [];
       }
       default:
         return rule satisfies never;
@@ -76,7 +76,7 @@ class Judge {
 
   #oneOf(names: readonly string[], say: (code: string, name: string, what: string) => FieldProblem) {
     const given = names.filter((name) => this.#isGiven(name));
-    if (given.length > 1) return [say("exclusive", given.at(-1)!, `is given beside ${given.slice(0, -1).join(", ")}`)];
+    if (given.length > 1) return [say("exclusive", given.at(-1)!, `is given with ${given.slice(0, -1).join(", ")}`)];
     return names.some((name) => this.#has(name))
       ? []
       : [say("required", names[0]!, `none of ${names.join(", ")} is given`)];

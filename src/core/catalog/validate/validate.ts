@@ -46,7 +46,7 @@ function compileOnce(inputSchema: JsonSchema): Compiled {
 }
 
 function defective(id: string, defect: string): FieldProblem {
-  const message = `the input schema of ${id} cannot be used (${defect}), so nothing can be checked; choose another model`;
+  const message = `the input schema of ${id} cannot be used (${defect}), so inputs cannot be checked; choose another model`;
   return { code: "model-schema", field: "model", message };
 }
 

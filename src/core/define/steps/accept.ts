@@ -131,7 +131,7 @@ export function addAccepted<M extends ModelOrId>(
   const among = accepted.map((step) => ({ $ref: { step, output: "single" as const } }));
   addChoice(part, pick, among, { read: new OptionReader({}, pick, recorder), by: "first" });
   const { build } = recorder;
-  // All attempts are asked with the same but for the seed.
+  // All attempts have the same input except for the seed.
   const input = fieldsOf(part.path(1), { build, input: job.input });
   const facts = { step: pick, yields: yieldOf(job.model), form: "single", input } as AcceptedHandle<YieldOf<M>>;
   return mark(facts, { to: "step", step: pick, output: "single", build });

@@ -69,7 +69,7 @@ function sameHandle(shown: Handle, step: string, { build }: Recorder): Handle {
   return mark<Handle<Yields>>({ step, yields, form }, { to: "step", step, output, build });
 }
 
-/** An input once everything that it referred to exists: values of steps are themselves, media as the service takes them. */
+/** An input with resolved references: values of steps as they are, media as the service accepts them. */
 export type Settled<I> = unknown extends I
   ? unknown
   : I extends Value<infer T>
@@ -82,20 +82,20 @@ export type Settled<I> = unknown extends I
           ? { readonly [K in keyof I]: Settled<I[K]> }
           : I;
 
-/** What a job's input is once its run has come that far. Of a model that is named by an untyped id: any JSON. */
+/** A job's input with resolved references; any JSON if the model is given as an untyped id. */
 export type SettledInput<M extends ModelOrId> = M extends string
   ? { readonly [field: string]: Json | undefined }
   : Settled<InputOf<M>>;
 
 export interface ReviseOption<I> {
   /**
-   * What a note of whoever looks at the result changes in the input: the fields that it returns, `undefined` for one that is
-   * left out; the others stay. Called once for a note, by `show.redo`; the journal keeps what it returned.
+   * Returns the fields of the input to change for a reviewer's note; `undefined` omits a field, the others stay. Called
+   * once for each note, by `show.redo`; the journal keeps what it returned.
    */
   readonly revise?: ((input: I, note: string) => Partial<I>) | undefined;
 }
 
-/** Keeps the function, to be found by the path of the step. */
+/** Registers the function under the path of the step. */
 export function bindRevise(recorder: Recorder, path: string, read: OptionReader): void {
   const revise = read.get("revise");
   if (revise === undefined) return;

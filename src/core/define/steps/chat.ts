@@ -88,7 +88,7 @@ export function chatMethod(recorder: Recorder): ChatMethod {
     read.only("a chat", [...PAID_OPTIONS, "schema", "repairs", "revise"]);
     const report = (code: string, field: string, message: string) =>
       recorder.report({ code, step: path, field, message });
-    if (typeof model !== "string" || model === "") report("unknown-model", "model", "give the id of a chat model");
+    if (typeof model !== "string" || model === "") report("unknown-model", "model", "use the id of a chat model");
     recorder.add({
       kind: "chat",
       path,
@@ -121,7 +121,7 @@ function bodyOf(input: ChatInput, report: Report, hasSchema: boolean): object {
     report("required", "input.prompt", "a chat needs a prompt, or messages");
   }
   if (prompt !== undefined && messages !== undefined) {
-    report("choice", "input", "give exactly one of prompt, messages");
+    report("choice", "input", "use either prompt or messages, not both");
   }
   if (messages !== undefined) {
     checkMessages(messages, settings.images !== undefined, report);

@@ -53,7 +53,7 @@ export function chooseMethod(recorder: Recorder): ChooseMethod {
     read.only("a choice", ["by", "version", "requires", "message"]);
     const references = readAmong(among, { step: path, field: "among" }, recorder);
     if (Array.isArray(among) && among.length === 0) {
-      const message = "there is nothing to choose from; give a list handle, or several handles";
+      const message = "there is nothing to choose from; pass a list handle, or several handles";
       recorder.report({ code: "required", step: path, field: "among", message });
     }
     addChoice(recorder, path, references, { read, by: read.get("by") });
@@ -71,7 +71,7 @@ interface Choice {
   readonly field?: string;
 }
 
-/** A choice asks for no number of results. */
+/** A choice has no quorum. */
 export function choiceFailure(policy: FailurePolicy | null | undefined): Pick<PickDraft, "onFailure"> {
   return typeof policy === "string" ? { onFailure: policy } : {};
 }
@@ -150,7 +150,7 @@ export function chosenOf(parts: readonly AddedPart[], step: string, { build }: R
 interface CompareOptions extends Pick<StepOptions, "after"> {
   /** The question to the person. */
   readonly message?: string | undefined;
-  /** The most that all parts may cost together, a decimal of US dollars. Default: what is left of the run's budget. */
+  /** The most that all parts may cost together, in US dollars as a decimal string. Default: what is left of the run's budget. */
   readonly maxCost?: string | undefined;
 }
 
@@ -190,7 +190,7 @@ export function compareMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
     const maxCostMicros = read.usd("maxCost");
     if (maxCostMicros !== null) recorder.group(path, maxCostMicros);
     const part = recorder.part(name, { after: read.after() });
-    // One that fails is no reason to stop what it is compared with.
+    // A part that fails must not stop the others.
     const common = {
       word: "part",
       field: "parts",
@@ -232,7 +232,7 @@ interface FirstOfOptions extends Pick<StepOptions, "after"> {
    * option. Default: the run waits for the service.
    */
   readonly awayMs?: number | undefined;
-  /** The most that all options may cost together, a decimal of US dollars. Default: what is left of the run's budget. */
+  /** The most that all options may cost together, in US dollars as a decimal string. Default: what is left of the run's budget. */
   readonly maxCost?: string | undefined;
 }
 

@@ -10,7 +10,7 @@ import { checkFunction, type LocalInput } from "./task.ts";
 export interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
   /** The largest number of steps that a value may add. More fail the step. */
   readonly maxSteps: number;
-  /** The most that those steps may cost together, a decimal of US dollars. Default: what is left of the run's budget. */
+  /** The most that those steps may cost together, in US dollars as a decimal string. Default: what is left of the run's budget. */
   readonly maxCost?: string | undefined;
   /** Change it when the same value should add other steps. Default `"1"`. */
   readonly version?: string | undefined;

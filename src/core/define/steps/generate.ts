@@ -120,7 +120,7 @@ export function generateMethod(recorder: Recorder): GenerateMethod {
     if (read.get("maxCost") === undefined) {
       read.bad(
         "maxCost",
-        'maxCost is missing; providers do not quote prices, so give the most that the step may cost, such as "0.05"',
+        'maxCost is missing; providers do not quote prices, so set the most that the step may cost, such as "0.05"',
       );
     }
     const repeatable = read.get("repeatable") ?? false;
@@ -174,7 +174,7 @@ function kindOf(model: unknown): MediaKind | null {
   if (is("maxVideosPerCall") || is("doStart")) return "video";
   if (typeof known.doGenerate !== "function") return null;
   if (is("maxImagesPerCall")) return "image";
-  // Language models, and those that write down what was spoken, are asked by the same name.
+  // Language and transcription models have a `doGenerate` too.
   if (is("supportedUrls") || /transcription/i.test(known.provider as string)) return null;
   return "audio";
 }
@@ -201,11 +201,11 @@ function noModel(model: unknown): string {
       : typeof model === "string"
         ? `the text ${JSON.stringify(model)}`
         : String(model);
-  return `${given} is not such a model; ${GIVE_A_MODEL}`;
+  return `${given} is not a supported model; ${GIVE_A_MODEL}`;
 }
 
 const GIVE_A_MODEL =
-  "give an image, video or speech model with AI SDK specification v4, such as fal.image(…) from @ai-sdk/fal, or use job(…) for a model of the service";
+  "use an image, video or speech model with AI SDK specification v4, such as fal.image(…) from @ai-sdk/fal, or use job(…) for a model of the service";
 
 /** Without a tag, npm prefers a release whose `engines` fit the Node that it runs under. */
 const NEWER =

@@ -24,7 +24,7 @@ export function inputMistake({ path, message }: { readonly path: readonly Proper
 }
 
 export interface IncludeOptions {
-  /** The most that its steps may cost together, a decimal of US dollars. Default: what is left of the run's budget. */
+  /** The most that its steps may cost together, in US dollars as a decimal string. Default: what is left of the run's budget. */
   readonly maxCost?: string | undefined;
 }
 

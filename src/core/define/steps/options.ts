@@ -109,7 +109,7 @@ export class OptionReader {
     const { least, most } = bounds;
     if (typeof value === "number" && Number.isSafeInteger(value) && value >= least && value <= most) return value;
     const given = this.#options[field] === undefined ? "missing" : say(value);
-    this.bad(field, `${field} is ${given}; give a whole number from ${least} to ${most}`);
+    this.bad(field, `${field} is ${given}; use a whole number from ${least} to ${most}`);
     return bounds.preset;
   }
 
@@ -118,7 +118,7 @@ export class OptionReader {
     if (value === undefined) return null;
     const micros = parseUsd(String(value));
     if (micros === null)
-      this.bad(field, `${field} is ${say(value)}; give US dollars as a decimal string, such as "1.50"`);
+      this.bad(field, `${field} is ${say(value)}; use US dollars as a decimal string, such as "1.50"`);
     return micros;
   }
 
@@ -126,7 +126,7 @@ export class OptionReader {
     const value = this.#options[field];
     if (value === undefined) return null;
     if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value;
-    this.bad(field, `${field} is ${say(value)}; give milliseconds, such as 600_000`);
+    this.bad(field, `${field} is ${say(value)}; use milliseconds, such as 600_000`);
     return null;
   }
 
@@ -143,7 +143,7 @@ export class OptionReader {
     if (text === null) return null;
     const origin = webOrigin(text);
     if (origin !== null) return origin;
-    this.bad(field, `${field} is ${say(text)}; give an origin such as "http://assets.corp:8080", without a path`);
+    this.bad(field, `${field} is ${say(text)}; use an origin such as "http://assets.corp:8080", without a path`);
     return null;
   }
 
@@ -174,7 +174,7 @@ export class OptionReader {
     const ms = typeof given === "string" ? parseDuration(given) : null;
     if (ms !== null && ms >= LEAST_WITHIN_MS) return ms;
     const least = ms === null ? "a duration" : `at least ${formatDuration(LEAST_WITHIN_MS)}`;
-    this.bad("within", `within is ${say(given)}; give ${least}, such as "10m" or "90s"`);
+    this.bad("within", `within is ${say(given)}; use ${least}, such as "10m" or "90s"`);
     return null;
   }
 
@@ -183,7 +183,7 @@ export class OptionReader {
     if (given === undefined) return null;
     const durationMs = typeof given === "object" && given !== null && "durationMs" in given ? given.durationMs : null;
     if (typeof durationMs === "number" && Number.isFinite(durationMs) && durationMs > 0) return durationMs;
-    this.bad("expect", `expect is ${say(given)}; give milliseconds, such as { durationMs: 2500 }`);
+    this.bad("expect", `expect is ${say(given)}; use milliseconds, such as { durationMs: 2500 }`);
     return null;
   }
 
@@ -244,7 +244,7 @@ export class OptionReader {
   }
 }
 
-export const FAILURE_POLICIES = 'give "continue", "failFast" or quorum(n) with n at least 1';
+export const FAILURE_POLICIES = 'use "continue", "failFast" or quorum(n) with n of at least 1';
 
 /** Reads a failure policy; null when the value is none. */
 export function failurePolicy(given: unknown): FailurePolicy | null {

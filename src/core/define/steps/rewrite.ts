@@ -12,7 +12,7 @@ export interface Rewriting {
   readonly model: string;
   /** The instruction. Default: to express the same in a milder way, in the same language. */
   readonly instruction?: string | undefined;
-  /** The most that it may cost, a decimal of US dollars. Default `"0.01"`. */
+  /** The most that it may cost, in US dollars as a decimal string. Default `"0.01"`. */
   readonly maxCost?: string | undefined;
 }
 

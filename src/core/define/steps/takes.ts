@@ -48,7 +48,7 @@ export function takesMethod(recorder: Recorder): TakesMethod {
     const seed = seedOf(input) ?? hash(path);
     const { seed: _, ...unseeded } = (typeof input === "object" && input !== null ? input : {}) as { seed?: unknown };
     const given = typeof seedOf(input) === "number" ? unseeded : input;
-    // Written down once: what is wrong with it is wrong once, however many takes there are.
+    // Recorded once, so that its problems are reported once and not for each take.
     const planned = recorder.json(given, { step: path, field: "input" });
     checkModel(recorder, path, model);
     const takes: string[] = [];

@@ -114,7 +114,7 @@ function readFiles(read: OptionReader): Files {
   return Object.entries(given as Readonly<Record<string, Json>>).flatMap(([name, kind]) => {
     const known = KINDS.find((candidate) => candidate === kind);
     if (!isStepName(name)) read.bad(`files.${name}`, `${JSON.stringify(name)} cannot be a file name`);
-    if (known === undefined) read.bad(`files.${name}`, `${name} has no known kind; kinds are ${KINDS.join(", ")}`);
+    if (known === undefined) read.bad(`files.${name}`, `${name} has an unknown kind; use ${KINDS.join(", ")}`);
     return known === undefined ? [] : [{ name, kind: known }];
   });
 }
@@ -126,8 +126,8 @@ function taskHandle<T, F extends TaskFiles>(step: string, files: Files, recorder
     const index = files.findIndex((declared) => declared.name === name);
     const declared = files[index];
     if (declared !== undefined) return outputHandle({ step, yields: declared.kind, index, build });
-    const problem = files.length === 0 ? "declares no files" : `declares ${files.map((file) => file.name).join(", ")}`;
-    const message = `${step} ${problem}; there is no file ${JSON.stringify(name)}`;
+    const names = files.map((file) => file.name).join(", ") || "none";
+    const message = `${step} has no file ${JSON.stringify(name)}; it declares ${names}`;
     recorder.report({ code: "unknown-file", step, field: "file", message });
     return recoveryHandle(`${step}/${name}`, build);
   };

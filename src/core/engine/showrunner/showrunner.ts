@@ -105,7 +105,7 @@ export interface Showrunner {
   /**
    * Plans and prices the pipeline, then drives the run in this process. Throws {@link PlanProblemsError} with all
    * problems at once, {@link OverBudgetError} if the quote is above `budget`, and {@link QuoteRefusedError} if `quote`
-   * is for something else; nothing is submitted then. `await` returns the handle of the running run; its `result()`
+   * does not fit; nothing is submitted then. `await` returns the handle of the running run; its `result()`
    * settles when the run ends or pauses.
    */
   run<S extends z.ZodType, R extends Returns>(
@@ -123,7 +123,7 @@ export interface Showrunner {
     runId: string,
     options: ResumeOptions & { readonly pipeline: Pipeline<S, R> },
   ): Promise<RunHandleOf<R>>;
-  /** Like the other form, with results typed as unknown. */
+  /** Continues a run where its journal ends, with results typed as unknown. */
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   /**
    * Returns a handle of any run, including one that another process drives; where this process drives the run, it is
