@@ -3,7 +3,7 @@ import { didYouMean } from "../core/plan/suggest.ts";
 import { FilmError } from "./ffmpeg/film-error.ts";
 import { MOST_PIXELS } from "./graph/size.ts";
 
-/** Returns what is expected instead of a value; null if it is valid. */
+/** Describes the expected value; null if it is valid. */
 type Rule = (value: unknown) => string | null;
 export type Rules = { readonly [option: string]: Rule };
 
@@ -40,13 +40,13 @@ export const size: Rule = (value) => {
     ? null
     : `lines such as "1080p", or pixels such as "1280x720", 16 to ${MOST_PIXELS} a side`;
 };
-export const color: Rule = (value) => (/^#[0-9a-f]{6}$/i.test(String(value)) ? null : 'a colour as "#rrggbb"');
+export const color: Rule = (value) => (/^#[0-9a-f]{6}$/i.test(String(value)) ? null : 'a colour such as "#ff8800"');
 const text: Rule = (value) => (typeof value === "string" && value !== "" ? null : "text");
 
 export const letterStyle: Rules = {
   font: text,
   fontFile: text,
-  size: number(0.005, 0.5, " as a part of the shorter side,"),
+  size: number(0.005, 0.5, " (fraction of the shorter side)"),
   color,
   outline: color,
   box: oneOf(true, false),
@@ -64,19 +64,17 @@ export function checkOptions(where: string, given: object, rules: Rules): void {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
     if (rule === undefined) {
       const names = Object.keys(rules);
-      throw unfit(
-        `${where}: there is no option ${name}; ${didYouMean(name, names) ?? `there are ${names.join(", ")}`}`,
-      );
+      throw unfit(`${where}: unknown option ${name}; ${didYouMean(name, names) ?? `use ${names.join(", ")}`}`);
     }
     const instead = rule(value);
-    if (instead !== null) throw unfit(`${where}: ${name} is ${shownValue(value)}; give ${instead}`);
+    if (instead !== null) throw unfit(`${where}: ${name} is ${shownValue(value)}; use ${instead}`);
   }
 }
 
-/** @throws FilmError for a blend as long as what is blended */
+/** @throws FilmError if a blend is as long as its parts */
 export function checkBlend(where: string, fade: unknown, { length, what }: { length: number; what: string }): void {
   if (typeof fade !== "number" || fade === 0 || fade < length) return;
-  throw unfit(`${where}: fade is ${fade} s, and ${what} ${length} s; give a shorter fade`);
+  throw unfit(`${where}: fade is ${fade} s, but ${what} ${length} s; use a shorter fade`);
 }
 
 export function unfit(message: string): FilmError {

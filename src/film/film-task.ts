@@ -62,7 +62,7 @@ export function filmTask<I, V, F extends TaskFiles>(
 ): TaskHandle<V, F> {
   const { mostSeconds, ...policy } = step;
   const wrong = mostSeconds !== undefined && !(mostSeconds > 0);
-  if (wrong) throw new FilmError("FILM_INPUT", `${name}: mostSeconds is ${mostSeconds}; give seconds above 0`);
+  if (wrong) throw new FilmError("FILM_INPUT", `${name}: mostSeconds is ${mostSeconds}; use seconds above 0`);
   const run = async (given: LocalInput<I>, context: TaskContext): Promise<V> => {
     const value = await readingAtMost(mostSeconds, () => make(given, context));
     for (const [file, kind] of Object.entries(files)) {
@@ -81,7 +81,7 @@ export function filmTask<I, V, F extends TaskFiles>(
   return task(name, input, run, options) as unknown as TaskHandle<V, F>;
 }
 
-/** Reports files that the step will refuse, warns of input that is too long for it, and adds what the kind of step foresees. */
+/** Reports files that the step will refuse, warns of input that is too long for it, and adds the forecast of the kind of step. */
 function foreseeing(own: FilmTask<unknown, unknown, TaskFiles>["foresee"], most: number): Foresee {
   return async (input, known) => {
     const given = [...mediaIn(input)];
@@ -95,8 +95,8 @@ function foreseeing(own: FilmTask<unknown, unknown, TaskFiles>["foresee"], most:
     const foreseen = own?.(input, (media) => ends.get(media) ?? null) ?? { seconds: null };
     const longest = Math.max(0, ...[...ends.values()].map(({ seconds, sound }) => Math.max(seconds, sound ?? 0)));
     if (longest <= most) return foreseen;
-    const long = `what it is given is ${Math.round(longest)} s long, and the step will refuse more than ${most} s`;
-    return { ...foreseen, warning: `${long}; where that is right, give it mostSeconds` };
+    const long = `its input is ${Math.round(longest)} s long, but the step refuses more than ${most} s`;
+    return { ...foreseen, warning: `${long}; if that is right, set its mostSeconds` };
   };
 }
 

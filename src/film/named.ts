@@ -29,7 +29,7 @@ export function named<H>(
       const known = Object.keys(all).sort().join(", ");
       throw new FilmError(
         "FILM_INPUT",
-        `the template ${JSON.stringify(template)} has {${field}}, and there is ${known}`,
+        `the template ${JSON.stringify(template)} contains {${field}}, but the fields are ${known}`,
       );
     });
     return [name, handle] as const;
@@ -38,7 +38,7 @@ export function named<H>(
   if (names.size === entries.length) return Object.fromEntries(entries.flatMap(withSubtitles<H>));
   throw new FilmError(
     "FILM_INPUT",
-    `the template ${JSON.stringify(template)} gives one name to several files; add {format}`,
+    `the template ${JSON.stringify(template)} gives several files the same name; add {format}`,
   );
 }
 

@@ -72,7 +72,7 @@ test("a run shows what each check refused, why, and the files that it looked at"
   const { stdout } = await here("show", "c");
   const refused = stdout.slice(stdout.indexOf("Refused by"));
   expect(refused).toMatch(/^Refused by lit-check: it is black$/m);
-  expect(refused).toMatch(/^Refused by large: it has 64x64, and should have 640x360$/m);
+  expect(refused).toMatch(/^Refused by large: it has 64x64; expected 640x360$/m);
   expect(refused).toContain("Refused by still/1-ok: the boat has no sail; there is an escape: ");
   expect(refused).not.toContain("\u001b");
   const paths = [...refused.matchAll(/^ {2}(\S+)$/gm)].map(([, path]) => path!);
@@ -89,7 +89,7 @@ test("the same is said to programs", async () => {
   const { refused } = JSON.parse((await here("show", "c", "--json")).stdout) as { refused: readonly Refused[] };
   expect(refused).toEqual([
     { step: "lit-check", reason: "it is black", shows: [{ step: "lit-frames", index: 0 }] },
-    { step: "large", reason: "it has 64x64, and should have 640x360", shows: [{ step: "dark", index: 0 }] },
+    { step: "large", reason: "it has 64x64; expected 640x360", shows: [{ step: "dark", index: 0 }] },
     { step: "still/1-ok", reason: expect.stringMatching(/^the boat/), shows: [{ step: "still/1", index: 0 }] },
   ]);
 });

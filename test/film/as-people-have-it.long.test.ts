@@ -359,12 +359,12 @@ describe("recordings", () => {
 
 test("what is not read is named by its format, and is no damage", async () => {
   const begins = {
-    "photo.heic": ["\0\0\0\x18ftypheic\0\0\0\0mif1heic", /photo\.heic is a HEIC picture, which is not read here; save it as JPEG or PNG/],
-    "moving.webp": ["RIFF\x20\0\0\0WEBPVP8X\x0a\0\0\0\x02\0\0\0\0\0\0\0\0\0", /moving\.webp is an animated WebP, which is not read here/],
+    "photo.heic": ["\0\0\0\x18ftypheic\0\0\0\0mif1heic", /photo\.heic is a HEIC picture, which is not supported; save it as JPEG or PNG/],
+    "moving.webp": ["RIFF\x20\0\0\0WEBPVP8X\x0a\0\0\0\x02\0\0\0\0\0\0\0\0\0", /moving\.webp is an animated WebP, which is not supported/],
     "picture.jxl": ["\xff\x0a\0\0\0\0\0\0\0\0", /is a JPEG XL picture/],
     "layers.psd": ["8BPS\0\x01\0\0\0\0\0\0", /is a Photoshop document/],
     "drawing.svg": ["<svg xmlns='http://www.w3.org/2000/svg'/>", /is SVG or other XML/],
-    "words.txt": ["Fresh bread from five in the morning.", /begins like no film, sound or picture that is read/],
+    "words.txt": ["Fresh bread from five in the morning.", /is not a supported film, sound or picture/],
   } as const; // biome-ignore format: one line
   for (const [name, [bytes, message]] of Object.entries(begins)) {
     writeFileSync(path(name), Buffer.from(bytes, "latin1"));

@@ -180,7 +180,7 @@ describe("captions of a film", () => {
 
   test("of letters that no font has are an error that names them, in the plan where they are known", async () => {
     const unknown = "\u{10fffd}";
-    const message = /neither Such Sans nor another font here has \u{10fffd} \(U\+10FFFD\): drawn, they would be boxes/u;
+    const message = /neither Such Sans nor another font here has \u{10fffd} \(U\+10FFFD\), which would show as boxes/u;
     const style = { font: "Such Sans" };
     const film = fileOf("video", path("plain.mp4"));
     const requires: (() => Promise<string | null>)[] = [];
@@ -207,8 +207,8 @@ describe("captions of a film", () => {
   });
 
   test("of a film in which nobody speaks, or of colours that are none, are errors", async () => {
-    await expect(captioned({}, "plain.mp4")).rejects.toThrow(/nobody is heard in the film/);
-    await expect(captioned({ style: { color: "red" } })).rejects.toThrow(/color is "red"; give a colour/);
+    await expect(captioned({}, "plain.mp4")).rejects.toThrow(/no speech was found in the film/);
+    await expect(captioned({ style: { color: "red" } })).rejects.toThrow(/color is "red"; use a colour/);
     await expect(captioned({ style: { fontFile: "/none.ttf" } })).rejects.toThrow(
       /the font file \/none.ttf cannot be read/,
     );

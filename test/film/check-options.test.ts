@@ -36,34 +36,34 @@ function said(add: (task: Task) => unknown): string {
 const bad = <T>(options: unknown) => options as T;
 
 test.each([
-  ["join", { fade: -1 }, "fade is -1; give seconds from 0, such as 0.5"],
-  ["join", { fadein: 1 }, "there is no option fadein; did you mean fadeIn"],
-  ["join", { fadeOut: Number.NaN }, "fadeOut is NaN; give seconds"],
-  ["join", { fps: 0 }, "fps is 0; give a number from 1 to 240"],
-  ["join", { size: "0x0" }, 'size is "0x0"; give lines such as "1080p", or pixels'],
+  ["join", { fade: -1 }, "fade is -1; use seconds from 0, such as 0.5"],
+  ["join", { fadein: 1 }, "unknown option fadein; did you mean fadeIn"],
+  ["join", { fadeOut: Number.NaN }, "fadeOut is NaN; use seconds"],
+  ["join", { fps: 0 }, "fps is 0; use a number from 1 to 240"],
+  ["join", { size: "0x0" }, 'size is "0x0"; use lines such as "1080p", or pixels'],
   ["join", { size: "9000x720" }, "16 to 8192 a side"],
-  ["join", { format: "3:2" }, 'format is "3:2"; give "16:9" or "9:16"'],
-  ["join", { fit: "stretch" }, 'fit is "stretch"; give "crop" or "pad" or "blur"'],
-  ["slideshow", { seconds: 0 }, "seconds is 0; give seconds above 0"],
-  ["slideshow", { fade: 2 }, "fade is 4 s, and for both sides of a picture there are 3 s"],
-  ["slideshow", { seconds: 0.8 }, "fade is 1 s"],
+  ["join", { format: "3:2" }, 'format is "3:2"; use "16:9" or "9:16"'],
+  ["join", { fit: "stretch" }, 'fit is "stretch"; use "crop" or "pad" or "blur"'],
+  ["slideshow", { seconds: 0 }, "seconds is 0; use seconds above 0"],
+  ["slideshow", { fade: 2 }, "fade is 2 s, but half of a picture's time is 1.5 s"],
+  ["slideshow", { seconds: 0.8 }, "fade is 0.5 s"],
   ["trim", { from: -1 }, "from is -1"],
   ["trim", { from: 2, to: 2 }, "nothing is left from 2 s to 2 s"],
   ["thumbnail", { at: -0.1 }, "at is -0.1"],
-  ["reframe", { to: [] }, "to is []; give a list of formats"],
-  ["reframe", { to: ["9:16"], size: "100x100" }, 'give lines such as "1080p"'],
-  ["audiogram", { picture, color: "red" }, 'color is "red"; give a colour as "#rrggbb"'],
+  ["reframe", { to: [] }, "to is []; use a list of formats"],
+  ["reframe", { to: ["9:16"], size: "100x100" }, 'use lines such as "1080p"'],
+  ["audiogram", { picture, color: "red" }, 'color is "red"; use a colour such as "#ff8800"'],
   ["mix", { voice: { sound, at: -2 } }, "s: voice: at is -2"],
-  ["mix", { music: { sound, volum: 3 } }, "s: music: there is no option volum; did you mean volume?"],
-  ["mix", { loudness: 14 }, "loudness is 14; give a number of LUFS from -70 to -5"],
-  ["overlay", {}, "there is nothing to lay over the film"],
+  ["mix", { music: { sound, volum: 3 } }, "s: music: unknown option volum; did you mean volume?"],
+  ["mix", { loudness: 14 }, "loudness is 14; use a number of LUFS from -70 to -5"],
+  ["overlay", {}, "there is nothing to overlay"],
   ["overlay", { logo: { picture, corner: "left" } }, 's: logo: corner is "left"'],
   ["overlay", { lowerThird: { title: "A", seconds: -4 } }, "s: lowerThird: seconds is -4"],
-  ["overlay", { lowerThird: { title: "A", style: { position: "top" } } }, "style: there is no option position"],
-  ["overlay", { endCard: { picture, seconds: 0.2 } }, "fade is 0.3 s, and the card is shown for 0.2 s"],
+  ["overlay", { lowerThird: { title: "A", style: { position: "top" } } }, "style: unknown option position"],
+  ["overlay", { endCard: { picture, seconds: 0.2 } }, "fade is 0.3 s, but the card is shown for 0.2 s"],
   ["caption", { lines: "A.", letters: 0 }, "letters is 0"],
-  ["caption", { lines: "A.", style: { size: 40 } }, "size is 40; give a number as a part of the shorter side"],
-  ["caption", { lines: ["A."] }, "lines is a list of texts; give one text"],
+  ["caption", { lines: "A.", style: { size: 40 } }, "size is 40; use a number (fraction of the shorter side)"],
+  ["caption", { lines: ["A."] }, "lines is a list of texts; use one text"],
   ["caption", { lines: [{ text: "A.", at: -1 }] }, "s: lines: at is -1"],
 ] as const)("%s %j is refused while the pipeline is built", (kind, options, message) => {
   const add = {
@@ -94,6 +94,6 @@ test("it is a problem of the plan, beside the step's own options and values of o
     });
   expect(record(cut(0.2), {}).problems).toEqual([]);
   expect(record(cut(-0.2), {}).problems).toMatchObject([
-    { code: "build", message: expect.stringContaining("joined: fade is -0.2; give seconds from 0") },
+    { code: "build", message: expect.stringContaining("joined: fade is -0.2; use seconds from 0") },
   ]);
 });

@@ -80,7 +80,7 @@ describe("a foreign file", () => {
     const inputs = [{ path: at("vast.jpg"), name: "clip 2" }];
     await expect(probe(at("vast.jpg"), { name: "clip 2" })).rejects.toMatchObject({
       code: "CLIP_DAMAGED",
-      message: "clip 2 is damaged: its pictures have no size, or more than 100 million pixels",
+      message: "clip 2 is damaged: its pictures have no size or exceed 100 million pixels",
     });
     // Where it was not looked at first, the decoder says no.
     await expect(runFfmpeg({ inputs, args: [], target: at("out.png") })).rejects.toMatchObject({
@@ -161,9 +161,9 @@ describe("an ffmpeg that is not there, or lacks something", () => {
   test("is said with the command that installs it", async () => {
     expect(await ffmpegWith("loudness", "lettering")()).toBeNull();
     vi.stubEnv("PATH", folder);
-    expect(await ffmpegWith()()).toMatch(/^ffmpeg is not on this machine: .* Install it: .*ffmpeg/);
+    expect(await ffmpegWith()()).toMatch(/^ffmpeg was not found: .* Install it with .*ffmpeg/);
     vi.stubEnv("FFMPEG_PATH", at("none"));
-    expect(await ffmpegWith()()).toMatch(/^FFMPEG_PATH is .*none, which is not a program/);
+    expect(await ffmpegWith()()).toMatch(/^FFMPEG_PATH is .*none, which is not an executable file/);
     await expect(runFfmpeg({ inputs: [], args: [], target: null })).rejects.toMatchObject({ code: "FFMPEG_MISSING" });
     vi.unstubAllEnvs();
   });
@@ -173,7 +173,7 @@ describe("an ffmpeg that is not there, or lacks something", () => {
     const script = `#!/bin/sh\n${whole.path} "$@" | grep -v -w loudnorm\n`;
     writeFileSync(at("ffmpeg"), script, { mode: 0o755 });
     vi.stubEnv("FFMPEG_PATH", at("ffmpeg"));
-    expect(await ffmpegWith("loudness")()).toMatch(/was built without the filter loudnorm\. Install it: /);
+    expect(await ffmpegWith("loudness")()).toMatch(/was built without the filter loudnorm\. Install it with /);
     expect(await ffmpegWith()()).toBeNull();
     vi.unstubAllEnvs();
   });

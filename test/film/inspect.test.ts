@@ -58,19 +58,19 @@ const all: Checks = {
 describe("an inspection", () => {
   test.each<readonly [string, Checks, readonly string[]]>([
     ["right.mp4", all, []],
-    ["black.mp4", all, ["it is black from 0 s to 4.9 s", "its picture stands still from 0 s to 5 s"]],
+    ["black.mp4", all, ["it is black from 0 s to 4.9 s", "its picture is frozen from 0 s to 5 s"]],
     ["blackout.mp4", { notBlack: true }, ["it is black from 2 s to 4.1 s"]],
     ["blackout.mp4", { notBlack: 3 }, []],
-    ["frozen.mp4", { notBlack: true, notFrozen: true }, ["its picture stands still from 0.9 s to 5 s"]],
+    ["frozen.mp4", { notBlack: true, notFrozen: true }, ["its picture is frozen from 0.9 s to 5 s"]],
     ["silent.mp4", { notSilent: true }, ["it is silent from 0 s to 5 s"]],
     ["pause.mp4", { notSilent: true, notBlack: true }, ["it is silent from 1 s to 4 s"]],
     ["pause.mp4", { notSilent: 4 }, []],
-    ["silent.mp4", { speech: true }, ["nobody speaks in it: only 0 s are as loud as speech"]],
+    ["silent.mp4", { speech: true }, ["it has no speech: only 0 s of its audio is as loud as speech"]],
     ["mute.mp4", { notSilent: true }, ["it has no sound"]],
     [
       "right.mp4",
       { seconds: [1, 2], size: "1080x1920" },
-      ["it is 5 s long, and should be 1 to 2 s", "it has 160x120, and should have 1080x1920"],
+      ["it is 5 s long; expected 1 to 2 s", "it has 160x120; expected 1080x1920"],
     ],
     ["speech.wav", { notSilent: true, speech: true, seconds: [2, 4] }, []],
     ["speech.wav", { notBlack: true }, ["it has no pictures"]],
@@ -81,7 +81,7 @@ describe("an inspection", () => {
   });
 
   test("of a damaged file says so", async () => {
-    await expect(flaws("damaged.mp4", { notBlack: true })).rejects.toThrow(/what was made is damaged/);
+    await expect(flaws("damaged.mp4", { notBlack: true })).rejects.toThrow(/the output is damaged/);
   });
 
   test("shows three frames to whoever judges, once nothing else is wrong", async () => {

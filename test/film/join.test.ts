@@ -106,7 +106,7 @@ describe("clips of any kind become one film", () => {
     expect(blue).toBeGreaterThan(60);
     expect((await gapsOf(file())).silent).toEqual([]);
     await expect(joined(clips, { fade: 0.5 })).rejects.toThrow(
-      /clip 2 of 3 \(step-b\.mp4\) has 0\.60 s, too few for its blends/,
+      /clip 2 of 3 \(step-b\.mp4\) is 0\.60 s long, too short for its blends/,
     );
   });
 });
@@ -124,7 +124,7 @@ test("a damaged clip is named", async () => {
   writeFileSync(path("list.mp4"), `ffconcat version 1.0\nfile '${whole}'\n`);
   for (const name of ["half.mp4", "empty.mp4", "list.mp4"])
     await expect(joined([red, path(name)])).rejects.toThrow(`clip 2 of 2 (step-${name})`);
-  await expect(joined([])).rejects.toThrow("there is no clip to join");
+  await expect(joined([])).rejects.toThrow("there are no clips to join");
 });
 
 test("a part of a film is exact to the frame", async () => {

@@ -98,7 +98,7 @@ describe("a judge by a chat model", () => {
 
   test("without an answer lets nothing pass, and buys no other attempt", async () => {
     const { step, jobs } = await ran(stills("accept"), { says: () => "no idea" });
-    expect([jobs, step("still/1-ok-check")?.reason]).toEqual([1, expect.stringContaining("gave no verdict")]);
+    expect([jobs, step("still/1-ok-check")?.reason]).toEqual([1, expect.stringContaining("returned no verdict")]);
   });
 
   test.each(["continue", "failFast"] as const)(
@@ -138,7 +138,7 @@ describe("a judge by a chat model", () => {
     );
     const said = (drafted: typeof speech) => drafted.draft?.problems.map(({ message }) => message);
     expect(said(speech)).toEqual([
-      expect.stringMatching(/^build threw: ok has a judge, which looks at pictures, and s makes audio/),
+      expect.stringMatching(/^build threw: ok has a judge, which looks at pictures, but s makes audio/),
     ]);
     expect(said(alone)).toEqual([expect.stringContaining('inspect({ task, chat, choose }, "ok", …)')]);
     const refused = expect.objectContaining({ code: "FILM_INPUT" });
@@ -180,6 +180,6 @@ describe("a judge by a language model of AI SDK", () => {
 
   test("that says something else has not looked", async () => {
     const { jobs, step } = await ran(stills("step", { judge: answering("yes") }));
-    expect([jobs, step("ok")?.reason]).toEqual([1, expect.stringContaining("sees gave no verdict")]);
+    expect([jobs, step("ok")?.reason]).toEqual([1, expect.stringContaining("sees did not return a verdict")]);
   });
 });

@@ -73,7 +73,7 @@ test("the check finds what lies over another part, and what leaves the picture",
   const pixels = { width: 100, height: 100 };
   const box = { x: 10, y: 10, width: 20, height: 20 };
   expect(overlapsIn(pixels, { a: box, b: { ...box, x: 25 }, c: { ...box, y: 90 } })).toEqual([
-    "c is not wholly in the picture",
+    "c is partly outside the picture",
     "a and b overlap",
   ]);
   expect(overlapsIn(pixels, { a: box, b: { ...box, x: 30 } })).toEqual([]);
@@ -92,5 +92,5 @@ test("a title that is long gets smaller, on two lines; one that nobody could rea
   expect(placed("Ada Lovelace").lines).toEqual(["Ada Lovelace"]);
   const long = placed("Professor Augusta Ada King, Countess of Lovelace");
   expect(long.lines).toHaveLength(2);
-  expect(() => placed("x".repeat(80))).toThrow(/title of 80 .*give a shorter one/);
+  expect(() => placed("x".repeat(80))).toThrow(/title of 80 .*use a shorter text/);
 });

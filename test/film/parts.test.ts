@@ -105,7 +105,7 @@ test("sizes are even, and in the shape that was asked for", () => {
   expect(pixelsOf(first, "1080p", undefined)).toEqual({ width: 1920, height: 1080 });
   expect(pixelsOf(first, "1080p", "4:5")).toEqual({ width: 1080, height: 1350 });
   expect(pixelsOf(first, undefined, "9:16")).toEqual({ width: 720, height: 1278 });
-  expect(() => pixelsOf(first, "9000x10", undefined)).toThrow("9000x10 is not a size");
+  expect(() => pixelsOf(first, "9000x10", undefined)).toThrow("9000x10 is not a valid size");
 });
 
 test("a picture of a few bytes that would be drawn at any size is refused", () => {
@@ -113,13 +113,13 @@ test("a picture of a few bytes that would be drawn at any size is refused", () =
     { width: 9000, height: 100 },
     { width: 8000, height: 8000 },
   ])
-    expect(() => pixelsOf(first)).toThrow("is not a size: give 16 to 8192 pixels a side");
+    expect(() => pixelsOf(first)).toThrow("is not a valid size; use 16 to 8192 pixels a side");
   const frame = { width: 1080, height: 1080 };
   const colors = colorsOf({ pix_fmt: "rgb24" }, true);
   for (const fit of ["crop", "blur"] as const)
     expect(() =>
       fitFilter({ width: 2, height: 80_000, turn: 1, isInterlaced: false, colors }, frame, { fit, label: "x" }),
-    ).toThrow("cut it before");
+    ).toThrow("crop it first");
 });
 
 test("rates are those of players", () => {
@@ -137,6 +137,8 @@ test("files are named by a template", () => {
     "guide-en.srt": "s",
     "guide-en.vtt": "v",
   });
-  expect(() => named("{sku}-{colour}", { sku: 7 }, { a: 1 })).toThrow(/has \{colour\}, and there is format, sku/);
-  expect(() => named("{sku}", { sku: 7 }, { a: 1, b: 2 })).toThrow(/gives one name to several files/);
+  expect(() => named("{sku}-{colour}", { sku: 7 }, { a: 1 })).toThrow(
+    /contains \{colour\}, but the fields are format, sku/,
+  );
+  expect(() => named("{sku}", { sku: 7 }, { a: 1, b: 2 })).toThrow(/gives several files the same name/);
 });

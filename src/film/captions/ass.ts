@@ -138,6 +138,6 @@ function assTime(seconds: number): string {
 /** Converts `#rrggbb` to `&HAABBGGRR`. */
 export function assColor(color: string, alpha = "00"): string {
   const [, red, green, blue] = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(color) ?? [];
-  if (red === undefined) throw new FilmError("FILM_INPUT", `${JSON.stringify(color)} is not a colour; give #rrggbb`);
+  if (red === undefined) throw new FilmError("FILM_INPUT", `${JSON.stringify(color)} is not a colour; use #rrggbb`);
   return `&H${alpha}${blue}${green}${red}`;
 }

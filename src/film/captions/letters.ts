@@ -74,7 +74,7 @@ function lackText(codes: readonly string[], { font = DEFAULT_FONT, fontFile }: L
   const named = codes.slice(0, MOST_NAMED).map((hex) => `${String.fromCodePoint(Number.parseInt(hex, 16))} (U+${hex})`);
   const more = codes.length > MOST_NAMED ? ` and ${codes.length - MOST_NAMED} more` : "";
   return (
-    `neither ${fontFile ?? font} nor another font here has ${named.join(", ")}${more}: drawn, they would be boxes. ` +
-    "Install a font that has them, or name its file in style.fontFile"
+    `neither ${fontFile ?? font} nor another font here has ${named.join(", ")}${more}, which would show as boxes. ` +
+    "Install a font that has them, or set style.fontFile to its file"
   );
 }

@@ -41,7 +41,7 @@ export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captio
   }
   throw new FilmError(
     "FILM_INPUT",
-    `the lower third has a title of ${title.length} and a subtitle of ${subtitle?.length ?? 0} letters, more than can be read there; give a shorter one`,
+    `the lower third has no room for a title of ${title.length} and a subtitle of ${subtitle?.length ?? 0} letters; use a shorter text`,
   );
 }
 

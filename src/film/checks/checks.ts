@@ -74,7 +74,7 @@ function limit(name: keyof Checks, given: unknown, preset: number): number | nul
   if (given === undefined || given === false) return null;
   if (given === true) return preset;
   if (typeof given === "number" && given > 0 && given < 86_400) return given;
-  throw bad(name, given, "give true, or seconds such as 1.5");
+  throw bad(name, given, "use true, or seconds such as 1.5");
 }
 
 const KNOWN = ["notBlack", "notFrozen", "notSilent", "seconds", "size", "speech", "judge", "version"];
@@ -82,23 +82,22 @@ const KNOWN = ["notBlack", "notFrozen", "notSilent", "seconds", "size", "speech"
 /** @throws FilmError for an invalid check, while planning, before anything is paid */
 export function checkChecks(checks: Checks | JudgedChecks): void {
   for (const name of Object.keys(checks))
-    if (!KNOWN.includes(name))
-      throw new FilmError("FILM_INPUT", `${name} is not a check; checks are ${KNOWN.join(", ")}`);
+    if (!KNOWN.includes(name)) throw new FilmError("FILM_INPUT", `unknown check ${name}; use ${KNOWN.join(", ")}`);
   limitsOf(checks);
   const { seconds, size, judge, version } = checks;
   const [least, most] = seconds ?? [0, 0];
   if (seconds !== undefined && !(seconds.length === 2 && least >= 0 && most >= least && most < 86_400))
-    throw bad("seconds", seconds, "give the least and the most, such as [4, 6]");
+    throw bad("seconds", seconds, "use the minimum and maximum, such as [4, 6]");
   if (size !== undefined && !/^[1-9]\d{0,4}x[1-9]\d{0,4}$/.test(size))
-    throw bad("size", size, "give pixels, such as 1080x1920");
+    throw bad("size", size, "use pixels, such as 1080x1920");
   if (judge !== undefined && typeof judge !== "function") checkJudge(judge);
-  if (version !== undefined && typeof version !== "string") throw bad("version", version, "give text");
+  if (version !== undefined && typeof version !== "string") throw bad("version", version, "use text");
 }
 
 function checkJudge(judge: ChatJudge | LanguageJudge): void {
   const { model, asks } = (judge ?? {}) as Partial<ChatJudge | LanguageJudge>;
   const isModel = typeof model === "string" ? model !== "" : typeof model?.doGenerate === "function";
-  const next = 'give a function of frames, or { model: "chat-1", asks: "The bottle is whole." }';
+  const next = 'use a function of frames, or { model: "chat-1", asks: "The bottle is whole." }';
   if (!isModel || typeof asks !== "string" || asks === "") throw bad("judge", isModel ? { asks } : judge, next);
 }
 

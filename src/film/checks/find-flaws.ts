@@ -17,7 +17,7 @@ export async function findFlaws(
   { path, signal }: Pick<Candidate, "path" | "signal">,
   checks: Checks,
 ): Promise<readonly string[]> {
-  const found = await probe(path, { name: "what was made", signal });
+  const found = await probe(path, { name: "the output", signal });
   const flaws = [...sizeFlaws(found, checks), ...(await lookedFlaws(found, checks, signal))];
   // A judge may cost money, so it is not asked about what is already rejected.
   if (checks.judge === undefined || flaws.length > 0) return flaws;
@@ -32,9 +32,9 @@ function sizeFlaws({ seconds, video }: Probed, { seconds: range, size }: Checks)
   const flaws: string[] = [];
   const [least, most] = range ?? [0, Number.POSITIVE_INFINITY];
   if (seconds < least - SLACK_SECONDS || seconds > most + SLACK_SECONDS)
-    flaws.push(`it is ${say(seconds)} long, and should be ${least} to ${most} s`);
+    flaws.push(`it is ${say(seconds)} long; expected ${least} to ${most} s`);
   const found = video === null ? "no pictures" : `${video.width}x${video.height}`;
-  if (size !== undefined && found !== size) flaws.push(`it has ${found}, and should have ${size}`);
+  if (size !== undefined && found !== size) flaws.push(`it has ${found}; expected ${size}`);
   return flaws;
 }
 
@@ -54,7 +54,7 @@ async function lookedFlaws(found: Probed, checks: Checks, signal: AbortSignal): 
   const { seconds } = found;
   return [
     ...spansOf(log, "black", seconds).map((span) => `it is black ${during(span)}`),
-    ...spansOf(log, "frozen", seconds).map((span) => `its picture stands still ${during(span)}`),
+    ...spansOf(log, "frozen", seconds).map((span) => `its picture is frozen ${during(span)}`),
     ...spansOf(log, "silent", seconds).map((span) => `it is silent ${during(span)}`),
     ...(checks.speech === true ? await speechFlaws(found, signal) : []),
   ];
@@ -65,7 +65,7 @@ async function speechFlaws(found: Probed, signal: AbortSignal): Promise<readonly
   const log = await filtered(found, [], [SPEECH_DB, PAUSE_SECONDS], signal);
   const all = found.audio?.seconds ?? 0;
   const audible = Math.max(0, all - lengthOf(spansOf(log, "silent", all)));
-  return audible >= all / 3 ? [] : [`nobody speaks in it: only ${say(audible)} are as loud as speech`];
+  return audible >= all / 3 ? [] : [`it has no speech: only ${say(audible)} of its audio is as loud as speech`];
 }
 
 /** Output of picture filters, and of one that detects silence (below a level in dB, for some seconds). */
@@ -81,7 +81,7 @@ async function filtered(
     ...(pictures.length === 0 ? ["-vn"] : ["-map", "0:v:0", "-vf", pictures.join()]),
     ...(sound === null ? ["-an"] : ["-map", "0:a:0", "-af", sound]),
   ];
-  return runFfmpeg({ inputs: [{ path, name: "what was made" }], args, target: null, isVerbose: true, signal });
+  return runFfmpeg({ inputs: [{ path, name: "the output" }], args, target: null, isVerbose: true, signal });
 }
 
 function filmFilters({ black, frozen }: Limits): readonly string[] {

@@ -65,7 +65,7 @@ export async function askLanguageModel(
     .map((part) => ("text" in part && "type" in part && part.type === "text" ? part.text : ""))
     .join("");
   const read = verdictSchema.safeParse(jsonIn(answer));
-  if (!read.success) throw new Error(`${model.modelId} gave no verdict such as {"pass": true, "reasons": []}`);
+  if (!read.success) throw new Error(`${model.modelId} did not return a verdict such as {"pass": true, "reasons": []}`);
   return reasonsOf(read.data);
 }
 

@@ -43,14 +43,14 @@ export async function requireFfmpeg(): Promise<Ffmpeg> {
 export async function whyMissing(): Promise<string> {
   const ffmpeg = await findProgram("ffmpeg");
   if (ffmpeg === null && process.env.FFMPEG_PATH)
-    return `FFMPEG_PATH is ${process.env.FFMPEG_PATH}, which is not a program`;
-  if (ffmpeg === null) return "ffmpeg is not on this machine: neither on PATH nor in FFMPEG_PATH";
+    return `FFMPEG_PATH is ${process.env.FFMPEG_PATH}, which is not an executable file`;
+  if (ffmpeg === null) return "ffmpeg was not found: it is neither on PATH nor in FFMPEG_PATH";
   if ((await findProgram("ffprobe")) === null) return `ffprobe is neither beside ${ffmpeg} nor on PATH`;
-  return `${ffmpeg} does not start`;
+  return `${ffmpeg} cannot be started`;
 }
 
 export function toInstall(): string {
-  return `Install it: ${installCommand()}; or name one in FFMPEG_PATH`;
+  return `Install it with ${installCommand()}, or set FFMPEG_PATH`;
 }
 
 async function ask(path: string, probePath: string): Promise<Ffmpeg> {
@@ -65,7 +65,7 @@ async function ask(path: string, probePath: string): Promise<Ffmpeg> {
   return {
     path,
     probePath,
-    version: /^ffmpeg version (\S+)/.exec(version)?.[1] ?? "of unknown version",
+    version: /^ffmpeg version (\S+)/.exec(version)?.[1] ?? "unknown version",
     filters: names(filters, /^ [T.][S.][C.]? +(\S+) +\S*->/gm),
     encoders: names(encoders, /^ [VAS][A-Z.]{5} +([^\s=]+)/gm),
     decoders: names(codecs, /^ D[A-Z.]{5} +([^\s=]+)/gm),

@@ -28,7 +28,7 @@ const VIDEO: readonly VideoEncoder[] = [
 export function videoEncoder({ encoders, path }: Pick<Ffmpeg, "encoders" | "path">): VideoEncoder {
   const found = VIDEO.find(({ name }) => encoders.has(name));
   if (found !== undefined) return found;
-  const missing = `${path} has none of the encoders ${videoEncoders.join(", ")}`;
+  const missing = `${path} has none of these encoders: ${videoEncoders.join(", ")}`;
   throw new FilmError("FFMPEG_MISSING", missing);
 }
 

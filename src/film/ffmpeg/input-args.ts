@@ -21,11 +21,11 @@ async function sniffed(path: string): Promise<string> {
   const unread = UNREAD.find(({ begin }) => begin.some(([bytes, from]) => at(bytes, from)));
   if (unread !== undefined || isAnimatedWebp(head)) {
     const { is, instead } = unread ?? { is: "an animated WebP", instead: "a GIF or a film" };
-    throw new FilmError("CLIP_FORMAT", `${basename(path)} is ${is}, which is not read here; save it as ${instead}`);
+    throw new FilmError("CLIP_FORMAT", `${basename(path)} is ${is}, which is not supported; save it as ${instead}`);
   }
   const demuxer = FORMATS.find(([, bytes, from]) => at(bytes, from))?.[0] ?? byFrames(head);
   if (demuxer !== null) return demuxer;
-  throw new FilmError("CLIP_FORMAT", `${basename(path)} begins like no film, sound or picture that is read`);
+  throw new FilmError("CLIP_FORMAT", `${basename(path)} is not a supported film, sound or picture`);
 }
 
 /** The beginning of a file. @throws FilmError */

@@ -27,7 +27,7 @@ export function mostSeconds(): number {
 
 /** Processing costs what the file's clock claims, which may be a day in one kilobyte. */
 export function tooLong(name: string, why: string): FilmError {
-  const cure = `where that is right, give the step mostSeconds above ${mostSeconds()}`;
+  const cure = `if that is right, set the step's mostSeconds above ${mostSeconds()}`;
   return new FilmError("CLIP_TOO_LONG", `${name} ${why}; ${cure}`);
 }
 
@@ -107,7 +107,7 @@ export async function probe(
   const damaged = (why: string) => new FilmError("CLIP_DAMAGED", `${name} is damaged: ${why}`);
   if (exitCode !== 0) throw damaged(plainError(stderr, path));
   const shown = shownIn(stdout);
-  if (shown === null) throw damaged("it has more streams than any film");
+  if (shown === null) throw damaged("it has too many streams");
   const streams = shown.streams ?? [];
   const pictures = streams.find(
     ({ codec_type, disposition }) => codec_type === "video" && disposition?.attached_pic !== 1,
@@ -121,7 +121,7 @@ export async function probe(
   const walked = { path, begins, format, signal };
   const video = pictures === undefined ? null : await videoFacts(pictures, isStill ? 0 : whole, isStill, walked);
   const audio = sound === undefined ? null : await audioFacts(sound, whole, walked);
-  if (video === null && audio === null) throw damaged("it holds neither pictures nor sound");
+  if (video === null && audio === null) throw damaged("it has neither pictures nor sound");
   const pixels = video === null ? 1 : video.width * video.height;
   // There is no size if ffmpeg cannot decode it.
   if (pixels === 0 && isStill && !isPictureFormat(format)) {
@@ -129,9 +129,9 @@ export async function probe(
     throw new FilmError("CLIP_FORMAT", `${unread}; save it as JPEG or PNG`);
   }
   if (!(pixels > 0 && pixels <= MOST_PIXELS))
-    throw damaged(`its pictures have no size, or more than ${MOST_PIXELS / 1e6} million pixels`);
+    throw damaged(`its pictures have no size or exceed ${MOST_PIXELS / 1e6} million pixels`);
   const seconds = video === null ? audio!.seconds : video.seconds;
-  if (!isStill && !(seconds > 0)) throw damaged("it has no length");
+  if (!isStill && !(seconds > 0)) throw damaged("it has no duration");
   const longest = Math.max(seconds, audio?.seconds ?? 0);
   if (isForeign && longest > mostSeconds()) throw tooLong(name, `is ${Math.round(longest)} s long`);
   return { path, seconds, begins, isOpenEnded: /matroska/.test(format), video, audio };
@@ -141,7 +141,7 @@ export async function probe(
 function checkDecoder({ codec_name: codec }: Stream, { decoders, path, version }: Ffmpeg, name: string): void {
   if (codec === undefined || decoders.has(codec)) return;
   const built = `${path} (${version}) was built without a decoder for it`;
-  throw new FilmError("CLIP_FORMAT", `${name} is coded as ${codec}, and ${built}. ${toInstall()}`);
+  throw new FilmError("CLIP_FORMAT", `${name} is encoded as ${codec}, but ${built}. ${toInstall()}`);
 }
 
 interface Shown {

@@ -86,7 +86,7 @@ async function callFfmpeg(call: FfmpegCall): Promise<string> {
   const { exitCode, stderr } = await runProgram(path, args, { signal, timeoutMs, onOutput, cwd: call.cwd });
   if (exitCode !== 0) throw diskError(stderr, call) ?? (await failure(stderr, call, path));
   if (target !== null && (await stat(target)).size >= maxBytes - SLACK_BYTES)
-    throw new FilmError("FFMPEG_TOO_LARGE", `what it made is larger than ${maxBytes} bytes`);
+    throw new FilmError("FFMPEG_TOO_LARGE", `ffmpeg's output exceeds ${maxBytes} bytes`);
   return stderr;
 }
 

@@ -41,7 +41,7 @@ export async function runProgram(
     child.kill("SIGKILL");
   };
   const stop = () => end(stopped());
-  const late = `${path} took longer than its ${timeoutMs / 1000} s`;
+  const late = `${path} took longer than ${timeoutMs / 1000} s`;
   const timer = setTimeout(() => end(new FilmError("FFMPEG_TIMEOUT", late)), timeoutMs);
   signal?.addEventListener("abort", stop, { once: true });
   const [stdout, stderr] = [new KeptText(), new KeptText()];

@@ -7,8 +7,8 @@ import { TONE_MAPPING } from "./shown.ts";
 export async function ffmpegSummary(): Promise<{ readonly found: string } | { readonly lacks: string }> {
   const lacks = await ffmpegForAll();
   const ffmpeg = await findFfmpeg();
-  if (lacks !== null || ffmpeg === null) return { lacks: lacks ?? "ffmpeg does not start" };
+  if (lacks !== null || ffmpeg === null) return { lacks: lacks ?? "ffmpeg cannot be started" };
   const lacking = TONE_MAPPING.filter((filter) => !ffmpeg.filters.has(filter));
-  const hdr = lacking.length === 0 ? "" : `; clips in HDR are refused, as it lacks ${lacking.join(" and ")}`;
-  return { found: `${ffmpeg.version} (${ffmpeg.path}), pictures by ${videoEncoder(ffmpeg).name}${hdr}` };
+  const hdr = lacking.length === 0 ? "" : `; refuses HDR clips because it lacks ${lacking.join(" and ")}`;
+  return { found: `${ffmpeg.version} (${ffmpeg.path}), video encoder ${videoEncoder(ffmpeg).name}${hdr}` };
 }

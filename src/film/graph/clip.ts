@@ -37,11 +37,11 @@ const MOST_APART = 0.5;
 export async function openClip(path: string, name: string, signal?: AbortSignal): Promise<Clip> {
   const probed = await probe(path, { name, signal });
   const { video } = probed;
-  if (video === null) throw new FilmError("CLIP_DAMAGED", `${name} holds no pictures`);
+  if (video === null) throw new FilmError("CLIP_DAMAGED", `${name} has no pictures`);
   await checkToneMapping(video, name);
   if (video.isStill) return { ...probed, name, video };
   const fault = sizeFault(video);
-  if (fault !== null) throw new FilmError("CLIP_DAMAGED", `${name} is a film of ${fault}`);
+  if (fault !== null) throw new FilmError("CLIP_DAMAGED", `${name} has ${fault}`);
   const pictures = await walkPictures(probed, name, signal);
   const stated = statedSeconds(probed, video);
   const lacks = (stated ?? 0) - pictures.seconds > MOST_APART;
@@ -121,14 +121,14 @@ async function checkToneMapping({ colors }: ProbedVideo, name: string): Promise<
   const { filters, path, version } = await requireFfmpeg();
   const lacking = TONE_MAPPING.filter((filter) => !filters.has(filter));
   if (hdr === null || lacking.length === 0) return;
-  const built = `${path} (${version}) was built without ${lacking.join(" and ")}, which it takes to show it as others`;
-  throw new FilmError("FFMPEG_MISSING", `${name} is HDR (${hdr}), and ${built}. ${toInstall()}`);
+  const built = `${path} (${version}) was built without ${lacking.join(" and ")}, which tone mapping needs`;
+  throw new FilmError("FFMPEG_MISSING", `${name} is HDR (${hdr}), but ${built}. ${toInstall()}`);
 }
 
 async function walkPictures({ path, begins }: Probed, name: string, signal: AbortSignal | undefined) {
   const { first, end, count, longest, fault } = await walkPackets(path, "V:0", { begins, signal });
   if (fault !== null) throw new FilmError("CLIP_DAMAGED", `${name} is damaged: ${plainError(fault, path)}`);
-  if (!(end > first)) throw new FilmError("CLIP_DAMAGED", `${name} is damaged: it holds no pictures`);
+  if (!(end > first)) throw new FilmError("CLIP_DAMAGED", `${name} is damaged: it has no pictures`);
   const most = mostSeconds();
   if (longest > most * MOST_OF_ONE_FRAME) throw tooLong(name, `shows one picture for ${Math.round(longest)} s`);
   if (end - begins > most) throw tooLong(name, `is ${Math.round(end - begins)} s long`);

@@ -143,7 +143,7 @@ export function overlapsIn(pixels: Pixels, parts: { readonly [name: string]: Box
       )
       .map((other) => `${one.name} and ${other.name} overlap`),
   );
-  return [...outside.map(({ name }) => `${name} is not wholly in the picture`), ...pairs];
+  return [...outside.map(({ name }) => `${name} is partly outside the picture`), ...pairs];
 }
 
 function shortOf({ width, height }: Pixels): number {

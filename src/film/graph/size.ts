@@ -24,11 +24,11 @@ export const MOST_PIXELS = 8192;
 /** Maximum pixels of a written film's picture, slightly more than 8K; encoders keep dozens in memory. */
 const MOST_FILM_PIXELS = 36_000_000;
 
-/** What is wrong with a film's size, for the end of a sentence; null if nothing. */
+/** Describes an invalid size, for the end of a sentence; null if it is valid. */
 export function sizeFault({ width, height }: Pixels): string | null {
   const isFine = Math.max(width, height) <= MOST_PIXELS && width * height <= MOST_FILM_PIXELS;
   if (isFine) return null;
-  return `${width}x${height} pixels: more than ${MOST_PIXELS} a side or ${MOST_FILM_PIXELS / 1e6} million in all`;
+  return `${width}x${height} pixels, more than ${MOST_PIXELS} a side or ${MOST_FILM_PIXELS / 1e6} million in all`;
 }
 
 /** Size of the pictures: as requested, otherwise that of the first clip. */
@@ -51,15 +51,15 @@ function checked(pixels: Pixels, least = 16): Pixels {
   if (isFine && sizeFault(pixels) === null) return pixels;
   throw new FilmError(
     "FILM_INPUT",
-    `${pixels.width}x${pixels.height} is not a size: give 16 to ${MOST_PIXELS} pixels a side, ${MOST_FILM_PIXELS / 1e6} million in all`,
+    `${pixels.width}x${pixels.height} is not a valid size; use 16 to ${MOST_PIXELS} pixels a side, at most ${MOST_FILM_PIXELS / 1e6} million in all`,
   );
 }
 
 /** The filter that scales pictures. @throws FilmError for an extreme shape, which could take any amount of memory */
 export function scaleFilter({ width, height }: Pixels): string {
   if (width * height <= MOST_DRAWN) return `scale=${width}:${height}`;
-  const why = "a picture is much too long for the shape that it is to fill";
-  throw new FilmError("FILM_INPUT", `${why}: it would be drawn at ${width}x${height}; cut it before`);
+  const why = "a picture is far too elongated for the shape it fills";
+  throw new FilmError("FILM_INPUT", `${why} and would be scaled to ${width}x${height}; crop it first`);
 }
 
 /** The ratio for a file name. */

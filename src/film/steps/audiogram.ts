@@ -26,7 +26,7 @@ export interface AudiogramOptions extends StepFields {
 export function audiogram(task: Task, name: string, sound: Media<"audio">, options: AudiogramOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { picture: any, size, format, color });
-  if (own.picture === undefined) throw unfit(`${name}: picture is missing; give the background image`);
+  if (own.picture === undefined) throw unfit(`${name}: picture is missing; set it to the background image`);
   return filmTask(
     task,
     name,
@@ -57,7 +57,7 @@ async function audiogramFile(given: Given, { signal, progress, file }: TaskConte
     probe(given.sound.path, { name: "the sound", signal }),
     openClip(given.picture.path, "the picture", signal),
   ]);
-  if (sound.audio === null) throw new FilmError("CLIP_DAMAGED", "the sound holds none");
+  if (sound.audio === null) throw new FilmError("CLIP_DAMAGED", "the sound file has no audio");
   const pixels = pixelsOf(picture.video, size, format);
   const frames = Math.round(sound.audio.seconds * FPS);
   const seconds = frames / FPS;

@@ -58,12 +58,13 @@ export interface Captioned {
 /** Adds captions of a known script, timed by the speech itself. Returns the film, and the captions as SRT and VTT. */
 export function caption(task: Task, name: string, film: Media<"video">, options: CaptionOptions) {
   const { step, own } = splitOptions(options);
-  if (own.lines === undefined) throw unfit(`${name}: lines is missing; give the text that is spoken`);
+  if (own.lines === undefined) throw unfit(`${name}: lines is missing; set it to the spoken text`);
   const lines = Array.isArray(own.lines) ? own.lines : [{ text: own.lines as OrValue<string>, isScript: true }];
   checkOptions(name, own, RULES);
   checkOptions(`${name}: style`, own.style ?? {}, letterStyle);
   for (const line of lines as readonly (object | string)[]) {
-    if (typeof line === "string") throw unfit(`${name}: lines is a list of texts; give one text, or lines as { text }`);
+    if (typeof line === "string")
+      throw unfit(`${name}: lines is a list of texts; use one text, or objects such as { text }`);
     checkOptions(`${name}: lines`, line, { text: any, voice: any, at: seconds, words: any, isScript: any });
   }
   const captioned = filmTask(
@@ -164,7 +165,7 @@ async function speechOf(file: { readonly path: string; readonly name: string }, 
   const { audio } = await probe(file.path, { name: file.name, signal });
   const speech = audio === null ? [] : await readSpeech(file, folder, signal);
   if (speech.length === 0)
-    throw new FilmError("FILM_INPUT", `nobody is heard in ${file.name}, so its lines have no time`);
+    throw new FilmError("FILM_INPUT", `no speech was found in ${file.name}, so its lines cannot be timed`);
   return speech;
 }
 

@@ -82,8 +82,8 @@ export function inspect<H extends Media<MediaKind>>(
   const choose = typeof steps === "function" ? steps : steps.choose;
   if (addSteps === undefined) return choose(name, [media], { by: scorerOf(looking), version, requires });
   if (typeof steps !== "function") return addSteps(steps, name, media).passed as Chosen<H>;
-  const next = `give the methods that it needs: inspect({ task, chat, choose }, ${JSON.stringify(name)}, …)`;
-  throw new FilmError("FILM_INPUT", `a judge that is a chat model adds steps; ${next}`);
+  const next = `pass the methods it needs: inspect({ task, chat, choose }, ${JSON.stringify(name)}, …)`;
+  throw new FilmError("FILM_INPUT", `a chat model as judge adds steps; ${next}`);
 }
 
 /** The judge gave no verdict. */
@@ -104,7 +104,7 @@ function addJudged(
   { checks, judge, version }: { readonly checks: Checks; readonly judge: ChatJudge; readonly version: string },
 ): InspectionSteps {
   if ((media.yields as string) === "audio")
-    throw new FilmError("FILM_INPUT", `${name} has a judge, which looks at pictures, and ${media.step} makes audio`);
+    throw new FilmError("FILM_INPUT", `${name} has a judge, which looks at pictures, but ${media.step} makes audio`);
   const names = media.yields === "image" ? ["frame-1.jpg"] : ["frame-1.jpg", "frame-2.jpg", "frame-3.jpg"];
   const look = (given: { readonly made: LocalFile }, context: TaskContext) =>
     takeFrames(given.made, { checks, names, context });
@@ -130,7 +130,7 @@ type Said = readonly [flaws: readonly string[], verdict?: Verdict];
 function decide([flaws, verdict]: Said): true {
   const reasons = flaws.length > 0 || verdict === undefined ? flaws : reasonsOf(verdict);
   if (reasons.length > 0) throw new NotAcceptedError(reasons.join("; "));
-  if (verdict === undefined) throw new NoVerdictError("the judge gave no verdict; see the step of its question");
+  if (verdict === undefined) throw new NoVerdictError("the judge returned no verdict; see the step that asks it");
   return true;
 }
 
@@ -145,7 +145,7 @@ async function takeFrames(
   { checks, names, context }: Taking,
 ): Promise<{ readonly flaws: readonly string[] }> {
   const { signal } = context;
-  const found = await probe(path, { name: "what was made", signal });
+  const found = await probe(path, { name: "the output", signal });
   if (found.video === null) throw new FilmError("FILM_INPUT", "it has no pictures to judge");
   const flaws = await findFlaws({ path, signal }, checks);
   const frames = await framesOf(found, found.video, signal);

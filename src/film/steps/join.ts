@@ -100,12 +100,12 @@ async function joinFiles(
   options: JoinOptions,
   context: TaskContext,
 ): Promise<JoinedClips> {
-  if (sources.length === 0) throw new FilmError("FILM_INPUT", "there is no clip to join");
+  if (sources.length === 0) throw new FilmError("FILM_INPUT", "there are no clips to join");
   const clips: Lasting[] = [];
   for (const { path, name } of sources) clips.push(await openLasting(path, name, options, context.signal));
   const still = clips.find(({ video }) => video.isStill);
   if (still !== undefined)
-    throw new FilmError("FILM_INPUT", `${still.name} is a picture; make a film of it by slideshow`);
+    throw new FilmError("FILM_INPUT", `${still.name} is a picture; use slideshow to make a film of it`);
   const lasting = clips.map((clip) => ({ ...clip, seconds: clip.lasts }));
   const notes = clips.flatMap((clip) => clip.lengthNote ?? []);
   return {
@@ -146,5 +146,5 @@ const MOST_OFF = 0.1;
 async function checkLength(path: string, shall: number, signal: AbortSignal): Promise<void> {
   const { seconds } = await probe(path, { name: "the film", signal, isForeign: false });
   if (Math.abs(seconds - shall) <= MOST_OFF) return;
-  throw new FilmError("FFMPEG_FAILED", `ffmpeg wrote ${seconds.toFixed(2)} s of a film of ${shall.toFixed(2)} s`);
+  throw new FilmError("FFMPEG_FAILED", `ffmpeg wrote ${seconds.toFixed(2)} s instead of ${shall.toFixed(2)} s`);
 }

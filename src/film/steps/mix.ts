@@ -173,7 +173,7 @@ async function layersOf({ voice, music, effects, own = 0, length }: Given, film:
   const layers: Layer[] = film.audio === null || own === null ? [] : [{ input: 0, role: "film", at: 0, volume: own }];
   const add = async (role: Layer["role"], name: string, { sound, at = 0, volume = 0 }: Placed) => {
     const { path, audio } = await probe(sound.path, { name, signal });
-    if (audio === null) throw new FilmError("CLIP_DAMAGED", `${name} holds no sound`);
+    if (audio === null) throw new FilmError("CLIP_DAMAGED", `${name} has no sound`);
     const args = role === "music" ? ["-stream_loop", "-1"] : [];
     layers.push({ input: inputs.push({ path, name, args }) - 1, role, at, volume });
     return { at, end: at + audio.seconds };
@@ -185,7 +185,7 @@ async function layersOf({ voice, music, effects, own = 0, length }: Given, film:
   const ends = spoken.map(({ end }) => end);
   for (const [index, sound] of effects.entries()) ends.push((await add("effect", `effect ${index + 1}`, sound)).end);
   if (layers.length === 0)
-    throw new FilmError("FILM_INPUT", "there is nothing to mix: the film has no sound, and none was given");
+    throw new FilmError("FILM_INPUT", "there is nothing to mix: the film has no sound and no other was added");
   const end = soundEnd(ends, own === null ? null : (film.audio?.seconds ?? null), length);
   return { inputs, layers, voices: spoken.map(({ at }) => at), end };
 }

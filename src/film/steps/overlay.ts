@@ -108,7 +108,7 @@ function checkOverlay(name: string, own: Omit<OverlayOptions, keyof StepFields>)
   checkOptions(name, own, { logo: any, lowerThird: any, endCard: any, length: LENGTH });
   const { logo, lowerThird, endCard } = own;
   if (logo === undefined && lowerThird === undefined && endCard === undefined)
-    throw unfit(`${name}: there is nothing to lay over the film; give logo, lowerThird or endCard`);
+    throw unfit(`${name}: there is nothing to overlay; set logo, lowerThird or endCard`);
   const corner = oneOf("top-left", "top-right", "bottom-left", "bottom-right");
   checkOptions(`${name}: logo`, logo ?? {}, { picture: any, corner, width: number(0.01, 1), opacity: number(0, 1) });
   const lower = {
@@ -210,7 +210,7 @@ async function withCard(graph: Graph, card: OnDisk<EndCard>, clip: Lasting, { si
   const rate = rateOf(clip.video.fps);
   const blend = Math.max(1, Math.round(fade * rate.fps)) / rate.fps;
   if (blend >= clip.lasts || blend >= shown)
-    throw new FilmError("FILM_INPUT", "the end card's fade is longer than it or the film");
+    throw new FilmError("FILM_INPUT", "the end card's fade must be shorter than the card and the film");
   const fitted = fitFilter(video, clip.video, { fit: card.fit ?? "blur", label: "c" });
   const held = `tpad=stop_mode=clone:stop_duration=${shown + 1},trim=end_frame=${Math.round(shown * rate.fps)}`;
   const chains = [

@@ -22,7 +22,7 @@ export function slideshow(task: Task, name: string, pictures: MediaList<"image">
   const list = listOf(pictures);
   const { seconds = SECONDS, fade = FADE } = own;
   // A handle may stand for several pictures, so there are at least this many.
-  if (list.length > 2) checkBlend(name, fade * 2, { length: seconds, what: "for both sides of a picture there are" });
+  if (list.length > 2) checkBlend(name, fade, { length: seconds / 2, what: "half of a picture's time is" });
   else if (list.length > 1) checkBlend(name, fade, { length: seconds, what: "a picture is shown for" });
   const named = clipNames(list);
   return filmTask(
@@ -35,7 +35,7 @@ export function slideshow(task: Task, name: string, pictures: MediaList<"image">
       step,
       make: async ({ pictures, ...asked }, context) => {
         const files = namedFiles(pictures as readonly unknown[], named);
-        if (files.length === 0) throw new FilmError("FILM_INPUT", "there is no picture to show");
+        if (files.length === 0) throw new FilmError("FILM_INPUT", "there are no pictures to show");
         return showFiles(files, asked as SlideshowOptions, context);
       },
     },

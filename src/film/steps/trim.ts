@@ -23,7 +23,7 @@ export function trim(task: Task, name: string, film: Media<"video">, options: Tr
   checkOptions(name, own, { from: seconds, to: someSeconds, length: LENGTH });
   const { from, to } = own;
   if (typeof from === "number" && typeof to === "number" && from >= to)
-    throw unfit(`${name}: nothing is left from ${from} s to ${to} s; give a \`to\` after \`from\``);
+    throw unfit(`${name}: nothing is left from ${from} s to ${to} s; use a \`to\` after \`from\``);
   return filmTask(
     task,
     name,
