@@ -18,7 +18,7 @@ export async function assertPaidOnce(service: Pick<LocalService, "stats">, journ
   ];
   if (problems.length === 0) return;
   throw new AssertionError({
-    message: `Not everything was paid once:\n${problems.map((problem) => `- ${problem}`).join("\n")}`,
+    message: `Not everything was paid exactly once:\n${problems.map((problem) => `- ${problem}`).join("\n")}`,
   });
 }
 
@@ -41,7 +41,7 @@ function jobsOfOneKey(jobsByKey: Readonly<Record<string, number>>, states: reado
   );
   return Object.entries(jobsByKey)
     .filter(([, jobs]) => jobs > 1)
-    .map(([key, jobs]) => `${steps.get(key) ?? `the key ${key}`} made ${jobs} jobs at the service`);
+    .map(([key, jobs]) => `${steps.get(key) ?? `the key ${key}`} created ${jobs} jobs at the service`);
 }
 
 /** Chats have no key: repetitions after a crash are in `unconfirmed`, and their charges are checked below. */
@@ -61,7 +61,7 @@ function unknownJobs(jobsByModel: Readonly<Record<string, number>>, states: read
 
 function difference(model: string, jobs: number, knownJobs: number): readonly string[] {
   if (jobs === knownJobs) return [];
-  return [`the service made ${jobs} jobs of ${model}, and the runs know of ${knownJobs}`];
+  return [`the service created ${jobs} jobs of ${model}, but the runs know of ${knownJobs}`];
 }
 
 function isChat(model: string, states: readonly RunState[]): boolean {
@@ -75,7 +75,7 @@ function otherCharges(chargedMicros: number, states: readonly RunState[]): reado
   const unconfirmed = states.reduce((sum, state) => sum + state.unconfirmedMicros, 0);
   if (chargedMicros >= spent && chargedMicros <= spent + unconfirmed) return [];
   const range = unconfirmed === 0 ? formatUsd(spent) : `${formatUsd(spent)} to ${formatUsd(spent + unconfirmed)}`;
-  return [`the wallet paid ${formatUsd(chargedMicros)}, and the runs say ${range}`];
+  return [`the wallet paid ${formatUsd(chargedMicros)}, but the runs recorded ${range}`];
 }
 
 /** What a run spent at other providers, in micro-dollars; the wallet did not pay it. */

@@ -75,16 +75,16 @@ export async function assertSurvivesKills(
     const { life, injector, asked } = await live(point);
     if (!injector.isDead) break;
     boundaries++;
-    refuseAskedOnce(asked, `Killed at boundary ${point}, ${injector.points[point - 1]}`);
+    refuseAskedOnce(asked, `Killed at boundary ${point} (${injector.points[point - 1]})`);
     repeatedChats += life.chats - calm.life.chats;
     refuseOther(
       calm.life,
       life,
-      `Killed at boundary ${point}, ${injector.points[point - 1]}, the run comes to something else`,
+      `Killed at boundary ${point} (${injector.points[point - 1]}), the run ends differently`,
     );
     if (at !== undefined) break;
   }
-  if (boundaries === 0) throw new TypeError(`There is no boundary ${at}: the run has ${calm.injector.count}.`);
+  if (boundaries === 0) throw new TypeError(`Boundary ${at} does not exist: the run has ${calm.injector.count}.`);
   const { status, jobs, files } = calm.life.same;
   return { boundaries, status, jobs, files: files.length, repeatedChats };
 }
@@ -97,7 +97,7 @@ function refuseAskedOnce(asked: readonly string[], when: string): void {
   if (asked.length === 0) return;
   const [what, verb] = asked.length === 1 ? ["step", "sends"] : ["steps", "send"];
   throw new AssertionError({
-    message: `${when}: ${what} ${asked.join(", ")} ${verb} a paid request that its provider neither finds again nor takes twice, so that a kill leaves it to a person. Test the pipeline with a step that can be repeated in its place, or with { every } or { at } at other boundaries.`,
+    message: `${when}: ${what} ${asked.join(", ")} ${verb} a paid request that its provider can neither find again nor repeat safely, so a kill leaves it to a person. Replace it by a step that can be repeated, or choose other boundaries with { every } or { at }.`,
     actual: "unresolved",
     expected: "succeeded",
   });
@@ -178,7 +178,7 @@ async function untilEnd(
     else if (result.pause?.reason === "approval" || result.pause?.reason === "unanswered") continue;
     else if (!(await isOwed())) return result;
   }
-  throw new AssertionError({ message: `The run has not ended after ${MOST_PROCESSES} processes.` });
+  throw new AssertionError({ message: `The run did not end within ${MOST_PROCESSES} processes.` });
 }
 
 /** Provides a service per run; reuses one while it is fast. */
@@ -275,7 +275,7 @@ const VARYING: ReadonlySet<string> = new Set(["path", "assetId", "voiceId"]);
 async function namedFiles(names: readonly string[], outDir: string): Promise<readonly string[]> {
   const hashes = names.map(async (name) => {
     const bytes = await readFile(join(outDir, name)).catch(() => null);
-    return `${name} ${bytes === null ? "is not there" : createHash("sha256").update(bytes).digest("hex")}`;
+    return `${name} ${bytes === null ? "is missing" : createHash("sha256").update(bytes).digest("hex")}`;
   });
   return (await Promise.all(hashes)).sort();
 }
@@ -292,13 +292,13 @@ function differences(calm: Life, life: Life): readonly string[] {
       ...was.filter((line) => !is.includes(line)).map((line) => `${name}: without ${short(line)}`),
       ...is.filter((line) => !was.includes(line)).map((line) => `${name}: with ${short(line)}`),
     ];
-    return lines.length === 0 ? [`${name}: in another order or number`] : lines.slice(0, LISTED);
+    return lines.length === 0 ? [`${name}: order or number differs`] : lines.slice(0, LISTED);
   });
   if (life.chats < calm.chats) found.push(`chats: ${calm.chats} → ${life.chats}`);
   // Only the request in progress may be repeated.
-  if (life.chats > calm.chats + 1) found.push(`chats: ${calm.chats} → ${life.chats}, which is more than one again`);
+  if (life.chats > calm.chats + 1) found.push(`chats: ${calm.chats} → ${life.chats}, more than one repetition`);
   if (life.unknownMicros !== 0)
-    found.push(`the wallet paid ${life.unknownMicros} micro-dollars that the run does not know of`);
+    found.push(`the wallet paid ${life.unknownMicros} micro-dollars that the run did not record`);
   return found;
 }
 

@@ -154,7 +154,7 @@ async function settled(network: CrashInjector): Promise<void> {
 async function assertWithinBudget(journal: JournalStore, runId: string, budget?: string): Promise<void> {
   const given = budget === undefined ? null : parseUsd(budget);
   if (budget !== undefined && given === null) {
-    throw new TypeError(`budget: ${JSON.stringify(budget)} is not an amount in dollars; write it like "5" or "0.25".`);
+    throw new TypeError(`budget: ${JSON.stringify(budget)} is not an amount in dollars, such as "5" or "0.25".`);
   }
   const folded = new FoldedRun();
   for (const stored of await journal.read(runId)) {
@@ -162,12 +162,12 @@ async function assertWithinBudget(journal: JournalStore, runId: string, budget?:
     const { spentMicros, heldMicros, unconfirmedMicros, budgetMicros } = folded.view!.state;
     const limit = given ?? budgetMicros;
     if (limit === null) {
-      throw new TypeError(`Run ${runId} has no budget: run it with { budget: "5" }, or give one to the assertion.`);
+      throw new TypeError(`Run ${runId} has no budget: run it with { budget: "5" }, or pass one to the assertion.`);
     }
     const committed = spentMicros + heldMicros + unconfirmedMicros;
     if (committed <= limit) continue;
     throw new AssertionError({
-      message: `Run ${runId} passed its budget of ${formatUsd(limit)} at event ${stored.seq}, ${stored.event.type}: ${formatUsd(spentMicros)} spent and ${formatUsd(committed - spentMicros)} reserved.`,
+      message: `Run ${runId} exceeded its budget of ${formatUsd(limit)} at event ${stored.seq} (${stored.event.type}): ${formatUsd(spentMicros)} spent and ${formatUsd(committed - spentMicros)} reserved.`,
       actual: formatUsd(committed),
       expected: `at most ${formatUsd(limit)}`,
     });
@@ -193,7 +193,7 @@ async function assertSameQuote(quote: Quote, file: string | URL): Promise<void> 
   const isUpdate = isSet("SHOWRUNNER_UPDATE_QUOTES");
   if (text === null && isSet("CI") && !isUpdate) {
     throw new AssertionError({
-      message: `There is no quote in ${path}: run the test once outside CI and commit the file.`,
+      message: `${path} does not exist; run the test once outside CI and commit the file.`,
     });
   }
   const written = `${JSON.stringify(now, null, 2)}\n`;
@@ -202,7 +202,7 @@ async function assertSameQuote(quote: Quote, file: string | URL): Promise<void> 
   const differences = quoteDifferences(before, now);
   if (differences.length === 0) return;
   throw new AssertionError({
-    message: `The quote of ${now.pipeline} is not the one in ${path}:\n${differences.map((difference) => `- ${difference}`).join("\n")}\nIf that is intended, run the test with SHOWRUNNER_UPDATE_QUOTES=1 and commit the file.`,
+    message: `The quote of ${now.pipeline} differs from ${path}:\n${differences.map((difference) => `- ${difference}`).join("\n")}\nIf that is intended, run the test with SHOWRUNNER_UPDATE_QUOTES=1 and commit the file.`,
     actual: now,
     expected: before,
   });
@@ -219,7 +219,7 @@ function parse(text: string, path: string): StoredQuote {
   } catch {
     // Reported below.
   }
-  throw new TypeError(`${path} holds no quote; delete it, and the next run of the test writes it.`);
+  throw new TypeError(`${path} is not a quote; delete it, and the next test run writes a new one.`);
 }
 
 function storedQuote({ plan, problems, prices, totalMicros }: Quote): StoredQuote {

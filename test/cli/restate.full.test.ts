@@ -44,7 +44,7 @@ describeNeeding(lacksRestate())("With the engine Restate", () => {
         cli(["run", "bell.ts", "--id", id, "--budget", "1", "--detach", "--engine", "restate"], here);
       const early = await left("early");
       expect(early).toMatchObject({ code: 0, stdout: "early\n" });
-      expect(early.stderr).toContain("knows no workers named bells");
+      expect(early.stderr).toContain("has no worker named bells");
       expect(early.stderr).toContain("a worker will find it within seconds");
       const worker = startCli(["worker", "--engine", "restate", "--pipelines", "."], here);
       let said = "";
@@ -55,7 +55,7 @@ describeNeeding(lacksRestate())("With the engine Restate", () => {
       await until("early\tsucceeded");
       const late = await left("late");
       expect(late).toMatchObject({ code: 0, stdout: "late\n" });
-      expect(late.stderr).not.toContain("knows no workers");
+      expect(late.stderr).not.toContain("has no worker named");
       await until("late\tsucceeded");
       worker.child.kill("SIGTERM");
       expect((await worker.end).code, said).toBe(130);

@@ -20,7 +20,7 @@ test("under node:test the studio runs, and its process ends by itself", () => {
 
 test("under node:test a failed assertion is told with its message, and nothing is left running", () => {
   const { status, stdout } = runNodeTest("over-budget.node-test.ts");
-  expect(stdout).toMatch(/Run poster-1 passed its budget of 0\.01 at event \d+/);
+  expect(stdout).toMatch(/Run poster-1 exceeded its budget of 0\.01 at event \d+/);
   expect(stdout).toMatch(/# pass 0\n# fail 1/);
   expect(status).toBe(1);
 });

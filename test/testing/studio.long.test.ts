@@ -127,10 +127,10 @@ describe("the assertions fail", () => {
     studio.service.faults([forgets, { kind: "drop", when: "after", route: "POST /models/{model}", count: 1 }]);
     await studio.run(ad, product, { decide: () => "approve" });
     await expect(studio.assertPaidOnce()).rejects.toThrow(
-      /attempt 1 of step picture of run ad-1 made 2 jobs at the service[\s\S]*made 2 jobs of image-1, and the runs know of 1[\s\S]*the wallet paid 0\.24/,
+      /attempt 1 of step picture of run ad-1 created 2 jobs at the service[\s\S]*created 2 jobs of image-1, but the runs know of 1[\s\S]*the wallet paid 0\.24/,
     );
     await expect(studio.assertSurvivesKills(ad, product)).rejects.toThrow(
-      /Killed at boundary \d+, POST \/models\/image-1: answered, the run comes to something else:\n- jobs: 2 → 3\n/,
+      /Killed at boundary \d+ \(POST \/models\/image-1: answered\), the run ends differently:\n- jobs: 2 → 3\n/,
     );
   });
 
@@ -148,7 +148,7 @@ describe("the assertions fail", () => {
       );
     const journal = overriding(studio.journal, { read: charged });
     await expect(assertPaidOnce(studio.service, journal)).rejects.toThrow(
-      /step picture of run ad-1 was charged 2 times: attempt 1, job_[^,]+, 0\.02; attempt 2[\s\S]*the wallet paid 0\.22, and the runs say 0\.24/,
+      /step picture of run ad-1 was charged 2 times: attempt 1, job_[^,]+, 0\.02; attempt 2[\s\S]*the wallet paid 0\.22, but the runs recorded 0\.24/,
     );
   });
 
@@ -156,7 +156,7 @@ describe("the assertions fail", () => {
     await using studio = await startStudio({ faults: [{ kind: "charge", factor: 30 }] });
     const run = await studio.run(ad, product, { budget: "0.30", decide: () => "approve" });
     await expect(studio.assertWithinBudget(run)).rejects.toThrow(
-      /Run ad-1 passed its budget of 0\.30 at event \d+, job\.settled: 0\.60 spent/,
+      /Run ad-1 exceeded its budget of 0\.30 at event \d+ \(job\.settled\): 0\.60 spent/,
     );
     await studio.assertWithinBudget("ad-1", "1000");
     await expect(studio.assertWithinBudget("ad-1", "much")).rejects.toThrow(/budget: "much"/);
@@ -214,7 +214,7 @@ describe("the same quote as before", () => {
     await using studio = await startStudio();
     vi.stubEnv("CI", "true");
     await expect(studio.assertSameQuote(ad, product, file)).rejects.toThrow(
-      /There is no quote in .*ad\.json: run the test once/,
+      /ad\.json does not exist; run the test once/,
     );
     expect(existsSync(file)).toBe(false);
   });

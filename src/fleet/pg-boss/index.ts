@@ -126,6 +126,6 @@ async function load(): Promise<typeof PgBoss> {
   try {
     return (await import("pg-boss")).PgBoss;
   } catch (cause) {
-    throw new Error("The engine pg-boss needs its package: npm install pg-boss pg", { cause });
+    throw new Error("The engine pg-boss needs its packages: npm install pg-boss pg", { cause });
   }
 }

@@ -69,7 +69,7 @@ class RestateEngine implements Engine {
   constructor(options: RestateEngineOptions) {
     const { name = "showrunner" } = options;
     if (!/^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/.test(name)) {
-      throw new Error(`name ${JSON.stringify(name)} names no service: write letters, digits, - and _, a letter first`);
+      throw new Error(`name ${JSON.stringify(name)} is invalid: use letters, digits, - and _, starting with a letter`);
     }
     this.#options = options;
     this.#name = name;
@@ -113,7 +113,7 @@ class RestateEngine implements Engine {
   }
 
   async close({ drainMs = 30_000 } = {}): Promise<void> {
-    this.#end.abort(new Error("The worker stops."));
+    this.#end.abort(new Error("The worker is stopping."));
     await this.#endpoint?.close(drainMs);
   }
 
@@ -123,7 +123,7 @@ class RestateEngine implements Engine {
     if (answer.ok) return void (await answer.body?.cancel());
     if (answer.status === 404) {
       throw new Error(
-        `Restate at ${new URL(ingress).origin} knows no workers named ${this.#name}: start one, which registers them`,
+        `Restate at ${new URL(ingress).origin} has no worker named ${this.#name}; start one, and it registers itself`,
       );
     }
     throw new Error(`Restate at ${new URL(ingress).origin} refused a call: ${answer.status} ${await briefly(answer)}`);
@@ -181,7 +181,7 @@ async function register(
   const { services } = (await answer.json()) as { readonly services: readonly { readonly name: string }[] };
   if (services.some(({ name }) => name === service)) return;
   const others = services.map(({ name }) => name).join(", ");
-  throw new Error(`${failed} for ${service}, as it is that of ${others}: each name needs an address of its own`);
+  throw new Error(`${failed} for ${service}, because ${others} uses it: each name needs its own address`);
 }
 
 async function briefly(answer: Response): Promise<string> {
@@ -191,7 +191,7 @@ async function briefly(answer: Response): Promise<string> {
 function addressOf(host: string, port: number): string {
   if (host === "0.0.0.0" || host === "::") {
     throw new Error(
-      `Restate cannot call ${host}: say at which address it reaches this worker, as in address=http://workers:${port}`,
+      `Restate cannot call ${host}; set the address of this worker, for example address=http://workers:${port}`,
     );
   }
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
@@ -227,7 +227,7 @@ class RestateUnavailableError extends ShowrunnerError {
   readonly code = "ENGINE_UNAVAILABLE";
   constructor(origin: string, cause: unknown) {
     super(
-      `Restate did not answer at ${origin}: ${unreached(cause, origin) ?? "is it running, and is this its address?"}`,
+      `Restate did not answer at ${origin}: ${unreached(cause, origin) ?? "is it running, and is the address right?"}`,
       { cause },
     );
   }

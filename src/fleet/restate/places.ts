@@ -24,7 +24,7 @@ export class Places {
       };
       const refuse = () => {
         leave();
-        reject(new Error("This worker takes no more."));
+        reject(new Error("This worker accepts no more work."));
       };
       const enter = () => {
         leave();

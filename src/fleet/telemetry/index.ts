@@ -101,19 +101,19 @@ function requestsOf(clients: ReadonlySet<Showrunner["client"]>): readonly Metric
     metric(
       "showrunner_requests_total",
       "counter",
-      "API requests that were sent.",
+      "API requests sent.",
       sum(({ sent }) => sent),
     ),
     metric(
       "showrunner_requests_limited_total",
       "counter",
-      "Answers 429.",
+      "Answers with status 429.",
       sum(({ limited }) => limited),
     ),
     metric(
       "showrunner_requests_queued",
       "gauge",
-      "API requests that wait for their turn.",
+      "API requests waiting to be sent.",
       sum(({ queued }) => queued),
     ),
   ];
@@ -122,8 +122,8 @@ function requestsOf(clients: ReadonlySet<Showrunner["client"]>): readonly Metric
 function processGauges(): readonly Metric[] {
   const { user, system } = process.cpuUsage();
   return [
-    metric("process_cpu_seconds_total", "counter", "User and system time of this process.", (user + system) / 1e6),
-    metric("process_resident_memory_bytes", "gauge", "Memory of this process.", process.memoryUsage.rss()),
+    metric("process_cpu_seconds_total", "counter", "User and system CPU time of this process.", (user + system) / 1e6),
+    metric("process_resident_memory_bytes", "gauge", "Resident memory of this process.", process.memoryUsage.rss()),
   ];
 }
 

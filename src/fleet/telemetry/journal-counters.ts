@@ -10,23 +10,18 @@ type Event = StoredEvent["event"];
 const REMEMBERED = 1000;
 
 export class JournalCounters {
-  readonly #events = new Counter("showrunner_events_total", "Events that this process wrote, by type.");
-  readonly #runs = new Counter(
-    "showrunner_runs_finished_total",
-    "Runs that this process brought to their end, by status.",
-  );
+  readonly #events = new Counter("showrunner_events_total", "Events written by this process, by type.");
+  readonly #runs = new Counter("showrunner_runs_finished_total", "Runs that this process finished, by status.");
   readonly #pauses = new Counter("showrunner_runs_paused_total", "Pauses of runs that this process drove, by reason.");
-  readonly #steps = new Counter(
-    "showrunner_steps_finished_total",
-    "Steps that this process brought to their end, by status.",
+  readonly #steps = new Counter("showrunner_steps_finished_total", "Steps that this process finished, by status.");
+  readonly #charged = new Counter("showrunner_charged_usd_total", "Costs of jobs and chats recorded by this process.", {
+    starts: true,
+  });
+  readonly #refused = new Counter(
+    "showrunner_holds_refused_total",
+    "Commits refused because a hold exceeded a limit, by limit.",
   );
-  readonly #charged = new Counter(
-    "showrunner_charged_usd_total",
-    "What jobs and chats cost, as this process learnt it.",
-    { starts: true },
-  );
-  readonly #refused = new Counter("showrunner_holds_refused_total", "Commits whose holds did not fit, by limit.");
-  readonly #lost = new Counter("showrunner_leases_lost_total", "Runs that were taken from this process.", {
+  readonly #lost = new Counter("showrunner_leases_lost_total", "Runs that another process took over from this one.", {
     starts: true,
   });
   readonly #seenLosses = new Set<string>();

@@ -39,19 +39,19 @@ export class JournalGauges {
       [
         gauge(
           "showrunner_runs",
-          "Runs of the journal by status; `interrupted`: nobody drives it. The newest ten thousand.",
+          "Runs in the journal by status; `interrupted`: no process drives it. Only the newest 10,000.",
         ),
         [...byStatus].map(([status, of]) => ({ labels: { status }, value: of.length })),
       ],
-      one("showrunner_runs_overdue", "Runs that an engine should have looked at by now.", overdue.length),
-      one("showrunner_queue_age_seconds", "How long the longest of them has waited.", Math.max(0, ...overdue) / 1000),
-      one("showrunner_spent_usd", "What all runs were charged.", sum(totals.map(({ settledMicros }) => settledMicros))),
+      one("showrunner_runs_overdue", "Runs that an engine should have woken by now.", overdue.length),
+      one("showrunner_queue_age_seconds", "Longest delay of an overdue run.", Math.max(0, ...overdue) / 1000),
+      one("showrunner_spent_usd", "Charges of all runs.", sum(totals.map(({ settledMicros }) => settledMicros))),
       one(
         "showrunner_held_usd",
-        "What is reserved for submits that are not settled.",
+        "Amount reserved for submits that are not settled.",
         sum(totals.map(({ heldMicros }) => heldMicros)),
       ),
-      one("showrunner_notices_waiting", "Notifications that nobody took yet.", notices.length),
+      one("showrunner_notices_waiting", "Notifications not delivered yet.", notices.length),
     ];
   }
 }

@@ -69,7 +69,7 @@ async function answerTo(
   const given = hasBody ? { body: body.stream(), duplex: "half" as const } : {};
   const address = new URL(url ?? "/", "http://localhost");
   const handled = (async () => handle(new Request(address, { method, headers: pairs, ...given })))();
-  const answer = await Promise.race([handled.catch(() => refusal(500, "not handled, try again")), body.refused]);
+  const answer = await Promise.race([handled.catch(() => refusal(500, "handler failed, try again")), body.refused]);
   handled.catch(() => {});
   return answer;
 }
@@ -119,7 +119,7 @@ class Body {
           if (this.#held.has(this)) controller.close();
         });
         incoming.once("error", (error) => this.#fail(error));
-        incoming.once("close", () => incoming.complete || this.#fail(new Error("The request broke off.")));
+        incoming.once("close", () => incoming.complete || this.#fail(new Error("The request was interrupted.")));
         incoming.pause();
       },
       pull: () => void incoming.resume(),
@@ -137,7 +137,8 @@ class Body {
     const { mostBytes, mostBytesHeld } = this.#limits;
     this.bytes += bytes;
     if (this.bytes > mostBytes) this.#end(refusal(413, "the body is too large"));
-    else while (sumOf(this.#held) > mostBytesHeld) oldestOfGreediest(this.#held).#end(refusal(503, "too much at once"));
+    else
+      while (sumOf(this.#held) > mostBytesHeld) oldestOfGreediest(this.#held).#end(refusal(503, "too many requests"));
     return this.#held.has(this);
   }
 

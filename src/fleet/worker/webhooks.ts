@@ -45,7 +45,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): (request
       const message = newsOf(event);
       onNews?.(message);
       if (show.notifications.target === null) return;
-      // The service delivers again whatever fails.
+      // The service redelivers failed deliveries.
       const { id, event: name } = event;
       const error = await show.notifications.tell({ id, event: name, message, next: null });
       if (error !== null) throw new Error(error);
@@ -59,8 +59,8 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): (request
 }
 
 function newsOf({ event, topOffFailure }: AccountEvent): string {
-  if (topOffFailure === null) return `The service reports ${event}, which this version does not know.`;
+  if (topOffFailure === null) return `The service sent the event ${event}, which this version does not know.`;
   const { reason, amountAttemptedMicros, balanceMicros } = topOffFailure;
   const [amount, balance] = [amountAttemptedMicros, balanceMicros].map(formatUsd);
-  return `The automatic top-up of the wallet by $${amount} failed (${reason}); $${balance} are left. Runs pause once that is spent: add funds, or mend the payment method, in the service's console.`;
+  return `The automatic top-up of the wallet by $${amount} failed (${reason}); $${balance} is left. Runs pause once it is spent: add funds or update the payment method in the service's console.`;
 }

@@ -112,7 +112,7 @@ describeNeeding(lacksRestate())("With Restate:", () => {
     await expect.poll(() => new Set(told).size, { timeout: LONG }).toBe(2);
     const local = `SELECT * FROM sys_invocation WHERE target_service_name = 'test${names}-local'`;
     const known = async () => JSON.stringify(await server.query(local));
-    await expect.poll(known, { timeout: LONG }).toContain("the worker's log says why");
+    await expect.poll(known, { timeout: LONG }).toContain("see the worker's log");
     const all = await Promise.all(
       ["sys_invocation", "sys_journal"].map((name) => server.query(`SELECT * FROM ${name}`)),
     );
@@ -125,14 +125,14 @@ describeNeeding(lacksRestate())("With Restate:", () => {
   test("a name at the address of another one is refused, and so is one that is none", async () => {
     const spec = await open();
     const engine = await openEngine({ ...spec, name: "other" } as EngineSpec);
-    const why = /^Restate at .* did not register .* for other-runs, as it is that of test\d+-/;
+    const why = /^Restate at .* did not register .* for other-runs, because test\d+-/;
     const none = { slice: async () => null, local: async () => {} };
     await expect(engine.process(none, { slices: 1, local: 1 })).rejects.toThrow(why);
-    await expect(engine.wake("a")).rejects.toThrow("knows no workers named other: start one");
+    await expect(engine.wake("a")).rejects.toThrow("has no worker named other; start one");
     const anywhere = createRestateEngine({ ingress: server.ingress, endpoint: { host: "0.0.0.0" } });
     await expect(anywhere.process(none, { slices: 1, local: 1 })).rejects.toThrow(
-      "Restate cannot call 0.0.0.0: say at which",
+      "Restate cannot call 0.0.0.0; set the address",
     );
-    expect(() => createRestateEngine({ ingress: server.ingress, name: "a b" })).toThrow('name "a b" names no service');
+    expect(() => createRestateEngine({ ingress: server.ingress, name: "a b" })).toThrow('name "a b" is invalid');
   });
 });
