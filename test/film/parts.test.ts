@@ -137,8 +137,6 @@ test("files are named by a template", () => {
     "guide-en.srt": "s",
     "guide-en.vtt": "v",
   });
-  expect(() => named("{sku}-{colour}", { sku: 7 }, { a: 1 })).toThrow(
-    /contains \{colour\}, but the fields are format, sku/,
-  );
+  expect(() => named("{sku}-{colour}", { sku: 7 }, { a: 1 })).toThrow(/has \{colour\}; the fields are format, sku/);
   expect(() => named("{sku}", { sku: 7 }, { a: 1, b: 2 })).toThrow(/gives several files the same name/);
 });
