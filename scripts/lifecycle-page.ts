@@ -8,25 +8,25 @@ const charts: readonly [string, AnyStateMachine, string][] = [
   [
     "Run",
     runMachine,
-    "Why a run is paused (funds, budget, cap, approval, stopped, drift, code, files, unresolved, late, unreachable, misdirected, credentials) is data of the pause.",
+    "A paused run records the reason: funds, budget, cap, approval, stopped, drift, code, files, unresolved, late, unreachable, misdirected or credentials.",
   ],
-  ["Step", stepMachine, "*Ready* is a view of `waiting`: everything that the step needs is there."],
+  ["Step", stepMachine, "A step is shown as *ready* if it is `waiting` and has everything that it needs."],
   [
     "Job",
     jobMachine,
-    "One attempt of a step. What the job does and what became of its money run beside each other: a cost that comes late keeps the hold, not the result. The hold is taken with the intent, before anything is sent.",
+    "One attempt of a step. The state of the job and the state of its money are separate: if the cost arrives late, only the hold stays open, and the result can be used. The money is held before anything is sent.",
   ],
   ["Output", outputMachine, "`archived` is an output that was deleted at the service; our copy stays."],
   [
     "Chat",
     chatMachine,
-    "One request of a chat step. A repair, or a new try after a failure, is a request of its own: the step has as many as its policy allows.",
+    "One request of a chat step. A repair, or a new try after a failure, is a separate request; the policy of the step limits their number.",
   ],
 ];
 
 const stately = `## In Stately's tools
 
-This writes one file a machine for the [Stately editor](https://stately.ai/editor) (*Import from code*) and its VS Code extension:
+This writes one file per machine for the [Stately editor](https://stately.ai/editor) (*Import from code*) and its VS Code extension:
 
 \`\`\`ts run
 import { writeFileSync } from "node:fs";
@@ -38,7 +38,7 @@ for (const { config } of [runMachine, stepMachine, jobMachine, outputMachine, ch
 }
 \`\`\`
 
-[@statelyai/inspect](https://stately.ai/docs/inspector) shows an actor of it move by the journal's events; \`run.finished\` and
+[@statelyai/inspect](https://stately.ai/docs/inspector) shows an actor of a machine move with the journal's events; \`run.finished\` and
 \`step.finished\` become \`run.<status>\` and \`step.<status>\`.
 `;
 
