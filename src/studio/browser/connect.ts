@@ -10,9 +10,9 @@ interface KeyStorage {
 
 /** Options of `connect`. */
 export interface ConnectOptions {
-  /** Sent with each request, such as `{ Authorization: "Bearer …" }`; a function is asked each time. Default: cookies alone. */
+  /** Sent with each request, such as `{ Authorization: "Bearer …" }`; a function is called each time. Default: only cookies. */
   readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
-  /** Where runs are remembered by their key. Default: `sessionStorage`, which ends with the tab; null: nowhere. */
+  /** Stores which run belongs to each key. Default: `sessionStorage`, cleared with the tab; null: not stored. */
   readonly storage?: KeyStorage | null;
 }
 
@@ -21,40 +21,40 @@ export interface StartOptions {
   /** The pipeline's input. A `File` or `Blob` in it is sent along. */
   readonly input: unknown;
   /**
-   * The quote that was agreed to, by its id. Without one, and where it is not what the run would be now, the start is refused with
-   * the quote to agree to, in {@link RequestError.quote}.
+   * Id of the quote that was agreed to. Without one, or if it no longer matches the run, the start is refused with the quote to
+   * agree to in {@link RequestError.quote}.
    */
   readonly quote?: string;
-  /** What a run of this key that is there may cost at most, a decimal of US dollars: agrees to prices that it paused for. */
+  /** New maximum cost of an existing run, a decimal of US dollars: accepts the prices that it paused for. */
   readonly agree?: string;
-  /** Yours, such as an order's id: the same key is the same run, however often it is started. Default: made up. */
+  /** Your own key, such as an order id: starting again with the same key returns the same run. Default: random. */
   readonly key?: string;
-  /** The most that the run may cost, a decimal of US dollars. Default: the budget that the server gives you. */
+  /** Maximum cost of the run, a decimal of US dollars. Default: the budget that the server sets. */
   readonly budget?: string;
-  /** What people call the run. */
+  /** Title of the run for people. */
   readonly title?: string;
 }
 
 /** Prices, starts and follows runs of a server with `createHandler`. */
 export interface Runs {
-  /** The price. Spends nothing. @throws RequestError */
+  /** Prices a run. Spends nothing. @throws RequestError */
   quote(pipeline: string, input: unknown): Promise<QuoteView>;
-  /** Starts a run, and remembers it by its key. @throws RequestError */
+  /** Starts a run and stores its key. @throws RequestError */
   start(pipeline: string, options: StartOptions): Promise<FollowedRun>;
-  /** The run that was started with this key in this tab, also before a reload; null where there is none. */
+  /** Returns the run that was started with this key in this tab, even before a reload; null if there is none. */
   kept(key: string): Promise<FollowedRun | null>;
-  /** Forgets what was started with this key; the run itself continues. */
+  /** Removes the stored key; the run itself continues. */
   forget(key: string): void;
-  /** A run by its id. */
+  /** Returns a run by its id. */
   follow(id: string): FollowedRun;
-  /** Newest first. @throws RequestError */
+  /** Lists runs, newest first. @throws RequestError */
   list(query?: { readonly pipeline?: string; readonly limit?: number }): Promise<readonly RunLine[]>;
 }
 
 /** What is kept of a start: its run, or until that is known what to send again. */
 type Kept = { readonly id: string } | { readonly pipeline: string; readonly body: string };
 
-/** Talks to the handler at this address, such as `/api/films`. */
+/** Returns a client for the handler at this address, such as `/api/films`. */
 export function connect(url: string, { headers = {}, storage = ownStorage() }: ConnectOptions = {}): Runs {
   const here = (globalThis as { readonly location?: { readonly href: string } }).location?.href;
   const base = new URL(url, here).href.replace(/\/+$/, "");

@@ -6,17 +6,17 @@ export interface Link {
   send(path: string, init?: RequestInit): Promise<Response>;
 }
 
-/** The server refused a request, and says why. */
+/** The server's refusal of a request. */
 export class RequestError extends Error {
   readonly status: number;
   /** Such as `OVER_BUDGET`. */
   readonly code: string;
   /** The field that is wrong, where one is. */
   readonly field: string | null;
-  /** Names what the server's own log has of it, for whoever is asked about it. */
+  /** Identifies the entry in the server's log; null without one. */
   readonly reference: string | null;
 
-  /** What is to be agreed to first, where a start is refused for that. */
+  /** The quote to agree to first, if a start was refused for that. */
   readonly quote: QuoteView | null;
 
   constructor(
@@ -39,14 +39,14 @@ export class RequestError extends Error {
   }
 }
 
-/** What a page shows of a run; another object with each change. */
+/** A run as a page shows it; a new object after each change. */
 export interface RunSnapshot {
-  /** Null until the server has said something. */
+  /** Null until the server has answered. */
   readonly run: RunView | null;
   readonly progress: readonly ProgressView[];
-  /** `lost`: nothing comes at the moment, and it is tried again. `over`: nothing comes any more. */
+  /** `lost`: disconnected, and reconnecting. `over`: nothing more is received. */
   readonly connection: "connecting" | "open" | "lost" | "over";
-  /** Why it cannot be followed. */
+  /** Why the run cannot be followed. */
   readonly error: RequestError | null;
 }
 
@@ -54,20 +54,20 @@ export interface RunSnapshot {
 export interface Decision {
   readonly step: string;
   readonly approve: boolean;
-  /** Position among the media that wait, from 0. */
+  /** Position among the media shown, from 0. */
   readonly pick?: number;
-  /** What is approved in place of the value that is shown. */
+  /** Replacement for the value shown. */
   readonly value?: unknown;
   readonly note?: string;
 }
 
-/** A run that a page follows. `subscribe` and `snapshot` are what React's `useSyncExternalStore` takes, and stores elsewhere. */
+/** A run that a page follows. `subscribe` and `snapshot` fit React's `useSyncExternalStore` and other frameworks' stores. */
 export interface FollowedRun {
   readonly id: string;
   readonly snapshot: () => RunSnapshot;
-  /** Follows the run as long as somebody subscribes; answers how to end that. `event` is each event, none twice. */
+  /** Follows the run while anyone is subscribed, and returns how to unsubscribe. `event` is called once per event. */
   readonly subscribe: (changed: () => void, event?: (event: EventView) => void) => () => void;
-  /** The run at its end; where `orPaused`, also when it waits for somebody. @throws RequestError where it cannot be followed */
+  /** Returns the run once it ends; with `orPaused`, also once it pauses. @throws RequestError if it cannot be followed */
   done(options?: { readonly orPaused?: boolean }): Promise<RunView>;
   /** @throws RequestError */
   decide(decision: Decision): Promise<void>;

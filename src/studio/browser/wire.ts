@@ -1,12 +1,12 @@
 // What the handler says of runs, and the client in a page reads.
 
-/** A file that a run made, at an address that works for an hour at least. */
+/** An output file of a run. */
 export interface MediaView {
-  /** A path of the server that was asked. */
+  /** A path on the server, valid for at least an hour. */
   readonly url: string;
   readonly kind: "image" | "video" | "audio" | "other";
   readonly contentType: string;
-  /** What it is called, where it is returned under a name. */
+  /** Name under which the pipeline returns it; null without one. */
   readonly name: string | null;
   readonly width: number | null;
   readonly height: number | null;
@@ -17,18 +17,18 @@ export interface MediaView {
 export interface StepView {
   readonly path: string;
   readonly kind: string;
-  /** What it does now: `queued`, `rendering`, `approval`, `succeeded` and so on. */
+  /** The current phase: `queued`, `rendering`, `approval`, `succeeded` and so on. */
   readonly phase: string;
-  /** Why it failed or was skipped: a sentence of ours, or what the pipeline's code says to callers. */
+  /** Why it failed or was skipped: a fixed sentence, or the message of a `CallerError`. */
   readonly reason: string | null;
   readonly media: readonly MediaView[];
 }
 
-/** What waits for a decision. */
+/** A step that waits for a decision. */
 export interface WaitingView {
   readonly step: string;
   readonly message: string | null;
-  /** What is shown, in the order in which a pick counts it. */
+  /** The media to decide on, in the order of `pick`. */
   readonly media: readonly MediaView[];
   readonly values: readonly unknown[];
   /** Whether one of the media is to be picked. */
@@ -38,7 +38,7 @@ export interface WaitingView {
 /** A run as its caller sees it. Amounts are decimals of US dollars, instants are epoch milliseconds. */
 export interface RunView {
   readonly id: string;
-  /** Number of the newest event that this shows. */
+  /** Number of the newest event included. */
   readonly seq: number;
   readonly pipeline: string;
   readonly title: string;
@@ -55,11 +55,11 @@ export interface RunView {
   /** The first 500. */
   readonly steps: readonly StepView[];
   readonly waiting: readonly WaitingView[];
-  /** What the pipeline returns, as far as it exists; files as {@link MediaView}, parts that do not exist as null. */
+  /** The pipeline's results so far: files as {@link MediaView}, missing parts as null. */
   readonly outputs: { readonly [name: string]: unknown };
 }
 
-/** An event as callers see it: what happened where, without what only this machine and the service need to know. */
+/** An event as callers see it, without details of this machine and the service. */
 export interface EventView {
   readonly seq: number;
   /** Epoch milliseconds. */
@@ -77,7 +77,7 @@ export interface EventView {
 /** A run in a list. */
 export type RunLine = Pick<RunView, "id" | "seq" | "pipeline" | "title" | "status" | "createdAt">;
 
-/** How far a step is, as the service says. */
+/** A step's progress, as the service reports it. */
 export interface ProgressView {
   readonly step: string;
   /** From 0 to 1; null where it is not known. */
@@ -88,20 +88,20 @@ export interface ProgressView {
 
 /** What a run would cost, decimals of US dollars. */
 export interface QuoteView {
-  /** Start with it, once. */
+  /** Passed to `start` as `quote`, once. */
   readonly id: string;
-  /** What a run that is started with it may cost at most, without `openSteps`. */
+  /** Maximum cost of a run started with this quote, without `openSteps`. */
   readonly maximumUsd: string;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
-  /** Steps whose price nobody knows yet: the run stops there and asks. */
+  /** Steps with no price yet: the run pauses there and asks. */
   readonly openSteps: readonly string[];
   readonly usd: {
     readonly min: string /** Null: open-ended. */;
     readonly max: string | null;
     readonly expected: string;
   };
-  /** Of the caller's budget; null where that is per run. */
+  /** Left of the caller's budget; null if the budget is per run. */
   readonly leftUsd: string | null;
   readonly expectedMs: number | null;
   readonly stepCount: number;

@@ -11,10 +11,10 @@ export const ENDPOINT_NAME = /^[A-Za-z0-9][\w.-]{0,59}$/;
 export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
   const checked = checkTags(tags, "tags");
   const keys = Object.keys(checked);
-  if (keys.length === 0) throw new InvalidOptionError("tags", "authorize must give a caller at least one tag.");
-  if (keys.includes(ENDPOINT)) throw new InvalidOptionError("tags", `${ENDPOINT} is a tag of the handler's own.`);
+  if (keys.length === 0) throw new InvalidOptionError("tags", "authorize must return at least one tag for a caller.");
+  if (keys.includes(ENDPOINT)) throw new InvalidOptionError("tags", `the tag ${ENDPOINT} is reserved for the handler.`);
   if (budget !== undefined && parseUsd(budget) === null) {
-    throw new InvalidOptionError("budget", `authorize gave ${JSON.stringify(budget)}; write it like "5" or "0.25".`);
+    throw new InvalidOptionError("budget", `authorize returned ${JSON.stringify(budget)}; use "5" or "0.25".`);
   }
   return { ...rest, tags, ...(budget !== undefined && { budget }) };
 }
@@ -32,7 +32,7 @@ export async function leftMicros({ show }: Context, caller: Caller): Promise<num
 }
 
 export function overBudget(expectedMicros: number, left: number): Refusal {
-  const message = `This is expected to cost ${formatUsd(expectedMicros)} dollars, and ${formatUsd(left)} of your budget are left; ask for less, or for a larger budget.`;
+  const message = `This is expected to cost ${formatUsd(expectedMicros)} dollars, but only ${formatUsd(left)} of your budget are left; ask for less, or for a larger budget.`;
   return new Refusal(402, "OVER_BUDGET", message);
 }
 

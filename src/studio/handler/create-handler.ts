@@ -73,9 +73,10 @@ function contextOf(show: Showrunner, options: HandlerOptions): Context {
     filesDir = ".showrunner/sent",
     mostKept = {},
   } = options;
-  if (secret.length < LEAST_SECRET) throw new InvalidOptionError("secret", `give at least ${LEAST_SECRET} characters.`);
+  if (secret.length < LEAST_SECRET)
+    throw new InvalidOptionError("secret", `must have at least ${LEAST_SECRET} characters.`);
   if (!/^(\/[\w.~-]+)*$/.test(prefix)) {
-    throw new InvalidOptionError("prefix", `${JSON.stringify(prefix)} is no path; write it like /api/films.`);
+    throw new InvalidOptionError("prefix", `${JSON.stringify(prefix)} is not a path; use one such as /api/films.`);
   }
   return {
     show,
@@ -89,8 +90,8 @@ function contextOf(show: Showrunner, options: HandlerOptions): Context {
       most: { each: mostKept.caller ?? MOST_KEPT.caller, all: mostKept.all ?? MOST_KEPT.all },
       now: Date.now,
     }),
-    memory: new Shares({ all: MOST_IN_MEMORY, what: "requests of yours", retryAfterS: 5 }),
-    quotes: new Shares({ each: 10_000, all: 200_000, what: "quotes of yours", retryAfterS: 3600, lentMs: DAY_MS }),
+    memory: new Shares({ all: MOST_IN_MEMORY, what: "open requests", retryAfterS: 5 }),
+    quotes: new Shares({ each: 10_000, all: 200_000, what: "quotes", retryAfterS: 3600, lentMs: DAY_MS }),
     mostBytes: options.mostBytes ?? DEFAULT_MOST_BYTES,
     mistakes: new Map(),
     report: options.onDefect ?? stderrReport("handler"),
@@ -104,10 +105,10 @@ function endpointsOf(pipelines: HandlerOptions["pipelines"]): ReadonlyMap<string
   for (const [name, given] of Object.entries(pipelines)) {
     const endpoint = isPipeline(given) ? { pipeline: given } : (given as Endpoint);
     if (!ENDPOINT_NAME.test(name) || RESERVED.includes(name)) {
-      const why = `${JSON.stringify(name)} cannot be part of an address; use up to 60 letters, digits, ".", "_" and "-", and none of ${RESERVED.join(", ")}.`;
+      const why = `${JSON.stringify(name)} cannot be part of a URL; use up to 60 letters, digits, ".", "_" and "-", but not ${RESERVED.join(", ")}.`;
       throw new InvalidOptionError("pipelines", why);
     }
-    if (!isPipeline(endpoint?.pipeline)) throw new InvalidOptionError("pipelines", `${name} is no pipeline.`);
+    if (!isPipeline(endpoint?.pipeline)) throw new InvalidOptionError("pipelines", `${name} is not a pipeline.`);
     endpoints.set(name, endpoint);
   }
   return endpoints;
@@ -122,7 +123,7 @@ async function answer(context: Context, routes: readonly Route[], request: Reque
   if (file !== null) return sendMedia(context, request, file);
   const given = await context.options.authorize(request);
   if (given instanceof Response) return given;
-  if (given === null) throw new Refusal(401, "UNAUTHORIZED", "Say who you are, as this server asks for it.");
+  if (given === null) throw new Refusal(401, "UNAUTHORIZED", "Authenticate as this server requires.");
   const caller = callerOf(context, given);
   const { route, params } = routeOf(routes, { method, path });
   const answered = await readingFor(`caller ${budgetTag(caller)}`, () =>
@@ -161,16 +162,14 @@ function callerOf({ report, mistakes }: Context, given: Caller): Caller {
     if (!(error instanceof InvalidOptionError)) throw error;
     const reference = mistakes.get(error.option) ?? reported(new AuthorizeError(error), report);
     mistakes.set(error.option, reference);
-    const message = `This server cannot say what is yours. Quote ${reference} to whoever runs it.`;
+    const message = `This server could not identify you. Quote ${reference} to its operator.`;
     throw new Refusal(500, "CALLER", message, null, reference);
   }
 }
 
 class AuthorizeError extends Error {
   constructor({ message }: InvalidOptionError) {
-    super(
-      `authorize gave a caller that cannot be: ${message} Its requests are answered with 500; this is logged once.`,
-    );
+    super(`authorize returned an invalid caller: ${message} Its requests are answered with 500; this is logged once.`);
   }
 }
 

@@ -19,7 +19,7 @@ export class EventStreams {
   constructor(context: Context) {
     this.#context = context;
     const each = context.options.mostStreams ?? 1_000;
-    this.#shares = new Shares({ each, all: 10 * each, what: "open streams of yours", retryAfterS: 60 });
+    this.#shares = new Shares({ each, all: 10 * each, what: "open streams", retryAfterS: 60 });
   }
 
   close(): void {

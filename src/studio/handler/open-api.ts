@@ -8,7 +8,7 @@ type Schema = { readonly [keyword: string]: unknown };
 const usd = z.string().describe("Decimal of US dollars");
 const mediaShape = z
   .object({
-    url: z.string().describe("Path of this server that works for an hour at least, with ranges"),
+    url: z.string().describe("Path on this server, valid for at least an hour; supports ranges"),
     kind: z.enum(["image", "video", "audio", "other"]),
     contentType: z.string(),
     name: z.string().nullable(),
@@ -16,7 +16,7 @@ const mediaShape = z
     height: z.number().nullable(),
     durationMs: z.number().nullable(),
   })
-  .describe("A file that the run made");
+  .describe("An output file of the run");
 const lineShape = z.object({
   id: z.string(),
   seq: z.int().describe("Number of its newest event"),
@@ -49,15 +49,15 @@ const runShape = lineShape.extend({
       choose: z.boolean(),
     }),
   ),
-  outputs: z.record(z.string(), z.unknown()).describe("What the pipeline returns, as far as it exists; files as Media"),
+  outputs: z.record(z.string(), z.unknown()).describe("The pipeline's results so far; files as Media"),
 });
 const quoteShape = z.object({
-  id: z.string().describe("Start with it, once: see the start's `quote`"),
-  maximumUsd: usd.describe("What a run that is started with it may cost at most, without its open steps"),
+  id: z.string().describe("Pass it as `quote` to start one run"),
+  maximumUsd: usd.describe("Maximum cost of a run started with this quote, excluding `openSteps`"),
   expiresAt: z.int().describe("Epoch milliseconds"),
-  openSteps: z.array(z.string()).describe("Steps whose price nobody knows yet: the run stops there and asks"),
+  openSteps: z.array(z.string()).describe("Steps with no price yet: the run pauses there and asks"),
   usd: z.object({ min: usd, max: usd.nullable().describe("null: open-ended"), expected: usd }),
-  leftUsd: usd.nullable().describe("Of your budget"),
+  leftUsd: usd.nullable().describe("Left of your budget"),
   expectedMs: z.number().nullable(),
   stepCount: z.int(),
 });
@@ -66,18 +66,18 @@ const errorShape = z.object({
     code: z.string(),
     message: z.string(),
     field: z.string().nullable(),
-    reference: z.string().nullable().describe("Names what the server's own log has of it"),
+    reference: z.string().nullable().describe("Identifies the entry in the server's log"),
     problems: z
       .array(z.object({ field: z.string().nullable(), step: z.string().nullable(), message: z.string() }))
       .optional(),
-    quote: quoteShape.optional().describe("What is to be agreed to first"),
+    quote: quoteShape.optional().describe("The quote to agree to first"),
   }),
 });
 const decisionShape = z.object({
   step: z.string(),
   approve: z.boolean(),
-  pick: z.int().min(0).optional().describe("Position among what is shown, from 0"),
-  value: z.unknown().optional().describe("What is approved in place of the value that is shown"),
+  pick: z.int().min(0).optional().describe("Position among the items shown, from 0"),
+  value: z.unknown().optional().describe("Replacement for the value shown"),
   note: z.string().max(2000).optional(),
 });
 
@@ -118,8 +118,8 @@ function pathsOf(name: string, { pipeline }: Endpoint): Schema {
     schema: { type: "string", minLength: 1, maxLength: 200 },
   };
   const more = {
-    quote: { type: "string", description: "The quote that was agreed to; a new run needs one" },
-    agree: { type: "string", description: "What a run that is there may cost: agrees to prices that it paused for" },
+    quote: { type: "string", description: "Id of the quote agreed to; required for a new run" },
+    agree: { type: "string", description: "New maximum cost of an existing run: accepts prices that it paused for" },
     budget: { type: "string" },
     title: { type: "string", maxLength: 120 },
   };
@@ -127,7 +127,7 @@ function pathsOf(name: string, { pipeline }: Endpoint): Schema {
     [`/${name}/quote`]: {
       post: {
         ...title,
-        summary: "Price it. Spends nothing",
+        summary: "Price a run. Spends nothing",
         requestBody: body({}),
         responses: answers("200", "Quote"),
       },
@@ -135,7 +135,7 @@ function pathsOf(name: string, { pipeline }: Endpoint): Schema {
     [`/${name}/runs`]: {
       post: {
         ...title,
-        summary: "Start it. The same key is the same run",
+        summary: "Start a run. The same key returns the same run",
         parameters: [key],
         requestBody: body(more),
         responses: { ...answers("201", "Run"), ...answers("200", "Run") },
@@ -169,16 +169,16 @@ function runPaths(): Schema {
     "/runs/{run}": { parameters: [run], get: { summary: "A run", responses: answers("200", "Run") } },
     "/runs/{run}/events": {
       parameters: [run],
-      get: { summary: "What happens, as it happens", parameters: [lastSeen], responses: { ...failures, 200: stream } },
+      get: { summary: "Events as they happen", parameters: [lastSeen], responses: { ...failures, 200: stream } },
     },
     "/runs/{run}/decisions": {
       parameters: [run],
-      post: { summary: "Approve or reject what waits", requestBody: decision, responses: answers("200", "Run") },
+      post: { summary: "Approve or reject a waiting step", requestBody: decision, responses: answers("200", "Run") },
     },
     "/runs/{run}/stop": {
       parameters: [run],
       post: {
-        summary: "Start nothing more",
+        summary: "Stop submitting jobs",
         requestBody: { content: { "application/json": { schema: { type: "object" } } } },
         responses: answers("200", "Run"),
       },
@@ -212,7 +212,7 @@ function bundled(name: string, input: z.ZodType): Schema {
   return JSON.parse(text, (_key, value: unknown) => {
     const kind = typeof value === "object" && value !== null && "showrunnerFile" in value ? value.showrunnerFile : null;
     if (kind === null) return value;
-    const description = `A file (${kind}): its https URL, or in a form the part that is named after this field`;
+    const description = `A file (${kind}): its https URL, or a form part named after this field`;
     return { type: "string", format: "uri", description };
   }) as Schema;
 }

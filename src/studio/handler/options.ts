@@ -9,73 +9,73 @@ export interface Endpoint {
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /**
    * Files and folders that the pipeline's own code may upload from, such as `["assets/"]`, links resolved; relative to the working folder.
-   * Default: none. What a caller sends can be read by its own run in any case, and nothing else.
+   * Default: none. A run can always read the files that its own caller sent.
    */
   readonly files?: readonly string[] | undefined;
   /** The most that one job without a quote may cost, a decimal of US dollars. Default: such jobs are refused. */
   readonly maxUnquoted?: string | undefined;
 }
 
-/** Who calls, and what is theirs. */
+/** The caller of a request. */
 export interface Caller {
   /**
-   * Labels that the caller's runs carry, such as `{ customer: "acme" }`. The caller sees and steers the runs that carry all
-   * of them, and no other run exists for them. At least one, at most seven.
+   * Labels of the caller's runs, such as `{ customer: "acme" }`. The caller sees and controls only runs that have all of
+   * them. At least one, at most seven.
    */
   readonly tags: { readonly [key: string]: string };
   /**
-   * The most that all runs with the first of these tags may cost together, over all time, a decimal of US dollars; kept in the
-   * transaction that reserves money for a submit. Default: each start names a budget of its own.
+   * Total that all runs with the first of these tags can cost, over all time, a decimal of US dollars; enforced by the
+   * transaction that reserves money for a submit. Default: each start sets its own budget.
    */
   readonly budget?: string | undefined;
-  /** Whether decisions of runs are theirs to make. Default true. */
+  /** Whether the caller can decide on runs. Default true. */
   readonly mayDecide?: boolean | undefined;
-  /** Who they are, for the journal of decisions. Default: not said. */
+  /** Name recorded with the caller's decisions. Default none. */
   readonly name?: string | undefined;
 }
 
 /** Options of `createHandler`. */
 export interface HandlerOptions {
-  /** What may be run, by the name that it has in addresses: `film`, and `film-v2` beside it once it asks for other input. */
+  /** Pipelines by their name in URLs, such as `film`. Add `film-v2` beside it when the input changes. */
   readonly pipelines: { readonly [name: string]: Pipeline | Endpoint };
-  /** Who calls: null is answered with 401; a `Response` is sent as it is. Called for everything but media, whose addresses are signed. */
+  /** Identifies the caller: null is answered with 401, a `Response` is sent unchanged. Not called for media, whose URLs are signed. */
   readonly authorize: (request: Request) => Caller | Response | null | Promise<Caller | Response | null>;
-  /** Where it is mounted, such as `/api/films`. Default: at the root. */
+  /** Path at which the handler is mounted, such as `/api/films`. Default: the root. */
   readonly prefix?: string | undefined;
   /**
-   * Signs the addresses of media; at least 16 characters, the same in every process. Default: made up at the start, so that
-   * addresses end with the process.
+   * Key that signs media URLs; at least 16 characters, the same in every process. Default: random at start, so that URLs
+   * expire with the process.
    */
   readonly secret?: string | undefined;
   /**
-   * Folder for files that callers send as input. Those of a run are kept with it, so that it can be resumed; those of a quote until it
-   * expires. Default `.showrunner/sent`.
+   * Folder for files that callers send as input. A run's files are kept with the run, so that it can be resumed; a quote's files
+   * until it expires. Default `.showrunner/sent`.
    */
   readonly filesDir?: string | undefined;
   /**
-   * Bytes of files in `filesDir` that belong to no run: of one caller, and of all. A caller above gets 429; while all together have too much, 503.
-   * Default 1 GiB and 16 GiB.
+   * Most bytes in `filesDir` that belong to no run, per caller and in total. A request above the first limit is answered with
+   * 429, above the second with 503. Default 1 GiB and 16 GiB.
    */
   readonly mostKept?: { readonly caller?: number | undefined; readonly all?: number | undefined } | undefined;
-  /** Origins in your own network that inputs may name files at, as `inside` of `openShowrunner`. Default none. */
+  /** Origins in your own network from which inputs can load files, as the option `inside` of `openShowrunner`. Default none. */
   readonly inside?: readonly string[] | undefined;
   /** Largest input with its files, bytes. Default 64 MiB; an input without files may have 1 MiB. */
   readonly mostBytes?: number | undefined;
-  /** Open streams of events of one caller; all callers together have ten times as many. Default 1,000. */
+  /** Most open event streams per caller; all callers together can have ten times as many. Default 1,000. */
   readonly mostStreams?: number | undefined;
-  /** What drives the runs, such as that of pg-boss. Default: this process. */
+  /** Engine that drives the runs, such as the one for pg-boss. Default: this process. */
   readonly engine?: { wake(runId: string): Promise<void> } | undefined;
   /**
-   * Called with what callers do not read: errors of the service, of this machine, and of code other than `CallerError`. Callers
-   * may quote the reference. Default: written to stderr. What becomes of a run is in its journal, under its id.
+   * Called with errors that callers do not see: of the service, of this machine, and of code other than `CallerError`. Callers
+   * can quote the reference. Default: written to stderr. A run's failures are in its journal, under its id.
    */
   readonly onDefect?: ((error: unknown, reference: string) => void) | undefined;
 }
 
-/** Answers every request below its prefix; for Hono, Next, Bun, Deno and all that know `Request` and `Response`. */
+/** Answers every request below its prefix; for Hono, Next, Bun, Deno and any server with `Request` and `Response`. */
 export interface Handler {
   (request: Request): Promise<Response>;
-  /** Continues the runs of these pipelines that an earlier process left; call it once at the start. Answers their ids. */
+  /** Continues runs of these pipelines that an earlier process left, and returns their ids. Call it once at start. */
   resumeDue(): Promise<readonly string[]>;
   /** Ends open streams, so that a server can close. */
   close(): void;
@@ -90,7 +90,7 @@ export interface Context {
   readonly sent: SentFiles;
   /** Bytes that pending requests hold in memory. */
   readonly memory: Shares;
-  /** Quotes of a day. */
+  /** Quotes issued within a day. */
   readonly quotes: Shares;
   readonly mostBytes: number;
   readonly report: Report;

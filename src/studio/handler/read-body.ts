@@ -18,7 +18,7 @@ export function jsonBody({ request, hold }: Pick<Call, "request" | "hold">): Pro
 }
 
 export function boundsOf(mostBytes: number): BodyBounds {
-  return { mostBytes, instead: "name large files by a URL" };
+  return { mostBytes, instead: "pass large files by URL" };
 }
 
 interface FormReader {
@@ -43,7 +43,7 @@ export async function readForm(
   };
   // An error after the last listener is gone would end the process.
   parser.on("error", () => {});
-  parser.on("partsLimit", () => refuse(badRequest(`A form may have ${MOST_PARTS} parts.`)));
+  parser.on("partsLimit", () => refuse(badRequest(`A form can have at most ${MOST_PARTS} parts.`)));
   parser.on("field", (part: string | undefined, value: string, _isNameCut: boolean, isCut: boolean) => {
     try {
       if (isCut) throw tooLarge(boundsOf(MOST_JSON_BYTES));
@@ -64,7 +64,7 @@ export async function readForm(
   await Promise.all(reading);
   if (outcome instanceof Refusal) throw outcome;
   if (refusal !== null && refusal !== outcome) throw refusal;
-  if (outcome !== undefined) throw badRequest("The form is malformed, or was cut short.");
+  if (outcome !== undefined) throw badRequest("The form is malformed or incomplete.");
 }
 
 /** A refusal in the middle of a piece stops after the current slice. */
@@ -79,6 +79,6 @@ function parserOf(type: string): InstanceType<typeof Busboy> {
     const limits = { parts: MOST_PARTS, fieldSize: MOST_JSON_BYTES, headerPairs: 32 };
     return new Busboy({ headers: { "content-type": type }, limits });
   } catch {
-    throw badRequest("The form is malformed, or was cut short.");
+    throw badRequest("The form is malformed or incomplete.");
   }
 }

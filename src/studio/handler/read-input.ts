@@ -38,7 +38,7 @@ export async function readInput(call: Call, { pipeline }: Endpoint): Promise<Rea
   let files = 0;
   const given = await withFiles(inputSchema(pipeline.input), input, async (value, field) => {
     files += 1;
-    if (files > MOST_FILES) throw badRequest(`An input may hold ${MOST_FILES} files.`, field);
+    if (files > MOST_FILES) throw badRequest(`An input can have at most ${MOST_FILES} files.`, field);
     return value instanceof SentFile ? value.path : fetched(call, value, field, left);
   });
   refuseStray(given, "input");
@@ -58,11 +58,11 @@ async function formFields(call: Call, left: { bytes: number }): Promise<Body> {
     onField(name, value) {
       if (name === "input") body.input = jsonObject(value, "input");
       else if (["budget", "title", "quote", "agree"].includes(name)) body[name] = value;
-      else throw badRequest(`${name}: send fields of the input as JSON, in the part input.`, name);
+      else throw badRequest(`${name}: send the input's fields as JSON in the part "input".`, name);
     },
     async onFile(part, bytes: Readable, name) {
       if (files.push([part, new SentFile("")]) > MOST_FILES)
-        throw badRequest(`An input may hold ${MOST_FILES} files.`, part);
+        throw badRequest(`An input can have at most ${MOST_FILES} files.`, part);
       const at = files.length - 1;
       files[at] = [part, new SentFile(await call.files.keep({ bytes, name, mostBytes, tooLarge: tooMuch(mostBytes) }))];
     },
@@ -77,7 +77,7 @@ const tooMuch = (mostBytes: number) => () => tooLarge(boundsOf(mostBytes));
 function place(input: Record<string, unknown>, name: string, file: SentFile): void {
   const parts = name.split(/[.[\]]+/).filter((part) => part !== "");
   const last = parts.pop();
-  const wrong = () => badRequest(`The part ${JSON.stringify(name)} names no place of the input.`, name);
+  const wrong = () => badRequest(`The part ${JSON.stringify(name)} matches no field of the input.`, name);
   let at: unknown = input;
   for (const part of parts) {
     if (typeof at !== "object" || at === null || !Object.hasOwn(at, part)) throw wrong();
@@ -93,22 +93,21 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
 async function fetched(call: Call, value: unknown, field: string, left: { bytes: number }): Promise<string> {
   const { mostBytes, options } = call.context;
   const url = webAddress(typeof value === "object" && value !== null ? (value as { path?: unknown }).path : value);
-  if (url === null)
-    throw badRequest(`${field}: send the file itself, as the part ${field} of a form, or its https URL.`, field);
+  if (url === null) throw badRequest(`${field}: send the file as the form part ${field}, or its https URL.`, field);
   try {
     const inside = options.inside ?? [];
     const { status, body } = await fetchForInput(url.href, { inside, signal: AbortSignal.timeout(FETCH_MS) });
     if (status !== 200) {
       body.on("error", () => {}).destroy();
-      throw badRequest(`${field}: its URL answered ${status}.`, field);
+      throw badRequest(`${field}: the URL answered with status ${status}.`, field);
     }
     const tooLarge = tooMuch(mostBytes);
     const bytes = within(body, left, tooLarge);
     return await call.files.keep({ bytes, name: decodedName(url), mostBytes, tooLarge });
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    const why = error instanceof ForbiddenAddressError ? "leads to no public address" : "could not be read";
-    throw badRequest(`${field}: its URL ${why}; send the file itself instead.`, field);
+    const why = error instanceof ForbiddenAddressError ? "has no public address" : "could not be read";
+    throw badRequest(`${field}: the URL ${why}; send the file itself instead.`, field);
   }
 }
 
@@ -144,10 +143,10 @@ function isPath(value: string): boolean {
 
 /** Refuses anything that looks like a path of this machine: the pipeline's code may read what an input names. */
 export function refusePaths(value: unknown, field: string, level = 0): void {
-  if (level > MOST_LEVELS) throw badRequest("This is nested too deeply.", field.split(".", 1)[0]!);
+  if (level > MOST_LEVELS) throw badRequest("The input is nested too deeply.", field.split(".", 1)[0]!);
   if (typeof value === "string") {
     if (isPath(value))
-      throw badRequest(`${field}: paths are not taken; send the file itself, or its https URL.`, field);
+      throw badRequest(`${field}: file paths are not accepted; send the file or its https URL.`, field);
     return;
   }
   if (value instanceof SentFile || typeof value !== "object" || value === null) return;
@@ -159,7 +158,7 @@ export function refusePaths(value: unknown, field: string, level = 0): void {
 }
 
 function refuseStray(value: unknown, field: string): void {
-  if (value instanceof SentFile) throw badRequest(`${field}: this field takes no file.`, field);
+  if (value instanceof SentFile) throw badRequest(`${field}: this field does not accept a file.`, field);
   if (typeof value !== "object" || value === null) return;
   for (const [name, inner] of Object.entries(value)) refuseStray(inner, `${field}.${name}`);
 }

@@ -62,7 +62,7 @@ async function decideOn(call: Call): Promise<RunView> {
   const { context, caller } = call;
   const row = await ownRun(call);
   if (caller.mayDecide === false)
-    throw new Refusal(403, "READ_ONLY", "Decisions are not yours to make; ask somebody who may.");
+    throw new Refusal(403, "READ_ONLY", "You cannot decide on runs; ask someone who can.");
   const body = await jsonBody(call);
   const step = textField(body, "step");
   const { approve } = body;

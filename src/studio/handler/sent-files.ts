@@ -63,7 +63,7 @@ export class SentFiles {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#shares = new Shares({ ...parts.most, what: "files of yours", retryAfterS: RETRY_AFTER_S });
+    this.#shares = new Shares({ ...parts.most, what: "files", retryAfterS: RETRY_AFTER_S });
   }
 
   /** Collects what one request sends. `owner` names the caller and is safe as a folder name. */

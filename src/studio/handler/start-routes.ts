@@ -52,8 +52,7 @@ async function start(call: Call): Promise<Response> {
   const { context, caller, params, request, files } = call;
   const key = request.headers.get("Idempotency-Key") ?? "";
   if (!KEY.test(key)) {
-    const message =
-      "Idempotency-Key: send a header of your own for each run, 1 to 200 characters; the same key is the same run.";
+    const message = "Idempotency-Key: send this header with a unique key per run, 1 to 200 visible ASCII characters.";
     throw badRequest(message, "Idempotency-Key");
   }
   const { endpoint, input, body, filesFrom, quote } = await priced(call);
@@ -63,7 +62,7 @@ async function start(call: Call): Promise<Response> {
   const agreed = optionalText(body, "quote", 100);
   if (!isThere) await refuseOverBudget(call, quote);
   if (!isThere && agreed === undefined) {
-    const message = `quote: this costs at most ${quote.maximumUsd} dollars; nothing was started. Start it with the id of its quote once that is agreed to.`;
+    const message = `quote: this costs at most ${quote.maximumUsd} dollars; nothing was started. Once that is agreed to, start the run with the quote's id.`;
     throw new QuoteFirst(428, "QUOTE_NEEDED", message, await quoteView(call, quote));
   }
   const how = {
@@ -84,7 +83,7 @@ async function start(call: Call): Promise<Response> {
     else await options.engine.wake((await show.start(endpoint.pipeline, input, how)).id);
   } catch (error) {
     if (!(error instanceof QuoteRefusedError)) throw error;
-    const message = `quote: ${inputChanges(error) ?? "it no longer holds"}. Nothing was started; this costs at most ${quote.maximumUsd} dollars now.`;
+    const message = `quote: ${inputChanges(error) ?? "it is no longer valid"}. Nothing was started; this costs at most ${quote.maximumUsd} dollars now.`;
     throw new QuoteFirst(409, error.code, message, await quoteView(call, quote));
   } finally {
     await keepNamed(call, id).catch((error: unknown) => reported(error, context.report));
@@ -113,11 +112,11 @@ function budgetOf({ caller }: Call, body: Readonly<Record<string, unknown>>, agr
   const budget = optionalText(body, "budget", 20);
   if (caller.budget !== undefined) {
     if (budget === undefined) return { budget: caller.budget, budgetTag: budgetTag(caller) };
-    throw badRequest("budget: yours is kept over all your runs; leave it out.", "budget");
+    throw badRequest("budget: your budget covers all your runs; leave this field out.", "budget");
   }
   if (budget === undefined && agreed !== undefined) return {};
   if (budget === undefined || parseUsd(budget) === null) {
-    throw badRequest('budget: say what the run may cost at most, in dollars, such as "1.50".', "budget");
+    throw badRequest('budget: set the maximum cost of the run in dollars, such as "1.50".', "budget");
   }
   return { budget };
 }

@@ -13,13 +13,13 @@ export async function askedOf(
   proposed: Decision | null,
 ): Promise<Decision> {
   const about = question === null ? "" : `: ${cleanText(question, LONGEST_QUESTION)}`;
-  const message = `Run ${runId} waits for your decision on ${step}${proposed === null ? about : `. ${proposalOf(proposed)}`}`;
+  const message = `Run ${runId} needs your decision on ${step}${proposed === null ? about : `. ${proposalOf(proposed)}`}`;
   const pick = proposed?.pick;
   const said = await person.ask(message, {
     decision: { type: "string", title: "Decision", enum: ["approve", "reject"] },
     ...(takes !== null && {
       pick: {
-        ...{ type: "integer", title: "Number of the one chosen", minimum: 1, maximum: takes },
+        ...{ type: "integer", title: "Number of your choice", minimum: 1, maximum: takes },
         ...(pick !== undefined && pick <= takes && { default: pick }),
       },
     }),
@@ -35,7 +35,7 @@ export async function askedOf(
 
 function proposalOf({ decision, pick, value }: Decision): string {
   const choice = pick === undefined ? "" : `, number ${pick}`;
-  const changed = value === undefined ? "" : `, with this in place of what is shown: ${JSON.stringify(value)}`;
+  const changed = value === undefined ? "" : `, replacing the value shown with: ${JSON.stringify(value)}`;
   return `The agent proposes: ${decision}${choice}${changed}`;
 }
 

@@ -14,7 +14,7 @@ const HOST = "127.0.0.1";
 const PATH = "/mcp";
 /** The protocol's methods; others, such as TRACE, cannot be made into a web request. */
 const METHODS = new Set(["POST", "GET", "DELETE"]);
-const BOUNDS = { mostBytes: 1024 * 1024, instead: "name large files by a URL" };
+const BOUNDS = { mostBytes: 1024 * 1024, instead: "pass large files by URL" };
 
 export interface McpHttp {
   /** Ends in `/mcp`. */
@@ -55,12 +55,12 @@ function refusalOf(
   token: string,
 ): HttpRefusal | null {
   const host = headers.host?.toLowerCase() ?? "";
-  if (!hosts.includes(host)) return { status: 403, message: "This address does not belong to this server." };
+  if (!hosts.includes(host)) return { status: 403, message: "This server is not served under this host name." };
   if (headers.origin !== undefined && headers.origin !== `http://${host}`)
-    return { status: 403, message: "Pages of other sites may not ask for this." };
+    return { status: 403, message: "Web pages of other sites cannot send this request." };
   if (!isSame(bearerOf(headers), token))
-    return { status: 401, message: "Send the token that belongs to this server: Authorization: Bearer …" };
-  if (url !== PATH) return { status: 404, message: `There is only ${PATH}.` };
+    return { status: 401, message: "The token is missing or wrong. Send this server's token: Authorization: Bearer …" };
+  if (url !== PATH) return { status: 404, message: `Not found; the only path is ${PATH}.` };
   return METHODS.has(method) ? null : { status: 405, message: "Send messages with POST." };
 }
 

@@ -20,7 +20,7 @@ function malformed(given: unknown): JSONRPCErrorResponse | null {
   if (JSONRPCMessageSchema.safeParse(given).success) return null;
   const id = idOf(given);
   if (id === undefined && isRecord(given) && typeof given["method"] === "string") return null;
-  return errorOf(ErrorCode.InvalidRequest, "This is no JSON-RPC message of this protocol.", id);
+  return errorOf(ErrorCode.InvalidRequest, "This is not a valid JSON-RPC message of this protocol.", id);
 }
 
 /** Returns the answer to a line that is no message; null for a message or an empty line. */
@@ -29,7 +29,7 @@ export function malformedLine(line: string): JSONRPCErrorResponse | null {
   try {
     return malformed(JSON.parse(line));
   } catch {
-    return errorOf(ErrorCode.ParseError, "This line is no JSON; send one message a line.", undefined);
+    return errorOf(ErrorCode.ParseError, "This line is not valid JSON; send one message per line.", undefined);
   }
 }
 

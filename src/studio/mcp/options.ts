@@ -22,7 +22,7 @@ export interface McpOptions {
   readonly journal: JournalStore;
   readonly media: MediaStore;
   readonly pipelines: readonly AgentPipeline[];
-  /** The folder that files named by an input must lie in. */
+  /** The only folder from which inputs can use files. */
   readonly filesDir: string;
   /**
    * Shared budget of the runs that agents start during the life of this server, micro-dollars; null: they may start none. `show`
@@ -36,7 +36,7 @@ export interface McpOptions {
   /** The most that one job without a quote may cost, a decimal of US dollars. */
   readonly maxUnquoted?: string | undefined;
   readonly allowApprove: boolean;
-  /** Whether the agent's program may ask the person at its side for decisions, and for a run above what is set for each. */
+  /** Whether the agent's program can ask its user for decisions, and to exceed the limit per run. */
   readonly mayAsk: boolean;
   /** Writes a line for the person who started the server. */
   readonly log: (text: string) => void;

@@ -40,8 +40,8 @@ export function personAt(
     async ask(message, properties) {
       if (cleanText(message, LONGEST_MESSAGE) !== message)
         throw new ToolError(
-          `The person would not see all of what they are to agree to: it is longer than ${LONGEST_MESSAGE} characters, or has queries of addresses or control characters in it`,
-          "propose something plain and shorter, or have them decide in the terminal or the dashboard",
+          `The person could not see the whole question: it is longer than ${LONGEST_MESSAGE} characters, or contains URL queries or control characters`,
+          "propose something shorter in plain text, or have them decide in the terminal or the dashboard",
         );
       const requestedSchema = { type: "object" as const, properties, required: Object.keys(properties).slice(0, 1) };
       const asked = server.elicitInput(
@@ -58,20 +58,20 @@ export function personAt(
       });
       if (answer.action === "accept" && answer.content !== undefined) return answer.content;
       throw new ToolError(
-        "The person was asked and did not agree",
-        "do not ask again for the same; ask them what they want instead",
+        "The person was asked and declined",
+        "do not ask for the same thing again; ask them what they want instead",
       );
     },
   };
 }
 
 function notFitting(): CallerError {
-  return new CallerError("The person's answer does not fit the schema that they were asked with");
+  return new CallerError("The person's answer does not fit the schema of the question");
 }
 
 function notAnswered(): ToolError {
   return new ToolError(
     `The person was asked and did not answer within ${TIMEOUT_MS / 60_000} minutes`,
-    "tell them what waits, and ask again once they are there; it can be decided in the terminal or the dashboard too",
+    "tell them what is waiting, and ask again once they are available; they can also decide in the terminal or the dashboard",
   );
 }

@@ -46,7 +46,7 @@ export class AgentSession {
     const found = this.options.pipelines.find((one) => one.name === name);
     if (found !== undefined && isPipeline(found.pipeline)) return found;
     const names = this.options.pipelines.map((one) => one.name).join(", ") || "none";
-    throw new ToolError(`There is no pipeline ${JSON.stringify(name)}`, `choose one of: ${names}`);
+    throw new ToolError(`Pipeline ${JSON.stringify(name)} does not exist`, `choose one of: ${names}`);
   }
 
   /** Prices a pipeline. @throws ToolError for an input that names files elsewhere */
@@ -122,8 +122,7 @@ export class AgentSession {
     return this.#inTurn(async () => {
       await this.refuseBeyondLimits(runId, decision);
       const isOpen = (await this.waiting(runId)).some((one) => one.step === step && one.since === since);
-      if (!isOpen)
-        throw new ToolError(`${JSON.stringify(step)} has been decided meanwhile`, "`run_status` has its state");
+      if (!isOpen) throw new ToolError(`${JSON.stringify(step)} is no longer open`, "`run_status` shows its state");
       const verdict = { approved: decision === "approve", note, value, pick: pick === undefined ? pick : pick - 1 };
       await decide(this.options.show, runId, step, verdict);
       await this.#resume(runId);
@@ -139,7 +138,7 @@ export class AgentSession {
     const left = (await this.remainingMicros()) ?? 0;
     if (decision === "reject" || whole - committed <= left) return;
     throw new ToolError(
-      `With this decision the run is expected to cost ${formatUsd(whole - committed)} dollars more; at most ${formatUsd(left)} dollars are left of this server's budget`,
+      `After this decision the run is expected to cost ${formatUsd(whole - committed)} dollars more; only ${formatUsd(left)} dollars are left of this server's budget`,
       "ask the person who started this server for a larger --budget, or to decide in the terminal or the dashboard",
     );
   }
@@ -227,7 +226,7 @@ export class AgentSession {
     const left = (await this.remainingMicros()) ?? 0;
     const cap = Math.min(left, runBudgetMicros ?? totalMicros.max ?? left);
     if (expectedMicros <= cap) return cap;
-    const limits = `at most ${formatUsd(left)} dollars are left of this server's budget${runBudgetMicros === null ? "" : `, and ${formatUsd(runBudgetMicros)} for one run`}`;
+    const limits = `only ${formatUsd(left)} dollars are left of this server's budget${runBudgetMicros === null ? "" : `, and one run can cost ${formatUsd(runBudgetMicros)}`}`;
     throw new ToolError(
       `The run is expected to cost ${formatUsd(expectedMicros)} dollars; ${limits}`,
       "ask for less, or ask the person who started this server for a larger --budget; it cannot be raised from here",
@@ -243,7 +242,7 @@ export class AgentSession {
     const { runBudgetMicros } = this.options;
     if (runBudgetMicros === null || projectedMicros <= runBudgetMicros || this.#allowed.has(runId)) return;
     throw new ToolError(
-      `The run is expected to cost ${formatUsd(projectedMicros)} dollars; one run may cost ${formatUsd(runBudgetMicros)}`,
+      `The run is expected to cost ${formatUsd(projectedMicros)} dollars; one run can cost at most ${formatUsd(runBudgetMicros)}`,
       "ask the person who started this server for a larger --run-budget, or to continue it in the terminal",
     );
   }
@@ -251,8 +250,8 @@ export class AgentSession {
   #refuseWithoutBudget(): void {
     if (this.options.budgetMicros !== null) return;
     throw new ToolError(
-      "This server has no budget, so nothing can be run; plans and prices are free",
-      "ask the person who started it to start it with --budget USD",
+      "This server has no budget, so it cannot start runs; planning and pricing still work",
+      "ask the person who started this server to restart it with --budget USD",
     );
   }
 
@@ -266,8 +265,8 @@ export class AgentSession {
 
 function notAnAgents(runId: string): ToolError {
   return new ToolError(
-    `Run ${JSON.stringify(runId)} was not started by an agent, so it is not shown or changed here`,
-    "`list_runs` names the runs of agents",
+    `Run ${JSON.stringify(runId)} was not started by an agent, so agents cannot see or change it`,
+    "`list_runs` lists the runs that agents started",
   );
 }
 
@@ -275,9 +274,9 @@ function notAnAgents(runId: string): ToolError {
 function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
   const open = openSteps(prices);
   const asks =
-    open.length === 0 ? "" : `; at ${open.slice(0, 5).join(", ")}, whose price nobody knows yet, it stops and asks`;
+    open.length === 0 ? "" : `; at ${open.slice(0, 5).join(", ")}, with no price yet, the run pauses and asks`;
   return new ToolError(
-    `This costs at most ${maximumUsd} dollars${asks}. Its quote is ${id}; nothing was started`,
+    `This costs at most ${maximumUsd} dollars${asks}. The quote is ${id}; nothing was started`,
     `show a person this price; once they agree, call \`run_pipeline\` again with the same input and quote: ${id}`,
   );
 }
@@ -302,7 +301,7 @@ export async function checkFiles(input: unknown, folder: string): Promise<void> 
   for (const text of textsIn(input)) {
     count += 1;
     if (count > MOST_TEXTS)
-      throw new ToolError(`The input holds more than ${MOST_TEXTS} texts`, "send less at once, in several runs");
+      throw new ToolError(`The input contains more than ${MOST_TEXTS} strings`, "split it into several runs");
     if (text.trim() === "" || text.includes("\0")) continue;
     const path = resolve(text);
     const climbs = isAbsolute(text) || text.split(/[\\/]/).includes("..");
@@ -317,7 +316,7 @@ export async function checkFiles(input: unknown, folder: string): Promise<void> 
 
 function* textsIn(value: unknown, level = 0): Generator<string> {
   if (level > MOST_LEVELS)
-    throw new ToolError("The input is nested too deeply", "send one that fits the pipeline's schema");
+    throw new ToolError("The input is nested too deeply", "send an input that fits the pipeline's schema");
   if (typeof value === "string") yield value;
   else if (typeof value === "object" && value !== null)
     for (const inner of Object.values(value)) yield* textsIn(inner, level + 1);
@@ -325,7 +324,7 @@ function* textsIn(value: unknown, level = 0): Generator<string> {
 
 function outside(given: string, folder: string): ToolError {
   return new ToolError(
-    `The file ${JSON.stringify(cleanText(given, MOST_CHARACTERS))} lies outside of the folder that inputs may name files of, ${folder}`,
-    "ask the person who started this server to copy it there, or to name another folder with --files",
+    `The file ${JSON.stringify(cleanText(given, MOST_CHARACTERS))} is outside ${folder}, the only folder from which inputs can use files`,
+    "ask the person who started this server to copy it there, or to allow another folder with --files",
   );
 }

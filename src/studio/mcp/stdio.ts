@@ -51,7 +51,7 @@ export function boundedLines(
       for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
         add(chunk.subarray(from, end + 1));
         if (sizeBytes > mostBytes)
-          refuse(`A message of ${sizeBytes} bytes is too long; at most ${mostBytes} are read.`);
+          refuse(`A message of ${sizeBytes} bytes is too long; the limit is ${mostBytes} bytes.`);
         else {
           const line = Buffer.concat(pieces);
           if (isMessage(line)) this.push(line);

@@ -102,7 +102,7 @@ export function addTasks(server: Server, session: AgentSession): void {
       await session.state(params.taskId);
       await session.options.show.stop(params.taskId);
       const now = await taskOf(session, params.taskId);
-      const statusMessage = "Nothing more is submitted; jobs that are paid for end and are collected.";
+      const statusMessage = "No more jobs are submitted; jobs already paid for finish and are collected.";
       return now.status === "working" || now.status === "input_required"
         ? { ...now, status: "cancelled" as const, statusMessage }
         : now;

@@ -20,13 +20,12 @@ const NEXT: Readonly<Record<string, string>> = {
   PLAN_PROBLEMS: "correct the input; `describe_pipeline` shows its schema, and `plan_pipeline` checks for free",
   OVER_BUDGET: `ask for less, or ${ASK} for a larger budget; it cannot be raised from here`,
   WALLET_SHORT: `${ASK} to add funds`,
-  QUOTE_REFUSED:
-    "show a person what changed and the new price; once they agree, call `run_pipeline` with the new quote",
-  RUN_UNKNOWN: "`list_runs` names the runs",
+  QUOTE_REFUSED: "show a person what changed and the new price; once they agree, call `run_pipeline` with a new quote",
+  RUN_UNKNOWN: "`list_runs` lists the runs",
   RUN_DIFFERS: "choose another name for the run",
   RUN_BUSY: "another process drives the run: wait for it with `wait_for_run`",
   ACCOUNT_MISMATCH: `${ASK}: the run belongs to another account`,
-  NOT_FOUND: "check the id; `list_models` names the models",
+  NOT_FOUND: "check the id; `list_models` lists the models",
 };
 
 const MOST_CHARACTERS = 4_000;

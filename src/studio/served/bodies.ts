@@ -80,7 +80,7 @@ export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGener
       yield value;
     }
   } catch (error) {
-    // A sender that disconnects is no failure of this server.
+    // A sender that disconnects is not a server error.
     throw error instanceof Refusal ? error : badRequest("The body was cut short.");
   } finally {
     if (!isOver) reader.cancel().catch(() => {});
@@ -92,12 +92,12 @@ export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGener
 function checkCame(size: number, { declaredBytes }: SentBody): void {
   if (size > 0 || !(declaredBytes > 0)) return;
   throw badRequest(
-    `Of ${declaredBytes} bytes none came: a body parser read them first. Mount this before any body parser.`,
+    `None of the ${declaredBytes} bytes arrived: a body parser read them first. Mount this before any body parser.`,
   );
 }
 
 export function tooLarge({ mostBytes, instead }: BodyBounds): Refusal {
-  return new Refusal(413, "TOO_LARGE", `A request may hold ${mostBytes} bytes; ${instead}.`);
+  return new Refusal(413, "TOO_LARGE", `A request can have at most ${mostBytes} bytes; ${instead}.`);
 }
 
 function tooSlow({ instead }: BodyBounds): Refusal {
@@ -109,7 +109,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Reads the JSON object of a request. @throws Refusal 408, 413, 415 when it is not JSON, 400 when malformed */
 export async function readJson(body: SentBody, bounds: BodyBounds): Promise<JsonObject> {
-  if (!isOfType(body, "application/json")) throw new Refusal(415, "CONTENT_TYPE", "Send JSON, as application/json.");
+  if (!isOfType(body, "application/json")) throw new Refusal(415, "CONTENT_TYPE", "Send JSON as application/json.");
   return jsonObject(new TextDecoder().decode(await readBytes(body, bounds)), "The body");
 }
 
@@ -118,9 +118,9 @@ export function jsonObject(text: string, what: string): JsonObject {
   try {
     body = text === "" ? {} : JSON.parse(text);
   } catch {
-    throw badRequest(`${what} is no JSON.`);
+    throw badRequest(`${what} is not valid JSON.`);
   }
-  if (!isRecord(body)) throw badRequest(`${what} is no JSON object.`);
+  if (!isRecord(body)) throw badRequest(`${what} is not a JSON object.`);
   return body;
 }
 

@@ -14,7 +14,7 @@ export function optionalText(body: Body, name: string, most = 10_000): string | 
   const value = body[name];
   if (value === undefined || value === null || value === "") return undefined;
   if (typeof value !== "string" || value.length > most)
-    throw badRequest(`${name} must be a text of at most ${most} characters.`, name);
+    throw badRequest(`${name} must be a string of at most ${most} characters.`, name);
   return value;
 }
 
@@ -23,7 +23,7 @@ export function optionalPosition(body: Body, name: string): number | undefined {
   const value = body[name];
   if (value === undefined || value === null) return undefined;
   if (!Number.isSafeInteger(value) || (value as number) < 0)
-    throw badRequest(`${name} must be a whole number from 0.`, name);
+    throw badRequest(`${name} must be a whole number, 0 or greater.`, name);
   return value as number;
 }
 
@@ -31,7 +31,7 @@ export function optionalPosition(body: Body, name: string): number | undefined {
 export function wholeNumber(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
-  if (!/^\d{1,15}$/.test(text)) throw badRequest(`${name} must be a whole number from 0.`, name);
+  if (!/^\d{1,15}$/.test(text)) throw badRequest(`${name} must be a whole number, 0 or greater.`, name);
   return Number(text);
 }
 
@@ -39,7 +39,7 @@ export function wholeNumber(query: URLSearchParams, name: string): number | unde
 export function textList(body: Body, name: string): readonly string[] {
   const value = body[name] ?? [];
   if (!Array.isArray(value) || value.length > 10_000 || !value.every((item) => typeof item === "string")) {
-    throw badRequest(`${name} must be a list of texts.`, name);
+    throw badRequest(`${name} must be a list of strings.`, name);
   }
   return value;
 }

@@ -42,44 +42,44 @@ const said = (sentences: Sentences, audience: Audience) => sentences[audience ==
 
 const MOST_MESSAGE = 1_000;
 const PERSON = "the person who started this server";
-const OPERATOR: Sentences = { customer: "whoever runs this server", agent: PERSON };
+const OPERATOR: Sentences = { customer: "the operator of this server", agent: PERSON };
 
 /** How each of our own errors is answered. `isReported`: the operator has to act on it. */
 const REFUSALS: Readonly<
   Record<string, { readonly status: number; readonly is: Sentences; readonly isReported?: true }>
 > = {
-  RUN_UNKNOWN: { status: 404, is: { customer: "This run is not here.", agent: "There is no such run" } },
+  RUN_UNKNOWN: { status: 404, is: { customer: "This run was not found.", agent: "This run does not exist" } },
   RUN_DIFFERS: {
     status: 409,
     is: {
-      customer: "A run of this key was started from something else. Send the same again, or choose another key.",
-      agent: "A run of this name was started from another pipeline or input",
+      customer: "A run with this key has another pipeline or input. Send the same request, or use another key.",
+      agent: "A run with this name has another pipeline or input",
     },
   },
-  RUN_BUSY: { status: 409, is: both("The run is worked on elsewhere at the moment. Try again in a minute.") },
+  RUN_BUSY: { status: 409, is: both("Another process is driving this run. Try again in a minute.") },
   OVER_BUDGET: {
     status: 402,
-    is: both("This is expected to cost more than its budget. Ask for less, or give a larger budget."),
+    is: both("The expected cost exceeds the budget. Ask for less, or set a larger budget."),
   },
-  WALLET_SHORT: { status: 402, is: both("This server cannot pay for more at the moment."), isReported: true },
+  WALLET_SHORT: { status: 402, is: both("This server cannot pay for more right now."), isReported: true },
   QUOTE_REFUSED: {
     status: 409,
     is: {
-      customer: "What was agreed to is not what this costs now. Ask for a new quote.",
+      customer: "The quote no longer matches what this run costs. Ask for a new quote.",
       agent:
-        "What was agreed to is not what this costs now, or its quote was used or has expired: `quote_pipeline` gives a new one",
+        "The quote was used, has expired or no longer matches what this run costs: `quote_pipeline` returns a new one",
     },
   },
-  PLAN_PROBLEMS: { status: 422, is: both("This cannot be made with this input.") },
+  PLAN_PROBLEMS: { status: 422, is: both("The pipeline cannot run with this input.") },
 };
 
 /** What is wrong with an option that a caller gave. */
 const OPTIONS: Readonly<Record<string, string>> = {
-  step: "This step does not wait for a decision, or can no longer be decided on.",
-  pick: "Choose one of those that are shown, by its number.",
-  value: "What is approved in place of what is shown must be of the same form.",
-  note: "A note is a text of up to 2,000 characters.",
-  title: "A title is one line of up to 120 characters.",
+  step: "This step is not waiting for a decision.",
+  pick: "Choose one of the items shown, by its number.",
+  value: "The replacement must have the same form as the value shown.",
+  note: "A note can have up to 2,000 characters.",
+  title: "A title is a single line of up to 120 characters.",
 };
 
 interface How {
@@ -100,13 +100,13 @@ export function refusalFor(error: unknown, { audience, report }: How): Refusal {
   const known = isOfService(error) ? undefined : own(REFUSALS, code);
   if (known !== undefined && known.isReported === undefined) {
     const own = error instanceof QuoteRefusedError ? inputChanges(error) : null;
-    return new Refusal(known.status, code, `${said(known.is, audience)}${own === null ? "" : `: ${own}`}`);
+    return new Refusal(known.status, code, `${own === null ? "" : `${own}. `}${said(known.is, audience)}`);
   }
   const reference = reported(error, report);
   if (known !== undefined) return new Refusal(known.status, code, said(known.is, audience), null, reference);
   const quote = `Quote ${reference} to ${said(OPERATOR, audience)}.`;
   if (!isOfService(error)) return new Refusal(500, "INTERNAL", `Something went wrong here. ${quote}`, null, reference);
-  const message = `The service that this server uses did not do what it was asked for. Try again later. ${quote}`;
+  const message = `The service that this server uses failed. Try again later. ${quote}`;
   return new Refusal(503, "SERVICE", message, null, reference);
 }
 
@@ -149,7 +149,7 @@ export class Unplannable extends Refusal {
     const [first = { field: null, step: null, message: UNPLANNED }] = problems;
     const where = [first.step, first.field].filter((part) => part !== null).join(" ");
     const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
-    const quote = reference === null ? "" : ` Quote ${reference} to ${said(OPERATOR, audience)} for the rest.`;
+    const quote = reference === null ? "" : ` Quote ${reference} to ${said(OPERATOR, audience)} for details.`;
     const message = `${where === "" ? "" : `${where}: `}${first.message}${more}${quote}`;
     super(422, "PLAN_PROBLEMS", message, first.field, reference);
     this.problems = problems.slice(0, MOST_PROBLEMS);
@@ -174,7 +174,7 @@ class UnplannedError extends Error {
       .map(({ step, field, message }) => {
         return [step, field, message].filter((part) => part !== null).join("  ");
       });
-    super(`a caller's input cannot be planned: ${cleanText(lines.join("; "), 2 * MOST_MESSAGE)}`);
+    super(`a caller's input could not be planned: ${cleanText(lines.join("; "), 2 * MOST_MESSAGE)}`);
   }
 }
 
@@ -183,21 +183,21 @@ function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {
   return step === null && (code === "input" || code === FOR_CALLERS);
 }
 
-const UNPLANNED = "This cannot be made with this input.";
-const NO_FILE = "A file that it needs is missing, damaged or of another kind.";
+const UNPLANNED = "The pipeline cannot run with this input.";
+const NO_FILE = "A required file is missing, damaged or of the wrong type.";
 const PROBLEMS: Readonly<Record<string, string>> = {
   // One sentence for both: two would tell a caller whether a file exists on this machine.
   "missing-file": NO_FILE,
   "not-media-file": NO_FILE,
-  "media-bounds": "A file that was sent is larger, smaller, longer or shorter than is allowed.",
-  moderated: "The content is refused by moderation.",
-  maxLength: "A text is longer than is allowed.",
-  minLength: "A text is shorter than is needed.",
-  maximum: "A number is larger than is allowed.",
-  minimum: "A number is smaller than is needed.",
-  maxItems: "A list is longer than is allowed.",
-  minItems: "A list is shorter than is needed.",
-  enum: "A value is not one of those that are allowed.",
+  "media-bounds": "A file is larger, smaller, longer or shorter than allowed.",
+  moderated: "The content was refused by moderation.",
+  maxLength: "A text is longer than allowed.",
+  minLength: "A text is shorter than allowed.",
+  maximum: "A number is larger than allowed.",
+  minimum: "A number is smaller than allowed.",
+  maxItems: "A list is longer than allowed.",
+  minItems: "A list is shorter than allowed.",
+  enum: "A value is not one of the allowed values.",
 };
 
 /** Returns a problem or warning as callers may see it. */
@@ -212,39 +212,39 @@ export function problemFor(problem: Pick<Problem, "code" | "step" | "message"> &
 }
 
 const WAITS_FOR_OPERATOR: Sentences = {
-  customer: "It waits for whoever runs this server.",
-  agent: `It waits for ${PERSON}: ask them to look at it in the terminal or the dashboard`,
+  customer: "The run is waiting for the operator of this server.",
+  agent: `The run is waiting for ${PERSON}: ask them to check it in the terminal or the dashboard`,
 };
 
 const PAUSES: Readonly<Record<string, Sentences>> = {
   approval: {
-    customer: "It waits for a decision.",
-    agent: "It waits for a decision: show a person what waits; `approve_step` is for their answer",
+    customer: "The run is waiting for a decision.",
+    agent: "The run is waiting for a decision: show it to a person; `approve_step` records their answer",
   },
   funds: {
-    customer: "This server cannot pay for more at the moment.",
-    agent: `The wallet is short: ask ${PERSON} to add funds, then call \`resume_run\``,
+    customer: "This server cannot pay for more right now.",
+    agent: `The wallet balance is too low: ask ${PERSON} to add funds, then call \`resume_run\``,
   },
   budget: {
-    customer: "What is left of the budget is not enough for the next step.",
-    agent: `What is left of the budget is not enough for the next step: ask ${PERSON} for a larger one; it cannot be raised from here`,
+    customer: "The remaining budget does not cover the next step.",
+    agent: `The remaining budget does not cover the next step: ask ${PERSON} for a larger one; it cannot be raised from here`,
   },
   cap: {
-    customer: "What this server may spend at the moment is spent",
-    agent: "What may be spent at the moment is spent: call `resume_run` later",
+    customer: "This server has reached its spending limit",
+    agent: "This server has reached its spending limit: call `resume_run` later",
   },
   late: {
-    customer: "It takes longer than usual",
-    agent: "A job takes longer than it is waited for: `resume_run` waits for it again, and nothing is paid twice",
+    customer: "A job takes longer than usual",
+    agent: "A job takes longer than usual: `resume_run` waits for it again, and nothing is paid twice",
   },
-  stopped: { customer: "It was stopped.", agent: "It was stopped; `resume_run` continues with it" },
+  stopped: { customer: "The run was stopped.", agent: "The run was stopped; `resume_run` continues it" },
   files: {
-    customer: "Files that were made could not be fetched yet",
-    agent: "Files that were made could not be fetched yet; `resume_run` tries again, at no cost",
+    customer: "Some finished files could not be downloaded yet",
+    agent: "Some finished files could not be downloaded yet; `resume_run` tries again at no cost",
   },
   unreachable: {
-    customer: "The service that this server uses is not available at the moment",
-    agent: "The service is not available at the moment: call `resume_run` later",
+    customer: "The service that this server uses is unavailable right now",
+    agent: "The service is unavailable right now: call `resume_run` later",
   },
 };
 
@@ -258,16 +258,16 @@ type Pause = Pick<NonNullable<RunState["pause"]>, "reason" | "flag" | "asks" | "
 
 /** Says whether a pause that callers cannot end is ended by a worker or by the operator. */
 function whoContinues(reason: string, { resumeAt }: Pick<Pause, "resumeAt">, hasEngine: boolean): string {
-  if (hasEngine && reason === "late") return "; it continues once it is there.";
-  if (hasEngine && resumeAt !== null) return "; it continues later.";
-  return "; whoever runs this server can continue it.";
+  if (hasEngine && reason === "late") return "; the run continues once it is done.";
+  if (hasEngine && resumeAt !== null) return "; the run continues later.";
+  return "; the operator of this server can continue the run.";
 }
 
 /** Says why a run is paused. `flag` is set where the cap over all callers is spent, not the caller's own budget. */
 function pauseText(pause: Pause, { audience, hasEngine = false }: RunTextOptions): string {
   const { reason, flag, asks, requiredMicros } = pause;
   if (asks !== undefined && requiredMicros !== null)
-    return `Prices that nobody knew are known now. It continues once ${formatUsd(requiredMicros)} dollars in all are agreed to.`;
+    return `Prices that were unknown are known now. The run continues once a total of ${formatUsd(requiredMicros)} dollars is approved.`;
   const isCap = reason === "budget" && flag != null;
   const why = isCap ? "cap" : reason;
   const text = said(own(PAUSES, why) ?? WAITS_FOR_OPERATOR, audience);
@@ -276,10 +276,10 @@ function pauseText(pause: Pause, { audience, hasEngine = false }: RunTextOptions
 }
 
 const INTERRUPTED: Sentences = {
-  customer: "Nobody works on it at the moment. What was made is kept.",
-  agent: "No process works on it at the moment; `resume_run` continues with it, and nothing is paid twice",
+  customer: "The run is interrupted. Its results are kept.",
+  agent: "No process is driving the run; `resume_run` continues it, and nothing is paid twice",
 };
-const PARTIAL = "Some of the results could not be made.";
+const PARTIAL = "Some of the results could not be generated.";
 
 /** Describes a run beyond its status; null where there is nothing to add. */
 export function runText(state: RunState, isInterrupted: boolean, how: RunTextOptions): string | null {
@@ -291,11 +291,11 @@ export function runText(state: RunState, isInterrupted: boolean, how: RunTextOpt
   const quote = `Quote ${runId} to ${said(OPERATOR, audience)}.`;
   switch (status) {
     case "failed":
-      return authors ?? `It failed. ${quote}`;
+      return authors ?? `The run failed. ${quote}`;
     case "partial":
       return authors ?? `${PARTIAL} ${quote}`;
     case "cancelled":
-      return "It was cancelled.";
+      return "The run was cancelled.";
     default:
       return null;
   }
@@ -308,16 +308,16 @@ export function isDecided(state: RunState): boolean {
 
 const CAUSES: Readonly<Record<string, string>> = {
   moderated: "The content was refused by moderation.",
-  refused: "It could not be made as it was asked for.",
-  retired: "What makes it is no longer available.",
-  "no capacity": "What makes it is not available at the moment. Try again later.",
-  away: "What makes it is not available at the moment. Try again later.",
+  refused: "The request was refused as submitted.",
+  retired: "The model is no longer available.",
+  "no capacity": "The model is unavailable right now. Try again later.",
+  away: "The model is unavailable right now. Try again later.",
 };
 
 /** Says why a step ended; null where there is nothing to say. */
 export function stepText(state: RunState, step: StepState): string | null {
   if (step.status !== "failed") return endText({ status: step.status });
-  if (step.approval?.approved === false) return "It was rejected.";
+  if (step.approval?.approved === false) return "The step was rejected.";
   const { cause } = failureOf(planStep(state, step.path), step);
   return step.forCallers ?? own(CAUSES, cause) ?? endText({ status: step.status });
 }
@@ -328,15 +328,15 @@ type Ended = Pick<Extract<RunEvent, { readonly type: "step.finished" }>, "forCal
 export function endText({ status, forCallers }: Ended): string | null {
   switch (status) {
     case "failed":
-      return forCallers ?? "It failed.";
+      return forCallers ?? "The step failed.";
     case "partial":
       return PARTIAL;
     case "skipped":
-      return "It was not needed, or what it needs is missing.";
+      return "The step was not needed, or its input is missing.";
     case "cancelled":
-      return "It was cancelled.";
+      return "The step was cancelled.";
     case "unresolved":
-      return "It is not known yet whether it was made.";
+      return "The outcome of the step is not known yet.";
     default:
       return null;
   }

@@ -75,7 +75,7 @@ export function headOf({ method = "GET", headers: given }: IncomingMessage): Pic
 export async function sendResponse(response: ServerResponse, { status, headers, body }: Response): Promise<void> {
   response.writeHead(status, Object.fromEntries(headers));
   if (body === null) return void response.end();
-  // A player that seeks hangs up in the middle: that is no failure of ours.
+  // A player that seeks disconnects midway, which is not an error.
   await pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), response).catch(() => {
     response.destroy();
   });

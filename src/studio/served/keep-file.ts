@@ -56,6 +56,6 @@ function safeName(given: string): string {
   const name = basename(given.replaceAll("\\", "/"))
     .replace(/[^\p{L}\p{N}._ -]/gu, "_")
     .slice(-80); // of up to three bytes, in the 255 that a name may have
-  if (!/[\p{L}\p{N}]/u.test(name) || name.startsWith(".")) throw badRequest("name must be the name of a file.", "name");
+  if (!/[\p{L}\p{N}]/u.test(name) || name.startsWith(".")) throw badRequest("name must be a file name.", "name");
   return name;
 }

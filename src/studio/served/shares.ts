@@ -6,7 +6,7 @@ interface Limits {
   readonly all: number;
   /** Seconds until a retry makes sense. */
   readonly retryAfterS: number;
-  /** Names the amount in refusals, such as `files of yours`. */
+  /** Names the amount in refusals, such as `open streams`. */
   readonly what: string;
   /** What `lend` took is given back after so many milliseconds. */
   readonly lentMs?: number;
@@ -32,11 +32,11 @@ export class Shares {
     const { each = Number.POSITIVE_INFINITY, all, what, retryAfterS } = this.#limits;
     const had = this.#held.get(owner) ?? 0;
     if (had + amount > each || (had > 0 && had + amount > all - this.#sum - amount)) {
-      const message = `There are too many ${what} here. Try again once some of them have ended.`;
+      const message = `You have too many ${what} here. Try again later.`;
       throw new BusyRefusal(429, message, retryAfterS);
     }
     if (amount > all - this.#sum) {
-      throw new BusyRefusal(503, "This server has too much to do. Try again later.", retryAfterS);
+      throw new BusyRefusal(503, "This server is too busy. Try again later.", retryAfterS);
     }
     this.add(owner, amount);
   }

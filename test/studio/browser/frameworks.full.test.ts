@@ -94,7 +94,7 @@ describe.each(Object.entries(FRAMEWORKS))("the page's component in %s", (name, {
   test("shows one run through a reload and a network that is away, and then its poster", async () => {
     await page.goto(`http://127.0.0.1:${proxy.port}/`);
     await page.getByRole("button", { name: "Make it for $0.02" }).click();
-    const waits = page.locator("p", { hasText: "look" });
+    const waits = page.locator("p", { hasText: "waiting for a decision" });
     await waits.waitFor();
     await page.reload();
     await waits.waitFor();

@@ -85,7 +85,7 @@ describe("the form of a pipeline's input", () => {
     await form.getByRole("button", { name: "Remove lines 1" }).click();
     expect(await json()).toEqual({ product: "a tent", lines: ["b"] });
     await form.getByLabel("extra").fill('{ "a": ');
-    await form.getByText("This is no JSON yet").waitFor();
+    await form.getByText("This is not valid JSON").waitFor();
     expect(await json()).toEqual({ product: "a tent", lines: ["b"] });
     await form.getByLabel("extra").fill('{ "a": "x" }');
     expect(await json()).toEqual({ product: "a tent", lines: ["b"], extra: { a: "x" } });

@@ -143,7 +143,7 @@ test("of a provider that refuses the operator's key, callers read that it failed
     /run\.(finished|paused)/.test(text),
   );
   for (const part of PARTS) expect(JSON.stringify(run) + events).not.toContain(part);
-  expect(run).toMatchObject({ status: "failed", steps: [{ reason: "It could not be made as it was asked for." }] });
+  expect(run).toMatchObject({ status: "failed", steps: [{ reason: "The request was refused as submitted." }] });
   expect(provider.requests).toHaveLength(1);
   await show.close();
 });
@@ -197,7 +197,7 @@ test("what all callers may spend is not said to one of them", async () => {
   const run = await own.until(((await begun.json()) as RunView).id);
   expect(run).toMatchObject({
     status: "paused",
-    message: "What this server may spend at the moment is spent; whoever runs this server can continue it.",
+    message: "This server has reached its spending limit; the operator of this server can continue the run.",
   });
   expect(JSON.stringify(run)).not.toContain("0.15");
   await show.close();
@@ -254,14 +254,14 @@ test("a tag of authorize that can be none is logged once, however many requests 
   }
   expect(told).toHaveLength(1);
   expect([...references]).toEqual([told[0]!.slice(0, 8)]);
-  expect(told[0]).toMatch(/authorize gave .*"\*" is not a valid value of the tag customer/);
+  expect(told[0]).toMatch(/authorize returned an invalid caller: .*"\*" is not a valid value of the tag customer/);
 });
 
 test("an accepted decision is answered with what is true after it", async () => {
   const own = serve(world.show, join(world.folder, "sent"));
   const { id } = await own.start("decided", { prompt: "grey" }, { at: "picked" });
   const [open] = (await own.until(id, "paused")).waiting;
-  expect((await own.until(id, "paused")).message).toBe("It waits for a decision.");
+  expect((await own.until(id, "paused")).message).toBe("The run is waiting for a decision.");
   const decided = await own.post(`/api/runs/${id}/decisions`, { step: open!.step, approve: true, pick: 0 });
   const after = (await decided.json()) as RunView;
   expect([after.status === "paused", after.pause, after.message, after.waiting]).toEqual([false, null, null, []]);

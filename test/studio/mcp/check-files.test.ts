@@ -13,7 +13,7 @@ test("an input that is nested without end is refused, and says why", async () =>
 test("the disk is not asked for texts without number", async () => {
   const input = { many: Array.from({ length: 20_001 }, () => "") };
   await expect(checkFiles(input, tmpdir())).rejects.toMatchObject({
-    message: "The input holds more than 20000 texts",
+    message: "The input contains more than 20000 strings",
   });
 });
 
@@ -35,7 +35,7 @@ test("whether there is a file outside of the folder is not said", async () => {
     (name: string) => `//${join(above, name)}`,
   ]) {
     const [one, other] = await answers(write);
-    expect(one).toContain("lies outside of the folder that inputs may name files of");
+    expect(one).toContain("the only folder from which inputs can use files");
     expect(other).toBe(one);
   }
   for (const fine of [
@@ -48,6 +48,6 @@ test("whether there is a file outside of the folder is not said", async () => {
   ])
     expect(await answer(fine), fine).toBe("fine");
   symlinkSync(process.cwd(), join(folder, "elsewhere"));
-  expect(await answer(`${folder}/elsewhere/../${process.cwd().split("/").at(-1)}`)).toContain("lies outside");
+  expect(await answer(`${folder}/elsewhere/../${process.cwd().split("/").at(-1)}`)).toContain("is outside");
   expect(await checkFiles({ name: join(folder, "own.png") }, linked)).toBe(undefined);
 });

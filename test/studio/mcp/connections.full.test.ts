@@ -134,7 +134,7 @@ describe("media", () => {
       { readonly uri: string },
     ];
     await expect(other.client.readResource({ uri: link.uri })).rejects.toThrow(
-      /has 17825792 bytes; at most 16777216 are sent/,
+      /has 17825792 bytes; the limit is 16777216/,
     );
   });
 });
@@ -160,14 +160,14 @@ describe("what is not an agent's", () => {
     ]) {
       const { isError, text } = await quote(path);
       expect(isError, path).toBe(true);
-      expect(text, path).toContain("lies outside of the folder");
+      expect(text, path).toContain("the only folder from which inputs can use files");
     }
     const asked = vi.fn((_request, response) => response.end(SOUND.bytes));
     const inner = createHttpServer(asked);
     await new Promise<void>((done) => inner.listen(0, "127.0.0.1", done));
     const fetched = await quote(`http://127.0.0.1:${(inner.address() as AddressInfo).port}/a.wav`);
     // Why is told to the person who started the server alone.
-    expect(fetched.text).toContain("A file that it needs is missing, damaged or of another kind.");
+    expect(fetched.text).toContain("A required file is missing, damaged or of the wrong type.");
     expect(asked).not.toHaveBeenCalled();
     inner.close();
     const inside = await quote("pipelines/sample.wav");
@@ -187,7 +187,7 @@ describe("what is not an agent's", () => {
     await using next = await agent(["--budget", "0.03", ...caps], { cwd });
     expect((await next.call("list_pipelines")).json).toMatchObject({ left_usd: "0.03" });
     const copies = { ...kite, name: "more", input: { subject: "more", copies: 2 } };
-    expect((await next.call("run_pipeline", copies)).text).toContain("at most 0.03 dollars are left");
+    expect((await next.call("run_pipeline", copies)).text).toContain("only 0.03 dollars are left");
   });
 
   test("runs of people are neither shown nor changed", async () => {

@@ -99,7 +99,7 @@ describe("an answer of the person decides nothing and buys nothing", () => {
       await world.show.reject(run, "ok", { note: "no" });
       return accept({ decision: "approve" });
     });
-    expect(JSON.stringify((await decide(client, run)).content)).toContain("has been decided meanwhile");
+    expect(JSON.stringify((await decide(client, run)).content)).toContain("is no longer open");
     expect((await world.journal.inbox(run)).map(({ message }) => message.type)).toEqual(["reject"]);
     expect((await world.show.show(run)).cost).toBe("0.02");
   });
@@ -173,7 +173,7 @@ describe("asked for the result of a task that waits", () => {
       asked.push(message);
       return accept({ decision: "approve" });
     });
-    expect(asked).toEqual([`Run ${run} waits for your decision on ok`]);
+    expect(asked).toEqual([`Run ${run} needs your decision on ok`]);
     expect(result).toMatchObject({ structuredContent: { status: "succeeded", cost_usd: "0.045" } });
     expect(await world.decisions(run)).toBe(1);
   });
@@ -205,9 +205,9 @@ describe("an agent's own decision", () => {
   test("is not recorded where the run would pass what one may cost, nor is the run resumed", async () => {
     const run = await newFilm();
     const client = await clientOf(world.sessionWith({ ...own, runBudgetMicros: 30_000 }));
-    expect(JSON.stringify((await decide(client, run)).content)).toContain("one run may cost 0.03");
+    expect(JSON.stringify((await decide(client, run)).content)).toContain("one run can cost at most 0.03");
     const resumed = await client.callTool({ name: "resume_run", arguments: { run } });
-    expect(JSON.stringify(resumed.content)).toContain("one run may cost 0.03");
+    expect(JSON.stringify(resumed.content)).toContain("one run can cost at most 0.03");
     await expectUndecided(run);
   });
 
@@ -220,7 +220,7 @@ describe("an agent's own decision", () => {
     const again = { pipeline: "film", name, input: { name } };
     const started = await client.callTool({ name: "run_pipeline", arguments: again });
     await small.idle();
-    expect(JSON.stringify(started.content)).toContain("one run may cost 0.03");
+    expect(JSON.stringify(started.content)).toContain("one run can cost at most 0.03");
     expect((await world.show.show(run)).cost).toBe("0.02");
   });
 
@@ -254,7 +254,7 @@ test("a run is started with the quote that it was answered with first, and with 
   const [quote] = /quote_[0-9a-f]{24}/.exec(first.text)!;
   expect(first.text).toContain("nothing was started");
   const other = await start({ input: { subject: "another kite" }, quote });
-  expect(other.text).toContain("input.subject is another");
+  expect(other.text).toContain("input.subject changed");
   expect(world.service.stats().jobs_created).toBe(before);
   expect((await start({ quote })).isError).toBe(false);
   await world.session.idle();

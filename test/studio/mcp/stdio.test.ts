@@ -11,8 +11,8 @@ test("a message that is too long is refused, and those around it are passed on, 
     const passed = Buffer.concat(await lines.toArray()).toString();
     expect(passed).toBe("one\ntwo\n12345678\nthree\n");
     expect(refused).toEqual([
-      "A message of 51 bytes is too long; at most 9 are read.",
-      "A message of 10 bytes is too long; at most 9 are read.",
+      "A message of 51 bytes is too long; the limit is 9 bytes.",
+      "A message of 10 bytes is too long; the limit is 9 bytes.",
     ]);
   }
 });

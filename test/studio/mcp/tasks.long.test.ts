@@ -66,8 +66,8 @@ describe.each(isFull ? (["stdio", "http"] as const) : (["http"] as const))("a ru
     await expect(
       one.client.request({ method: "tools/call", params: { ...(await poster(one, "a", {})), ...asTask } }, schema),
     ).rejects.toThrow(/subject/);
-    const waits = { name: "list_runs", arguments: {}, ...asTask };
-    await expect(one.client.request({ method: "tools/call", params: waits }, schema)).rejects.toThrow(/starts no task/);
+    const params = { name: "list_runs", arguments: {}, ...asTask };
+    await expect(one.client.request({ method: "tools/call", params }, schema)).rejects.toThrow(/cannot run as a task/);
     expect((await tasks.listTasks()).tasks).toEqual([]);
   });
 });
@@ -87,12 +87,10 @@ describe("the person at the agent's side", () => {
     const decision = { run: "agent-face", step: "face/pick", decision: "approve", pick: 1 };
     const answer = await one.call("approve_step", decision);
     expect(answer.isError, answer.text).toBe(false);
-    expect(asked).toEqual([
-      "Run agent-face waits for your decision on face/pick. The agent proposes: approve, number 1",
-    ]);
+    expect(asked).toEqual(["Run agent-face needs your decision on face/pick. The agent proposes: approve, number 1"]);
     const ended = (await one.call("wait_for_run", { run: "agent-face" })).json;
     expect(ended.status).toBe("succeeded");
-    expect((await one.call("approve_step", decision)).text).toContain("waits for a decision");
+    expect((await one.call("approve_step", decision)).text).toContain("is not waiting for a decision");
     expect(asked).toHaveLength(1);
   });
 
@@ -102,13 +100,13 @@ describe("the person at the agent's side", () => {
     await without.call("run_pipeline", { pipeline: "portrait", name: "face", input: {} });
     await without.call("wait_for_run", { run: "agent-face" });
     const decision = { run: "agent-face", step: "face/pick", decision: "approve", pick: 1 };
-    expect((await without.call("approve_step", decision)).text).toContain("they decide in the terminal");
+    expect((await without.call("approve_step", decision)).text).toContain("they can decide in the terminal");
     await without.hangUp();
     await using asking = await agent("stdio", ["--budget", "1", "--ask"], {
       cwd: without.cwd,
       person: () => ({ action: "decline" }),
     });
-    expect((await asking.call("approve_step", decision)).text).toContain("did not agree");
+    expect((await asking.call("approve_step", decision)).text).toContain("was asked and declined");
     expect((await asking.call("run_status", { run: "agent-face" })).json).toMatchObject({ status: "paused" });
   });
 
@@ -121,9 +119,9 @@ describe("the person at the agent's side", () => {
     await using one = await agent("stdio", ["--budget", "0.10", "--run-budget", "0.02", "--ask"], { person });
     const run = (name: string, copies: number) =>
       one.call("run_pipeline", { pipeline: "poster", name, input: { subject: "x", copies } });
-    expect((await run("three", 3)).text).toContain("0.02 for one run");
+    expect((await run("three", 3)).text).toContain("one run can cost 0.02");
     expect(asked).toEqual([
-      "poster is expected to cost $0.06, above the $0.02 that one run may cost. Run three for at most $0.06?",
+      "poster is expected to cost $0.06, above the limit of $0.02 per run. Run three for at most $0.06?",
     ]);
     const agreed = await run("three", 3);
     expect(agreed.json, agreed.text).toMatchObject({ run: "agent-three", budget_usd: "0.06" });

@@ -101,11 +101,11 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
     expect(await said("quote_pipeline", { pipeline: "postr" })).toContain("choose one of: portrait, poster, voice");
     expect(await said("quote_pipeline", { pipeline: "poster", input: { subject: "" } })).toContain("subject");
     expect(await said("run_pipeline", { pipeline: "poster", name: "../x", input: {} })).toContain("→ at name");
-    expect(await said("run_status", { run: "agent-none" })).toContain("There is no such run");
+    expect(await said("run_status", { run: "agent-none" })).toContain("This run does not exist");
     expect(await said("show_model", { model: "none" })).toContain("`list_models`");
     expect(await said("no_such_tool", {})).toContain("use one of: list_pipelines");
     await expect(one.client.readResource({ uri: "file:///etc/passwd" })).rejects.toThrow(
-      /is no resource of this server/,
+      /is not a resource of this server/,
     );
     await expect(one.client.readResource({ uri: "showrunner://runs/mine" })).rejects.toThrow(
       /was not started by an agent/,
@@ -119,10 +119,10 @@ describe("the budget", () => {
     const input = { subject: "a red kite" };
     const refused = await free.call("run_pipeline", { pipeline: "poster", name: "a", input });
     expect(refused).toMatchObject({ isError: true });
-    expect(refused.text).toContain("ask the person who started it to start it with --budget USD");
+    expect(refused.text).toContain("ask the person who started this server to restart it with --budget USD");
     await using one = await agent("stdio", ["--budget", "0.10"]);
     const given = await one.call("run_pipeline", { pipeline: "poster", name: "a", input, budget: "100" });
-    expect(given.text).toMatch(/The input is wrong:[\s\S]*budget/);
+    expect(given.text).toMatch(/The input is not valid:[\s\S]*budget/);
     expect(service.stats().jobs_created).toBe(0);
   });
 
@@ -140,7 +140,9 @@ describe("the budget", () => {
     const { left_usd: left } = (await one.call("list_pipelines")).json;
     expect(Number(left)).toBe((100_000 - service.stats().charged_micros) / 1e6);
     const more = await one.call("run_pipeline", { pipeline: "poster", name: "more", input });
-    expect(more.text).toContain(`The run is expected to cost 0.04 dollars; at most ${left} dollars are left`);
+    expect(more.text).toContain(
+      `The run is expected to cost 0.04 dollars; only ${left} dollars are left of this server's budget`,
+    );
   });
 
   test("of one run is its quote, or what the person set for each; an agent cannot raise it by resuming [G28]", async () => {
@@ -151,7 +153,7 @@ describe("the budget", () => {
       name: "many",
       input: { subject: "x", copies: 3 },
     });
-    expect(tooMuch.text).toContain("0.05 for one run");
+    expect(tooMuch.text).toContain("one run can cost 0.05");
     await one.call("run_pipeline", { pipeline: "poster", name: "two", input: { subject: "x", copies: 2 } });
     const paused = await one.call("wait_for_run", { run: "agent-two" });
     const jobs = service.stats().jobs_created;
@@ -208,7 +210,7 @@ describe("decisions", () => {
       pick: 1,
     });
     expect(refused).toMatchObject({ isError: true });
-    expect(refused.text).toContain("show a person what waits; they decide in the terminal or the dashboard");
+    expect(refused.text).toContain("show a person what is waiting; they can decide in the terminal or the dashboard");
     expect((await one.call("run_status", { run: "agent-face" })).json).toMatchObject({ status: "paused" });
   });
 

@@ -121,14 +121,14 @@ test("what a schema says of the input is the author's; what a step says of it is
   expect(problemFor({ ...schema, step: "look" })).toEqual({
     step: "look",
     field: null,
-    message: "This cannot be made with this input.",
+    message: "The pipeline cannot run with this input.",
   });
 });
 
-const BY_OPERATOR = "whoever runs this server can continue it.";
+const BY_OPERATOR = "the operator of this server can continue the run.";
 test.each([
-  ["late", null, "it continues once it is there."],
-  ["cap", 2_000_000_000_000, "it continues later."],
+  ["late", null, "the run continues once it is done."],
+  ["cap", 2_000_000_000_000, "the run continues later."],
   ["cap", null, BY_OPERATOR],
   ["files", null, BY_OPERATOR],
   ["unreachable", null, BY_OPERATOR],

@@ -36,7 +36,7 @@ test("a body that trickles in is refused at the deadline, and its sender is let 
   expect(await outcome).toMatchObject({
     status: 408,
     code: "BODY_TIMEOUT",
-    message: "The body did not arrive within 300 seconds: send it again, and name large files by a URL.",
+    message: "The body did not arrive within 300 seconds: send it again, and pass large files by URL.",
   });
   expect(onCancel).toHaveBeenCalledOnce();
 });
@@ -73,7 +73,7 @@ test("a body of a server of Node's is read whole, up to its bound, and one that 
   expect(await read(whole)).toEqual({ a: 1 });
   const large = sent("application/json");
   large.end(`{"a":"${"x".repeat(BOUNDS.mostBytes)}"}`);
-  expect(await read(large)).toMatchObject({ status: 413, message: "A request may hold 100 bytes; send less." });
+  expect(await read(large)).toMatchObject({ status: 413, message: "A request can have at most 100 bytes; send less." });
   expect(large.destroyed).toBe(false);
   const cut = sent("application/json");
   const outcome = read(cut);

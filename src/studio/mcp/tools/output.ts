@@ -8,12 +8,12 @@ export const runSummary = z.looseObject({
   run: z.string(),
   status: z.string().describe("planned, running, paused, interrupted, succeeded, partial, failed or cancelled"),
   message: z.string().nullable(),
-  pause: z.string().nullable().describe("Why it is paused"),
+  pause: z.string().nullable().describe("Why the run is paused"),
   cost_usd: usd,
   held_usd: usd,
   budget_usd: usd,
   quote_usd: usd,
-  waits_for: z.array(z.string()).describe("Steps that wait for a decision"),
+  waits_for: z.array(z.string()).describe("Steps waiting for a decision"),
   steps: list(z.looseObject({ path: z.string(), kind: z.string(), status: z.string() })),
 });
 
@@ -55,7 +55,7 @@ export const plannedSteps = z.looseObject({
 });
 
 export const quoted = z.looseObject({
-  quote: z.string().nullable().describe("What `run_pipeline` takes, once, after a person agreed"),
+  quote: z.string().nullable().describe("For `run_pipeline`, once, after a person agreed"),
   most_usd: usd,
   expires_at: z.string().nullable(),
   total_usd: z.looseObject({ min: z.string(), max: usd, expected: z.string() }),
@@ -75,7 +75,7 @@ export const mediaList = z.looseObject({
       index: z.number(),
       content_type: z.string(),
       size_bytes: z.number(),
-      shown: z.boolean().describe("Whether it follows as an image"),
+      shown: z.boolean().describe("True if the image is included"),
     }),
   ),
 });

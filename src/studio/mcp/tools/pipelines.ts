@@ -8,25 +8,25 @@ import { pipelineInput, pipelineList, plannedSteps, quoted, startedRun } from ".
 import { summary } from "./runs.ts";
 import { json, tool } from "./tool.ts";
 
-const pipeline = z.string().min(1).max(500).describe("Name of the pipeline, as `list_pipelines` gave it");
-const input = z.record(z.string(), z.unknown()).default({}).describe("The pipeline's input, by its schema");
+const pipeline = z.string().min(1).max(500).describe("Pipeline name, as returned by `list_pipelines`");
+const input = z.record(z.string(), z.unknown()).default({}).describe("The pipeline's input, as its schema requires");
 const name = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/, "use up to 80 letters, digits, dots, dashes and underscores")
-  .describe("Your name for the run. The same name and input never start, or pay for, a second run");
+  .describe("Your name for the run. The same name and input never start or pay for a second run");
 
 const agreedQuote = z
   .string()
   .max(100)
   .optional()
-  .describe("The quote that a person agreed to, as `quote_pipeline` gave it; a run that is there needs none");
+  .describe("The quote that a person agreed to, as returned by `quote_pipeline`; not needed for an existing run");
 
 export const pipelineTools = [
   tool({
     name: "list_pipelines",
     title: "List pipelines",
     description:
-      "Names the pipelines that may be planned here with what each takes, what may still be spent, and whether approvals are allowed.",
+      "Lists the available pipelines and their inputs, the money left to spend, and whether approvals are allowed.",
     input: {},
     output: pipelineList,
     isReadOnly: true,
@@ -49,7 +49,7 @@ export const pipelineTools = [
   tool({
     name: "describe_pipeline",
     title: "Describe a pipeline's input",
-    description: "The JSON Schema of a pipeline's input.",
+    description: "Returns the JSON Schema of a pipeline's input.",
     input: { pipeline },
     output: pipelineInput,
     isReadOnly: true,
@@ -63,7 +63,7 @@ export const pipelineTools = [
     name: "plan_pipeline",
     title: "Plan a pipeline",
     description:
-      "Checks an input and lists the steps that it leads to and what each uses. Free; all problems are listed at once.",
+      "Checks an input and lists the resulting steps and what each depends on. Free. All problems are listed at once.",
     input: { pipeline, input },
     output: plannedSteps,
     isReadOnly: true,
@@ -83,7 +83,7 @@ export const pipelineTools = [
     name: "quote_pipeline",
     title: "Price a pipeline",
     description:
-      "What a run with this input would cost, by step, and the `quote` to start it with. Free. Show a person the price before you run it.",
+      "Returns what a run with this input would cost, by step, and the `quote` to start it with. Free. Show a person the price before you run it.",
     input: { pipeline, input },
     output: quoted,
     isReadOnly: true,
@@ -109,7 +109,7 @@ export const pipelineTools = [
     name: "run_pipeline",
     title: "Run a pipeline",
     description:
-      "Starts a run, which spends money, with the `quote` that a person agreed to, and returns while it continues: follow it with `wait_for_run`. Without one, or where plan or price changed since, it is refused with the quote to agree to. It continues when you disconnect.",
+      "Starts a run, which spends money, with the `quote` that a person agreed to. Returns while the run continues: follow it with `wait_for_run`. Without a quote, or if plan or price changed since, the call is refused with the quote to agree to. The run continues if you disconnect.",
     input: { pipeline, name, input, quote: agreedQuote },
     output: startedRun,
     isReadOnly: false,
@@ -137,7 +137,7 @@ function planned(session: AgentSession, quote: Quote) {
     const where = [step, field].filter((part) => part !== null).join(", ");
     return `- ${where === "" ? "" : `${where}: `}${message}`;
   });
-  const asks = reference === null ? "" : `; the person who started this server finds the rest under ${reference}`;
+  const asks = reference === null ? "" : `; the person who started this server finds details under ${reference}`;
   throw new ToolError(
     `The plan has problems; nothing was submitted:\n${lines.join("\n")}`,
     `correct the input; \`describe_pipeline\` shows its schema${asks}`,
@@ -154,7 +154,7 @@ async function allowed(session: AgentSession, person: Person | null, given: RunR
   const { expectedMicros, totalMicros } = planned(session, await session.quote(given.pipeline, given.input));
   if (expectedMicros <= runBudgetMicros || expectedMicros > left || (await session.isStarted(given.name))) return null;
   const most = Math.min(left, totalMicros.max ?? left);
-  const message = `${given.pipeline} is expected to cost $${formatUsd(expectedMicros)}, above the $${formatUsd(runBudgetMicros)} that one run may cost. Run ${given.name} for at most $${formatUsd(most)}?`;
+  const message = `${given.pipeline} is expected to cost $${formatUsd(expectedMicros)}, above the limit of $${formatUsd(runBudgetMicros)} per run. Run ${given.name} for at most $${formatUsd(most)}?`;
   const said = await person.ask(message, { agree: { type: "boolean", title: "Yes, run it" } });
   return said["agree"] === true ? most : null;
 }

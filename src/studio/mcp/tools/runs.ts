@@ -10,13 +10,13 @@ import { json, runId, tool } from "./tool.ts";
 const DEFAULT_WAIT_SECONDS = 60;
 const LONGEST_WAIT_SECONDS = 600;
 
-const step = z.string().min(1).max(300).describe("Path of the step that waits, such as `look/pick`");
+const step = z.string().min(1).max(300).describe("Path of the waiting step, such as `look/pick`");
 
 export const runTools = [
   tool({
     name: "list_runs",
     title: "List runs",
-    description: "Runs that agents started, newest first, with their status.",
+    description: "Lists the runs that agents started, newest first, with their status.",
     input: {},
     output: runList,
     isReadOnly: true,
@@ -31,7 +31,7 @@ export const runTools = [
   tool({
     name: "run_status",
     title: "Status of a run",
-    description: "Status, cost, steps and outputs of a run, and what it waits for.",
+    description: "Returns the status, cost, steps and outputs of a run, and what it is waiting for.",
     input: { run: runId },
     output: runSummary,
     isReadOnly: true,
@@ -41,7 +41,7 @@ export const runTools = [
     name: "wait_for_run",
     title: "Wait for a run",
     description:
-      "Waits until a run ends, pauses, or the time is up, then tells its status. Call it again while it is running.",
+      "Waits until a run ends or pauses, or the time is up, then returns its status. Call it again while the run is running.",
     input: {
       run: runId,
       timeout_seconds: z.number().int().min(1).max(LONGEST_WAIT_SECONDS).default(DEFAULT_WAIT_SECONDS),
@@ -59,8 +59,7 @@ export const runTools = [
   tool({
     name: "resume_run",
     title: "Resume a run",
-    description:
-      "Continues with a run that is paused or was interrupted, under the budget that it has. Nothing is paid twice.",
+    description: "Continues a paused or interrupted run within its existing budget. Nothing is paid twice.",
     input: { run: runId },
     output: runSummary,
     isReadOnly: false,
@@ -72,7 +71,8 @@ export const runTools = [
   tool({
     name: "stop_run",
     title: "Stop a run",
-    description: "No new submits; what is at the service continues, is billed and is collected, then the run pauses.",
+    description:
+      "Stops submitting jobs. Jobs already at the service continue, are billed and collected; then the run pauses.",
     input: { run: runId },
     output: stopRequested,
     isReadOnly: false,
@@ -86,7 +86,7 @@ export const runTools = [
     name: "approve_step",
     title: "Decide for a person",
     description:
-      "Approves or rejects a step that waits for a decision, where the person who started the server allowed that.",
+      "Approves or rejects a step that is waiting for a decision, if the person who started the server allowed that.",
     input: {
       run: runId,
       step,
@@ -97,12 +97,9 @@ export const runTools = [
         .min(1)
         .max(1000)
         .optional()
-        .describe("Which one, where the step asks for a choice; from 1"),
-      note: z.string().max(500).optional().describe("Why, for whoever reads the run later"),
-      value: z
-        .json()
-        .optional()
-        .describe("What is approved in place of the value that is shown: a text, or JSON of the same schema"),
+        .describe("Number of the chosen item, from 1, if the step asks for a choice"),
+      note: z.string().max(500).optional().describe("Reason for the decision, kept with the run"),
+      value: z.json().optional().describe("Replacement for the value shown: text, or JSON that fits the same schema"),
     },
     output: runSummary,
     isReadOnly: false,
@@ -111,13 +108,16 @@ export const runTools = [
       const { allowApprove } = session.options;
       if (!allowApprove && person === null) {
         throw new ToolError(
-          "Approvals are a person's: this server was started without --allow-approve",
-          "show a person what waits; they decide in the terminal or the dashboard",
+          "Only a person can approve: this server was started without --allow-approve",
+          "show a person what is waiting; they can decide in the terminal or the dashboard",
         );
       }
       const open = (await session.waiting(run)).find((one) => one.step === path);
       if (open === undefined)
-        throw new ToolError(`No step ${JSON.stringify(path)} waits for a decision`, "`run_status` names those that do");
+        throw new ToolError(
+          `Step ${JSON.stringify(path)} is not waiting for a decision`,
+          "`run_status` lists the steps that are",
+        );
       await session.refuseBeyondLimits(run, proposed.decision);
       await session.decide(open, allowApprove ? proposed : await askedOf(person!, open, proposed));
       return json(await summary(session, await session.report(run)));

@@ -40,7 +40,7 @@ export function tool<S extends z.ZodRawShape>(
   return { ...given, input, run: given.run as Tool["run"] };
 }
 
-export const runId = z.string().min(1).max(120).describe("Id of the run, as `run_pipeline` or `list_runs` gave it");
+export const runId = z.string().min(1).max(120).describe("Run id, as returned by `run_pipeline` or `list_runs`");
 
 /** Items kept of each list: the first limit that makes the answer short enough. */
 const MOST_ITEMS = [200, 100, 50, 20, 10, 5, 2, 1];
