@@ -140,18 +140,18 @@ The journal stores everything that happens to a run as events. You can read them
 
 - \`showrunner events RUN --json\` prints them.
 - \`show.events(id)\` yields the events of any run.
-- \`handle.events()\` yields those of a run that \`show.run\` or \`show.follow(id)\` returned.
+- \`handle.events()\` yields the events of one run; \`show.run\` and \`show.follow(id)\` return such a handle.
 
-Each has the form \`{runId, seq, at, version, event}\`:
+Each event has the form \`{runId, seq, at, version, event}\`:
 
 | Field | Meaning |
 |---|---|
-| \`seq\` | counts from 1 within a run, without gaps |
-| \`at\` | epoch milliseconds |
-| \`version\` | the version of the shapes below, now ${EVENT_VERSION} |
+| \`seq\` | the number of the event within its run, from 1, without gaps |
+| \`at\` | the time, in epoch milliseconds |
+| \`version\` | the version of the shapes below, currently ${EVENT_VERSION} |
 | \`event\` | \`type\` and the fields below. An event of a step also has the step's path as \`step\`. An event of a paid job also has \`attempt\`, a number from 1. |
 
-Money is in whole micro-dollars. Within a major version, names and fields are only added.
+Money is in whole micro-dollars. Within a major version, names and fields are added but never removed.
 
 \`\`\`typescript
 ${shapes.join("\n\n")}

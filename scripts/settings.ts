@@ -3,8 +3,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SHOWRUNNER_SERVICE: "the name of a hosted service, such as `hedra`; see [hosted services](hosted.md)",
   SHOWRUNNER_BASE_URL:
     "the address of any service; without this and `SHOWRUNNER_SERVICE`, jobs go to the local service",
-  SHOWRUNNER_API_KEY:
-    "`<key_id>:<secret>`, or a token; the variable of the named service (`HEDRA_API_KEY`) wins over it",
+  SHOWRUNNER_API_KEY: "`<key_id>:<secret>`, or a token; the service's own variable (`HEDRA_API_KEY`) takes precedence",
   SHOWRUNNER_JOURNAL: "the journal: a file, or a `postgres://` URL; default `.showrunner/journal.db`",
   SHOWRUNNER_MEDIA: "the folder or the `s3://` bucket for media; see [shared media](shared-media.md)",
   SHOWRUNNER_SPENDING_CAP: "`spendingCap`, below",
@@ -21,5 +20,5 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SHOWRUNNER_NOTIFY_KEY: "the key that signs notifications: base64 of 32 bytes",
   SHOWRUNNER_SERVE_KEY: "the key that `showrunner serve` accepts",
   SHOWRUNNER_UPDATE_QUOTES: "with `1`, `assertSameQuote` of `showrunner/testing` rewrites its file",
-  SHOWRUNNER_DEBUG: "with `1`, unexpected errors print their stack trace",
+  SHOWRUNNER_DEBUG: "with `1`, the stack trace of unexpected errors is printed",
 };
