@@ -18,7 +18,7 @@ export interface CodeBlock {
 export function codeBlocks(): CodeBlock[] {
   const documents = [
     ...["README.md", "recipes/README.md", "recipes/distributed/README.md", "src/cli/skills/showrunner/SKILL.md"],
-    ...globSync("docs/**/*.md", { cwd: root }).toSorted(),
+    ...globSync("docs/**/*.md", { cwd: root, exclude: ["docs/site/**"] }).toSorted(),
   ];
   return documents.flatMap((document) => blocksOf(document, readFileSync(join(root, document), "utf8")));
 }
