@@ -225,7 +225,7 @@ export default pipeline("still", { input: z.object({}),
   const run = await cli(["run", path, "--id", "x", "--budget", "1"], options);
   expect(run.code, run.stderr).toBe(3);
   expect(run.stderr.split(known)).toHaveLength(3);
-  expect(run.stderr).not.toMatch(/still renders|jobs that it may have created/);
+  expect(run.stderr).not.toMatch(/still runs|jobs that it may have created/);
   const shown = await cli(["show", "x"], options);
   expect(shown.stdout).toContain(known);
   const asked = await cli(["adopt", "x", "still"], options);

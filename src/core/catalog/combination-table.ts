@@ -188,7 +188,7 @@ class Given {
           : [{ name, what: `needs ${name}`, isGiven: false }],
       ),
       ...omits.flatMap((name): Miss[] =>
-        this.#isFree(name) || !this.#isGiven(name) ? [] : [{ name, what: `goes without ${name}`, isGiven: true }],
+        this.#isFree(name) || !this.#isGiven(name) ? [] : [{ name, what: `does not allow ${name}`, isGiven: true }],
       ),
       ...[...accepts].flatMap(([name, allowed]) => this.#wrongValue(name, allowed)),
     ];
@@ -200,7 +200,7 @@ class Given {
     if (isOpen || value === undefined || includes(allowed, String(value))) return [];
     const isGiven = this.#isGiven(name);
     const now = `${shown(value)}${isGiven ? "" : ", its default"}`;
-    return [{ name, what: `takes ${name} ${allowed.join(" or ")}, not ${now}`, isGiven, allowed }];
+    return [{ name, what: `needs ${name} ${allowed.join(" or ")}, not ${now}`, isGiven, allowed }];
   }
 
   #isFree(name: string): boolean {

@@ -122,14 +122,14 @@ const BOUNDS: readonly (readonly [keyword: string, largerIsWider: boolean])[] = 
 ];
 
 function compareField(name: string, was: Field, is: Field, say: Say): void {
-  if (was.takes !== is.takes) say(name, true, `took ${was.takes}, takes ${is.takes}`);
+  if (was.takes !== is.takes) say(name, true, `accepted ${was.takes}, now accepts ${is.takes}`);
   if (was.isRequired !== is.isRequired) say(name, is.isRequired, is.isRequired ? "is now required" : "is now optional");
   if (was.preset !== is.preset) say(name, true, `its default was ${was.preset ?? "none"}, is ${is.preset ?? "none"}`);
   const missing = (was.values ?? []).filter((value) => is.values !== null && !is.values.includes(value));
   const fresh = (is.values ?? []).filter((value) => was.values !== null && !was.values.includes(value));
-  if (missing.length > 0) say(name, true, `no longer takes ${missing.join(", ")}`);
-  if (fresh.length > 0) say(name, false, `also takes ${fresh.join(", ")}`);
-  if (was.values === null && is.values !== null) say(name, true, `takes only ${is.values.join(", ")}`);
+  if (missing.length > 0) say(name, true, `no longer accepts ${missing.join(", ")}`);
+  if (fresh.length > 0) say(name, false, `also accepts ${fresh.join(", ")}`);
+  if (was.values === null && is.values !== null) say(name, true, `accepts only ${is.values.join(", ")}`);
   for (const [keyword, largerIsWider] of BOUNDS) {
     const [old, now] = [boundOf(was, keyword, largerIsWider), boundOf(is, keyword, largerIsWider)];
     if (old !== now) say(name, largerIsWider ? now < old : now > old, `${keyword} was ${old}, is ${now}`);

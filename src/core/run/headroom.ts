@@ -92,7 +92,7 @@ export function raisedHold(
   const known = Object.hasOwn(overcharges, model) ? overcharges[model]! : null;
   if (known === null) return holdMicros;
   if (quotedMicros === null || quotedMicros === 0) return Math.max(holdMicros, known.unquotedMicros ?? 0);
-  // Another quote is another price: that it is exceeded as well is not known.
+  // A different quote is a different price, which the model may not exceed.
   return known.worst?.quotedMicros === quotedMicros ? Math.max(holdMicros, known.worst.chargedMicros) : holdMicros;
 }
 

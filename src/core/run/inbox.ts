@@ -97,7 +97,7 @@ function judge(state: RunState, { id, at, message }: InboxEntry): readonly RunEv
   }
 }
 
-/** Returns why nobody can state what became of a step's request; null if somebody may. */
+/** Returns why the outcome of a step's request cannot be stated by a person; null if it can. */
 export function whyUnadoptable(state: RunState, path: string): Refusal | null {
   const next = `showrunner show ${state.runId}`;
   const step = Object.hasOwn(state.steps, path) ? state.steps[path]! : null;
@@ -110,7 +110,7 @@ export function whyUnadoptable(state: RunState, path: string): Refusal | null {
 function adopted(state: RunState, message: InboxMessage & { readonly type: "adopt" }): readonly RunEvent[] | Refusal {
   const { step, jobId, file } = message;
   const attempt = Object.hasOwn(state.steps, step) ? lastAttempt(state.steps[step]!) : null;
-  // Said again, and taken in meanwhile.
+  // A repeated message, applied meanwhile.
   if (jobId !== null && attempt?.phase !== "unresolved" && attempt?.jobId === jobId) return [];
   const refusal = whyUnadoptable(state, step);
   if (refusal !== null) return refusal;
@@ -123,7 +123,7 @@ function adopted(state: RunState, message: InboxMessage & { readonly type: "adop
     const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that it may have created)`;
     return { why: `${jobId} already belongs to another step`, next: list };
   }
-  // That it exists is known: to give up what lacks keeps the rest.
+  // The job is known to exist: giving up the missing part keeps the rest.
   const isAccepted = jobId === null && unresolved === "incomplete";
   const result = isAccepted ? { jobId: known, isAccepted: true as const } : { jobId };
   return [...events, { type: "job.adopted", step, attempt: n, ...result }, ...goingOn(state, "unresolved")];
@@ -144,7 +144,7 @@ function whyUncommentable(state: RunState, path: string): Refusal | null {
 }
 
 /**
- * Returns the events of a file that a person gave as what the provider made. It was certainly charged; how much is
+ * Returns the events for a provider's result that a person supplied as a file. It was certainly charged; the amount is
  * unknown.
  */
 function givenEvents(
@@ -162,20 +162,20 @@ function givenEvents(
 
 /**
  * Returns whether it is the answer to a request of an earlier holder of the run that cannot be asked for again. An
- * answer under a key comes again by itself.
+ * answer under a key arrives again when the request is repeated.
  */
 function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly type: "performed" }): boolean {
   const plan = planStep(state, step);
   const attempt = lastAttempt(state.steps[step]!);
   if (isRunFinal(state.status) || plan.kind !== "generate" || attempt?.key !== of) return false;
   const { phase, operation } = attempt;
-  // What refuses one send of a key says nothing of another.
+  // The refusal of one send proves nothing about another send of the same key.
   if (plan.promise === "keyed" && events.some(({ type }) => type === "job.submit.refused")) return false;
   return phase === "unresolved" ? operation === undefined : jobPhases.submitting.has(phase) && plan.promise !== "keyed";
 }
 
 /**
- * Names the work that a step with local code is doing: another try, another version of the code, or other inputs are
+ * Names the work that a step with local code is doing: another attempt, version of the code, or set of inputs is
  * other work. Contains no time, which differs between copies of the state. Null if it is not working.
  */
 export function workOf(state: RunState, path: string): string | null {

@@ -67,7 +67,7 @@ export function requestInFlight(
   if (chat?.phase === "sent") return { request: chat, since: chat.sentAt };
   const attempt = lastAttempt(step);
   if (attempt === null) return null;
-  // What its provider answers at once is accepted when it is sent.
+  // A request that its provider answers directly counts as accepted when it is sent.
   const isAccepted = jobPhases.accepted.has(attempt.phase);
   const isSent = attempt.provider !== undefined && jobPhases.submitting.has(attempt.phase);
   if (!isAccepted && !isSent) return null;

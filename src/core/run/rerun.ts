@@ -71,7 +71,7 @@ function neededAgain(state: RunState, plan: Plan, stale: ReadonlySet<string>): r
   const pruned = plan.steps.map(({ path }) => path).filter((path) => state.steps[path]?.pruned === true);
   if (pruned.length === 0) return [];
   const out = new Set<string>();
-  // Every step comes after those it needs, so that what is out is known when it is asked for.
+  // Steps come after those they need, so it is known by then which of those are out.
   for (const step of plan.steps) {
     const { path, needs } = step;
     const isOpen = stale.has(path) || state.steps[path]?.pruned === true;
@@ -180,7 +180,7 @@ function nextSeed(before: number, attempt: number, most: number, asked: Readonly
   for (let seed = start; seed < start + asked.size + 1; seed += 1) {
     if (!asked.has(seed % (most + 1))) return seed % (most + 1);
   }
-  // A model that takes fewer seeds than were asked for.
+  // The model accepts fewer seeds than were requested.
   return start;
 }
 

@@ -175,7 +175,7 @@ export function chosenUpload(state: RunState, step: StepState): StoredCopy | nul
   return step.upload ?? (step.chosen === null ? null : chosenUpload(state, state.steps[step.chosen.step]!));
 }
 
-/** Returns whether its reader can be given it now: local functions read files, and a file replaces an asset that has lapsed. */
+/** Returns whether the reader can use it now. Local functions read files, and a file replaces a lapsed asset. */
 export function isAtHand(state: RunState, ref: Ref, reader: Reader): boolean {
   if (ref.as !== "asset") return true;
   return referenced(state, ref).every(({ output: { phase, copy, voiceId } }) => {
@@ -195,7 +195,7 @@ export function resolveReference(state: RunState, ref: Ref, reader: Reader): Jso
   const values = referenced(state, ref).map(({ output }): Json => {
     if (output.voiceId !== null) return output.voiceId;
     if (reader === "local") return fileOrUpload(output.copy!, reader);
-    // The asset's time is over, that of the local copy is not: it is uploaded again at no cost.
+    // The asset has lapsed, but there is a local copy, which is uploaded again for free.
     if (output.phase === "archived" && output.copy !== null) return fileOrUpload(output.copy, reader);
     return { source: "asset", asset_id: output.assetId };
   });

@@ -59,7 +59,7 @@ export class RunIndex {
     const expansions = expansionsIn(plan.steps);
     for (const step of plan.steps) this.#link(this.nodes.get(step.path)!, expansions);
     for (const node of this.nodes.values()) {
-      // A list that grew has room for many more.
+      // Releases the spare capacity of a list that grew.
       if (node.readers.length > 0) node.readers = node.readers.slice();
       if (node.reads.length > 0) node.reads = node.reads.slice();
     }
@@ -229,7 +229,7 @@ export class RunIndex {
     for (const prefix of outerPaths(step.path)) this.#groupMicros.set(prefix, this.committedIn(prefix) + more);
   }
 
-  /** Marks the step, and the steps that only it used, as not needed any more. */
+  /** Marks the step, and the steps that only it used, as no longer needed. */
   #dropNeed(node: StepNode): void {
     const dropped = [node];
     for (const unneeded of dropped) {
@@ -311,7 +311,7 @@ function standsForOthers(plan: PlanStep): boolean {
 
 /** Returns whether a step holds a slot: jobs at the service do, also while the run is paused. */
 function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
-  // What is waited for no longer keeps nothing else waiting.
+  // A request that is no longer waited for must not block others.
   if (isOverdue(step)) return false;
   // A request to a provider takes a slot each time that it is sent, and waits without one between.
   const isSent = plan.kind === "generate";

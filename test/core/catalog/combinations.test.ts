@@ -83,7 +83,7 @@ describe("a published table of combinations", () => {
         step: "film",
         field: "input.resolution",
         message: message(
-          '(1) takes resolution 1080p or 4K, not "720p"; (2) needs images and goes without start_image and takes quality standard, not "pro"',
+          '(1) needs resolution 1080p or 4K, not "720p"; (2) needs images and does not allow start_image and needs quality standard, not "pro"',
         ),
         allowed: ["1080p", "4K"],
       },
@@ -100,7 +100,7 @@ describe("a published table of combinations", () => {
       {
         code: "combination-by-default",
         field: "input.quality",
-        message: expect.stringContaining('(1) takes quality pro, not "standard", its default'),
+        message: expect.stringContaining('(1) needs quality pro, not "standard", its default'),
       },
     ]);
   });

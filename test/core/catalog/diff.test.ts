@@ -29,7 +29,7 @@ describe("what a new catalog changes", () => {
     [
       "values that come and go",
       (p) => ({ quality: { ...p.quality, enum: ["standard", "ultra"] } }),
-      ['breaks quality: no longer takes "pro"', 'keeps quality: also takes "ultra"'],
+      ['breaks quality: no longer accepts "pro"', 'keeps quality: also accepts "ultra"'],
     ],
     [
       "another default",
@@ -42,11 +42,15 @@ describe("what a new catalog changes", () => {
       ["breaks prompt: maxLength was 4000, is 100"],
     ],
     ["a wider bound", (p) => ({ images: { ...p.images, maxItems: 8 } }), ["keeps images: maxItems was 4, is 8"]],
-    ["another type", (p) => ({ seed: { ...p.seed, type: "string" } }), ["breaks seed: took integer, takes string"]],
+    [
+      "another type",
+      (p) => ({ seed: { ...p.seed, type: "string" } }),
+      ["breaks seed: accepted integer, now accepts string"],
+    ],
     [
       "fewer outputs",
       () => ({ num_outputs: { type: "integer", enum: [1, 2], default: 1 } }),
-      ["breaks num_outputs: the maximum number of outputs was 4, is 2", "breaks num_outputs: no longer takes 3, 4"],
+      ["breaks num_outputs: the maximum number of outputs was 4, is 2", "breaks num_outputs: no longer accepts 3, 4"],
     ],
   ])("%s", (_what, change, expected) => {
     expect(changed(change)).toEqual(expected);

@@ -83,6 +83,6 @@ test("what nobody knows is said to be unknown; what nobody drives any more ends 
   const handle = await show.follow("left");
   const done = handle.result();
   while (clock.now() - before < 200_000) await clock.advance(1_000);
-  expect((await done).pause?.message).toMatch(/nobody drives the run/);
+  expect((await done).pause?.message).toMatch(/no process is driving the run/);
   await show.close();
 });

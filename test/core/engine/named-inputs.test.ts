@@ -44,7 +44,7 @@ const problemsOf = async (image: string, options: Parameters<typeof openFakeShow
 };
 
 describe("an address that only an input names", () => {
-  const REFUSED = [expect.stringMatching(/^picture file: .* is not fetched: .* is not a public address.*--inside/)];
+  const REFUSED = [expect.stringMatching(/^picture file: .* was not fetched: .* is not a public address.*--inside/)];
 
   test.each([
     ...["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "017700000001", "0.0.0.0", "[::1]"],
@@ -141,7 +141,7 @@ describe("a file that only an input names", () => {
     "/no/such.png",
     "/dev/zero",
   ])("is not read outside of the folder: %.60s", async (path) => {
-    expect(await problemsOf(path, { filesDir: folder })).toEqual([expect.stringContaining("lies outside of the")]);
+    expect(await problemsOf(path, { filesDir: folder })).toEqual([expect.stringContaining("is outside the folders")]);
   });
 
   test("is read inside", async () => {

@@ -32,17 +32,17 @@ describe("a reference in the input of a model", () => {
     ["a", {}, []],
     ["broken", media("video"), []],
     ["nothing", media("video"), []],
-    ["film", media("image", "audio"), ["media-kind: takes an image or audio, but film makes a video"]],
-    ["voice", media("audio"), ["media-kind: takes audio, but voice makes a voice"]],
-    ["voice", media(), ["media-kind: takes media, but voice makes a voice"]],
+    ["film", media("image", "audio"), ["media-kind: expects an image or audio, but film makes a video"]],
+    ["voice", media("audio"), ["media-kind: expects audio, but voice makes a voice"]],
+    ["voice", media(), ["media-kind: expects media, but voice makes a voice"]],
     ["voice", { format: "voice_id" }, []],
-    ["a", { format: "voice_id" }, ["media-kind: takes a voice, but a makes an image"]],
-    ["a", { type: ["string", "null"] }, ["media-kind: takes plain JSON (string or null), but a makes an image"]],
+    ["a", { format: "voice_id" }, ["media-kind: expects a voice, but a makes an image"]],
+    ["a", { type: ["string", "null"] }, ["media-kind: expects JSON (string or null), but a makes an image"]],
     ["file", { ...media("image"), max_file_size_bytes: 20 }, []],
     [
       "file",
       { ...media("image"), max_file_size_bytes: 19 },
-      ["file-size: takes at most 19 bytes, but the file of file has 20"],
+      ["file-size: accepts at most 19 bytes, but the file of file has 20"],
     ],
     ["a", { ...media("image"), max_file_size_bytes: 19 }, []],
     [
@@ -54,16 +54,16 @@ describe("a reference in the input of a model", () => {
     [
       "text",
       media("image"),
-      ["media-kind: takes an image, but text is a value; pass a step that makes media, or let a task write a file"],
+      ["media-kind: expects an image, but text is a value; pass a step that makes media, or let a task write a file"],
     ],
     [
       "text",
       { type: "array", items: media("image") },
-      ["media-kind: takes an image, but text is a value; pass a step that makes media, or let a task write a file"],
+      ["media-kind: expects an image, but text is a value; pass a step that makes media, or let a task write a file"],
     ],
     ["text", { type: "string" }, []],
     ["text", { format: "voice_id" }, []],
-    ["text", { type: ["integer", "null"] }, ["value-type: takes integer or null, but text is string"]],
+    ["text", { type: ["integer", "null"] }, ["value-type: expects integer or null, but text is string"]],
     ["free", { type: "integer" }, []],
     ["free", null, []],
   ])("to %s where %j is taken", (step, schema, problems) => {
@@ -73,11 +73,11 @@ describe("a reference in the input of a model", () => {
   test("to a place of a value is checked by what is known of the place; whole numbers are numbers", () => {
     expect(said(draft("v", "value", ["n"]), { type: "number" })).toEqual([]);
     expect(said(draft("v", "value", ["n"]), { type: "string" })).toEqual([
-      "value-type: takes string, but v.n is integer",
+      "value-type: expects string, but v.n is integer",
     ]);
     expect(said(draft("v", "value", ["s"]), { format: "voice_id" })).toEqual([]);
     expect(said(draft("v", "value", ["n"]), { format: "voice_id" })).toEqual([
-      "value-type: takes string, but v.n is integer",
+      "value-type: expects string, but v.n is integer",
     ]);
     const number = "the number of outputs must be known when planning; use a number or expand";
     expect(said(draft("v", "value", ["n"]), { type: "integer" }, "num_outputs")).toEqual([`fixed-field: ${number}`]);
@@ -122,7 +122,7 @@ describe("a reference in the input of a model", () => {
 
 describe("other media in the input of a model", () => {
   const pass = 'pass upload("name", "path/to/file")';
-  const foreign = `foreign-url input.field: takes an image stored at the service, not a URL from elsewhere; download the file and ${pass}`;
+  const foreign = `foreign-url input.field: expects an image stored at the service, not a URL from elsewhere; download the file and ${pass}`;
 
   test.each([
     ["https://x/y.png", foreign],
@@ -131,12 +131,12 @@ describe("other media in the input of a model", () => {
     [{ url: "x" }, foreign],
     [
       { path: "a.png" },
-      'type input.field: takes an image, but this is a file on this machine; pass upload("name", file) instead',
+      'type input.field: expects an image, but this is a file on this machine; pass upload("name", file) instead',
     ],
-    ["asset_1", 'type input.field: takes an image; pass an asset as asset("image" | "video" | "audio", "asset_1")'],
+    ["asset_1", 'type input.field: expects an image; pass an asset as asset("image" | "video" | "audio", "asset_1")'],
     [
       "a cat",
-      'type input.field: takes an image, not text; pass the handle of a step, or upload("name", "path/to/file")',
+      'type input.field: expects an image, not text; pass the handle of a step, or upload("name", "path/to/file")',
     ],
     [
       { source: "asset", asset_id: "job_1" },
@@ -162,9 +162,9 @@ describe("other media in the input of a model", () => {
     [{ media_type: ["image", "video"] }, "image", []],
     [{ media_type: "cloud" }, "audio", []],
     [null, "audio", []],
-    [{ media_type: "video" }, "audio", ["media-kind input.field: takes a video, but the asset is audio"]],
-    [{ format: "voice_id" }, "audio", ["media-kind input.field: takes a voice, but the asset is audio"]],
-    [{ type: "string" }, "image", ["media-kind input.field: takes plain JSON, but the asset is an image"]],
+    [{ media_type: "video" }, "audio", ["media-kind input.field: expects a video, but the asset is audio"]],
+    [{ format: "voice_id" }, "audio", ["media-kind input.field: expects a voice, but the asset is audio"]],
+    [{ type: "string" }, "image", ["media-kind input.field: expects plain JSON, but the asset is an image"]],
   ])("as an asset where %j is taken: %s", (schema, kind, problems) => {
     const at = place(schema as Json | null);
     const bound = bindAsset({ assetId: "asset_1", kind: kind as MediaKind } as never, at.location, at.planning);
@@ -183,8 +183,8 @@ describe("other media in the input of a model", () => {
     [{ format: "voice_id" }, []],
     [{}, []],
     [null, []],
-    [{ type: ["integer", "null"] }, ["value-type input.field: takes integer or null, not text"]],
-    [{ media_type: "image" }, ["media-kind input.field: takes an image, not text"]],
+    [{ type: ["integer", "null"] }, ["value-type input.field: expects integer or null, not text"]],
+    [{ media_type: "image" }, ["media-kind input.field: expects an image, not text"]],
   ])("as text with values in it where %j is taken", (schema, problems) => {
     const at = place(schema as Json | null);
     const bound = bindText({ $text: ["a ", draft("text")] } as never, at.location, at.planning);

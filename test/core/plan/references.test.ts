@@ -58,7 +58,7 @@ describe("a completed reference", () => {
     expect(of("a", 1)).toEqual([["output-index", "a makes 1 output, number 0; there is no output 1", undefined]]);
     expect([of("many", -1).length, of("many", 0.5).length, of("many", 2).length]).toEqual([1, 1, 0]);
     expect(of("a", "value")).toEqual([
-      ["not-a-value", "a makes media, not a value; use its handle in a field that takes media", undefined],
+      ["not-a-value", "a makes media, not a value; use its handle in a field that accepts media", undefined],
     ]);
   });
 

@@ -80,7 +80,7 @@ describe("the input to begin with", () => {
         const input = z.object(shape);
         const found = input.safeParse(JSON.parse(inputForm(input).sample));
         // The path of a file is the only blank that none of these schemas takes.
-        const isBlank = (message: string) => /give the path|expected string to have/.test(message);
+        const isBlank = (message: string) => /must be the path|expected string to have/.test(message);
         const wrong = found.error?.issues.filter(({ message }) => !isBlank(message)) ?? [];
         expect(wrong).toEqual([]);
       }),

@@ -254,7 +254,7 @@ function sentenceOf(error: ErrorObject): readonly FieldProblem[] {
 function unknownField(error: ErrorObject, field: string, name: string): FieldProblem {
   const allowed = Object.keys(propertiesOf(error.parentSchema));
   const suggestion = didYouMean(name, allowed);
-  const hint = suggestion ?? (allowed.length === 0 ? "it takes no fields" : `fields are: ${listed(allowed)}`);
+  const hint = suggestion ?? (allowed.length === 0 ? "it has no fields" : `fields are: ${listed(allowed)}`);
   return { code: "unknown-field", field: `${field}.${name}`, message: `there is no such field; ${hint}`, allowed };
 }
 

@@ -14,10 +14,10 @@ interface Spool {
   measure(tmpPath: string): Promise<Spooled>;
 }
 
-/** What a store does alike wherever its bytes are: it takes each content in once, and a bounded number of them at a time. */
+/** The part that all media stores share: each content is stored once, and only a bounded number at a time. */
 export abstract class ContentStore<Found extends { readonly sizeBytes: number }> {
   readonly #spool: Spool;
-  /** Contents that are being taken in. */
+  /** Contents being stored. */
   readonly #storing = new Map<string, Promise<StoredMedia>>();
   protected readonly queue = new PQueue({ concurrency: FILES_AT_ONCE });
 
@@ -25,11 +25,11 @@ export abstract class ContentStore<Found extends { readonly sizeBytes: number }>
     this.#spool = spool;
   }
 
-  /** What is stored of these bytes, also where it was discarded and nobody named it yet. */
+  /** Finds stored bytes, including discarded ones that no run has named since. */
   protected abstract find(sha256: string): Promise<Found | null>;
-  /** Makes bytes young that `gc` could take for some that nobody needs. False: it has just taken them. */
+  /** Refreshes the age of bytes that `gc` might otherwise remove. False if it has just removed them. */
   protected abstract touchOld(sha256: string, found: Found): Promise<boolean>;
-  /** These bytes, where they are stored and young; null: they have to be taken in. */
+  /** The bytes, if they are stored and young; null if they must be stored. */
   protected abstract stored(sha256: string): Promise<StoredMedia | null>;
   /** Stores measured bytes; may move their file. */
   protected abstract store(spooled: Spooled): Promise<void>;
@@ -53,7 +53,7 @@ export abstract class ContentStore<Found extends { readonly sizeBytes: number }>
   }
 
   async put(source: MediaSource): Promise<StoredMedia> {
-    // A stream lasts as long as whoever makes it, and holds up nobody meanwhile.
+    // A stream takes as long as its source, so it must not occupy a slot meanwhile.
     if ("stream" in source) return this.#storeSpooled(this.#spool.spool(source));
     const expected = "bytes" in source ? hash("sha256", source.bytes) : source.sha256;
     if (expected === undefined) return this.queue.add(() => this.#storeSpooled(this.#spool.spool(source)));

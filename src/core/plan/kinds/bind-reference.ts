@@ -32,7 +32,7 @@ function faultOf(value: Literal, expectedKinds: string): Fault | null {
   if (value.source === "url" || (value.source === undefined && typeof value.url === "string"))
     return foreignUrl(expectedKinds);
   if (typeof value.path === "string" && value.source === undefined) {
-    const message = `takes ${expectedKinds}, but this is a file on this machine; pass upload("name", file) instead`;
+    const message = `expects ${expectedKinds}, but this is a file on this machine; pass upload("name", file) instead`;
     return { code: "type", message };
   }
   const id = value.asset_id;
@@ -47,15 +47,15 @@ function textFault(text: string, expectedKinds: string): Fault {
   if (text.startsWith("asset_")) {
     return {
       code: "type",
-      message: `takes ${expectedKinds}; pass an asset as asset("image" | "video" | "audio", "${text}")`,
+      message: `expects ${expectedKinds}; pass an asset as asset("image" | "video" | "audio", "${text}")`,
     };
   }
-  const message = `takes ${expectedKinds}, not text; pass the handle of a step, or upload("name", "path/to/file")`;
+  const message = `expects ${expectedKinds}, not text; pass the handle of a step, or upload("name", "path/to/file")`;
   return { code: "type", message };
 }
 
 function foreignUrl(expectedKinds: string): Fault {
-  const message = `takes ${expectedKinds} stored at the service, not a URL from elsewhere; download the file and pass upload("name", "path/to/file")`;
+  const message = `expects ${expectedKinds} stored at the service, not a URL from elsewhere; download the file and pass upload("name", "path/to/file")`;
   return { code: "foreign-url", message };
 }
 
@@ -126,7 +126,7 @@ function checkValue(
       return planning.report(
         "media-kind",
         field,
-        `takes ${phrase(takes.kinds)}, but ${name} is a value; ${MEDIA_FROM}`,
+        `expects ${phrase(takes.kinds)}, but ${name} is a value; ${MEDIA_FROM}`,
       );
     case "voice":
     case "json": {
@@ -135,7 +135,7 @@ function checkValue(
       return planning.report(
         "value-type",
         field,
-        `takes ${expectedKinds.join(" or ")}, but ${name} is ${types.join(" or ")}`,
+        `expects ${expectedKinds.join(" or ")}, but ${name} is ${types.join(" or ")}`,
       );
     }
     default:
@@ -167,7 +167,7 @@ export function bindText(text: DraftJson, location: InputLocation, planning: Pla
     planning.report(
       takes.what === "media" ? "media-kind" : "value-type",
       location.field,
-      `takes ${expectedKinds}, not text`,
+      `expects ${expectedKinds}, not text`,
     );
   }
   const examples = location.schema?.examples() ?? ["x"];
@@ -189,16 +189,16 @@ function checkKind(source: StepFacts, step: string, { field, schema }: InputLoca
         return report(
           "file-size",
           field,
-          `takes at most ${takes.maxBytes} bytes, but the file of ${step} has ${sizeBytes}`,
+          `accepts at most ${takes.maxBytes} bytes, but the file of ${step} has ${sizeBytes}`,
         );
       }
-      return report("media-kind", field, `takes ${phrase(takes.kinds)}, but ${step} makes ${result}`);
+      return report("media-kind", field, `expects ${phrase(takes.kinds)}, but ${step} makes ${result}`);
     case "voice":
-      if (yields !== "voice") report("media-kind", field, `takes a voice, but ${step} makes ${result}`);
+      if (yields !== "voice") report("media-kind", field, `expects a voice, but ${step} makes ${result}`);
       return;
     case "json":
       if (takes.types.length === 0) return;
-      return report("media-kind", field, `takes plain JSON (${takes.types.join(" or ")}), but ${step} makes ${result}`);
+      return report("media-kind", field, `expects JSON (${takes.types.join(" or ")}), but ${step} makes ${result}`);
     default:
       return takes satisfies never;
   }
@@ -215,7 +215,7 @@ export function bindAsset(asset: DraftAsset["$asset"], location: InputLocation, 
   if (takes !== undefined && (takes.what !== "media" || !fits)) {
     const expectedKinds =
       takes.what === "media" ? phrase(takes.kinds) : takes.what === "voice" ? "a voice" : "plain JSON";
-    report("media-kind", location.field, `takes ${expectedKinds}, but the asset is ${phrase([asset.kind])}`);
+    report("media-kind", location.field, `expects ${expectedKinds}, but the asset is ${phrase([asset.kind])}`);
   }
   return { input, sample: PLACEHOLDER_MEDIA };
 }

@@ -80,5 +80,5 @@ function checkImage(ref: Reference["$ref"], source: StepFacts, field: string, pl
   if (source.isOpen === true || kind === "image" || kind === undefined)
     return checkReadable(ref, source, field, planning);
   const next = kind === "video" ? "; use a thumbnail of it, or judge it with inspect" : "";
-  planning.report("media-kind", field, `${ref.step} makes ${kind}, but images takes pictures${next}`);
+  planning.report("media-kind", field, `${ref.step} makes ${kind}, but images expects pictures${next}`);
 }

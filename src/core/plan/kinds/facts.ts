@@ -90,7 +90,7 @@ function completeValueRef(ref: DraftRef, source: StepFacts, report: Report): Ref
   const { step, at } = ref;
   const output = ref.output === "all" || typeof ref.output === "number" ? ref.output : 0;
   if (!source.hasValue)
-    report("not-a-value", `${step} makes media, not a value; use its handle in a field that takes media`);
+    report("not-a-value", `${step} makes media, not a value; use its handle in a field that accepts media`);
   const { missing } = schemaAt(source.schema, at ?? []);
   if (missing !== null) {
     const { key, allowed } = missing;

@@ -126,15 +126,15 @@ function checkFields({ input, yields }: GenerateDraft, { report }: Planning): vo
   const known = Object.keys(FIELDS[yields]);
   for (const field of Object.keys(input)) {
     if (known.includes(field)) continue;
-    const hint = didYouMean(field, known) ?? `it takes ${known.join(", ")}`;
-    report("unknown-field", `input.${field}`, `${yields} models do not take ${field}; ${hint}`, { allowed: known });
+    const hint = didYouMean(field, known) ?? `fields are ${known.join(", ")}`;
+    report("unknown-field", `input.${field}`, `${yields} models do not accept ${field}; ${hint}`, { allowed: known });
   }
   if (yields === "audio" && !("text" in input))
     report("missing-field", "input.text", "text is missing; give the text to speak");
   for (const [field, takes] of Object.entries(FIELDS[yields])) {
     if (takes === "any" || !(field in input)) continue;
     const given = (input as { readonly [key: string]: DraftJson })[field]!;
-    if (hasText(given)) report("not-media", `input.${field}`, `${field} takes media, not text; ${ONLY_HANDLES}`);
+    if (hasText(given)) report("not-media", `input.${field}`, `${field} expects media, not text; ${ONLY_HANDLES}`);
   }
 }
 
@@ -157,14 +157,14 @@ function checkPlace(
   const takes = FIELDS[draft.yields][name] ?? "any";
   const isText = ref.as === "value" || ref.as === "voice";
   if (takes === "any") {
-    const message = `${field} takes text or a value, but ${ref.step} makes media`;
+    const message = `${field} expects text or a value, but ${ref.step} makes media`;
     if (!isText) planning.report("not-a-value", field, message);
     return;
   }
-  if (isText) planning.report("not-media", field, `${field} takes media, but ${ref.step} yields a value`);
+  if (isText) planning.report("not-media", field, `${field} expects media, but ${ref.step} yields a value`);
   const kind = ref.kind ?? yields;
   if (takes !== "image" || isText || kind === null || kind === "image") return;
-  planning.report("media-kind", field, `${field} takes an image, but ${ref.step} makes ${kind}`);
+  planning.report("media-kind", field, `${field} expects an image, but ${ref.step} makes ${kind}`);
 }
 
 /**

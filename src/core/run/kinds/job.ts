@@ -123,7 +123,7 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
   submit(plan, step, { n, input: ready.input, holdMicros }, builder);
 }
 
-/** Pushes events where the files of some inputs stand in for them from now on; returns whether any do, which changes the request. */
+/** Pushes events for lapsed inputs, which their files replace; returns whether there are any, since the request then changes. */
 function replaceLapsed(plan: JobStep, { state, context, events }: DecisionBuilder): boolean {
   const over = lapsed(state, plan, context.now + (context.clockOffsetMs ?? 0));
   events.push(...over);

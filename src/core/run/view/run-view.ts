@@ -89,7 +89,7 @@ export interface RunSummary {
   /** The tag (`key=value`) of the runs that share the budget; null if it is this run's alone. */
   readonly budgetTag: string | null;
   readonly quoteMicros: number | null;
-  /** Of what was made again since, together; 0: nothing was. Null where something had no price. */
+  /** Sum of the quotes of reruns; 0 if there were none, null if one had no price. */
   readonly rerunQuoteMicros: number | null;
   readonly spentMicros: number;
   /** Reserved for jobs without a bill. */
