@@ -122,7 +122,7 @@ const BOUNDS: readonly (readonly [keyword: string, largerIsWider: boolean])[] = 
 ];
 
 function compareField(name: string, was: Field, is: Field, say: Say): void {
-  if (was.takes !== is.takes) say(name, true, `accepted ${was.takes}, now accepts ${is.takes}`);
+  if (was.takes !== is.takes) say(name, true, `type was ${was.takes}, is ${is.takes}`);
   if (was.isRequired !== is.isRequired) say(name, is.isRequired, is.isRequired ? "is now required" : "is now optional");
   if (was.preset !== is.preset) say(name, true, `its default was ${was.preset ?? "none"}, is ${is.preset ?? "none"}`);
   const missing = (was.values ?? []).filter((value) => is.values !== null && !is.values.includes(value));
