@@ -161,7 +161,7 @@ describe("showrunner migrate", () => {
     expect(code).toBe(3);
     expect(stderr).toContain("open: body 1: video_id: video-1 takes no film to start from");
     expect(stderr).toContain("1 body migrated to 1 job, 1 open");
-    expect(stderr).toContain("Not verified: body 1: video_id arrives in no step");
+    expect(stderr).toContain("Not verified: body 1: no step uses video_id");
   });
 
   test.each([

@@ -28,7 +28,7 @@ describe("a document that holds no bodies", () => {
     [
       "HTML",
       "\n <!doctype html>",
-      "the document 2:2 is HTML or XML, not JSON; it may be an error page that was saved in place of the bodies",
+      "the document 2:2 is HTML or XML, not JSON; it may be an error page saved instead of the bodies",
     ],
     ["no JSON", '{\n  "type": image\n}', "the document 2:11 is not valid JSON: Unexpected token 'i'"],
     [
@@ -230,7 +230,7 @@ describe("sizes", () => {
     const { report: found } = await migrateV2File(path, { catalog });
     expect(found.problems).toMatchObject([{ code: "too-large", line: 1 }]);
     expect(found.problems[0]?.message).toMatch(
-      /^has 52428800 bytes; a JSON document is read whole up to 33554432: split it, or write it as JSON Lines/,
+      /^has 52428800 bytes; a JSON document can have at most 33554432\. Split it, or write it as JSON Lines/,
     );
   });
 

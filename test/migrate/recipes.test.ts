@@ -31,11 +31,11 @@ test.each(recipes)(
 /** What v3 has no model for is told as missing; everything else is made. */
 const MISSING: { readonly [name: string]: readonly string[] } = {
   "hard-cases": [
-    'node "Film to start from": reference_image_ids[0] arrives in no step (video-1 takes no reference images)',
-    'node "Film to start from": video_id arrives in no step (video-1 takes no film to start from)',
-    'node "Restyle" is open: no v3 model in the catalog is known to do video_to_video',
+    'node "Film to start from": no step uses reference_image_ids[0] (video-1 takes no reference images)',
+    'node "Film to start from": no step uses video_id (video-1 takes no film to start from)',
+    'node "Restyle" is open: no v3 model in the catalog supports video_to_video',
   ],
-  "storyboard-lines": ["line 6 is open: no v3 model in the catalog is known to do text_to_sound"],
+  "storyboard-lines": ["line 6 is open: no v3 model in the catalog supports text_to_sound"],
 };
 
 test.each(recipes)(
@@ -61,8 +61,8 @@ const HARD_CASES: readonly (readonly [string, string])[] = [
     "`acme/image-1-t2i` | converted | product-picture: model = `image-1` | exact: image, version 1",
   ],
   ["a version that is not there is asked", "no v3 model has this name (only other versions exist: video-1)"],
-  ["a film that no step takes is no proof", "video\\_id arrives in no step (video-1 takes no film to start from)"],
-  ["a sound comes before the speech", "audio\\_id is given too and takes precedence in v2, so no speech is generated"],
+  ["a film that no step takes is no proof", "no step uses video\\_id (video-1 takes no film to start from)"],
+  ["a sound comes before the speech", "audio\\_id is also given and takes precedence in v2, so no speech is generated"],
   ["Cantonese is no Mandarin", "Chinese,Yue: speech-1 does not support yue"],
   ["a level that the resolution does not have", "the slug says pro, which video-1 does not offer at 720p"],
   [
@@ -71,7 +71,7 @@ const HARD_CASES: readonly (readonly [string, string])[] = [
   ],
   [
     "a model named within the inputs",
-    "v3 does not know the ids of v2 models; video-1, which can do what this body requires, is used for now",
+    "v3 does not use the ids of v2 models; video-1, which can do what this body requires, is used for now",
   ],
   ["a node that is switched off", 'node "Switched off": is disabled in the flow, so it generates nothing'],
   ["a sound cut beyond a placeholder", "v3 has no such field; a local task cuts 2000 ms off the sound"],
@@ -85,5 +85,5 @@ test.each(HARD_CASES)("the report of hard-cases shows it: %s", (_name, text) => 
 test("the report of hard-cases gives the reason of a body that stays open once", () => {
   const report = readFileSync(join(folder, "hard-cases", "report.md"), "utf8");
   const [, body = ""] = report.split("### Body 6");
-  expect(body.slice(0, body.indexOf("### Body 7")).split("is known to do video").length - 1).toBe(1);
+  expect(body.slice(0, body.indexOf("### Body 7")).split("supports video").length - 1).toBe(1);
 });

@@ -142,7 +142,7 @@ describe("speech", () => {
     expect(field("audio_start_ms")).toMatchObject({ outcome: "converted", newValue: -250 });
     expect(migration.source).toContain('shiftSound({ from: sound.path, to: file("sound"), startMs: -250 })');
     expect(migrateBodies([{ ...body, audio_id: id(2), audio_start_ms: 0 }]).field("audio_start_ms")?.why).toBe(
-      "0 shifts nothing",
+      "an offset of 0 has no effect",
     );
     expect(migrateBodies([{ ...body, audio_start_ms: 9 }]).field("audio_start_ms")?.why).toBe(
       "there is no sound to shift",
@@ -197,7 +197,7 @@ describe("media", () => {
     ]);
     expect(field("reference_image_ids[0]", 2)).toMatchObject({
       outcome: "decision",
-      why: "body 1 makes it as video, but image is needed",
+      why: "body 1 generates it as video, but image is needed",
     });
     expect(steps["image-2"]).toMatchObject({ images: ["<image-2-reference>"] });
   });
@@ -206,10 +206,10 @@ describe("media", () => {
     const references = [1, 2, 3, 4, 5, 6].map(id);
     const { field, steps } = migrateBodies([{ ...image, start_keyframe_id: id(9), reference_image_ids: references }]);
     expect(steps["image-1"]).toMatchObject({ images: { length: 4 } });
-    expect(field("start_keyframe_id")?.why).toContain("wins in v2");
+    expect(field("start_keyframe_id")?.why).toContain("takes precedence in v2");
     expect(field("reference_image_ids[4]")).toMatchObject({
       outcome: "decision",
-      why: "image-1 takes at most 4 in images",
+      why: "image-1 accepts at most 4 in images",
     });
   });
 
@@ -293,7 +293,7 @@ describe("values", () => {
     ]);
     expect(field("text_prompt")).toMatchObject({
       outcome: "decision",
-      why: "has 4001 characters; prompt takes at most 4000",
+      why: "has 4001 characters; prompt accepts at most 4000",
     });
     expect(migration.source).toContain("image1Prompt: z.string().min(1).max(4000)");
   });
@@ -330,12 +330,12 @@ describe("values", () => {
     [
       "too many",
       Array.from({ length: 7 }, () => ({ prompt: "x", duration_ms: 3000 })),
-      "there are 7 shots; video-1 takes at most 6",
+      "there are 7 shots; video-1 accepts at most 6",
     ],
     [
       "too long",
       [1, 2].map(() => ({ prompt: "x", duration_ms: 9000 })),
-      "the shots last 18000 ms; video-1 takes at most 15000",
+      "the shots last 18000 ms; video-1 accepts at most 15000",
     ],
   ])("%s shots are a decision, and the prompt stands in", (_name, multi_prompt, why) => {
     const { steps, field } = migrateBodies([
@@ -346,7 +346,7 @@ describe("values", () => {
       outcome: "decision",
       why: `${why}; only text_prompt is used for now`,
     });
-    expect(field("generated_video_inputs.shot_type")?.why).toBe("has an effect only with shots");
+    expect(field("generated_video_inputs.shot_type")?.why).toBe("only has an effect with shots");
   });
 });
 

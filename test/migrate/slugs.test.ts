@@ -144,7 +144,7 @@ describe("slugs of v2 documents", () => {
   test("a doubt is told part by part", () => {
     expect(findBySlug("fal/kling-25-pro-i2v", views.video).match).toMatchObject({
       confidence: "similar",
-      why: "kling, version 25, turbo; but the slug does not name turbo",
+      why: "kling, version 25, turbo; but the slug does not contain turbo",
     });
   });
 });

@@ -33,7 +33,7 @@ function silentlyLost({ fields }: BodyReport, steps: readonly PlanStep[]): reado
   return fields.flatMap(({ field, given, value, to, isLost, why }) => {
     const isAsked = given && MEDIUM.test(field) && typeof value === "string";
     // Of two fields for one thing v2 takes one.
-    if (!isAsked || isLost || why?.includes("is given too")) return [];
+    if (!isAsked || isLost || why?.includes("is also given")) return [];
     const [step, name = ""] = to?.split(": ") ?? [];
     const planned = steps.filter(({ path }) => path === step || path.startsWith(`${step}-take-`));
     const isThere = planned.some(
@@ -85,7 +85,7 @@ describe.each(Object.entries(catalogs))("the work of v2 bodies, with %s", (_name
       step.kind === "job" ? { ...step, input: { ...(step.input as object), aspect_ratio: "1:1" } } : step,
     );
     expect(workDifferences(migration.report, { ...planned.plan, steps })).toEqual([
-      'body 1: aspect_ratio of step image-1 is "1:1" as aspect_ratio, and should be "16:9"',
+      'body 1: aspect_ratio of step image-1 is "1:1" as aspect_ratio, but should be "16:9"',
     ]);
   });
 });

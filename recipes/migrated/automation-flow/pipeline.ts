@@ -14,7 +14,7 @@ export default pipeline("automation-flow", {
   }),
   build({ input, job, upload }) {
     const host = upload("host", input.host);
-    // To decide: voice_id: v3 does not have this v2 voice: choose a voice of speech-1
+    // To decide: voice_id: v3 does not have this v2 voice; choose a voice of speech-1
     const greeting = job("greeting", models.speech, {
       text: `Welcome, ${input.firstName}. It is good to have you here.`,
       voice_id: input.voice,

@@ -39,7 +39,7 @@ export default pipeline("hard-cases", {
       resolution: "720p",
       duration_ms: 5000,
     });
-    // To decide: generated_video_inputs.ai_model_id: v3 does not know the ids of v2 models; video-1, which can do what
+    // To decide: generated_video_inputs.ai_model_id: v3 does not use the ids of v2 models; video-1, which can do what
     // this body requires, is used for now; confirm it, or map another
     const modelInside = job("model-inside", models.video, {
       prompt: "A cat stretches in the sun",
@@ -66,7 +66,7 @@ export default pipeline("hard-cases", {
       start_image: soundOrSpeechStart,
       audio: soundOrSpeechAudioShifted,
     });
-    // To decide: voice_id: v3 does not have this v2 voice: choose a voice of speech-1
+    // To decide: voice_id: v3 does not have this v2 voice; choose a voice of speech-1
     // To decide: language: speech-1 does not support yue
     const cantonese = job("cantonese", models.speech, {
       text: "早晨，歡迎收聽。",

@@ -30,7 +30,7 @@ export function fillImage(job: Job): void {
   const media = used.map((path) => mediumAt(context, body, path, "image", "reference"));
   setMedia(job, slotField(view, "images") ?? slotField(view, "start"), media, "reference images");
   if (references.length > 0 && start.length > 0) {
-    job.dropUnused(["start_keyframe_id"], "reference_image_ids is given too, and wins in v2");
+    job.dropUnused(["start_keyframe_id"], "reference_image_ids is also given and takes precedence in v2");
   }
 }
 
@@ -117,7 +117,7 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
     fieldReport.note([...prefix, "type"], "converted", { to, newValue: view.id, why });
   }
   for (const { path } of weaker)
-    fieldReport.note(path, "dropped", { why: `${pathText(named?.path ?? [])} names the model` });
+    fieldReport.note(path, "dropped", { why: `${pathText(named?.path ?? [])} determines the model` });
   if (named === undefined) {
     if (by === "only") return;
     const why = `v2 chose the model itself; ${view.id} is used until you confirm it`;
@@ -127,7 +127,7 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
     const why = by === "mapped" ? "as mapped" : `exact: ${choice.why}`;
     return fieldReport.note(named.path, "converted", { to, newValue, why });
   }
-  const unnamed = isUuid(named.value) ? "v3 does not know the ids of v2 models" : "no v3 model has this name";
+  const unnamed = isUuid(named.value) ? "v3 does not use the ids of v2 models" : "no v3 model has this name";
   const why =
     by === "similar"
       ? `${view.id} is the most similar suitable model${because}; confirm it, or map another`
@@ -141,12 +141,12 @@ export type Converted = ConvertedBody | { readonly open: string };
 /** Converts one body into jobs and reports each of its fields. */
 export function convert(context: MigrationContext, body: Body): Converted {
   const choice = choose(context, body, needsOf(body), []);
-  if (choice === null) return { open: `no v3 model in the catalog is known to do ${body.type}` };
+  if (choice === null) return { open: `no v3 model in the catalog supports ${body.type}` };
   const job = chosenJob(context, body, [], choice, body.name);
   const before: ConvertedJob[] = [];
   const defaults = fill(job, before);
   if (choice.resolution !== null && !job.input.has("resolution")) {
-    const why = "the slug names it, and the body does not name another";
+    const why = "from the slug, as the body does not specify one";
     job.preset(`${defaults.prefix}resolution`, "resolution", choice.resolution, why);
   }
   const count = batchOf(body);
@@ -255,7 +255,7 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   const path: JsonPath = ["audio_generation"];
   if (given(body, ...path) === undefined) return null;
   if (idPaths(body, "audio_id").length > 0) {
-    outer.dropUnused(path, "audio_id is given too and takes precedence in v2, so no speech is generated");
+    outer.dropUnused(path, "audio_id is also given and takes precedence in v2, so no speech is generated");
     return null;
   }
   const choice = choose(context, body, [{ type: "text_to_speech", must: ["text", "voice"], also: [] }], path);
@@ -284,5 +284,5 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
 function noteName(job: Job): void {
   const path: JsonPath = ["name"];
   if (given(job.body, ...path) === undefined || job.body.fieldReport.has(path)) return;
-  job.body.fieldReport.note(path, "converted", { to: job.step, newValue: job.step, why: "names the step" });
+  job.body.fieldReport.note(path, "converted", { to: job.step, newValue: job.step, why: "used as the step's name" });
 }

@@ -116,7 +116,7 @@ function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): v
       ? context.input(key, "voice", origin, { is: "voice" })
       : context.input(`${field.name} ${key}`, "voice", origin, { is: "choice", choices: values });
   job.set(field.name, expression, path);
-  const question = `v3 does not have ${isChosenLater ? why : "this v2 voice"}: choose a voice of ${view.id}`;
+  const question = `v3 does not have ${isChosenLater ? why : "this v2 voice"}; choose a voice of ${view.id}`;
   const details = { to: job.to(field.name), newValue: shown(expression) };
   job.decide(path, question, [CHOOSE_LATER, ...(values ?? stock)], details);
 }
@@ -130,7 +130,7 @@ function fillStability(job: Job, path: JsonPath): void {
     return job.preset(pathText(path), field.name, 0, "v2's default is 1, and v3 inverts the scale");
   }
   if (typeof old !== "number" || field === null) return job.plain(path, "stability");
-  job.value(path, field, oneMinus(old), "v3 inverts the scale: 1 - the value of v2");
+  job.value(path, field, oneMinus(old), "v3 inverts the scale: 1 minus v2's value");
 }
 
 /** Rounds off floating-point error: 1 - 0.9 becomes 0.1. */

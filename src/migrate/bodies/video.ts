@@ -78,14 +78,14 @@ function readShots(job: Job): Shots | null {
   const [prompt, duration] = [field?.item.get("prompt"), field?.item.get("duration_ms")];
   if (field === undefined || prompt === undefined) return none(`${job.view.id} takes no shots`);
   if (list.length > field.maxItems)
-    return none(`there are ${list.length} shots; ${job.view.id} takes at most ${field.maxItems}`);
+    return none(`there are ${list.length} shots; ${job.view.id} accepts at most ${field.maxItems}`);
   let totalMs = 0;
   const items: Shot[] = [];
   for (const index of list.keys()) {
     const path = at("multi_prompt", index);
     const text = String(given(job.body, ...path, "prompt"));
     const length = given(job.body, ...path, "duration_ms");
-    if (isTemplate(length)) return none("the flow fills in the duration of a shot");
+    if (isTemplate(length)) return none("the duration of a shot is filled in by the flow");
     const fitted = duration === undefined ? null : coerce(duration, Number(length));
     if (fitted !== null && !fitted.fits) return none(`shot ${index + 1} ${fitted.why}`);
     const words = coerce(prompt, text);
@@ -98,7 +98,7 @@ function readShots(job: Job): Shots | null {
   return {
     items,
     totalMs,
-    problem: isTooLong ? `the shots last ${totalMs} ms; ${job.view.id} takes at most ${mostMs}` : null,
+    problem: isTooLong ? `the shots last ${totalMs} ms; ${job.view.id} accepts at most ${mostMs}` : null,
   };
 }
 
@@ -149,7 +149,7 @@ function fillShotType(job: Job, hasShots: boolean): void {
         "v2 always uses the durations of the shots",
       );
     }
-  } else if (isGiven) job.drop(path, "has an effect only with shots");
+  } else if (isGiven) job.drop(path, "only has an effect with shots");
 }
 
 /** Converts the duration of the film, or that of the shots, which takes precedence. */
@@ -170,7 +170,7 @@ export function fillFrames(job: Job): void {
       .slice(0, 1)
       .map((name) => frame(job, [name], end));
     setMedia(job, slotField(job.view, end), media, `${end} frame`);
-    if (hasId && given(job.body, url) !== undefined) job.dropUnused([url], `${id} is given too and takes precedence`);
+    if (hasId && given(job.body, url) !== undefined) job.dropUnused([url], `${id} is also given and takes precedence`);
   }
 }
 
@@ -218,7 +218,7 @@ function shiftAudio(job: Job, field: FieldView | null): void {
   if (startMs === undefined) return;
   const current = field === null ? undefined : job.input.get(field.name);
   if (field === null || current === undefined) return job.drop(path, "there is no sound to shift");
-  if (startMs === 0) return job.drop(path, "0 shifts nothing");
+  if (startMs === 0) return job.drop(path, "an offset of 0 has no effect");
   const [sound, ...others] = current.is === "list" ? current.items : [current];
   if (typeof startMs !== "number" || sound === undefined || others.length > 0) {
     const why = others.length > 0 ? "there are several sounds, and v2 does not say which" : "the flow fills it in";

@@ -12,7 +12,7 @@ export function coerce(field: FieldView, value: Json): Coerced {
   const type = typeof value;
   const isOfType = field.types.includes(type) || (type === "number" && field.types.includes("integer"));
   if (field.types.length > 0 && !isOfType && ["number", "string", "boolean"].includes(type)) {
-    return { fits: false, why: `${field.name} takes ${field.types.join(" or ")}`, choices: ["leave it out"] };
+    return { fits: false, why: `${field.name} must be of type ${field.types.join(" or ")}`, choices: ["leave it out"] };
   }
   if (typeof value === "number") return fitNumber(field, value);
   if (typeof value === "string") return fitText(field, value);
@@ -25,7 +25,7 @@ function fitListed(field: FieldView, values: readonly Json[], value: Json): Coer
   const same = values.find((one) => String(one).toLowerCase() === String(value).toLowerCase());
   if (same !== undefined) return { fits: true, value: same, why: "as v3 spells it" };
   const nearest = nearestOf(field.name, value, values);
-  if (nearest === undefined) return { fits: false, why: `${field.name} takes only ${choices.join(", ")}`, choices };
+  if (nearest === undefined) return { fits: false, why: `${field.name} must be one of ${choices.join(", ")}`, choices };
   return { fits: true, value: nearest, why: `the nearest of ${shorten(choices)}` };
 }
 
@@ -111,7 +111,7 @@ function fitText(field: FieldView, value: string): Coerced {
   const { maxLength, pattern, name } = field;
   const length = [...value].length;
   if (length > maxLength) {
-    const why = `has ${length} characters; ${name} takes at most ${maxLength}`;
+    const why = `has ${length} characters; ${name} accepts at most ${maxLength}`;
     return { fits: false, why, choices: ["supply a shorter text when the pipeline is run", "edit the source"] };
   }
   if (pattern !== null && !pattern.test(value)) {

@@ -142,7 +142,7 @@ export class Job {
   carried(path: JsonPath, field: string, value: Json, why: string | null, target = field): void {
     const old = given(this.body, ...path) as Json;
     const isSame = JSON.stringify(old) === JSON.stringify(value);
-    if (!isSame) return this.convert(path, target, value, why ?? "in the form that v3 takes");
+    if (!isSame) return this.convert(path, target, value, why ?? "in the form that v3 expects");
     this.body.fieldReport.note(path, path.at(-1) === field ? "carried" : "renamed", {
       to: this.to(target),
       newValue: value,

@@ -30,13 +30,13 @@ export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, 
   };
   if (link.to === "outside") {
     const file = context.file(link.key, kind, unknown(link.name));
-    return medium(file, "v3 does not have this v2 asset: supply its file");
+    return medium(file, "v3 does not have this v2 asset; supply its file");
   }
   const asset = context.assets.get(link.index);
   if (asset !== undefined) {
     const why = `the v2 asset ${JSON.stringify(asset.name)}; ${place}`;
     const file = context.file(`asset ${link.index}`, kind, { name: asset.name.replace(/\.\w{2,4}$/, ""), why });
-    if (asset.kind === null || asset.kind === kind) return medium(file, "an uploaded v2 asset: supply its file");
+    if (asset.kind === null || asset.kind === kind) return medium(file, "an uploaded v2 asset; supply its file");
     const open = `the asset was uploaded as ${asset.kind}, but ${kind} is needed`;
     return medium(file, open, `supply ${kind} when the pipeline is run`);
   }
@@ -46,7 +46,7 @@ export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, 
   const made = converted === undefined ? ", which is not migrated" : ` as ${converted.yields}, but ${kind} is needed`;
   return medium(
     context.file(id, kind, unknown(null)),
-    `body ${link.index + 1} makes it${made}`,
+    `body ${link.index + 1} generates it${made}`,
     `supply the ${kind} as a file when the pipeline is run`,
     "connect another step in the source",
   );
@@ -67,7 +67,7 @@ export function setMedia(job: Job, field: FieldView | null, media: readonly Medi
       job.add(field, expression, path);
     } else {
       const most = field.isList ? `at most ${field.maxItems}` : "one";
-      job.decide(path, `${view.id} takes ${most} in ${field.name}`, ["leave it out", "choose another in the source"]);
+      job.decide(path, `${view.id} accepts ${most} in ${field.name}`, ["leave it out", "choose another in the source"]);
     }
   }
 }

@@ -207,10 +207,10 @@ function doubtsOf(requested: ModelName, own: ModelName, level: Level): readonly 
   const lacking = own.tiers.filter((tier) => !requested.tiers.includes(tier));
   return [
     ...level.unmatched.map((word) => `the model has no ${word}`),
-    ...lacking.map((word) => `the slug does not name ${word}`),
-    ...(own.version.length > 0 && requested.version.length === 0 ? [`the slug names no version`] : []),
-    ...(own.version.length === 0 && requested.version.length > 0 ? [`the model names no version`] : []),
-    ...(own.mode !== null && requested.mode === null ? [`the slug does not name ${own.mode}`] : []),
+    ...lacking.map((word) => `the slug does not contain ${word}`),
+    ...(own.version.length > 0 && requested.version.length === 0 ? [`the slug has no version`] : []),
+    ...(own.version.length === 0 && requested.version.length > 0 ? [`the model has no version`] : []),
+    ...(own.mode !== null && requested.mode === null ? [`the slug does not contain ${own.mode}`] : []),
   ];
 }
 

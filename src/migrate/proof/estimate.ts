@@ -42,7 +42,7 @@ export async function estimateMigration(
 ): Promise<Migration> {
   const { report } = migration;
   if (report.steps.length > maxJobs) {
-    const why = `${report.steps.length} jobs are more than the ${maxJobs} that a migration prices; showrunner plan prices them all`;
+    const why = `a migration prices at most ${maxJobs} jobs, not ${report.steps.length}; showrunner plan prices them all`;
     return { ...migration, report: { ...report, price: { service, steps: [], min: null, max: null, why } } };
   }
   const quote = await quoter.quote(pipeline, input, { maxUnquoted: ANY_AMOUNT });

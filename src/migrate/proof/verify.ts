@@ -75,7 +75,7 @@ export async function verifyMigration(
   };
   const planned = await runner.plan(pipeline, options.input);
   if (!planned.ok) {
-    const differences = planned.problems.map(({ message }) => `it cannot be planned: ${message}`);
+    const differences = planned.problems.map(({ message }) => `the pipeline cannot be planned: ${message}`);
     return verified("refused", null, differences);
   }
   const run = await runner.run(pipeline, options.input, { maxUnquoted: "1000000", outDir, id, signal });
@@ -121,7 +121,7 @@ function compare(
   const isDone = status === "succeeded";
   const open = report.bodies
     .filter((body) => body.status === "open")
-    .map(({ at, fields }) => `${at} is open: ${fields[0]?.why ?? "no v3 model does it"}`);
+    .map(({ at, fields }) => `${at} is open: ${fields[0]?.why ?? "no v3 model supports it"}`);
   const all = [...(isDone ? [] : [`the run ended as ${status}`]), ...missing, ...differences, ...open];
   return {
     ok: isDone && all.length === 0,
@@ -164,11 +164,11 @@ export function workDifferences(report: MigrationReport, plan: Plan): readonly s
 
 function differenceOf({ at, outputs }: BodyReport, entry: FieldEntry, plan: Plan): readonly string[] {
   const { field, to, why } = entry;
-  if (entry.isLost) return [`${at}: ${field} arrives in no step (${why ?? "no reason is known"})`];
+  if (entry.isLost) return [`${at}: no step uses ${field} (${why ?? "reason unknown"})`];
   const [, step, target] = /^([^:]+): (.+)$/.exec(to ?? "") ?? [];
   if (step === undefined || target === undefined) return [];
   const steps = stepsNamed(plan, step, outputs);
-  if (steps.length === 0) return [`${at}: ${field} should arrive in step ${step}, which the pipeline does not have`];
+  if (steps.length === 0) return [`${at}: ${field} should be in step ${step}, which the pipeline does not have`];
   return steps.flatMap((found, index) => {
     const wrong = target === "model" ? wrongModel(found, entry) : wrongValue(plan, found, target, entry, index);
     return wrong === null ? [] : [`${at}: ${field} of step ${found.path} ${wrong}`];
@@ -185,9 +185,9 @@ function stepsNamed(plan: Plan, name: string, outputs: readonly string[]): reado
 function wrongModel(step: PlanStep, { newValue }: FieldEntry): string | null {
   if (typeof newValue !== "string" || !("model" in step)) return null;
   const [, id = newValue, quality] = /^(.*), quality (.*)$/.exec(newValue) ?? [];
-  if (step.model !== id) return `runs on ${step.model}, and the report says ${id}`;
+  if (step.model !== id) return `is ${step.model}, but the report says ${id}`;
   const sent = quality === undefined ? undefined : sentAt(step, "quality");
-  return quality === undefined || sent === quality ? null : `has quality ${sent}, and the report says ${quality}`;
+  return quality === undefined || sent === quality ? null : `has quality ${sent}, but the report says ${quality}`;
 }
 
 function wrongValue(plan: Plan, step: PlanStep, target: string, entry: FieldEntry, index: number): string | null {
@@ -206,7 +206,7 @@ function wrongValue(plan: Plan, step: PlanStep, target: string, entry: FieldEntr
     // An input supplied at run time matches any value here.
     if (/^input /.test(expected) || expected.includes("${")) return null;
   }
-  return `is ${JSON.stringify(sent)} as ${target}, and should be ${JSON.stringify(expected)}`;
+  return `is ${JSON.stringify(sent)} as ${target}, but should be ${JSON.stringify(expected)}`;
 }
 
 /** Step paths that a value uses, followed through local tasks to their sources. */

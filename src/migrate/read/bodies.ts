@@ -53,7 +53,7 @@ export function sourceOf(given: unknown, at: string, givenPath: JsonPath): Read 
   const [value, path] = unwrapped(given, givenPath);
   const bad = (code: string, message: string) => readProblem(code, at, path, message);
   if (!isRecord(value)) return bad("not-a-body", `is ${kindOf(value)}, not a v2 body; a body is an object with a type`);
-  if (isTooDeep(value, MAX_DEPTH)) return bad("too-deep", `is nested deeper than ${MAX_DEPTH} levels; no v2 body does`);
+  if (isTooDeep(value, MAX_DEPTH)) return bad("too-deep", `is nested deeper than ${MAX_DEPTH} levels; no v2 body is`);
   if (!("type" in value) && Array.isArray(value.detail)) {
     return bad("v2-error", "is an error response of v2, not a body; give the body that was sent");
   }

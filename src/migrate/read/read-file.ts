@@ -37,8 +37,8 @@ export async function readV2File(path: string, options: ReadFileOptions = {}): P
       const head = await buffer(createReadStream(path, { end: maxLineBytes - 1 }));
       if (isLine(head)) return await readLongLines(path, { maxLineBytes, maxLines });
       const message =
-        `has ${found.size} bytes; a JSON document is read whole up to ${maxBytes}: split it, ` +
-        "or write it as JSON Lines, one body a line";
+        `has ${found.size} bytes; a JSON document can have at most ${maxBytes}. Split it, ` +
+        "or write it as JSON Lines, one body per line";
       return unreadable("too-large", message);
     }
     const bytes = await readFile(path);

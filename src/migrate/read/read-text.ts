@@ -8,7 +8,7 @@ export function readText(given: string): ReadBodies {
   const text = given.replace(/^\uFEFF/, "");
   if (text.trim() === "") return unreadable("empty", "the text is empty");
   if (/^\s*</.test(text)) {
-    const message = "is HTML or XML, not JSON; it may be an error page that was saved in place of the bodies";
+    const message = "is HTML or XML, not JSON; it may be an error page saved instead of the bodies";
     return unreadable("not-json", message, positionAt(text, text.search(/\S/)));
   }
   const parsed = parseJson(text);

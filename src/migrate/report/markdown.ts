@@ -25,9 +25,9 @@ const INTRODUCTION =
   "The result for each body (request) of the v2 document. The pipeline is in `pipeline.ts`; nothing was bought on v2 or v3.";
 
 const HOW_TO_DECIDE =
-  "Each point names what is uncertain, where it is in the v2 document, and the choices. Until you decide, the pipeline does the marked one. " +
-  "To decide a model, a voice or what may be left out, run `showrunner migrate` again: on a terminal it asks, and `--map V2-NAME=V3-ID` names a model or voice; " +
-  "the answers are kept in `migrate.decisions.json`. The rest is decided in `pipeline.ts`.";
+  "Each point states what is uncertain, where it is in the v2 document, and the choices. Until you decide, the pipeline uses the marked choice. " +
+  "To decide on a model, a voice or what to leave out, run `showrunner migrate` again: on a terminal it asks, and `--map V2-NAME=V3-ID` sets a model or voice; " +
+  "the answers are kept in `migrate.decisions.json`. Decide on everything else in `pipeline.ts`.";
 
 const LEGEND =
   "Every field of the v2 bodies is listed once. Carried over: the same name and value; renamed: the same value under another name; " +
@@ -61,7 +61,7 @@ function summary(report: MigrationReport): string {
     "|---|---|",
     `| bodies migrated | ${of("migrated")} |`,
     `| uploads that became files to supply | ${of("asset")} |`,
-    `| bodies that no v3 model can do (open) | ${of("open")} |`,
+    `| bodies without a suitable v3 model (open) | ${of("open")} |`,
     `| media, prompts, shots and voices that no step uses | ${lossesOf(report).length} |`,
     `| not migrated, because v2 itself would refuse it | ${problems.length} |`,
     `| jobs | ${steps.length} |`,
@@ -127,7 +127,7 @@ function problems({ problems: all }: MigrationReport): string {
 }
 
 const CREDITS =
-  "v2 credits have no fixed rate in dollars, so what the v2 work cost cannot be compared by a factor; compare with your own subscription.";
+  "v2 credits have no fixed rate in dollars, so the cost of the v2 work cannot be converted; compare with your own subscription.";
 
 function price({ price: found, steps }: MigrationReport): string {
   if (steps.length === 0) return "";
@@ -137,7 +137,7 @@ function price({ price: found, steps }: MigrationReport): string {
   const note = why === null ? "" : ` (${escaped(why)})`;
   const head = `Estimated by ${escaped(service)}: ${total} for ${steps.length} jobs${note}. ${CREDITS}`;
   const isOpen = found.steps.some(({ usd }) => usd === null);
-  const cap = isOpen ? "\n\nJobs that cannot be quoted run only under a cap: `--max-unquoted USD` for each." : "";
+  const cap = isOpen ? "\n\nJobs that cannot be quoted run only with `--max-unquoted USD`, a cap for each job." : "";
   return found.steps.length === 0 ? head : `${head}\n\n${priceTable(found)}${cap}`;
 }
 
@@ -157,7 +157,7 @@ function verification(found: VerificationReport | null): string {
   const [expected, made] = [list(found.expected), list(found.found)];
   const verdict = found.ok
     ? "The migrated pipeline ran on the local service and generated what v2 would have generated"
-    : "The migrated pipeline, run on the local service, does not do all of the v2 work";
+    : "The migrated pipeline, run on the local service, does not cover all of the v2 work";
   const tally = expected === made ? made : `${expected} expected, ${made} found`;
   const open = found.uncovered.map(escaped).join(", ");
   const head = `${verdict}: ${tally}.${open === "" ? "" : ` Not covered, because open or refused: ${open}.`}`;
