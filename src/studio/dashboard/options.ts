@@ -18,7 +18,7 @@ export class PortInUseError extends ShowrunnerError {
 
 /** A pipeline that may be planned and started from the page. */
 export interface OfferedPipeline {
-  /** As the page shows it, e.g. `recipes/avatar.ts#default`; unique. */
+  /** As the page shows it, e.g. `recipes/talking-avatar.ts#default`; unique. */
   readonly name: string;
   readonly pipeline: Pipeline;
   /** Kept with the run, so that `resume` finds the code again; null when it came from no file. */
