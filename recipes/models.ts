@@ -3,21 +3,21 @@ import { type Media, type MediaList, model, type OrValue, typedModels, type Valu
 
 /** Input of avatar-1. */
 export interface AvatarInput {
-  /** The face. At most 10 MiB. */
+  /** The image with the face. At most 10 MiB. */
   readonly start_image: Media<"image">;
-  /** What the face says. At most 50 MiB. At most 120 s. */
+  /** The speech. At most 50 MiB. At most 120 s. */
   readonly audio: Media<"audio">;
-  /** How the face behaves. At most 2,500 characters. */
+  /** How the speaker behaves. At most 2,500 characters. */
   readonly prompt: string | Value<string>;
   readonly aspect_ratio: OrValue<"16:9" | "9:16" | "1:1">;
   readonly resolution: OrValue<"720p" | "1080p">;
-  /** Length of the film; as long as the sound when absent. At least 1000. At most 120000. */
+  /** Duration of the video. Default: that of the audio. At least 1000. At most 120000. */
   readonly duration_ms?: number | Value<number>;
 }
 
 /** Input of image-1. */
 export interface ImageInput {
-  /** What the picture shows. At most 4,000 characters. */
+  /** What the image shows. At most 4,000 characters. */
   readonly prompt: string | Value<string>;
   /** Default "1:1". */
   readonly aspect_ratio?: OrValue<"1:1" | "16:9" | "9:16" | "4:3" | "3:4">;
@@ -33,9 +33,9 @@ export interface ImageInput {
 
 /** Input of speech-1. */
 export interface SpeechInput {
-  /** What is said. At most 5,000 characters. */
+  /** The text to speak. At most 5,000 characters. */
   readonly text: string | Value<string>;
-  /** A voice of GET /models/speech-1/voices, or outputs[].voice_id of a clone. */
+  /** A voice_id of GET /models/speech-1/voices, or outputs[].voice_id of a voice clone. */
   readonly voice_id: Voice;
   /** Default 1. At least 0.7. At most 1.2. */
   readonly speed?: number | Value<number>;
@@ -51,9 +51,9 @@ export interface SpeechInput {
  * - (2) requires: image; must omit: source_video
  */
 export interface UpscaleInput {
-  /** The film to enlarge. At most 500 MiB. At most 60 s. */
+  /** The video to upscale. At most 500 MiB. At most 60 s. */
   readonly source_video?: Media<"video">;
-  /** The picture to enlarge. At most 10 MiB. */
+  /** The image to upscale. At most 10 MiB. */
   readonly image?: Media<"image">;
   /** Default 2. */
   readonly scale?: OrValue<2 | 4>;
@@ -64,19 +64,19 @@ export interface VideoInput {
   readonly aspect_ratio: OrValue<"16:9" | "9:16" | "1:1">;
   readonly duration_ms: OrValue<3000 | 4000 | 5000 | 6000 | 7000 | 8000 | 9000 | 10000 | 11000 | 12000 | 13000 | 14000 | 15000>;
   readonly resolution?: OrValue<"720p" | "1080p" | "4K">;
-  /** standard is the 720p tier; pro the 1080p and 4K tier. Default "standard". */
+  /** standard: 720p; pro: 1080p and 4K. Default "standard". */
   readonly quality?: OrValue<"standard" | "pro">;
-  /** What happens. Give this or multi_prompt. At most 2,500 characters. */
+  /** What happens. Use either this or multi_prompt. At most 2,500 characters. */
   readonly prompt?: string | Value<string>;
   /** At most 2,500 characters. */
   readonly negative_prompt?: string | Value<string>;
-  /** Shots in order, in place of prompt; together at most 15000 ms. At least 1 item. At most 6 items. */
+  /** Shots in order, instead of prompt; at most 15000 ms in total. At least 1 item. At most 6 items. */
   readonly multi_prompt?: OrValue<ReadonlyArray<{
     readonly prompt: string | Value<string>;
     /** Default 5000. */
     readonly duration_ms?: OrValue<1000 | 2000 | 3000 | 4000 | 5000 | 6000 | 7000 | 8000 | 9000 | 10000 | 11000 | 12000 | 13000 | 14000 | 15000>;
   }>>;
-  /** customize: each shot lasts its duration_ms, and the film as long as they do together. */
+  /** customize: each shot lasts its duration_ms, and the video as long as all shots together. */
   readonly shot_type?: OrValue<"customize" | "intelligent">;
   /** Default true. */
   readonly generate_audio?: boolean | Value<boolean>;
@@ -86,30 +86,30 @@ export interface VideoInput {
   readonly cfg_scale?: number | Value<number>;
   /** The first frame. At most 10 MiB. */
   readonly start_image?: Media<"image">;
-  /** The last frame; needs a start_image. At most 10 MiB. */
+  /** The last frame; requires a start_image. At most 10 MiB. */
   readonly end_image?: Media<"image">;
 }
 
 /** Input of voice-clone-1. */
 export interface VoiceCloneInput {
-  /** One person speaking. At most 50 MiB. At least 1 s. At most 300 s. */
+  /** A recording of one speaker. At most 50 MiB. At least 1 s. At most 300 s. */
   readonly audio: Media<"audio">;
-  /** What the voice is called. At most 100 characters. */
+  /** The name of the voice. At most 100 characters. */
   readonly name: string | Value<string>;
 }
 
 /** Every model of the catalog, typed by its own schema. */
 export const models = typedModels({
-  /** Avatar 1. Makes the face of a picture speak the given sound. 720p: $0.08 per second; 1080p: $0.12 per second. */
+  /** Avatar 1. Animates the face in an image so that it speaks the given audio. 720p: $0.08 per second; 1080p: $0.12 per second. */
   avatar: model<AvatarInput, "video", 1>("avatar-1", { yields: "video", maxOutputs: 1 }),
-  /** Image 1. Draws 1 to 4 pictures from a prompt and up to 4 reference images. standard: $0.02 per picture; pro: $0.06 per picture; each reference image: $0.005. */
+  /** Image 1. Generates 1 to 4 images from a prompt and up to 4 reference images. standard: $0.02 per image; pro: $0.06 per image; each reference image: $0.005. */
   image: model<ImageInput, "image", 4>("image-1", { yields: "image", maxOutputs: 4 }),
-  /** Speech 1. Says an English text in a stock voice or a cloned one. $0.03 per 1000 characters, at least $0.001. */
+  /** Speech 1. Speaks English text in a stock or cloned voice. $0.03 per 1000 characters, at least $0.001. */
   speech: model<SpeechInput, "audio", 1>("speech-1", { yields: "audio", maxOutputs: 1 }),
-  /** Upscale 1. Enlarges a film or a picture. Cannot be quoted in advance. measured at submit: $0.04 per second of film, or $0.01 per megapixel and scale step. */
+  /** Upscale 1. Upscales a video or an image. Cannot be quoted in advance. measured at submit: $0.04 per second of video, or $0.01 per megapixel and scale step. */
   upscale: model<UpscaleInput, "video", 1>("upscale-1", { yields: "video", maxOutputs: 1 }),
-  /** Video 1. Makes a film of 3 to 15 seconds from a prompt or shots, and from a start and an end frame. 720p: $0.05 per second; 1080p: $0.09; 4K: $0.20; with sound: 20 % more. */
+  /** Video 1. Generates a video of 3 to 15 seconds from a prompt or shots, and optional start and end frames. 720p: $0.05 per second; 1080p: $0.09; 4K: $0.20; with sound: 20 % more. */
   video: model<VideoInput, "video", 1>("video-1", { yields: "video", maxOutputs: 1 }),
-  /** Voice clone 1. Makes a voice from a sample of speech. $0.50 per voice. */
+  /** Voice clone 1. Clones a voice from a speech sample. $0.50 per voice. */
   voiceClone: model<VoiceCloneInput, "voice", 1>("voice-clone-1", { yields: "voice", maxOutputs: 1 }),
 });

@@ -79,12 +79,12 @@ export function lockDataDir(dataDir: string): FolderLock {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     lock = lockFolder(dataDir, LOCK);
   } catch (cause) {
-    const message = `${dataDir} cannot be used as a data folder (${String(cause)}). Choose one that can be written.`;
+    const message = `${dataDir} cannot be used as a data folder (${String(cause)}). Choose a writable folder.`;
     throw new LocalServiceError("DATA_DIR_UNUSABLE", message, { cause });
   }
   if (lock !== null) return lock;
   const holder = findLocalService(dataDir);
-  const who = holder ? `Process ${holder.pid} serves it on ${holder.baseUrl}` : "Another process is starting on it";
+  const who = holder ? `Process ${holder.pid} serves it at ${holder.baseUrl}` : "Another process is starting with it";
   const message = `${dataDir} is in use. ${who}. Use that service, stop it, or choose another data folder.`;
   throw new LocalServiceError("DATA_DIR_IN_USE", message);
 }

@@ -141,7 +141,7 @@ const wrong = (text: string) => new LocalServiceError("OPTION_INVALID", text);
 
 function checked(name: string, value: number, least: number, most: number): number {
   if (value >= least && value <= most) return value;
-  throw wrong(`${name} is ${value}; give a number from ${least} to ${most}.`);
+  throw wrong(`${name} is ${value}; use a number from ${least} to ${most}.`);
 }
 
 function isLoopback(host: string): boolean {
@@ -151,7 +151,7 @@ function isLoopback(host: string): boolean {
 function parseKey(key: string | KeyOption): KeyOption {
   if (typeof key !== "string") return key;
   const colon = key.indexOf(":");
-  if (colon < 1) throw wrong("A key has the form ID:SECRET.");
+  if (colon < 1) throw wrong("A key must have the form ID:SECRET.");
   return { keyId: key.slice(0, colon), secret: key.slice(colon + 1) };
 }
 
@@ -159,8 +159,8 @@ function normalKey(option: string | KeyOption): NormalKey {
   const key = parseKey(option);
   if (!KEY_ID.test(key.keyId)) throw wrong("A key's id has 1 to 100 letters, digits, dots, dashes or underscores.");
   if (key.secret.length === 0 || /\s/.test(key.secret))
-    throw wrong(`The secret of key ${key.keyId} is empty or has spaces.`);
-  if (key.scopes && !key.scopes.every(isScope)) throw wrong(`Key ${key.keyId} names a scope that does not exist.`);
+    throw wrong(`The secret of key ${key.keyId} is empty or contains spaces.`);
+  if (key.scopes && !key.scopes.every(isScope)) throw wrong(`Key ${key.keyId} has an unknown scope.`);
   return {
     keyId: key.keyId,
     secret: key.secret,
@@ -182,7 +182,7 @@ function families(given: FamiliesOption | undefined): Families {
 function choice<T extends string>(name: string, given: T, words: readonly T[]): T {
   if (words.includes(given)) return given;
   const [last, ...others] = words.map((word) => JSON.stringify(word)).reverse();
-  throw wrong(`${name} is ${JSON.stringify(given)}; give ${others.reverse().join(", ")} or ${last}.`);
+  throw wrong(`${name} is ${JSON.stringify(given)}; use ${others.reverse().join(", ")} or ${last}.`);
 }
 
 function replayOf(option: ReplayOption | undefined): NormalOptions["replay"] {
@@ -201,7 +201,7 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
   const isStub = options.renderer === "stub";
   const strict = options.strict ?? false;
   const { requests, windowMs } = options.rateLimit ?? { requests: 600, windowMs: 60_000 };
-  if (!BRAND.test(options.brand ?? "Studio")) throw wrong("The brand is one word of letters and digits.");
+  if (!BRAND.test(options.brand ?? "Studio")) throw wrong("The brand must be one word of letters and digits.");
   return {
     port: checked("port", options.port ?? 0, 0, 65_535),
     host: options.host || "127.0.0.1",

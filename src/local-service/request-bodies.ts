@@ -37,13 +37,13 @@ export const httpUrl = z
 /** `POST /models/{model}`, around an input by the model's own schema. */
 export const submitBody = z.object({
   input: z.unknown(),
-  webhook: httpUrl.nullish().describe("Where the signed event of the job's end goes."),
+  webhook: httpUrl.nullish().describe("URL that receives the signed event when the job ends."),
   idempotency_key: z
     .string()
     .min(1)
     .max(1024)
     .nullish()
-    .describe("A retried submit with the same key replays the original acknowledgement."),
+    .describe("A retry with the same key returns the original acknowledgement."),
 });
 
 /** `PUT /webhooks/default` */
@@ -72,7 +72,7 @@ const headers = z.record(z.string().max(128), z.string()).superRefine((record, c
     context.addIssue({ code: "custom", path, message, params: { reason } });
   if (entries.length > MAX_HEADERS) wrong([], `has more than ${MAX_HEADERS} headers`, "maximum");
   for (const [name, value] of entries) {
-    if (!isHeader(name, value)) wrong([name], "is no header that a drain may set", "format");
+    if (!isHeader(name, value)) wrong([name], "is not a header that a drain can set", "format");
   }
 });
 
@@ -85,7 +85,7 @@ const settings = {
   batch_size: z.int().min(1).max(5000).nullish(),
 };
 
-export const SECRET_REQUIRED = "is required for the format ndjson";
+export const SECRET_REQUIRED = "is required with the format ndjson";
 
 /** `POST /log-drains` */
 export const newDrainBody = z
@@ -139,9 +139,7 @@ export const renderBody = z.object({
   kind: z.enum(["image", "video", "speech"]),
   index: z.int().min(0).max(100),
   seed: z.int().min(0),
-  input: z
-    .record(z.string(), z.unknown())
-    .describe("As the renderer takes it: prompt, text, aspect_ratio, duration_ms …"),
+  input: z.record(z.string(), z.unknown()).describe("Input of the renderer: prompt, text, aspect_ratio, duration_ms …"),
 });
 
 /** `POST /_local/clock` */

@@ -61,5 +61,5 @@ test("as of 3.9 a chat passes over what was refused later, and language models a
 });
 
 test("a version that is not known is refused at the start", async () => {
-  await expect(start({ asOf: "4.0" as "3.9" })).rejects.toThrow('asOf is "4.0"; give "3.9" or "today"');
+  await expect(start({ asOf: "4.0" as "3.9" })).rejects.toThrow('asOf is "4.0"; use "3.9" or "today"');
 });

@@ -117,7 +117,7 @@ describe("killed with SIGKILL", () => {
     const { child } = await startProcess();
     const refused = await codeOf(startLocalService({ dataDir: folder }));
     expect(refused).toContain("DATA_DIR_IN_USE");
-    expect(refused).toContain(`Process ${child.pid} serves it on http://127.0.0.1:`);
+    expect(refused).toContain(`Process ${child.pid} serves it at http://127.0.0.1:`);
     expect(findLocalService(folder)?.pid).toBe(child.pid);
     await kill(child);
     const second = await start({ dataDir: folder });
@@ -189,7 +189,7 @@ test("a folder whose database is no database, or is newer, is a clear error", as
   const newer = new DatabaseSync(join(folder, "service.db"));
   newer.exec("PRAGMA user_version = 99");
   newer.close();
-  expect(await codeOf(startLocalService({ dataDir: folder }))).toContain("written by a newer version (99)");
+  expect(await codeOf(startLocalService({ dataDir: folder }))).toContain("written by a newer version (schema 99)");
   await writeFile(join(folder, "file"), "");
   expect(await codeOf(startLocalService({ dataDir: join(folder, "file") }))).toContain("DATA_DIR_UNUSABLE");
 });

@@ -51,13 +51,13 @@ test("a message tells the condition, not what this request or this machine has",
     [await messages((service) => get(service, "/models/soon"), [unsupported]), "in May", NOT_YET],
     [await messages((service) => get(service, "/models/broken"), [broken]), "does not compile", NOT_YET],
     [await messages(reused), "image-1", "This idempotency key was used with another model."],
-    [await messages(outlived), "expires at", "A key cannot outlive the credential that makes it."],
+    [await messages(outlived), "expires at", "A key cannot outlive the credential that creates it."],
     [
       await messages((service) => post(service, "/chat/completions", { model: "x", messages: [] })),
       "chat-1",
       "There is no such chat model.",
     ],
-    [await messages(fault), "asked for", "The request could not be served."],
+    [await messages(fault), "injected", "The request could not be served."],
   ] as const;
   for (const [{ usual, strict }, part, fixed] of rows) {
     expect(usual).toContain(part);

@@ -137,5 +137,5 @@ test("what the length of a sound costs cannot be quoted where it cannot be measu
   const good = await handle(service, samples.png.bytes);
   const { model, input } = jobOf("flac", await handle(service, spoilt("flac")), good);
   const { body } = await ask(service, "POST", `/models/${model}/estimate`, { body: { input } });
-  expect(body).toMatchObject({ quotable: false, reason: "The length of input.audio cannot be measured." });
+  expect(body).toMatchObject({ quotable: false, reason: "The duration of input.audio cannot be measured." });
 });

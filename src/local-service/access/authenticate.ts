@@ -78,7 +78,7 @@ export function authenticator(store: Store, clock: Clock): (authorization: strin
   return (authorization) => {
     if (!authorization) throw unauthorized("A credential is required: Authorization: Key <key_id>:<secret>.");
     const credential = parseAuthorization(authorization);
-    if (!credential) throw unauthorized("The Authorization header has neither of the accepted forms.");
+    if (!credential) throw unauthorized("The Authorization header is in neither of the accepted forms.");
     const now = clock.now();
     if (credential.is === "key") {
       const key = store.keys.get(credential.keyId);
@@ -87,7 +87,7 @@ export function authenticator(store: Store, clock: Clock): (authorization: strin
       return admit(key, { via, scopes: null, until: via === "secret" ? null : key.previousUntil }, now);
     }
     const token = store.keys.token(hashSecret(credential.token));
-    if (!token || token.expiresAt <= now) throw unauthorized("The token is not valid, or has expired.");
+    if (!token || token.expiresAt <= now) throw unauthorized("The token is invalid or has expired.");
     const scopes = intersect(parseScopes(token.scopes), TOKEN_SCOPES);
     return admit(store.keys.get(token.keyId), { via: "token", scopes, until: token.expiresAt }, now);
   };

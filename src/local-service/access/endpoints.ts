@@ -50,11 +50,11 @@ export function grantedLifetime(
 ): number | null {
   if (requested === null || requested === undefined) return principal.expiresAt;
   const at = Date.parse(requested);
-  if (at <= now) throw invalid([problem("expires_at", "lies in the past", "minimum")]);
+  if (at <= now) throw invalid([problem("expires_at", "is in the past", "minimum")]);
   if (earlier(at, principal.expiresAt) === at) return at;
   const until = instant(principal.expiresAt!);
-  const fixed = "A key cannot outlive the credential that makes it.";
-  throw denied(`Your credential expires at ${until}; a key that it makes cannot live longer.`, fixed);
+  const fixed = "A key cannot outlive the credential that creates it.";
+  throw denied(`Your credential expires at ${until}; a key that it creates cannot last longer.`, fixed);
 }
 
 /**
@@ -63,7 +63,7 @@ export function grantedLifetime(
  * @throws Refusal 403
  */
 export function assertChangesKeys({ via }: Principal): void {
-  if (via !== "secret") throw denied("Changing keys needs the current secret of a key; this one was rotated out.");
+  if (via !== "secret") throw denied("Changing keys requires the current secret of a key; this one is rotated out.");
 }
 
 /**
@@ -73,7 +73,7 @@ export function assertChangesKeys({ via }: Principal): void {
  */
 export function assertMayRotate(principal: Principal, key: KeyRow): void {
   assertChangesKeys(principal);
-  if (key.ownerId !== principal.ownerId) throw denied("The key belongs to another owner, who alone may rotate it.");
+  if (key.ownerId !== principal.ownerId) throw denied("The key belongs to another owner; only they can rotate it.");
   assertCovers(principal, key);
 }
 
@@ -81,14 +81,14 @@ export function assertMayRotate(principal: Principal, key: KeyRow): void {
 export function assertMayRevoke(principal: Principal, key: KeyRow): void {
   assertChangesKeys(principal);
   if (key.ownerId !== principal.ownerId && key.kind !== "service") {
-    throw denied("The key is a personal key of another owner, who alone may revoke it.");
+    throw denied("The key is another owner's personal key; only they can revoke it.");
   }
   assertCovers(principal, key);
 }
 
 function assertCovers(principal: Principal, key: KeyRow): void {
   const missing = beyond(principal.scopes, parseScopes(key.scopes));
-  if (missing.length > 0) throw denied(`The key has scopes that your own lacks: ${missing.join(", ")}.`);
+  if (missing.length > 0) throw denied(`The key has scopes that yours lacks: ${missing.join(", ")}.`);
 }
 
 function statusOf(key: KeyRow, now: number): "active" | "revoked" | "expired" {
@@ -116,7 +116,7 @@ export function accessEndpoints({ store, clock, options }: ServiceContext): read
   function find(call: Call): KeyRow {
     const key = store.keys.get(call.param("key_id"));
     if (key && key.workspaceId === call.principal.workspaceId) return key;
-    throw notFound("There is no such key in this workspace.");
+    throw notFound("This workspace has no such key.");
   }
 
   async function make(call: Call): Promise<Answer> {
@@ -125,7 +125,7 @@ export function accessEndpoints({ store, clock, options }: ServiceContext): read
     assertChangesKeys(principal);
     const { workspaceId } = principal;
     if ((body.workspace_id ?? workspaceId) !== workspaceId) {
-      throw refuse("PERMISSION_DENIED", "A key makes keys for its own workspace only.");
+      throw refuse("PERMISSION_DENIED", "A key can create keys only for its own workspace.");
     }
     const scopes = granted(principal, body.scopes);
     const secret = newSecret();
@@ -151,7 +151,7 @@ export function accessEndpoints({ store, clock, options }: ServiceContext): read
   function list(call: Call): Answer {
     const requested = call.query("workspace_id") ?? call.principal.workspaceId;
     if (requested !== call.principal.workspaceId) {
-      throw refuse("PERMISSION_DENIED", "A key lists the keys of its own workspace only.");
+      throw refuse("PERMISSION_DENIED", "A key can list only the keys of its own workspace.");
     }
     const read = (before: number, count: number) => store.keys.page(requested, before, count);
     return newestFirst(call, read, (key) => view(key, clock.now()));

@@ -64,7 +64,7 @@ function combinationProblems(schema: JsonSchema, input: Readonly<Record<string, 
 }
 
 function unreadRows(id: string, lines: readonly string[]): string {
-  return `The table of field combinations of ${id} has ${lines.length} unreadable line(s): ${lines[0]!.slice(0, 200)}`;
+  return `The table of field combinations of ${id} has ${lines.length} unreadable line(s), such as: ${lines[0]!.slice(0, 200)}`;
 }
 
 /** Limit of processor time, in milliseconds, for validating by a schema without a linear bound. */
@@ -160,7 +160,7 @@ export function createCatalog({ models: definitions, chats }: Offered, families:
     listed: (modality) => of(shown, modality),
     use(modelId) {
       const model = models.get(modelId);
-      if (!model) throw notFound(advice.get(modelId) ?? "There is no such model in the catalog.");
+      if (!model) throw notFound(advice.get(modelId) ?? "The catalog has no such model.");
       assertUsable(model);
       return model;
     },

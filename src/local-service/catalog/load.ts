@@ -85,7 +85,7 @@ function parseEntry<T>(schema: z.ZodType<T>, value: unknown, index: number, sour
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = `${source}, model ${index}${issue?.path.length ? `, ${issue.path.join(".")}` : ""}`;
-  throw broken(`${where}: ${issue?.message}. Give an array of model objects as GET /models/{model} returns them.`);
+  throw broken(`${where}: ${issue?.message}. Use an array of model objects as GET /models/{model} returns them.`);
 }
 
 function readCatalogFile(path: string): unknown {
@@ -115,7 +115,7 @@ export function loadCatalog(
   if (catalog === null) return { models: BUILT_IN_MODELS, chats: [OWN_CHAT_MODEL] };
   const source = typeof catalog === "string" ? catalog : "The catalog";
   const list = catalogFile.safeParse(typeof catalog === "string" ? readCatalogFile(catalog) : catalog);
-  if (!list.success) throw broken(`${source} is no array of models.`);
+  if (!list.success) throw broken(`${source} is not an array of models.`);
   const chats: ChatModel[] = [];
   const entries: FileEntry[] = [];
   for (const [index, value] of list.data.entries()) {
@@ -124,7 +124,7 @@ export function loadCatalog(
   }
   const ids = [...entries, ...chats].map(({ id }) => id);
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
-  if (twice !== undefined) throw broken(`${source} has the model ${twice} twice.`);
+  if (twice !== undefined) throw broken(`${source} contains the model ${twice} twice.`);
   return {
     models: entries.map((entry) => definitionOf(strict ? described(entry) : entry, families.of(entry.id))),
     chats: chats.length === 0 ? [OWN_CHAT_MODEL] : chats,

@@ -119,7 +119,7 @@ const ASSET_FORM: JsonSchema = {
   required: ["source", "asset_id"],
   properties: {
     source: { const: "asset" },
-    asset_id: { type: "string", description: "outputs[].asset_id of an earlier job." },
+    asset_id: { type: "string", description: "The outputs[].asset_id of an earlier job." },
   },
 };
 

@@ -183,7 +183,7 @@ export function chatJobs(service: ServiceContext) {
   };
 }
 
-const HELD = "Other requests of this workspace hold the balance; send this one again when they have ended.";
+const HELD = "Other requests of this workspace have reserved the balance; retry once they have finished.";
 
 function tooMany() {
   const message = `More than ${MOST_AT_ONCE} requests to language models are in flight.`;

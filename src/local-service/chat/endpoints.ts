@@ -34,7 +34,7 @@ function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
       wakeOn: () => () => undefined,
       onWake: () => undefined,
       keepAlive: sink.comment,
-      shutDown: () => fail(refuseForNow("UNAVAILABLE", "The service is closing.", 1).body),
+      shutDown: () => fail(refuseForNow("UNAVAILABLE", "The service is shutting down.", 1).body),
     });
 
     try {
@@ -126,7 +126,7 @@ export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
     const model = name === null ? null : catalog.chat(name);
     if (model !== undefined) return model;
     const fixed = "There is no such chat model.";
-    throw notFound(`${fixed} On offer: ${catalog.chats.map(({ id }) => id).join(", ")}.`, fixed);
+    throw notFound(`${fixed} Available: ${catalog.chats.map(({ id }) => id).join(", ")}.`, fixed);
   }
 
   function answering<Body>(dialect: Dialect<Body>) {
@@ -166,8 +166,8 @@ export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
 
   const row = <Body>(path: string, summary: string, dialect: Dialect<Body>): Endpoint =>
     endpoint("POST", path, "chat:write", summary, answering(dialect));
-  const completions = row("/chat/completions", "Answer a conversation, whole or as a stream", COMPLETIONS);
+  const completions = row("/chat/completions", "Answer a conversation, as JSON or a stream", COMPLETIONS);
   if (isEarlier) return [completions];
-  const responses = row("/responses", "The same as a response, whole or as its events", RESPONSES);
+  const responses = row("/responses", "The same in the Responses format", RESPONSES);
   return [completions, responses].map((one) => ({ ...one, maxBodyBytes: MAX_CHAT_BYTES, hasChatErrors: true }));
 }

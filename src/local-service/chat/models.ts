@@ -28,7 +28,7 @@ export const OWN_CHAT_MODEL: ChatModel = chatEntry.parse({
   id: "chat-1",
   modality: "text",
   name: "Chat 1",
-  description: "Answers in words, in JSON by a schema, and with calls of tools; every answer is simulated.",
+  description: "Answers with text, JSON that fits a schema, or tool calls. Every answer is simulated.",
   price_description: "$1 per million input tokens, $4 per million output tokens",
   input_modalities: ["text", "image"],
 });

@@ -16,8 +16,7 @@ export async function blackAmong(urls: readonly string[]): Promise<readonly numb
 }
 
 async function isBlack(url: string, index: number): Promise<boolean> {
-  const unread = () =>
-    invalid([problem("messages", `have an image, number ${index + 1}, that cannot be read`, "image")]);
+  const unread = () => invalid([problem("messages", `contain an unreadable image (number ${index + 1})`, "image")]);
   // Remote pictures are not fetched, and count as not black.
   if (!url.startsWith("data:")) return false;
   const bytes = Buffer.from(url.slice(url.indexOf(",") + 1), "base64");

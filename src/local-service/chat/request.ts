@@ -173,18 +173,18 @@ function* problemsOf({ messages, tools, toolChoice }: ChatRequest): Generator<Fi
   const names = tools.map(({ name }) => name);
   const isKnown = typeof toolChoice === "object" ? names.includes(toolChoice.name) : names.length > 0;
   if (!isKnown && toolChoice !== "none" && toolChoice !== "auto")
-    yield problem("tool_choice", "demands a call of a tool that is not in tools", "enum", names);
+    yield problem("tool_choice", "requires a tool that is not in tools", "enum", names);
 }
 
 /** Problems that 3.9 did not report. */
 function* laterProblems(body: Body, model: ChatModel, images: readonly ShownImage[]): Generator<FieldProblem> {
-  if (body.stream_options && !body.stream) yield problem("stream_options", "is only for stream: true", "invalid");
+  if (body.stream_options && !body.stream) yield problem("stream_options", "requires stream: true", "invalid");
   const { field, tokens } = limitOf(body, model);
   if (tokens > model.max_output_tokens)
-    yield problem(field, `is more than the ${model.max_output_tokens} tokens of ${model.id}`, "maximum");
+    yield problem(field, `exceeds the ${model.max_output_tokens} tokens of ${model.id}`, "maximum");
   const most = mostImages(model);
   if (images.length > most)
-    yield problem("messages", `show ${images.length} images, and ${model.id} takes ${most}`, "maxItems");
+    yield problem("messages", `contain ${images.length} images, but ${model.id} accepts ${most}`, "maxItems");
   for (const { field, url } of images)
     if (!/^(https:\/\/|data:)/i.test(url)) yield problem(field, "is neither an https nor a data URL", "format");
 }

@@ -79,12 +79,12 @@ export function drainEndpoints(ports: ServiceParts, tables: DrainTables, registe
   function find(call: Call): DrainRow {
     const drain = tables.byId(call.principal.workspaceId, call.param("drain_id"));
     if (drain) return drain;
-    throw notFound("There is no such log drain in this workspace.");
+    throw notFound("This workspace has no such log drain.");
   }
 
   function insert(body: NewDrainBody, { workspaceId, keyId }: Call["principal"]): DrainRow {
     if (tables.ofWorkspace(workspaceId).length >= MAX_DRAINS) {
-      throw refuse("FAILED_PRECONDITION", `A workspace has at most ${MAX_DRAINS} log drains.`);
+      throw refuse("FAILED_PRECONDITION", `A workspace can have at most ${MAX_DRAINS} log drains.`);
     }
     const now = clock.now();
     const row = {
@@ -149,7 +149,7 @@ export function drainEndpoints(ports: ServiceParts, tables: DrainTables, registe
   const one = "/log-drains/{drain_id}";
   return [
     endpoint("GET", "/log-drains", access, "The workspace's log drains", list),
-    endpoint("POST", "/log-drains", access, "Make a log drain", make),
+    endpoint("POST", "/log-drains", access, "Create a log drain", make),
     endpoint("GET", one, access, "A log drain", (call) => ok(drainView(find(call)))),
     endpoint("PATCH", one, access, "Change a log drain", change),
     endpoint("DELETE", one, access, "Remove a log drain", remove),

@@ -8,7 +8,7 @@ import { type FaultEngine, type FaultSubject, promptOf } from "./engine.ts";
 import type { ParsedRule } from "./rules.ts";
 
 const CUT: Answer = { is: "sent", status: 0 };
-const INJECTED = "This error was asked for.";
+const INJECTED = "This error was injected.";
 /** The limit that an injected 429 states. */
 const PRETENDED_LIMIT = { requests: 60, windowMs: 60_000 };
 

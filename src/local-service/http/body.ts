@@ -51,9 +51,9 @@ const MAX_READ_BYTES = 4 * MAX_JSON_BYTES;
 const bad = (text: string, reason: string) => invalid([problem("body", text, reason)]);
 
 const EXCESS: Readonly<Record<Excess, string>> = {
-  max_depth: `nests deeper than ${MAX_DEPTH} levels`,
-  max_values: `holds more than ${MAX_VALUES} values`,
-  max_fields: `has an object with more than ${MAX_FIELDS} fields`,
+  max_depth: `is nested deeper than ${MAX_DEPTH} levels`,
+  max_values: `contains more than ${MAX_VALUES} values`,
+  max_fields: `contains an object with more than ${MAX_FIELDS} fields`,
 };
 
 /** Collects the body; stops at the limit. @throws Refusal 400 */
@@ -71,8 +71,8 @@ export function readBody(incoming: IncomingMessage, maxBytes: number): Promise<B
       else incoming.destroy();
     });
     incoming.once("end", () => resolve(Buffer.concat(chunks)));
-    incoming.once("error", () => reject(bad("was cut short", "incomplete")));
-    incoming.once("close", () => reject(bad("was cut short", "incomplete")));
+    incoming.once("error", () => reject(bad("was truncated", "incomplete")));
+    incoming.once("close", () => reject(bad("was truncated", "incomplete")));
   });
 }
 

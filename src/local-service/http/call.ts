@@ -94,7 +94,7 @@ export function readChoice<T extends string>(call: Call, name: string, allowed: 
   if (requested === null) return null;
   const choice = allowed.find((known) => known === requested);
   if (choice) return choice;
-  throw invalid([problem(name, `is none of ${allowed.join(", ")}`, "enum", allowed)]);
+  throw invalid([problem(name, `must be one of ${allowed.join(", ")}`, "enum", allowed)]);
 }
 
 type ListCall = Pick<Call, "incoming" | "query">;

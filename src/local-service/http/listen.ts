@@ -33,7 +33,7 @@ function writeRaw(socket: Duplex): void {
 }
 
 function refuseExpectation(outgoing: ServerResponse): void {
-  const { text, headers } = malformedAnswer("The Expect header asks for something unknown.");
+  const { text, headers } = malformedAnswer("The Expect header has an unknown value.");
   outgoing.writeHead(400, { ...headers, Connection: "close" }).end(text);
 }
 
@@ -70,8 +70,8 @@ function listenOn(server: Server, port: number, host: string): Promise<void> {
 function refusedPort(error: unknown, port: number, host: string): unknown {
   const code = systemCode(error);
   if (code !== "EADDRINUSE" && code !== "EACCES") return error;
-  const problem = code === "EADDRINUSE" ? "is in use by another program" : "may not be used by this user";
-  const message = `Port ${port} on ${host} ${problem}. Stop that program, or choose another port (0 takes any free one).`;
+  const problem = code === "EADDRINUSE" ? "is in use by another program" : "cannot be used by this user";
+  const message = `Port ${port} on ${host} ${problem}. Stop that program, or choose another port (0: any free one).`;
   return new LocalServiceError("PORT_IN_USE", message, { cause: error });
 }
 

@@ -18,7 +18,7 @@ interface ErrorAnswer {
 export function errorAnswer(thrown: unknown, traceId: string, { onDefect, strict }: ErrorPorts): ErrorAnswer {
   if (!(thrown instanceof Refusal)) onDefect(thrown, traceId);
   const refusal =
-    thrown instanceof Refusal ? thrown : refuseForNow("INTERNAL", "Something unexpected went wrong on our side.", 1);
+    thrown instanceof Refusal ? thrown : refuseForNow("INTERNAL", "An unexpected error occurred on our side.", 1);
   const { status, headers } = refusal;
   const error = strict ? refusal.strictBody : refusal.body;
   return { is: "json", status, body: { error, trace_id: traceId }, headers };
@@ -169,7 +169,7 @@ export function invalid(problems: readonly FieldProblem[]): Refusal {
   const noun = count === 1 ? "1 invalid input field" : `${count} invalid input fields`;
   const details = problems.slice(0, MAX_DETAILS).map(bounded);
   const rest = problems.length - details.length;
-  const where = rest === 0 ? "see details" : `the first ${MAX_DETAILS} problems are in details, ${rest} more are not`;
+  const where = rest === 0 ? "see details" : `details lists the first ${MAX_DETAILS}, ${rest} more are omitted`;
   return refuse("INVALID_ARGUMENT", `The request has ${noun}; ${where}.`, { param: details[0]!.field, details });
 }
 

@@ -23,7 +23,7 @@ import { logItem } from "./views.ts";
 const inProgress = (asOf: NormalOptions["asOf"], message: string) =>
   asOf === "3.9" ? refuse("ALREADY_IN_PROGRESS", message) : refuseForNow("ALREADY_IN_PROGRESS", message, 2);
 
-const unfinished = () => refuseForNow("UNAVAILABLE", "The deletion could not be finished; repeat it.", 1);
+const unfinished = () => refuseForNow("UNAVAILABLE", "The deletion could not be completed; try again.", 1);
 
 function assertDeletable({ store, faults, options: { asOf } }: ServiceContext, job: JobRow): void {
   if (!isTerminal(job.status)) throw inProgress(asOf, "The job has not finished yet.");
@@ -69,7 +69,7 @@ export function jobFinder({ store }: ServiceContext) {
     const { workspaceId, ownerId } = call.principal;
     const job = store.jobs.byId(call.param("job_id"));
     if (job && job.workspaceId === workspaceId && job.ownerId === ownerId) return job;
-    throw notFound("There is no such job, or it is not visible to you.");
+    throw notFound("The job does not exist or is not visible to you.");
   };
 }
 
@@ -109,7 +109,7 @@ export function jobEndpoints(service: ServiceContext): readonly Endpoint[] {
   return [
     endpoint("GET", "/jobs", "jobs:read", "Your jobs, newest first", list),
     endpoint("GET", "/jobs/{job_id}", "jobs:read", "A job with its outputs", (call) => ok(views.result(find(call)))),
-    endpoint("DELETE", "/jobs/{job_id}", "jobs:write", "Forget a job's prompt, logs and media", remove),
+    endpoint("DELETE", "/jobs/{job_id}", "jobs:write", "Delete a job's prompt, logs and media", remove),
     endpoint("GET", "/jobs/{job_id}/status", "jobs:read", "Status, progress and new events", status),
     endpoint("GET", "/jobs/{job_id}/logs", "jobs:read", "Lifecycle events, oldest first", logs),
     endpoint(

@@ -54,18 +54,18 @@ const event = (
 
 /** What is logged when a submit is accepted. */
 export const acceptedEvents: readonly NewEvent[] = [
-  event("queued", "api", "The job is waiting for its turn."),
-  event("moderation.passed", "api", "Nothing in the input was objected to."),
+  event("queued", "api", "The job is queued."),
+  event("moderation.passed", "api", "The input passed moderation."),
 ];
 
 export const startedEvents: readonly NewEvent[] = [
-  event("started", "worker", "The work has begun."),
-  event("provider.submitted", "worker", "The work was handed to the model."),
+  event("started", "worker", "The job has started."),
+  event("provider.submitted", "worker", "The job was submitted to the model."),
 ];
 
 /** The service restarted while the job ran. */
 export const recoveredEvents: readonly NewEvent[] = [
-  event("recovered", "cron", "The work was interrupted and starts again.", {}, "warning"),
+  event("recovered", "cron", "The job was interrupted and is restarting.", {}, "warning"),
 ];
 
 export function progressEvent(fraction: number): NewEvent {
@@ -89,8 +89,8 @@ export function failure(chargedMicros: number, error: ErrorBody): JobOutcome {
     error,
     refundMicros: chargedMicros,
     events: [
-      event("provider.error", "provider", "The model could not do the work.", { code: error.code }, "error"),
-      event("failed", "worker", "The job failed; what it cost was refunded.", { code: error.code }, "error"),
+      event("provider.error", "provider", "The model failed.", { code: error.code }, "error"),
+      event("failed", "worker", "The job failed; its cost was refunded.", { code: error.code }, "error"),
     ],
   };
 }
@@ -103,7 +103,7 @@ export function outcomeOf(chargedMicros: number, ends: readonly OutputEnd[]): Jo
   const refundMicros = Math.round((chargedMicros * failed.length) / Math.max(1, ends.length));
   const succeeded = ends.length - failed.length;
   const problems = failed.map((error) =>
-    event("provider.error", "provider", "One output could not be made.", { code: error.code }, "warning"),
+    event("provider.error", "provider", "One output could not be created.", { code: error.code }, "warning"),
   );
   return {
     status: "COMPLETED",

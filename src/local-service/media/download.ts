@@ -119,7 +119,7 @@ export function mountDownloads(
       throw refuse("PERMISSION_DENIED", "This URL has expired; read the job again for a new one.");
     const id = pathname.slice(pathname.lastIndexOf("/") + 1);
     const served = await find(pathname, id);
-    if (!served) throw notFound("The file is gone.");
+    if (!served) throw notFound("The file no longer exists.");
     return served;
   }
 

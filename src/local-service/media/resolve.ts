@@ -36,9 +36,9 @@ function measures({ width, height, durationMs }: FoundMedia): Measure[] {
   const sides = width === null || height === null ? null : ([width, height] as const);
   return [
     [durationMs, "min_duration_ms", "max_duration_ms", "ms long"],
-    [sides && Math.min(...sides), "min_dimension_px", "", "px at its shorter side"],
-    [sides && Math.max(...sides), "", "max_dimension_px", "px at its longer side"],
-    [sides && sides[0] / sides[1], "min_aspect_ratio", "max_aspect_ratio", "wide to high"],
+    [sides && Math.min(...sides), "min_dimension_px", "", "px on its shorter side"],
+    [sides && Math.max(...sides), "", "max_dimension_px", "px on its longer side"],
+    [sides && sides[0] / sides[1], "min_aspect_ratio", "max_aspect_ratio", "in width to height"],
   ];
 }
 
@@ -47,7 +47,7 @@ function boundProblems(field: string, [value, min, max, unit]: Measure, rules: M
   const most = bound(rules, max);
   if (value === null) return [];
   if (least !== null && value < least) {
-    return [problem(field, `the media is ${value} ${unit}; at least ${least} is needed`, min)];
+    return [problem(field, `the media is ${value} ${unit}; at least ${least} is required`, min)];
   }
   if (most === null || value <= most) return [];
   return [problem(field, `the media is ${value} ${unit}; at most ${most} is allowed`, max)];
@@ -72,7 +72,7 @@ export function checkTotal(field: string, media: readonly FoundMedia[], rules: M
   const most = bound(rules, "max_total_duration_ms");
   const total = media.reduce((sum, item) => sum + (item.durationMs ?? 0), 0);
   if (most === null || total <= most) return [];
-  return [problem(field, `lasts ${total} ms in all; at most ${most} ms are allowed`, "max_total_duration_ms")];
+  return [problem(field, `lasts ${total} ms in total; at most ${most} ms are allowed`, "max_total_duration_ms")];
 }
 
 /** A media reference in an input, with its field's constraints. */

@@ -39,10 +39,10 @@ async function receive(incoming: IncomingMessage, target: string, maxBytes: numb
   try {
     await pipeline(incoming, parser);
   } catch {
-    throw bad("the multipart body is malformed or was cut short", "multipart");
+    throw bad("the multipart body is malformed or truncated", "multipart");
   }
   const received = await (writing as Promise<Received> | null);
-  if (!received) throw bad("is required, as a multipart part of that name", "required");
+  if (!received) throw bad("is required as a multipart part named file", "required");
   return received;
 }
 

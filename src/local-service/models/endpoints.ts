@@ -55,7 +55,7 @@ function unmeasured({ media }: PreparedWork): string | null {
     Object.entries(media).find(([, files]) =>
       files.some(({ kind, durationMs }) => kind !== "image" && durationMs === null),
     ) ?? [];
-  return field === undefined ? null : `The length of input.${field} cannot be measured.`;
+  return field === undefined ? null : `The duration of input.${field} cannot be measured.`;
 }
 
 /** Everything below `/models` except the submit. */
@@ -154,7 +154,7 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
   const open = options.openCatalog ? { isOpen: true as const } : {};
   return [
     {
-      ...endpoint("GET", "/models", "models:read", "The models on offer, language models last", listed),
+      ...endpoint("GET", "/models", "models:read", "The available models, language models last", listed),
       ...open,
     },
     {
@@ -176,7 +176,7 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
     },
     endpoint("POST", "/models/{model}/estimate", "models:read", "What a job would cost", estimate),
     endpoint("GET", "/models/{model}/jobs", "jobs:read", "Your jobs of a model", jobs),
-    { ...endpoint("GET", "/models/{model}/voices", "models:read", "Voices that a model speaks in", voices), ...open },
+    { ...endpoint("GET", "/models/{model}/voices", "models:read", "Voices of a model", voices), ...open },
     ...(options.asOf === "3.9"
       ? []
       : [

@@ -167,11 +167,11 @@ const SECURITY_SCHEMES = {
 
 const HEADERS = {
   TraceId: {
-    description: "Also trace_id of an error.",
+    description: "The same as trace_id of an error.",
     required: true,
     schema: { type: "string", pattern: "^[0-9a-f]{32}$" },
   },
-  RequestId: { description: "Names this one request.", required: true, schema: { type: "string" } },
+  RequestId: { description: "Identifies this request.", required: true, schema: { type: "string" } },
 };
 
 interface About {
@@ -239,8 +239,8 @@ export function apiDocument(endpoints: readonly Endpoint[], models: readonly Cat
 
 /** `GET /_local/openapi.json`: the operator endpoints. */
 export function operatorDocument(endpoints: readonly Endpoint[], specs: Specs) {
-  const description = "What the operator of a local service may do. Answers on this machine only.";
-  return document({ title: "Operator's side", description, server: "/_local" }, { paths: pathsOf(endpoints, specs) });
+  const description = "Operator endpoints of a local service; they answer only on this machine.";
+  return document({ title: "Operator API", description, server: "/_local" }, { paths: pathsOf(endpoints, specs) });
 }
 
 /** `GET /models/{model}/openapi.json`: one operation, with the schema of the catalog entry. */
@@ -264,7 +264,7 @@ const tag = "Operator";
 const ANY = { type: "object" };
 const page = {
   status: 200,
-  description: "A page for a browser.",
+  description: "An HTML page.",
   content: { "text/html": { type: "string" } },
 } as const;
 
@@ -273,7 +273,7 @@ function read(operationId: string, description: string): OperationSpec {
 }
 
 export const operatorOperations: Specs = {
-  "GET /stats": read("get_stats", "Counts over the data folder's life; requests since this start."),
+  "GET /stats": read("get_stats", "Counts since the data folder was created; requests since the service started."),
   "GET /wallet": read("get_wallets", "Every workspace's wallet."),
   "POST /wallet": { ...read("change_wallet", "Every workspace's wallet."), body: jsonBody(bodyOf(walletBody)) },
   "GET /fund": { tag, operationId: "show_funding", query: { workspace_id: { type: "string" } }, success: page },
@@ -298,7 +298,7 @@ export const operatorOperations: Specs = {
     body: jsonBody(bodyOf(memberBody)),
     errors: ["NOT_FOUND"],
   },
-  "GET /faults": read("get_faults", "The rules, with how often each matched and struck."),
+  "GET /faults": read("get_faults", "The rules, with how often each matched and was applied."),
   "POST /faults": { ...read("set_faults", "The rules as set."), body: jsonBody(bodyOf(faultsBody)) },
   "POST /render": { ...read("render", "Type and bytes."), body: jsonBody(bodyOf(renderBody)) },
   "GET /clock": read("get_clock", "Mode, factor and instant."),
@@ -332,5 +332,5 @@ export function described(endpoints: readonly Endpoint[], catalog: Catalog, opti
 export function describedOperator(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   const document = (all: readonly Endpoint[]) => operatorDocument(all, operatorOperations);
   const assertAllowed = ({ incoming }: Call) => assertOperator(incoming);
-  return withDocument(endpoints, "The operator's side as OpenAPI 3.1", document, assertAllowed);
+  return withDocument(endpoints, "The operator API as OpenAPI 3.1", document, assertAllowed);
 }

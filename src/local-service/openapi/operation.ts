@@ -71,15 +71,15 @@ export const TAGS = {
 } as const;
 
 const ABOUT: Readonly<Record<keyof typeof TAGS, string>> = {
-  models: "The catalog, prices, and the submit for any model.",
-  submit: "One typed submit a model of the catalog.",
+  models: "The catalog, prices, and submits for any model.",
+  submit: "One typed submit operation per model of the catalog.",
   jobs: "Follow jobs and read their outputs.",
   files: "Inputs to jobs.",
   chat: "Chat completions; each is a job.",
-  billing: "The wallet and what was spent.",
+  billing: "The wallet and spending.",
   keys: "Keys and short-lived tokens.",
-  webhooks: "Signed announcements of jobs that ended.",
-  drains: "Lifecycle events, sent on in batches.",
+  webhooks: "Signed notifications about ended jobs.",
+  drains: "Lifecycle events, forwarded in batches.",
   openapi: "This description.",
 };
 
@@ -140,21 +140,21 @@ export function jsonBody(schema: JsonSchema, required = true): RequestBody {
 /** `limit` and `cursor` of every list. */
 export const PAGE_QUERY: Readonly<Record<string, JsonSchema>> = {
   limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
-  cursor: { type: "string", description: "next_cursor of the page before; absent for the first." },
+  cursor: { type: "string", description: "next_cursor of the previous page; absent for the first page." },
 };
 
 const MEANING: Readonly<Record<number, string>> = {
-  400: "The request is wrong as it stands; details say where.",
-  401: "No credential, or not a valid one.",
-  402: "The wallet cannot fund the request; billing says more.",
+  400: "The request is invalid; details list the fields.",
+  401: "The credential is missing or invalid.",
+  402: "The wallet cannot fund the request; see billing.",
   403: "The credential lacks a scope, or its owner left the workspace.",
-  404: "There is no such thing, or it is not visible to you.",
-  409: "It is in use, or the idempotency key is.",
+  404: "It does not exist or is not visible to you.",
+  409: "It or the idempotency key is in use.",
   410: "The model is retired; replaced_by may name its successor.",
   422: "Moderation refused the input.",
-  429: "Over the rate limit; retry_after says how long to wait.",
-  500: "Something unexpected went wrong.",
-  503: "It could not be finished now; try again.",
+  429: "The rate limit is exceeded; wait for retry_after.",
+  500: "An unexpected error occurred.",
+  503: "It could not be completed now; try again.",
 };
 
 const integerHeader = (description: string, required = true) => ({
@@ -163,12 +163,12 @@ const integerHeader = (description: string, required = true) => ({
   schema: { type: "integer" },
 });
 
-const RETRY_AFTER = "Seconds; also retry_after.";
+const RETRY_AFTER = "Seconds; the same as retry_after.";
 const RATE_HEADERS = {
   "Retry-After": integerHeader(RETRY_AFTER),
   "X-RateLimit-Limit": integerHeader("Requests per window."),
-  "X-RateLimit-Remaining": integerHeader("Requests left in it."),
-  "X-RateLimit-Reset": integerHeader("Its end, in Unix seconds."),
+  "X-RateLimit-Remaining": integerHeader("Requests left in the window."),
+  "X-RateLimit-Reset": integerHeader("End of the window, in Unix seconds."),
 };
 const RETRY_HEADERS = { "Retry-After": integerHeader(`${RETRY_AFTER} Sent when retryable.`, false) };
 
@@ -181,8 +181,8 @@ const SHOULD_RETRY = { description: "The same as retryable.", required: true, sc
 /** Of language models, whose requests are limited in flight too: then the other limit is not stated. */
 const CHAT_RATE_HEADERS = {
   ...Object.fromEntries(Object.entries(RATE_HEADERS).map(([name, header]) => [name, { ...header, required: false }])),
-  "X-RateLimit-Concurrency-Limit": integerHeader("Requests in flight at once, where they were too many.", false),
-  "X-RateLimit-Concurrency-Remaining": integerHeader("0 then.", false),
+  "X-RateLimit-Concurrency-Limit": integerHeader("Allowed requests in flight; sent if this limit was exceeded.", false),
+  "X-RateLimit-Concurrency-Remaining": integerHeader("Always 0.", false),
 };
 
 function failure(status: number, { hasChatErrors }: Endpoint) {

@@ -28,16 +28,16 @@ const request = (component: string, required = true) => ({ body: jsonBody(refTo(
 const paged = { query: PAGE_QUERY };
 
 const FILE = object({ file: { ...text, contentMediaType: "application/octet-stream" } });
-const LOGS_AFTER = "A cursor, or `start` for the first event on. Without it no events are sent.";
+const LOGS_AFTER = "A cursor, or `start` to begin with the first event. Without it, no events are returned.";
 const JOB_STREAM = `Frames: \`status\` (a JobStatus), \`log\` (a LogEvent), and \`done\` whose data is [STREAM_DONE]. Send the id of the
-last frame as Last-Event-ID to continue after it. An end without done was cut short: connect again.`;
-const CHUNKS = `The answer; or, with \`stream: true\`, an event stream of ChatCompletionChunk objects that ends with
-\`data: [DONE]\`. A failure after the stream has begun is one last event with \`error\`.`;
+last frame as Last-Event-ID to continue after it. A stream that ends without done was interrupted: connect again.`;
+const CHUNKS = `The answer; with \`stream: true\`, an event stream of ChatCompletionChunk objects that ends with
+\`data: [DONE]\`. If it fails after the stream has started, the last event has \`error\`.`;
 
-const EVENTS = `The answer; or, with \`stream: true\`, its events from \`response.created\` to \`response.completed\` or
-\`response.incomplete\`. A failure after the stream has begun is one last event \`error\`.`;
+const EVENTS = `The answer; with \`stream: true\`, its events from \`response.created\` to \`response.completed\` or
+\`response.incomplete\`. If it fails after the stream has started, the last event is \`error\`.`;
 
-const date = { ...text, description: "A date, or an instant, as ISO-8601." };
+const date = { ...text, description: "An ISO-8601 date or instant." };
 const groups = { ...text, enum: ["total", "day", "model"], default: "total" };
 const unavailable = { errors: ["GONE", "FAILED_PRECONDITION"] } as const;
 const tested = one("TestResult", "How the test event was received.");
@@ -48,7 +48,7 @@ export const SUBMIT_SUCCESS: Success = {
   content: { "application/json": refTo("JobAcknowledgement") },
   headers: {
     Location: { description: "The same as result_url.", required: true, schema: text },
-    "X-Idempotent-Replayed": { description: "Sent when the idempotency key was known.", schema: exactly("true") },
+    "X-Idempotent-Replayed": { description: "Sent if the idempotency key was used before.", schema: exactly("true") },
   },
 };
 
@@ -81,7 +81,7 @@ export const API_SPECS: Specs = {
   "GET /models/{model}/jobs": row(
     "models",
     "list_model_jobs",
-    list("JobSummary", "A page of jobs, newest first; of a retired model too."),
+    list("JobSummary", "A page of jobs, newest first; also for retired models."),
     paged,
   ),
   "GET /models/{model}/voices": row("models", "list_model_voices", list("Voice", "Stock voices, then your own."), {
@@ -91,10 +91,10 @@ export const API_SPECS: Specs = {
   "GET /models/{model}/voices/search": row(
     "models",
     "search_model_voices",
-    list("Voice", "The best fits first, on one page."),
+    list("Voice", "Best matches first, on one page."),
     {
       query: {
-        q: { ...text, minLength: 1, maxLength: 200, description: "A name, part of one, or words of the labels." },
+        q: { ...text, minLength: 1, maxLength: 200, description: "A name, part of a name, or words of the labels." },
         limit: { type: "integer", minimum: 1, maximum: 50, default: 20 },
         gender: { ...text, enum: ["male", "female"] },
         language: { ...text, maxLength: 8, description: "Two-letter code." },
@@ -115,7 +115,7 @@ export const API_SPECS: Specs = {
 
   "GET /jobs": row("jobs", "list_jobs", list("JobSummary", "A page of jobs, newest first."), paged),
   "GET /jobs/{job_id}": row("jobs", "get_job", one("Job", "The job.")),
-  "DELETE /jobs/{job_id}": row("jobs", "delete_job", empty("Deleted, now or earlier."), {
+  "DELETE /jobs/{job_id}": row("jobs", "delete_job", empty("Deleted now or earlier."), {
     errors: ["INVALID_ARGUMENT", "ALREADY_IN_PROGRESS", "UNAVAILABLE"],
   }),
   "GET /jobs/{job_id}/status": row("jobs", "get_job_status", one("JobStatus", "The status."), {
@@ -126,24 +126,24 @@ export const API_SPECS: Specs = {
     "jobs",
     "stream_job",
     { status: 200, description: JOB_STREAM, stream: "JobStream" },
-    { headers: { "Last-Event-ID": { ...text, description: "Id of the last frame that arrived." } } },
+    { headers: { "Last-Event-ID": { ...text, description: "The id of the last frame received." } } },
   ),
 
   "GET /balance": row("billing", "get_balance", one("Balance", "The wallet.")),
-  "GET /usage": row("billing", "get_usage", one("Usage", "Seven days when not said otherwise, ninety at most."), {
+  "GET /usage": row("billing", "get_usage", one("Usage", "Seven days by default, at most 90."), {
     query: { start: date, end: date, group_by: groups },
     errors: ["INVALID_ARGUMENT"],
   }),
   "GET /usage/llm": row(
     "billing",
     "list_llm_requests",
-    list("LlmRequest", "A page of requests, newest first; a cursor is good for the same filters only."),
+    list("LlmRequest", "A page of requests, newest first; a cursor is valid only with the same filters."),
     { query: { ...PAGE_QUERY, start: date, end: date, model: text, key_id: text } },
   ),
   "GET /transactions": row(
     "billing",
     "list_transactions",
-    list("Transaction", "A page of what moved the wallet, newest first."),
+    list("Transaction", "A page of wallet transactions, newest first."),
     paged,
   ),
   "POST /keys": row(
@@ -153,7 +153,7 @@ export const API_SPECS: Specs = {
     request("CreateKeyRequest", false),
   ),
   "GET /keys": row("keys", "list_keys", list("ApiKey", "A page of keys, newest first."), {
-    query: { ...PAGE_QUERY, workspace_id: { ...text, description: "Your own; another one is refused." } },
+    query: { ...PAGE_QUERY, workspace_id: { ...text, description: "Your own workspace; any other is refused." } },
   }),
   "POST /keys/{key_id}/rotate": row("keys", "rotate_key", one("RotatedApiKey", "The new credential."), {
     ...request("RotateKeyRequest", false),
@@ -178,12 +178,12 @@ export const API_SPECS: Specs = {
   "GET /webhooks/public-key": row(
     "webhooks",
     "get_webhook_public_key",
-    one("WebhookPublicKey", "The key that signatures are checked with."),
+    one("WebhookPublicKey", "The key for verifying signatures."),
   ),
   "GET /webhooks/default": row(
     "webhooks",
     "get_webhook_default",
-    one("DefaultWebhook", "The default webhook; its url is null when none is set."),
+    one("DefaultWebhook", "The default webhook; its url is null if none is set."),
   ),
   "PUT /webhooks/default": row(
     "webhooks",
@@ -191,7 +191,7 @@ export const API_SPECS: Specs = {
     one("DefaultWebhook", "The default webhook, as set."),
     request("SetDefaultWebhookRequest"),
   ),
-  "DELETE /webhooks/default": row("webhooks", "delete_webhook_default", empty("There is none.")),
+  "DELETE /webhooks/default": row("webhooks", "delete_webhook_default", empty("Removed.")),
   "POST /webhooks/default/test": row("webhooks", "test_webhook_default", tested, { errors: ["NOT_FOUND"] }),
   "GET /webhooks/deliveries": row(
     "webhooks",

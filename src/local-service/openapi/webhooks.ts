@@ -29,7 +29,7 @@ const outputs = listOf(refTo("JobOutput"));
 const metrics = object({ processing_time_ms: orNull(whole) }, { time_to_first_token_ms: whole });
 const usage = object({
   prompt_tokens: whole,
-  completion_tokens: { ...whole, description: "Those of the reasoning included." },
+  completion_tokens: { ...whole, description: "Includes reasoning tokens." },
   reasoning_tokens: orNull(whole),
   estimated: flag,
 });
@@ -90,7 +90,7 @@ const resumable = { ...text, description: "Send it as Last-Event-ID to continue 
 /** Frames of event streams, their data parsed where it is JSON. */
 export const streamComponents = {
   JobStreamData: anyOf("JobStatus", "LogEvent", "JobStreamEnd"),
-  JobStreamEnd: { ...exactly("[STREAM_DONE]"), description: "Not JSON. It stands in no other frame." },
+  JobStreamEnd: { ...exactly("[STREAM_DONE]"), description: "Not JSON. Occurs in no other frame." },
   JobStreamFrame: {
     ...anyOf("JobStreamStatusFrame", "JobStreamLogFrame", "JobStreamDoneFrame"),
     discriminator: {
@@ -126,11 +126,11 @@ function signed(brand: string, event: string) {
     named(
       "Id",
       { type: "string", pattern: "^(job|evt)_" },
-      "Of the job or event; the same on every attempt and replay.",
+      "Id of the job or event; the same on every attempt and replay.",
     ),
-    named("Timestamp", digits, "Unix seconds of signing; refuse one more than five minutes off."),
-    named("Event", exactly(event), "What is announced."),
-    named("Redelivery", { type: "string", enum: ["true", "false"] }, "Whether a person asked for this replay."),
+    named("Timestamp", digits, "Time of signing in Unix seconds; reject it if more than five minutes off."),
+    named("Event", exactly(event), "The kind of event."),
+    named("Redelivery", { type: "string", enum: ["true", "false"] }, "Whether a person requested this replay."),
     named("Attempt", digits, "From 1; not signed."),
     named("Signature", hex(64), "Ed25519 over five lines: timestamp, id, event, redelivery, hex SHA-256 of the body."),
   ];
@@ -183,7 +183,7 @@ function drainedLine(brand: string): JsonSchema {
 
 function batch(brand: string) {
   const signature = {
-    ...header(`X-${brand}-Signature`, hex(32), "HMAC-SHA256 of the body with the drain's secret; only on NDJSON."),
+    ...header(`X-${brand}-Signature`, hex(32), "HMAC-SHA256 of the body with the drain's secret; only for NDJSON."),
     required: false,
   };
   return post({

@@ -104,7 +104,7 @@ function isOwnSite({ method, headers }: IncomingMessage): boolean {
 export function assertOperator(incoming: IncomingMessage): void {
   const isLocal = LOOPBACK_ADDRESS.test(incoming.socket.remoteAddress ?? "") && isOwnHost(incoming);
   if (isLocal && isOwnSite(incoming)) return;
-  throw refuse("PERMISSION_DENIED", "The operator's side answers on this machine only, and only its own page.");
+  throw refuse("PERMISSION_DENIED", "The operator API answers only requests from this machine and from its own page.");
 }
 
 /** Requires JSON: a browser sends simple content types to any address without a preflight. @throws Refusal 400 */
@@ -129,7 +129,7 @@ function page(workspaceId: string, balanceMicros: number): Answer {
   const body = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Add funds</title>
 <body style="font: 16px/1.5 system-ui; max-width: 30em; margin: 4em auto">
 <h1>Add funds</h1>
-<p>The wallet of <b>${escaped(workspaceId)}</b> holds <b>$${usd(balanceMicros).toFixed(2)}</b> of play money.</p>
+<p>The wallet of <b>${escaped(workspaceId)}</b> contains <b>$${usd(balanceMicros).toFixed(2)}</b> of play money.</p>
 <form method="post"><label>Dollars <input name="dollars" type="number" min="0.01" step="0.01" value="25" required></label>
 <button>Add</button></form></body></html>`;
   return { is: "text", status: 200, body, headers: HEADERS };
@@ -160,7 +160,7 @@ export function fundingPage({ store }: ServiceContext, fund: (dollars: number, w
 export function funder({ store, clock }: Pick<ServiceContext, "store" | "clock">) {
   return async (dollars: number, workspaceId = FIRST_WORKSPACE): Promise<void> => {
     if (!(dollars >= 0 && Number.isFinite(dollars))) {
-      throw new LocalServiceError("OPTION_INVALID", `${dollars} dollars cannot be added; give 0 or more.`);
+      throw new LocalServiceError("OPTION_INVALID", `${dollars} dollars cannot be added; use 0 or more.`);
     }
     await store.write(() => {
       store.workspaces.create(workspaceId);
@@ -207,7 +207,7 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
     const ownerId = body.owner_id ?? FIRST_OWNER;
     const leftAt = body.left ? clock.now() : null;
     if (!(await store.write(() => store.workspaces.setLeft(workspaceId, ownerId, leftAt)))) {
-      throw notFound("There is no such owner in this workspace.");
+      throw notFound("This workspace has no such owner.");
     }
     return ok({ workspace_id: workspaceId, owner_id: ownerId, left: body.left });
   }
@@ -233,13 +233,13 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
     row("GET", "/stats", "Counts of jobs, money and requests", () => ok(readStats(service))),
     row("GET", "/wallet", "All wallets", () => ok(wallets())),
     row("POST", "/wallet", "Add funds; decline the card", changeWallet),
-    row("GET", "/fund", "A page to add funds on", page.show),
+    row("GET", "/fund", "A page for adding funds", page.show),
     row("POST", "/fund", "Add funds from that page", page.add),
-    row("POST", "/keys", "Make a key for a workspace and owner", makeKey),
-    row("POST", "/members", "Let an owner leave or come back", changeMember),
-    row("GET", "/faults", "The faults that are set, with counts", () => ok(service.faultEngine.view())),
+    row("POST", "/keys", "Create a key for a workspace and owner", makeKey),
+    row("POST", "/members", "Let an owner leave or rejoin", changeMember),
+    row("GET", "/faults", "The configured faults, with counts", () => ok(service.faultEngine.view())),
     row("POST", "/faults", "Replace all faults", setFaults),
-    row("POST", "/render", "Draw, film or speak without a job, for rehearsals", renderEndpoint(service)),
+    row("POST", "/render", "Render an image, video or speech without a job, for rehearsals", renderEndpoint(service)),
     row("GET", "/clock", "The service's clock", () => ok(clockView())),
     row("POST", "/clock", "Set or advance the clock", changeClock),
   ];

@@ -27,14 +27,14 @@ export interface Failure {
 
 const FAILURES = {
   DEADLINE_EXCEEDED: ["The destination did not answer in time.", true],
-  UNAVAILABLE: ["The destination could not be reached, redirected, or failed.", true],
-  RESOURCE_EXHAUSTED: ["The destination asked for fewer requests.", true],
-  UNAUTHORIZED: ["The destination asked for a credential.", false],
+  UNAVAILABLE: ["The destination was unreachable, redirected, or failed.", true],
+  RESOURCE_EXHAUSTED: ["The destination limited the request rate.", true],
+  UNAUTHORIZED: ["The destination requires a credential.", false],
   PERMISSION_DENIED: ["The destination refused the request.", false],
   NOT_FOUND: ["The destination was not found.", false],
   INVALID_ARGUMENT: ["The destination did not accept the request.", false],
-  FAILED_PRECONDITION: ["The destination's address may not be reached from here.", false],
-  INTERNAL: ["The request's body could not be made.", true],
+  FAILED_PRECONDITION: ["Requests to the destination's address are not allowed.", false],
+  INTERNAL: ["The request's body could not be created.", true],
   UNKNOWN: ["The request failed for an unknown reason.", true],
 } as const satisfies Partial<Record<ErrorCode, readonly [string, boolean]>>;
 

@@ -64,7 +64,7 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
     await Promise.all([file.close(), forwarder.close(), media?.close()]);
     const why =
       (cause as NodeJS.ErrnoException).code === "EADDRINUSE" ? "is in use by another program" : "cannot be used";
-    throw new RecordingError(`Port ${options.port} on 127.0.0.1 ${why}; 0 takes any free one.`, { cause });
+    throw new RecordingError(`Port ${options.port} on 127.0.0.1 ${why}; use 0 for any free port.`, { cause });
   }
   const { port } = server.address() as AddressInfo;
   recording.hosts = new Set([`127.0.0.1:${port}`, `localhost:${port}`]);
@@ -109,7 +109,7 @@ class Recording {
 
   serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const served = this.#serve(incoming, outgoing).catch((error: Error) => {
-      this.#say(`${incoming.method} could not be passed on: ${this.#cleaner.text(error.message)}`);
+      this.#say(`${incoming.method} could not be forwarded: ${this.#cleaner.text(error.message)}`);
       outgoing.destroy();
     });
     this.#open.add(served);
@@ -125,7 +125,7 @@ class Recording {
     if (target === null) {
       incoming.resume();
       outgoing.writeHead(404, { "Content-Type": "text/plain", Connection: "close" });
-      outgoing.end(`This records ${this.#base.href}, and nothing else is here.\n`);
+      outgoing.end(`This address records only requests to ${this.#base.href}.\n`);
       return;
     }
     this.#cleaner.learnRequest(incoming.headers);
@@ -171,7 +171,7 @@ class Recording {
     if (!isWhole && answer.body.errored?.name === "AbortError") return null;
     const [body, said] = [sent.text(), came.text()];
     if (body === null || said === null) {
-      this.#say(`${method} ${this.#cleaner.text(path)}: larger than ${MOST_BYTES} bytes, not recorded.`);
+      this.#say(`${method} ${this.#cleaner.text(path)}: not recorded because it exceeds ${MOST_BYTES} bytes.`);
       return null;
     }
     const { statusCode: status } = answer;
@@ -192,7 +192,7 @@ class Recording {
       const line = lineOf(seen, this.#cleaner);
       if (line !== null && (await this.#parts.file.add(line, Date.now()))) this.lines += 1;
     } catch (error) {
-      this.#say(`Not recorded any more: ${this.#cleaner.text((error as Error).message)}`);
+      this.#say(`Recording stopped: ${this.#cleaner.text((error as Error).message)}`);
     }
     for (const { asset, url } of outputsOf(seen)) this.#parts.media?.keep(this.#cleaner.text(asset), url);
   }
@@ -264,7 +264,7 @@ function openMediaKeeper(
       await rename(part, join(media, sha256));
       await file.addAsset({ asset, sha256, size_bytes: sizeBytes, content_type: cleanContentType(contentType) });
     } catch (error) {
-      say(`The bytes of ${asset} are not kept: ${(error as Error).message}`);
+      say(`The output ${asset} was not saved: ${(error as Error).message}`);
     } finally {
       await rm(part, { force: true });
     }

@@ -55,7 +55,7 @@ export class RecordingFile {
 
   static async #open(path: string, service: string, now: number): Promise<RecordingFile> {
     const found = await lstat(path).catch(() => null);
-    if (found !== null && !found.isFile()) throw new RecordingError(`${path} is no plain file.`);
+    if (found !== null && !found.isFile()) throw new RecordingError(`${path} is not a regular file.`);
     const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0);
     const file = await open(path, flags, 0o600);
     try {
@@ -68,7 +68,7 @@ export class RecordingFile {
 
   static async #resume(file: FileHandle, path: string, service: string, now: number): Promise<RecordingFile> {
     const { size } = await file.stat();
-    if (size > MOST_BYTES) throw new RecordingError(`${path} is larger than ${MOST_BYTES} bytes: record elsewhere.`);
+    if (size > MOST_BYTES) throw new RecordingError(`${path} is larger than ${MOST_BYTES} bytes; use another folder.`);
     const bytes = await file.readFile();
     // A killed process may have left a torn line.
     const whole = bytes.lastIndexOf(10) + 1;
@@ -81,10 +81,10 @@ export class RecordingFile {
     }
     const head = (parsed(first) ?? {}) as { recording?: unknown; service?: unknown; started_at?: string };
     if (head.recording !== RECORDING_VERSION)
-      throw new RecordingError(`${path} is no recording of version ${RECORDING_VERSION}.`);
+      throw new RecordingError(`${path} is not a recording of version ${RECORDING_VERSION}.`);
     if (head.service !== service) {
       throw new RecordingError(
-        `${path} is a recording of ${String(head.service)}, not of ${service}: record elsewhere.`,
+        `${path} is a recording of ${String(head.service)}, not of ${service}; use another folder.`,
       );
     }
     const recording = new RecordingFile(file, Date.parse(head.started_at ?? "") || now, whole);
@@ -147,7 +147,8 @@ export class RecordingFile {
     this.#sizeBytes += bytes.length;
     const write = async () => {
       if (this.#failure !== null) throw this.#failure;
-      if (this.#sizeBytes > MOST_BYTES) throw new RecordingError(`The recording is full: ${MOST_BYTES} bytes.`);
+      if (this.#sizeBytes > MOST_BYTES)
+        throw new RecordingError(`The recording reached its limit of ${MOST_BYTES} bytes.`);
       await this.#file.appendFile(bytes);
     };
     const done = this.#writing.then(write);
@@ -165,7 +166,7 @@ function lockedFor(folder: string): FolderLock {
     lock = lockFolder(folder, LOCK);
   } catch (cause) {
     const why = (cause as Error).message;
-    throw new RecordingError(`Nothing can be recorded into ${folder} (${why}): record into another folder.`, { cause });
+    throw new RecordingError(`Cannot record to ${folder} (${why}); use another folder.`, { cause });
   }
   if (lock === null) throw inUse(folder);
   return lock;
@@ -174,9 +175,7 @@ function lockedFor(folder: string): FolderLock {
 function inUse(folder: string): RecordingError {
   const holder = holderOf(folder, LOCK);
   const who = holder === null ? "Another process" : `Process ${holder.pid}`;
-  return new RecordingError(
-    `${who} records into ${folder} (${LOCK}.lock): end that one, or record into another folder.`,
-  );
+  return new RecordingError(`${who} is recording to ${folder} (${LOCK}.lock); stop it, or use another folder.`);
 }
 
 /** The job that an acknowledged submit made; null for anything else. */

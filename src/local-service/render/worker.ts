@@ -5,7 +5,7 @@ import type { Reply, Task, TaskResults } from "./pool.ts";
 import { probeFile } from "./probe/probe-file.ts";
 
 const port = parentPort;
-if (port === null) throw new Error("this file is the entry of a worker thread; it cannot be run by itself");
+if (port === null) throw new Error("this file is the entry of a worker thread; it cannot be run directly");
 
 const reply = (message: Reply) => port.postMessage(message);
 
@@ -56,7 +56,7 @@ async function make(request: RenderRequest, onProgress: Progress): Promise<Uint8
     case "sound":
       return (await import("./sound/render-speech.ts")).renderSound(request);
     case "voice":
-      throw new Error("a voice is no file");
+      throw new Error("a voice is not a file");
     default:
       return kind satisfies never;
   }

@@ -35,7 +35,7 @@ export function readRecording(folder: string): Recording {
   const tornLine = lines.pop() === "" ? null : lines.length + 1;
   const [first = "", ...rest] = lines;
   const known = recordingHead.safeParse(parsed(first));
-  if (!known.success) throw unusable(path, `its first line is not that of a recording of version ${RECORDING_VERSION}`);
+  if (!known.success) throw unusable(path, `it does not start like a recording of version ${RECORDING_VERSION}`);
   if (rest.length > MOST_LINES) throw unusable(path, `it has more than ${MOST_LINES} lines`);
   const answers: RecordedAnswer[] = [];
   const assets = new Map<string, RecordedAsset>();
@@ -49,7 +49,7 @@ export function readRecording(folder: string): Recording {
     const read = recordedAnswer.safeParse(value);
     if (!read.success) {
       const [issue] = read.error.issues;
-      throw unusable(path, `line ${index + 2} is no answer: ${issue?.path.join(".") || "line"}: ${issue?.message}`);
+      throw unusable(path, `line ${index + 2} is not an answer: ${issue?.path.join(".") || "line"}: ${issue?.message}`);
     }
     answers.push(read.data);
   }
@@ -63,7 +63,7 @@ export function openPlainFile(path: string): number {
   const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (fstatSync(file).isFile()) return file;
   closeSync(file);
-  throw new Error("it is no plain file");
+  throw new Error("it is not a regular file");
 }
 
 function readPlainFile(path: string, mostBytes: number, folder: string): Buffer {
@@ -72,7 +72,7 @@ function readPlainFile(path: string, mostBytes: number, folder: string): Buffer 
     file = openPlainFile(path);
   } catch (cause) {
     const what =
-      (cause as NodeJS.ErrnoException).code === "ENOENT" ? "there is none" : String((cause as Error).message);
+      (cause as NodeJS.ErrnoException).code === "ENOENT" ? "it does not exist" : String((cause as Error).message);
     throw unusable(path, `${what}. Record one: showrunner record ${folder}`, cause);
   }
   try {

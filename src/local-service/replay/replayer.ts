@@ -111,7 +111,7 @@ class Replayer {
     this.#service.metrics.unrecorded(request);
     return refuse(
       "GONE",
-      `The recording ${this.#where()} stops before job ${jobId} ended. Record its run to the end: showrunner record ${this.#recording.folder}.`,
+      `The recording ${this.#where()} ends before job ${jobId} does. Record its run to the end: showrunner record ${this.#recording.folder}.`,
     );
   }
 
@@ -186,7 +186,7 @@ class Replayer {
   #notRecorded(request: string, body: unknown): null {
     if (this.#options.orLocal) return null;
     const differs = this.#book.nearest(request, body);
-    const how = differs.length === 0 ? "" : `; what is recorded differs in ${differs.join(", ")}`;
+    const how = differs.length === 0 ? "" : `; the nearest recorded request differs in ${differs.join(", ")}`;
     this.#service.metrics.unrecorded(`${request}${how}`);
     throw refuse(
       "NOT_FOUND",

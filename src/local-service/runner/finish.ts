@@ -10,7 +10,7 @@ import type { Rendered } from "./render-job.ts";
 /** The retryable failure of a job for a cause other than its input. */
 export const WORK_FAILED: ErrorBody = {
   code: "INTERNAL",
-  message: "The model could not finish this work; it was refunded.",
+  message: "The model could not finish this job; it was refunded.",
   retryable: true,
   retry_after: 1,
 };

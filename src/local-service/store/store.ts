@@ -20,15 +20,17 @@ import {
 } from "./tables.ts";
 
 function unusable(file: string, problem: string, cause?: unknown): LocalServiceError {
-  return new LocalServiceError("DATA_DIR_UNUSABLE", `${file} ${problem} Choose another data folder, or move it away.`, {
-    cause,
-  });
+  return new LocalServiceError(
+    "DATA_DIR_UNUSABLE",
+    `${file} ${problem} Choose another data folder or move this file.`,
+    { cause },
+  );
 }
 
 function prepare(database: DatabaseSync, file: string): void {
   const row = database.prepare("PRAGMA user_version").get();
   const version = Number(row?.["user_version"] ?? 0);
-  if (version > SCHEMA_VERSION) throw unusable(file, `was written by a newer version (${version}).`);
+  if (version > SCHEMA_VERSION) throw unusable(file, `was written by a newer version (schema ${version}).`);
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000");
   database.exec("PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY");
   // One transaction, so that a first start needs one fsync.

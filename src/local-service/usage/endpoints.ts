@@ -23,7 +23,7 @@ function readWindow(call: Call, now: number): { start: number; end: number } {
   const end = readInstant(call, "end") ?? now;
   const start = readInstant(call, "start") ?? end - DEFAULT_WINDOW_MS;
   if (start >= end) throw invalid([problem("start", "must be before end", "maximum")]);
-  if (end - start > MAX_WINDOW_MS) throw invalid([problem("start", "lies more than 90 days before end", "minimum")]);
+  if (end - start > MAX_WINDOW_MS) throw invalid([problem("start", "is more than 90 days before end", "minimum")]);
   return { start, end };
 }
 
@@ -115,7 +115,7 @@ export function usageEndpoints({ store, clock, options, catalog }: ServiceContex
     ...(isToday
       ? [
           endpoint("GET", "/usage/llm", "usage:read", "Requests to language models, newest first", llmRequests),
-          endpoint("GET", "/transactions", "usage:read", "What moved the wallet, newest first", transactions),
+          endpoint("GET", "/transactions", "usage:read", "Wallet transactions, newest first", transactions),
         ]
       : []),
   ];

@@ -37,11 +37,11 @@ function alternatives(schema: unknown): string[] | null {
 
 function choiceProblem(error: ErrorObject, at: string): FieldProblem {
   const names = alternatives(error.schema);
-  if (!names) return problem(at, "matches none of the accepted forms, or more than one", error.keyword);
+  if (!names) return problem(at, "must match exactly one of the accepted forms", error.keyword);
   const present = names.filter((name) => isRecord(error.data) && name in error.data);
   const list = names.join(", ");
   if (present.length === 0) return problem(`${at}.${names[0]}`, `one of ${list} is required`, "required");
-  return problem(`${at}.${present.at(-1)}`, `only one of ${list} may be given`, "exclusive");
+  return problem(`${at}.${present.at(-1)}`, `only one of ${list} is allowed`, "exclusive");
 }
 
 const texts = (values: unknown): string[] => (Array.isArray(values) ? values : [values]).map(String);
@@ -69,9 +69,9 @@ function toProblem(error: ErrorObject, root: string): FieldProblem {
       return problem(`${at}.${name}`, "is required", "required", acceptedValues(error, name));
     }
     case "dependentRequired":
-      return problem(`${at}.${params["property"]}`, `needs ${params["deps"]} beside it`, "dependentRequired");
+      return problem(`${at}.${params["property"]}`, `requires ${params["deps"]}`, "dependentRequired");
     case "enum":
-      return problem(at, "is none of the accepted values", "enum", texts(params["allowedValues"]));
+      return problem(at, "is not one of the accepted values", "enum", texts(params["allowedValues"]));
     case "const":
       return problem(at, "is not the accepted value", "enum", texts(params["allowedValue"]));
     case "additionalProperties":
@@ -80,7 +80,7 @@ function toProblem(error: ErrorObject, root: string): FieldProblem {
       return problem(`${at}.${name}`, "is not a known field", "unknown_field", acceptedNames(error));
     }
     case "discriminator":
-      return problem(`${at}.${params["tag"]}`, "says none of the accepted forms", "enum", ["url", "asset"]);
+      return problem(`${at}.${params["tag"]}`, "must be url or asset", "enum", ["url", "asset"]);
     case "oneOf":
     case "anyOf":
       return choiceProblem(error, at);

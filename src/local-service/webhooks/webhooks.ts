@@ -51,8 +51,7 @@ function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: We
   function messageOf(delivery: DeliveryRow): Message {
     const job = store.jobs.bySeq(delivery.jobSeq);
     const payload = delivery.payload ?? (job && JSON.stringify(views.result(job, "payload")));
-    if (payload === undefined || delivery.event === null)
-      throw new Error(`delivery ${delivery.seq} has no job that ended`);
+    if (payload === undefined || delivery.event === null) throw new Error(`delivery ${delivery.seq} has no ended job`);
     const body = Buffer.from(payload);
     const { jobId: id, event, attempts: attempt, redeliveryCount } = delivery;
     const announcement = { id, event, attempt, redelivery: redeliveryCount > 0, signedAt: clock.now() };
@@ -226,7 +225,7 @@ function webhookEndpoints(
   function findDefault(call: Call): DefaultWebhookRow {
     const row = tables.defaults.get(call.principal.workspaceId);
     if (row) return row;
-    throw notFound("The workspace has no default webhook; PUT /webhooks/default sets one.");
+    throw notFound("The workspace has no default webhook; set one with PUT /webhooks/default.");
   }
 
   async function setDefault(call: Call): Promise<Answer> {
@@ -259,7 +258,7 @@ function webhookEndpoints(
 
   function replayNow(call: Call): DeliveryRow {
     const known = tables.byJobId(call.principal.workspaceId, call.param("job_id"));
-    if (!known) throw notFound("There is no delivery for such a job in this workspace.");
+    if (!known) throw notFound("This workspace has no delivery for such a job.");
     if (!mayReplay(known)) throw refuse("ALREADY_IN_PROGRESS", "The delivery has not finished yet.");
     const { delivery, entry } = replay(known, clock.now());
     tables.update(delivery);
@@ -273,8 +272,8 @@ function webhookEndpoints(
   const publicKey = { algorithm: "ed25519", public_key: signer.publicKey };
 
   return [
-    endpoint("GET", "/webhooks/public-key", "public", "The key that deliveries are signed with", () => ok(publicKey)),
-    endpoint("GET", "/webhooks/default", manage, "Where events go by default", (call) =>
+    endpoint("GET", "/webhooks/public-key", "public", "The key for verifying deliveries", () => ok(publicKey)),
+    endpoint("GET", "/webhooks/default", manage, "The default webhook", (call) =>
       ok(defaultWebhookView(tables.defaults.get(call.principal.workspaceId) ?? null)),
     ),
     endpoint("PUT", "/webhooks/default", manage, "Set the default webhook", setDefault),

@@ -65,7 +65,7 @@ test("a folder has one recorder: a second is refused by name, and a killed one s
   await answersIn(folder, 1);
   const before = readFileSync(join(folder, "recording.jsonl"));
   const second = () => bench.record(folder, baseUrl, (again) => again("/usage"));
-  await expect(second()).rejects.toThrow(`Process ${child.pid} records into ${folder}`);
+  await expect(second()).rejects.toThrow(`Process ${child.pid} is recording to ${folder}`);
   expect(readFileSync(join(folder, "recording.jsonl")).equals(before)).toBe(true);
   await ask("/models");
   await answersIn(folder, 2);

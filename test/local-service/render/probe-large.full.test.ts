@@ -43,7 +43,7 @@ describe("probing a large file", () => {
     await writeSparse("long.wav", head, 44 + dataBytes);
     expect(await probe(path("long.wav"))).toMatchObject({ ok: true, durationMs: Math.round(dataBytes / 96) });
     await writeSparse("short.wav", head, 44 + dataBytes - 2);
-    expect(await probe(path("short.wav"))).toMatchObject({ ok: false, reason: expect.stringContaining("cut short") });
+    expect(await probe(path("short.wav"))).toMatchObject({ ok: false, reason: expect.stringContaining("truncated") });
   });
 
   test("a WAV whose samples come after a long chunk is measured as it is decoded", async () => {

@@ -70,7 +70,7 @@ function model(
 
 const CHANGED_VOICE = {
   "audio!": sound(),
-  "voice_id!": { type: "string", description: "A voice of GET /models/{model}/voices, or of a clone." },
+  "voice_id!": { type: "string", description: "A voice_id of GET /models/{model}/voices, or of a voice clone." },
 };
 const LIKE_THE_PICTURE = {
   ...one,
@@ -107,45 +107,45 @@ const SOUND = { usd: 0.002, per: "second" } as const;
 const FILM = { usd: 0.12, per: "second" } as const;
 const ENLARGED = { usd: 0.1, per: "second" } as const;
 const PICTURE = { usd: 0.04, per: "image" } as const;
-const INVENTS = "Enlarges films, and invents detail.";
-const KEEPS = "Enlarges films, and keeps to them.";
+const INVENTS = "Upscales videos and adds detail.";
+const KEEPS = "Upscales videos faithfully.";
 
 export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
-  model("elevenlabs-sound-effects", "audio", SOUND, "Makes a sound effect from words.", {
+  model("elevenlabs-sound-effects", "audio", SOUND, "Generates a sound effect from a text.", {
     "text!": words(),
     "duration_ms!": { type: "integer", minimum: 500, maximum: 30_000 },
     prompt_influence: { type: "number", minimum: 0, maximum: 1, default: 0.3 },
     loop: flag(false),
   }),
-  model("elevenlabs-music", "audio", { usd: 0.01, per: "second" }, "Composes music from words.", {
+  model("elevenlabs-music", "audio", { usd: 0.01, per: "second" }, "Generates music from a prompt.", {
     "prompt!": words(),
     "duration_ms!": { type: "integer", minimum: 3000, maximum: 600_000 },
     lyrics: { type: "string", maxLength: 10_000 },
     force_instrumental: flag(false),
     rules: { dependentSchemas: { lyrics: { properties: { force_instrumental: { const: false } } } } },
   }),
-  model("elevenlabs-audio-isolation", "audio", SOUND, "Isolates a voice from the noise around it.", {
+  model("elevenlabs-audio-isolation", "audio", SOUND, "Isolates a voice from background noise.", {
     "audio!": sound(),
   }),
   ...[
-    ["elevenlabs-multilingual-sts-v2", "Says a recording in another voice, in any language."],
-    ["elevenlabs-english-sts-v2", "Says an English recording in another voice."],
+    ["elevenlabs-multilingual-sts-v2", "Converts a recording to another voice, in any language."],
+    ["elevenlabs-english-sts-v2", "Converts an English recording to another voice."],
   ].map(([id, description]) => model(id!, "audio", { usd: 0.004, per: "second" }, description!, CHANGED_VOICE)),
-  model("elevenlabs-voice-clone", "audio", { usd: 1, per: "job" }, "Makes a voice from a recording.", {
+  model("elevenlabs-voice-clone", "audio", { usd: 1, per: "job" }, "Clones a voice from a recording.", {
     "audio!": sound(),
     "name!": { type: "string", minLength: 1 },
   }),
   ...[
-    ["eyeline-id-restyle", "Restyles a film like a picture of its first frame."],
-    ["eyeline-id-relight", "Lights a film like a picture of its first frame."],
+    ["eyeline-id-restyle", "Restyles a video to match an edited first frame."],
+    ["eyeline-id-relight", "Relights a video to match an edited first frame."],
   ].map(([id, description]) => model(id!, "video", FILM, description!, LIKE_THE_PICTURE)),
-  model("topaz-video-upscaler", "video", ENLARGED, "Enlarges films.", {
+  model("topaz-video-upscaler", "video", ENLARGED, "Upscales videos.", {
     ...larger(600_000),
     fps_engine: oneOf(["standard", "high"]),
     tuning: oneOf(["standard", "auto"], "standard"),
   }),
   ...[
-    ["topaz-video-upscaler-starlight-fast", "Enlarges films quickly, and invents detail."],
+    ["topaz-video-upscaler-starlight-fast", "Upscales videos quickly and adds detail."],
     ["topaz-video-upscaler-starlight-hq", INVENTS],
   ].map(([id, description]) =>
     model(id!, "video", ENLARGED, description!, { ...larger(300_000), reduce_sharpening: flag(false) }),
@@ -154,39 +154,33 @@ export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
     ...larger(300_000),
     reduce_sharpening: DETAIL,
   }),
-  model("topaz-video-upscaler-hyperion-2-5", "video", ENLARGED, "Gives a film of standard dynamic range a high one.", {
+  model("topaz-video-upscaler-hyperion-2-5", "video", ENLARGED, "Converts videos to high dynamic range.", {
     ...one,
     "source_video!": film({ max_duration_ms: 600_000 }),
   }),
   model("flux-3-video-upscaler-creative", "video", ENLARGED, INVENTS, larger(20_000)),
   model("flux-3-video-upscaler-precise", "video", ENLARGED, KEEPS, larger(20_000)),
-  model("topaz-image-upscaler", "image", PICTURE, "Enlarges pictures.", {
+  model("topaz-image-upscaler", "image", PICTURE, "Upscales images.", {
     ...largerPicture,
     ...target,
     face_recovery: DETAIL,
     face_recovery_creativity: oneOf(["none", "low", "medium", "high"], "none"),
   }),
-  model("topaz-image-upscaler-wonder", "image", PICTURE, "Enlarges pictures, and invents detail.", {
+  model("topaz-image-upscaler-wonder", "image", PICTURE, "Upscales images and adds detail.", {
     ...largerPicture,
     ...target,
     enhancement_strength: oneOf(["low", "medium", "high"], "high"),
     film_grain: flag(false),
   }),
-  model(
-    "topaz-image-upscaler-transparency",
-    "image",
-    PICTURE,
-    "Enlarges pictures that are transparent in parts.",
-    largerPicture,
-  ),
-  model("creatify-aurora", "video", { usd: 0.14, per: "second" }, "Makes a face say a sound.", {
+  model("topaz-image-upscaler-transparency", "image", PICTURE, "Upscales images with transparency.", largerPicture),
+  model("creatify-aurora", "video", { usd: 0.14, per: "second" }, "Animates a face to speak the given audio.", {
     ...one,
     prompt: words(),
     "resolution!": oneOf(["480p", "720p"]),
     "start_image!": picture("start_frame", MAX_IMAGE_BYTES),
     "audio!": sound({ max_duration_ms: 60_000 }),
   }),
-  model("ltx-2-5", "video", FILM, "Makes films, also of a sound.", {
+  model("ltx-2-5", "video", FILM, "Generates videos, optionally from audio.", {
     ...one,
     "prompt!": words({ minLength: 1, maxLength: 5000 }),
     "resolution!": oneOf(["1080p", "720p", "1440p", "2160p"]),
@@ -204,7 +198,7 @@ export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
       "requires: aspect_ratio, duration_ms, prompt, resolution; must omit: audio, end_image, start_image; accepts aspect_ratio: 16:9 | 9:16; duration_ms: 6000 | 8000 | 10000; quality: pro; resolution: 1080p | 720p",
     ),
   }),
-  model("wan-3-0", "video", FILM, "Makes films of up to 30 seconds.", {
+  model("wan-3-0", "video", FILM, "Generates videos of up to 30 seconds.", {
     ...one,
     "prompt!": words({ minLength: 1, maxLength: 5000 }),
     "aspect_ratio!": oneOf(["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16"]),
@@ -223,7 +217,7 @@ export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
       "requires: aspect_ratio, duration_ms, prompt, resolution; must omit: audios, end_image, images, start_image, videos",
     ),
   }),
-  model("minimax-h3", "video", FILM, "Makes films of up to 15 seconds.", {
+  model("minimax-h3", "video", FILM, "Generates videos of up to 15 seconds.", {
     ...one,
     "prompt!": words({ minLength: 1, maxLength: 7000 }),
     "resolution!": oneOf(["480p", "768p", "2K", "4K"]),
@@ -240,7 +234,7 @@ export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
       "requires: aspect_ratio, duration_ms, prompt, resolution; must omit: audios, end_image, images, start_image, videos; accepts aspect_ratio: 1:1 | 3:4 | 4:3 | 16:9 | 21:9 | 9:16",
     ),
   }),
-  model("grok-imagine", "image", PICTURE, "Draws pictures, or changes up to three.", {
+  model("grok-imagine", "image", PICTURE, "Generates images, or edits up to three.", {
     ...drawn({ maxLength: 8000 }),
     images: references(3),
     output_format: FORMATS,
@@ -254,22 +248,22 @@ export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
       `requires: aspect_ratio, prompt; must omit: images, resolution; accepts aspect_ratio: ${WIDE.join(" | ")}; quality: standard`,
     ),
   }),
-  model("grok-imagine-20", "image", PICTURE, "Draws pictures, or changes up to three.", {
+  model("grok-imagine-20", "image", PICTURE, "Generates images, or edits up to three.", {
     ...drawn({ maxLength: 8000 }),
     images: references(3),
     "aspect_ratio!": oneOf(WIDE),
     "resolution!": oneOf(["1k", "2k"]),
     output_format: FORMATS,
   }),
-  model("gpt-image-2.5-flare", "image", PICTURE, "Draws pictures quickly, or changes up to 16.", GPT_IMAGE),
+  model("gpt-image-2.5-flare", "image", PICTURE, "Generates images quickly, or edits up to 16.", GPT_IMAGE),
   model(
     "gpt-image-2.5-sunburst",
     "image",
     { usd: 0.08, per: "image" },
-    "Draws pictures with care, or changes up to 16.",
+    "Generates images in high quality, or edits up to 16.",
     GPT_IMAGE,
   ),
-  model("mai-image-2-5", "image", PICTURE, "Draws pictures, or changes one.", {
+  model("mai-image-2-5", "image", PICTURE, "Generates images, or edits one.", {
     ...drawn({ minLength: 3, maxLength: 5000 }),
     "aspect_ratio!": oneOf(["1:1", "4:3", "3:4", "16:9", "9:16", "3:2", "2:3"]),
     images: references(1),

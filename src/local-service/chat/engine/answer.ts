@@ -97,7 +97,7 @@ export function answerTo(request: ChatRequest, black: readonly number[] | null =
 /** The reasoning before an answer; empty when none was requested. */
 export function reasoningOn({ effort, messages }: ChatRequest): string {
   if (effort === null || effort === "none") return "";
-  return `Simulated reasoning, effort ${effort}, on: ${inShort(lastRequest(messages))}`;
+  return `Simulated reasoning (effort ${effort}) about: ${inShort(lastRequest(messages))}`;
 }
 
 /** Shorter words of a tool's name are ignored. */
@@ -120,5 +120,5 @@ export function toolCalled({ tools, toolChoice, messages }: ChatRequest): ChatTo
 export function argumentsOf(request: ChatRequest, { name, parameters }: ChatTool): string {
   const answer = jsonAnswer({ type: "object", ...parameters }, portsOf(request, null).ports);
   if (answer.is === "value") return JSON.stringify(answer.value);
-  throw invalid([problem("tools", `has ${name}, whose parameters cannot be given: ${answer.reason}`, "schema")]);
+  throw invalid([problem("tools", `has ${name} with unusable parameters: ${answer.reason}`, "schema")]);
 }

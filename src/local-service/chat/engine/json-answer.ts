@@ -131,13 +131,13 @@ function attempt(schema: SchemaNode, ports: Ports): JsonAnswer {
     if (fits(said)) return { is: "value", value: said };
     if (fits(value)) return { is: "value", value };
   }
-  return { is: "impossible", reason: "no value that fits it was found" };
+  return { is: "impossible", reason: "no matching value was found" };
 }
 
 function reasonOf(error: unknown): string {
   if (error instanceof TookTooLong) return `answering it ${error.message}`;
   const reason = error instanceof Error ? error.message : String(error);
-  return `it is not a JSON Schema that can be used: ${reason.slice(0, 300)}`;
+  return `it is not a usable JSON Schema: ${reason.slice(0, 300)}`;
 }
 
 /** Generates a value and validates it against the schema. */

@@ -34,7 +34,7 @@ import {
 } from "../operation.ts";
 import { jobComponents, streamComponents } from "../webhooks.ts";
 
-const WHEN_UNQUOTABLE = { null: "it is null then", zero: "it is 0 then", omit: "it is absent then" } as const;
+const WHEN_UNQUOTABLE = { null: "null", zero: "0", omit: "absent" } as const;
 
 const modality = oneOf("image", "video", "audio", "text");
 const summary = {
@@ -60,7 +60,7 @@ const chat = {
 export const catalogComponents = {
   ModelSummary: object(summary, chat),
   Model: object(
-    { ...summary, input_schema: { ...anyFields, description: "Of a language model: the body of a chat." } },
+    { ...summary, input_schema: { ...anyFields, description: "For a language model: the body of a chat request." } },
     { ...chat, output_schema: { ...anyFields, description: "Absent for a language model." } },
   ),
   Voice: object({
@@ -81,7 +81,7 @@ export const catalogComponents = {
 /** The estimate's schema depends on how the service represents an unknown cost. */
 export function estimateComponent(unquotable: UnquotableCost): JsonSchema {
   if (unquotable === "refuse") return object({ model: text, cost: dollars, currency: usd });
-  const description = `Where \`quotable\` is false, the inputs must be measured first: ${WHEN_UNQUOTABLE[unquotable]}.`;
+  const description = `If \`quotable\` is false, the inputs must be measured first, and this is ${WHEN_UNQUOTABLE[unquotable]}.`;
   const cost = { ...(unquotable === "null" ? orNull(dollars) : dollars), description };
   const unquoted = { quotable: exactly(false), reason: text };
   return unquotable === "omit"
@@ -174,7 +174,7 @@ export const accountComponents = {
   ),
   Transaction: object({
     id: text,
-    kind: { ...text, description: "purchase, grant, usage, refund, adjustment, other; more may come." },
+    kind: { ...text, description: "purchase, grant, usage, refund, adjustment, other; more may be added." },
     amount: { ...orNull(dollars), description: "US dollars; negative for a charge." },
     currency: orNull(usd),
     created_at: instant,
@@ -207,13 +207,13 @@ export const accountComponents = {
   }),
   CreatedApiKey: object({
     ...key,
-    credential: { ...text, description: "Shown this once." },
+    credential: { ...text, description: "Shown only once." },
     created_at: instant,
     expires_at: orNull(instant),
   }),
   RotatedApiKey: object({
     ...key,
-    credential: { ...text, description: "Shown this once." },
+    credential: { ...text, description: "Shown only once." },
     expires_at: orNull(instant),
     previous_secret_expires_at: instant,
   }),
@@ -298,7 +298,7 @@ export const chatComponents = {
   ResponseEvent: open(object({ type: text, sequence_number: whole })),
 };
 
-const anyInput = { ...anyFields, description: "As the model's input_schema says." };
+const anyInput = { ...anyFields, description: "Matches the model's input_schema." };
 
 /** Its input may be one text instead of items. */
 function responsesRequest(): JsonSchema {
@@ -331,7 +331,7 @@ export const errorComponents = {
   ErrorObject: object(
     { code, message: text },
     {
-      type: { ...text, description: "Of language models: the kind of error." },
+      type: { ...text, description: "For language models: the kind of error." },
       retryable: { ...flag, default: false },
       retry_after: { ...orNull(whole), description: "Seconds." },
       param: orNull(text),

@@ -63,13 +63,13 @@ export async function sniff({ head }: FileEnds): Promise<Format> {
   // The sniffer reads a PNG's chunks to detect animation, and fails on a damaged one.
   const isPng = head.toString("latin1", 0, 8) === "\x89PNG\r\n\x1a\n";
   const type = isPng ? "image/png" : (await fileTypeFromBuffer(head.subarray(0, 4096)).catch(() => undefined))?.mime;
-  if (type === undefined) throw new Error(`the bytes are of no known media format (${ACCEPTED})`);
+  if (type === undefined) throw new Error(`the bytes are not a known media format (${ACCEPTED})`);
   const known = FORMATS.get(type);
   if (known) return known;
   throw new Error(`${type} is not supported (${ACCEPTED})`);
 }
 
-const CUT = "it is cut short";
+const CUT = "it is truncated";
 
 /** Why the file is not whole, as its ends show; null where they show nothing. Decoders make up what is missing. */
 export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }: Format): string | null {
@@ -91,7 +91,7 @@ export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }:
       return end === page.length ? null : CUT;
     }
     case "video/webm":
-      return hasKnownParts(head) ? null : "one of its parts is of no known kind";
+      return hasKnownParts(head) ? null : "it contains an unknown part";
     default:
       return null;
   }

@@ -62,7 +62,7 @@ async function measureTracks(path: string, { kind, contentType }: Format): Promi
   for (const track of tracks) await readThrough(track);
   // A WebM states its duration, but not that of its last frame.
   const [stated, found] = [await input.getDurationFromMetadata(), await input.computeDuration()];
-  if ((stated ?? 0) > found * 1.3 + 0.1) throw new Error("it is cut short");
+  if ((stated ?? 0) > found * 1.3 + 0.1) throw new Error("it is truncated");
   const isWebm = contentType === "video/webm";
   const durationMs = Math.round(((isWebm ? stated : null) ?? found) * 1000);
   const video = await input.getPrimaryVideoTrack();
@@ -82,14 +82,14 @@ async function measureTracks(path: string, { kind, contentType }: Format): Promi
 async function readThrough(track: InputTrack): Promise<void> {
   let packets = 0;
   for await (const { data, byteLength } of new EncodedPacketSink(track).packets()) {
-    if (data.byteLength === 0 || data.byteLength < byteLength) throw new Error("it is cut short");
+    if (data.byteLength === 0 || data.byteLength < byteLength) throw new Error("it is truncated");
     if (track.codec === "avc" && nalUnits(data).end !== data.byteLength) {
-      throw new Error(`its picture ${packets + 1} cannot be decoded`);
+      throw new Error(`its frame ${packets + 1} cannot be decoded`);
     }
     packets++;
   }
   if (packets === 0) throw new Error(`its ${track.type} track is empty`);
-  if (packets < (await track.computePacketStats()).packetCount) throw new Error("it is cut short");
+  if (packets < (await track.computePacketStats()).packetCount) throw new Error("it is truncated");
 }
 
 /** The NAL units of one length-prefixed picture, and where the last whole one ends. */

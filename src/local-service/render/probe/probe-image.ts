@@ -37,16 +37,16 @@ export async function measureImage(file: FileEnds, format: Format): Promise<Size
 
 async function decodeFile({ path, sizeBytes, head }: FileEnds, { contentType }: Format): Promise<Image> {
   const size = announcedSize(head);
-  if (size === null || size.width * size.height === 0) throw new Error("its header announces no size");
+  if (size === null || size.width * size.height === 0) throw new Error("its header has no size");
   if (Math.max(size.width, size.height) > MAX_SIDE || size.width * size.height > MAX_PIXELS) {
     const limits = `at most ${MAX_SIDE} a side and ${MAX_PIXELS} pixels`;
     throw new Error(`${size.width} × ${size.height} is too large (${limits})`);
   }
-  if (sizeBytes > MAX_BYTES) throw new Error(`an image may have at most ${MAX_BYTES} bytes`);
+  if (sizeBytes > MAX_BYTES) throw new Error(`an image can have at most ${MAX_BYTES} bytes`);
   const bytes = await readFile(path);
   if (contentType === "image/png") assertChecksums(bytes);
   const image = await decodeImage(bytes);
-  if (image.width * image.height === 0) throw new Error("it decodes to nothing");
+  if (image.width * image.height === 0) throw new Error("it decodes to an empty image");
   return image;
 }
 
@@ -60,7 +60,7 @@ function assertChecksums(bytes: Buffer): void {
     if (chunk.toString("latin1", 0, 4) === "IEND") return;
     at = end + 4;
   }
-  throw new Error("it is cut short");
+  throw new Error("it is truncated");
 }
 
 /** Decodes the image of input field `field`, with the same checks as an upload. @throws RenderError */

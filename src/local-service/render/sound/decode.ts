@@ -67,7 +67,7 @@ async function unpack(decoder: SoundDecoder, slices: Slices, sink: Sink): Promis
   } finally {
     decoder.free();
   }
-  if (samples === 0) throw new Error("no frame of it can be decoded");
+  if (samples === 0) throw new Error("none of its frames can be decoded");
   if (faults * SAMPLES_PER_FRAME > samples * 0.1) throw new Error(`${faults} of its frames are damaged`);
   return { rate, samples };
 }
@@ -85,7 +85,7 @@ async function unpackFlac(path: string, head: Buffer, sink: Sink): Promise<Lengt
   if (head.toString("latin1", 0, 4) !== "fLaC") return found;
   const stated = (head.readUInt8(21) & 15) * 2 ** 32 + head.readUInt32BE(22);
   // The decoder omits a last frame of silence, which is only a few bytes.
-  if (stated > 0 && found.samples < stated - head.readUInt16BE(10)) throw new Error("it is cut short");
+  if (stated > 0 && found.samples < stated - head.readUInt16BE(10)) throw new Error("it is truncated");
   return { ...found, samples: stated || found.samples };
 }
 
@@ -93,7 +93,7 @@ async function unpackFlac(path: string, head: Buffer, sink: Sink): Promise<Lengt
 async function readTrack(path: string, sink: Sink): Promise<Length> {
   using input = openInput(path);
   const track = await input.getPrimaryAudioTrack();
-  if (track === null) throw new Error("it has no track of sound");
+  if (track === null) throw new Error("it has no audio track");
   if (track.codec === "opus") {
     const coded = (await packetsOf(track)).map(({ data }) => data);
     const { rate } = await unpack(await opusDecoder(track), coded, sink);
@@ -152,7 +152,7 @@ export async function readSound(path: string, reader: Format["reader"], sink: Si
     case "demuxer":
       return readTrack(path, sink);
     case "canvas":
-      throw new Error("it holds no sound");
+      throw new Error("it contains no audio");
     default:
       return reader satisfies never;
   }
@@ -178,6 +178,6 @@ export async function loadSound({ path }: MediaFile, field: string): Promise<Sou
   try {
     return await decodeSound(path);
   } catch (error) {
-    throw inputError(field, `this sound cannot be decoded: ${error instanceof Error ? error.message : error}`);
+    throw inputError(field, `this audio cannot be decoded: ${error instanceof Error ? error.message : error}`);
   }
 }

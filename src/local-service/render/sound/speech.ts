@@ -100,7 +100,7 @@ export async function speak(text: string, options: SpeechOptions): Promise<Sound
   if (text.length > MAX_CHARACTERS) throw inputError("text", `longer than ${MAX_CHARACTERS} characters`);
   const sentences = sentencesOf(text);
   const spoken = await sayAll(sentences, options);
-  if (spoken === null) throw inputError("text", "holds nothing that an English voice can say");
+  if (spoken === null) throw inputError("text", "contains nothing that an English voice can say");
   const pitched = moveToPitch(spoken, options.voice.pitchHz);
   const { rate, channels } = toRate({ rate: spoken.rate, channels: [pitched] }, OUTPUT_RATE);
   return { rate, channels: [atLoudness(channels[0], rate, options.voice.loudnessDb ?? DEFAULT_LOUDNESS_DB)] };

@@ -92,7 +92,7 @@ async function soundOf({ media }: RenderRequest): Promise<Sound | CodedSound> {
   const sounds: Sound[] = [];
   for (const { field, file } of files) sounds.push(await loadSound(file, field));
   const [first, ...rest] = sounds;
-  if (first === undefined) throw inputError("audio", "an avatar needs a sound");
+  if (first === undefined) throw inputError("audio", "an avatar needs audio");
   return joinSounds(first, rest);
 }
 

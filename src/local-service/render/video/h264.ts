@@ -68,7 +68,7 @@ async function readPictures(file: Uint8Array, size: Size): Promise<EncodedPictur
   using input = new Input({ source: new BufferSource(file), formats: [MP4] });
   const track = await input.getPrimaryVideoTrack();
   const found = await track?.getDecoderConfig();
-  if (!track || !found) throw new Error("the encoder made no pictures");
+  if (!track || !found) throw new Error("the encoder produced no frames");
   const packets = await packetsOf(track);
   const frames = packets.map(({ data: bytes }) => {
     return { bytes, isKey: nalUnits(bytes).units.some((unit) => ((unit[0] ?? 0) & 31) === KEY_PICTURE) };

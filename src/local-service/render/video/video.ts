@@ -88,7 +88,7 @@ async function enlargeVideo(
 ): Promise<Uint8Array> {
   using input = openInput(file.path);
   const track = await input.getPrimaryVideoTrack();
-  if (!track) throw inputError(FIELD, "it has no pictures");
+  if (!track) throw inputError(FIELD, "it has no frames");
   const { packetCount } = await track.computePacketStats();
   const fps = await frameRateOf(track);
   const to = enlarged(track, typeof scale === "number" ? scale : 2);
@@ -98,7 +98,7 @@ async function enlargeVideo(
     for await (const { data } of new EncodedPacketSink(track!).packets()) {
       const rgba = paint(data);
       count += 1;
-      if (rgba === null) throw inputError(FIELD, `its picture ${count} cannot be decoded`);
+      if (rgba === null) throw inputError(FIELD, `its frame ${count} cannot be decoded`);
       yield rgba;
     }
   }
