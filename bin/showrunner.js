@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command: the built one of the package, or the sources themselves in a clone, where nothing need be built. Plain
- * JavaScript without newer syntax, so that an old Node can say what is missing.
+ * Starts the command: the package's build, or in a clone the sources, so that nothing has to be built. Plain JavaScript without
+ * new syntax, so that an old Node can report what is missing.
  */
 import { existsSync } from "node:fs";
 import module from "node:module";
@@ -12,25 +12,25 @@ const source = new URL("../src/cli/main.ts", import.meta.url);
 
 if (process.versions.bun) {
   process.stderr.write(
-    `Showrunner runs under Node; this is Bun ${process.versions.bun}, which may install it.\nNext: bunx showrunner   (without --bun)\n`,
+    `Showrunner needs Node; this is Bun ${process.versions.bun}, which can install it but not run it.\nNext: bunx showrunner   (without --bun)\n`,
   );
   process.exitCode = 2;
 } else if (major < 22 || (major === 22 && minor < 19)) {
   const next = existsSync(source)
     ? "npm ci, then npx showrunner (it brings its own Node)"
-    : "npm install -D node@24   (then `npx showrunner` runs under it)";
+    : "npm install -D node@24   (then npx showrunner uses it)";
   process.stderr.write(`Showrunner needs Node 22.19 or newer; this is ${process.versions.node}.\nNext: ${next}\n`);
   process.exitCode = 2;
 } else {
   if (process.argv[2] === "worker") limitYoungMemory();
-  // What was compiled once is not compiled again by the next command.
+  // Saves the next command from compiling again.
   module.enableCompileCache();
   await import(existsSync(source) ? source.href : new URL("../dist/cli/main.js", import.meta.url).href);
 }
 
 /**
- * A worker begins anew, in the same process, with less room for young objects: V8 would take up to 130 MB for those of thousands of
- * runs, and be no faster for it. Who sets that room, or started this process with a channel, has it as it is.
+ * Restarts a worker in the same process with a smaller young generation: with thousands of runs, V8 would use up to 130 MB for it
+ * and be no faster. Skipped if the size is already set or the process has an IPC channel.
  */
 function limitYoungMemory() {
   const flags = [...process.execArgv, process.env.NODE_OPTIONS || ""].join(" ");
@@ -39,6 +39,6 @@ function limitYoungMemory() {
     const args = ["--max-semi-space-size=16", ...process.execArgv, ...process.argv.slice(1)];
     process.execve(process.execPath, [process.execPath, ...args], process.env);
   } catch {
-    // Not permitted here: it works as well with more memory.
+    // Not permitted here; it also works with more memory.
   }
 }

@@ -6,17 +6,17 @@ import { codeFrame } from "./load/code-frame.ts";
 import { visible, visibleLines } from "./text/escape.ts";
 import { repeatedCommand } from "./text/next-line.ts";
 
-/** What each error code of the operating system means for a path, and what to do. */
+/** What each operating system error means for a path, and what to do. */
 const meanings: Readonly<Record<string, readonly [meaning: string, next: string]>> = {
-  ENOENT: ["does not exist, or is a link that leads nowhere", "check the path, then repeat the command"],
-  EEXIST: ["exists, and is not a folder", "name another path, or move it away"],
-  ENOTDIR: ["leads through a file that is not a folder", "name another path, or move that file"],
-  EISDIR: ["is a folder; a file is needed", "name a file"],
-  ELOOP: ["is a link that leads back to itself", "remove the link, or name another path"],
-  ENAMETOOLONG: ["has a name that is too long for this file system", "name a shorter path"],
-  EACCES: ["cannot be used by this user", "change its permissions, or name another path"],
-  EPERM: ["cannot be changed by this user", "change its permissions, or name another path"],
-  EROFS: ["is on a read-only disk", "make it writable, or name another path"],
+  ENOENT: ["does not exist, or is a broken link", "check the path, then repeat the command"],
+  EEXIST: ["exists and is not a folder", "use another path, or move it away"],
+  ENOTDIR: ["goes through a file that is not a folder", "use another path, or move that file"],
+  EISDIR: ["is a folder, not a file", "use a file"],
+  ELOOP: ["is a link that points to itself", "remove the link, or use another path"],
+  ENAMETOOLONG: ["has a name that is too long for this file system", "use a shorter path"],
+  EACCES: ["is not accessible to this user", "change its permissions, or use another path"],
+  EPERM: ["cannot be changed by this user", "change its permissions, or use another path"],
+  EROFS: ["is on a read-only disk", "make it writable, or use another path"],
   ENOSPC: ["is on a full disk", "free space, then repeat the command"],
   EDQUOT: ["is on a disk whose quota is used up", "free space, then repeat the command"],
   EMFILE: ["could not be opened: too many files are open", "raise the limit (ulimit -n), then repeat the command"],
@@ -24,7 +24,7 @@ const meanings: Readonly<Record<string, readonly [meaning: string, next: string]
   EIO: ["could not be read or written: the disk failed", "check the disk, then repeat the command"],
 };
 
-/** Whether the operating system reported an error about a path, which is no fault of the program. */
+/** Whether the operating system reported an error about a path; such errors are not bugs. */
 function isFileSystemError(error: Error): error is NodeJS.ErrnoException {
   const { code, path, syscall } = error as NodeJS.ErrnoException;
   return typeof code === "string" && Object.hasOwn(meanings, code) && (path !== undefined || syscall === "write");
@@ -47,40 +47,41 @@ export interface Explanation {
 
 export interface ErrorContext {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The arguments as typed, if the command can be repeated with more flags. */
+  /** The arguments as typed, to suggest the command with more flags. */
   readonly args?: readonly string[] | null;
 }
 
-const RESTORE = "restore the journal from a copy; with a new one you would pay for everything again";
+const RESTORE = "restore the journal from a copy; with a new journal you would pay for everything again";
 
-/** A run may have spent money: with another journal you would pay for everything again. */
+/** Advice for a run that may have spent money; it must keep its journal. */
 const thenResume = (cure: string) =>
-  `${cure}, then repeat the command; a run that had started continues with showrunner resume`;
+  `${cure}, then repeat the command; to continue a started run, use showrunner resume`;
 
-/** What to do after an error of the library, by exit code and error code. Other errors exit with 1. */
+/** What to do after a library error, by exit code and error code. Other errors exit with 1. */
 const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>>>> = {
   [ExitCode.refused]: {
     PLAN_PROBLEMS: "correct them and try again; `showrunner plan` checks without spending",
-    OVER_BUDGET: "give a larger --budget, or ask for less; `showrunner plan` shows the prices",
-    QUOTE_REFUSED: "`showrunner plan` shows the current prices and gives a new quote",
-    WALLET_SHORT: "add funds, then repeat the command; --start-anyway starts and pauses when the wallet is empty",
+    OVER_BUDGET: "set a larger --budget, or generate less; `showrunner plan` shows the prices",
+    QUOTE_REFUSED: "`showrunner plan` shows the current prices and a new quote",
+    WALLET_SHORT:
+      "add funds, then repeat the command; or use --start-anyway to start and pause when the wallet is empty",
     RUN_EXISTS: "showrunner resume {run}   (or choose another --id)",
     RUN_DIFFERS: "choose another --id",
-    RUN_UNKNOWN: "showrunner runs   (--journal FILE names another journal)",
+    RUN_UNKNOWN: "showrunner runs   (for another journal, add --journal FILE)",
     ACCOUNT_MISMATCH:
-      "set SHOWRUNNER_BASE_URL and SHOWRUNNER_API_KEY to those the run was started with; if the same account has a new key or address: showrunner resume {run} --account-moved",
+      "set SHOWRUNNER_BASE_URL and SHOWRUNNER_API_KEY as when the run was started; if the same account has a new key or address: showrunner resume {run} --account-moved",
     INVALID_OPTION: "showrunner doctor",
     LOCAL_SERVICE_MISSING: "showrunner doctor",
-    PORT_IN_USE: "showrunner serve --port 0   (takes a free one)",
+    PORT_IN_USE: "showrunner serve --port 0   (picks a free port)",
     DATA_DIR_IN_USE: "showrunner serve --data OTHER-FOLDER   (or use the service that is running)",
     DATA_DIR_UNUSABLE: "showrunner serve --data OTHER-FOLDER",
     OPTION_INVALID: "showrunner serve --help",
-    FAMILIES_INVALID: "correct the file after --families, or in SHOWRUNNER_FAMILIES",
-    CATALOG_INVALID: "correct the file after --catalog",
+    FAMILIES_INVALID: "correct the file set by --families or SHOWRUNNER_FAMILIES",
+    CATALOG_INVALID: "correct the file set by --catalog",
     RECORDING_UNUSABLE: "showrunner record OTHER-FOLDER",
-    JOURNAL_NOT_A_JOURNAL: "name another journal: --journal FILE, or SHOWRUNNER_JOURNAL",
+    JOURNAL_NOT_A_JOURNAL: "use another journal: --journal FILE, or SHOWRUNNER_JOURNAL",
     JOURNAL_FOLDER: "make it a writable folder, then repeat the command",
-    JOURNAL_READ_ONLY: "make it writable, or name a copy of it with --journal FILE, then repeat the command",
+    JOURNAL_READ_ONLY: "make it writable, or use a copy with --journal FILE, then repeat the command",
     JOURNAL_NEWER_VERSION: "update Showrunner, then repeat the command",
     JOURNAL_ACCESS: "correct it, then repeat the command",
     MEDIA_FOLDER: "make it a writable folder, then repeat the command",
@@ -89,26 +90,26 @@ const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>
     INSUFFICIENT_BALANCE: "showrunner balance",
     JOURNAL_DISK_FULL: thenResume("free space"),
     JOURNAL_IO: thenResume("check the disk"),
-    JOURNAL_UNREACHABLE: thenResume("make sure that the database answers"),
+    JOURNAL_UNREACHABLE: thenResume("make sure that the database is reachable"),
     MEDIA_LOST: "showrunner resume {run}",
   },
   [ExitCode.failed]: {
-    RUN_BUSY: "showrunner events {run} --follow   (another process is running it)",
+    RUN_BUSY: "showrunner events {run} --follow   (another process is driving it)",
     INVALID_ARGUMENT: "correct the fields above; `showrunner models show MODEL` lists what a model accepts",
     UNAUTHORIZED:
-      "check SHOWRUNNER_API_KEY, or the named service's own variable (<key_id>:<secret>), then: showrunner doctor",
+      "check SHOWRUNNER_API_KEY, or the service's own variable (<key_id>:<secret>), then: showrunner doctor",
     JOURNAL_CORRUPT: RESTORE,
     JOURNAL_ILLEGAL_EVENT: RESTORE,
     JOURNAL_BUSY: "repeat the command when the other process has finished",
-    ENGINE_UNAVAILABLE: "start restate-server, or give its address with --engine-url; then repeat the command",
+    ENGINE_UNAVAILABLE: "start restate-server, or set its address with --engine-url, then repeat the command",
     CONNECTION_FAILED: "check SHOWRUNNER_BASE_URL and the network, then: showrunner doctor",
   },
 };
 
-/** What is read of an error, whoever threw it. */
+/** The fields used of any thrown error. */
 type Thrown = Error & { readonly code?: unknown; readonly runId?: string; readonly next?: string | null };
 
-/** Explains any thrown value: a message, what to do next, and the exit code. */
+/** Explains any thrown value: message, what to do next, and exit code. */
 export function explainError(error: unknown, { env = {}, args = null }: ErrorContext = {}): Explanation {
   if (error instanceof CliError) {
     const { code, message, next, exitCode } = error;
@@ -149,11 +150,11 @@ function allowed({ allowed: list, message }: Detail): string {
   return named.length === 0 ? "" : `; allowed: ${named.map((one) => visible(redactUrls(one))).join(", ")}`;
 }
 
-/** The command as typed, with the flag that would make it succeed; null if no flag would. */
+/** The command as typed plus the flag that makes it succeed; null if there is none. */
 function retyped(error: Error & { readonly code?: unknown }, args: readonly string[] | null): string | null {
   if (args === null) return null;
   if (error.code === "WALLET_SHORT")
-    return `add funds, or start and pause when the wallet is empty: ${repeatedCommand({ args }, "--start-anyway")}`;
+    return `add funds, or start now and pause when the wallet is empty: ${repeatedCommand({ args }, "--start-anyway")}`;
   const offered =
     error.code === "QUOTE_REFUSED" && "offer" in error ? (error.offer as { readonly id: string | null }) : null;
   if (offered?.id != null) return repeatedCommand({ args }, "--quote", offered.id);
@@ -161,13 +162,13 @@ function retyped(error: Error & { readonly code?: unknown }, args: readonly stri
   return repeatedCommand({ args }, "--budget", formatUsd(Number(error.quoteMicros)));
 }
 
-/** Whether an error is a bug, in Showrunner or in the code of a pipeline. */
+/** Whether an error is a bug in Showrunner or in a pipeline's code. */
 export function isUnexpected(error: Error): boolean {
   const isForeseen = error instanceof CliError || isFileSystemError(error);
   return !isForeseen && !("code" in error && typeof error.code === "string" && isOurs(error));
 }
 
-/** Recognises errors of the library by name: importing their base class would load the library for `--help`. */
+/** Recognises library errors by class name, because importing the class would load the library even for `--help`. */
 function isOurs(error: Error): boolean {
   for (let type: unknown = error.constructor; typeof type === "function"; type = Object.getPrototypeOf(type)) {
     if (type.name === "ShowrunnerError" || type.name === "LocalServiceError") return true;
@@ -178,7 +179,7 @@ function isOurs(error: Error): boolean {
 function bug(message: string, stack?: string): Explanation {
   return {
     code: "UNEXPECTED",
-    message: `unexpected: ${visibleLines(stack ?? message)}`,
+    message: `unexpected error: ${visibleLines(stack ?? message)}`,
     next: "set SHOWRUNNER_DEBUG=1 to see the stack; if the error is not in your pipeline, please report it",
     exitCode: ExitCode.failed,
   };

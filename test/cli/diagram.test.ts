@@ -51,7 +51,7 @@ describe("a drawn plan", () => {
   test("is refused where it cannot be written, and when two forms want stdout", async () => {
     const nowhere = await cli(["plan", "drawn.ts", "--svg", "no/such/folder/plan.svg"], options);
     expect(nowhere.code).toBe(2);
-    expect(nowhere.stderr).toMatch(/could not be written[\s\S]*Next: name a file/);
+    expect(nowhere.stderr).toMatch(/could not be written[\s\S]*Next: use a file/);
     const both = await cli(["plan", "drawn.ts", "--mermaid", "--json"], options);
     expect(both.code).toBe(2);
     expect(JSON.parse(both.stdout)).toMatchObject({ ok: false, code: "USAGE" });

@@ -89,7 +89,7 @@ describe("doctor", () => {
   });
 
   test.each([
-    [["--webhook-url", "ftp://x"], "is not a web address"],
+    [["--webhook-url", "ftp://x"], "is not an HTTP URL"],
     [["--webhook-url", "https://example.test"], "needs --webhook-port"],
   ])("refuses %j before anything is opened", async (args, message) => {
     const { code, stderr } = await doctor(args);

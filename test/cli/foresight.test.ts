@@ -25,7 +25,7 @@ describe("plan foretells", () => {
 
   test("no time before the models have run here", async () => {
     const { stdout } = await cli(["plan", recipe], { cwd: emptyFolder(), env: service.env });
-    expect(stdout).toContain("No forecast of time yet");
+    expect(stdout).toContain("No time estimate yet");
   });
 
   test("the same in one document with --json", async () => {
@@ -38,7 +38,7 @@ describe("plan foretells", () => {
     const lines = forecastLines({ forecastMs: 41 * 60_000, risks: [risk, { ...risk, heals: true }] });
     expect(lines).toEqual([
       "Expected to take about 41 min 00 s",
-      "May have expired when it is needed: film waits for \\u001b[2Jlong; it would have to be produced, and paid for, again",
+      "May expire before it is used: film waits for \\u001b[2Jlong; it would have to be generated and paid for again",
     ]);
   });
 
@@ -52,9 +52,9 @@ describe("plan foretells", () => {
 describe("plan --against", () => {
   test("a run: what changed, and what the steps that would rerun cost", async () => {
     const { stdout } = await plan("--against", "first", "-i", "motion=faster");
-    expect(stdout).toMatch(/Against first:\n {2}~ video\n {6}input\.prompt: .* → "faster"/);
+    expect(stdout).toMatch(/Differences from first:\n {2}~ video\n {6}input\.prompt: .* → "faster"/);
     expect(stdout).toMatch(/1 unchanged; 1 to run, for \$0\.18/);
-    expect((await plan("--against", "first")).stdout).toContain("Against first: no difference.");
+    expect((await plan("--against", "first")).stdout).toContain("No differences from first.");
   });
 
   test("another file, in one document", async () => {

@@ -120,7 +120,7 @@ describe("init, by the catalog of the service that is there", () => {
     });
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /http:\/\/127\.0\.0\.1:9\/v3 could not be asked \(.+\): written for the local service's models/,
+      /Could not read the models of http:\/\/127\.0\.0\.1:9\/v3 \(.+\): using the local service's models/,
     );
     expect(readFileSync(join(cwd, "film.ts"), "utf8")).toBe(starterSource(LOCAL_STARTER));
   });
@@ -130,7 +130,7 @@ describe("init, by the catalog of the service that is there", () => {
     const service = await startLocalService({ renderer: "stub", catalog: entries as never });
     const { stderr } = await init({ SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: service.apiKey });
     await service.close();
-    expect(stderr).toContain("has no two models for a picture and a film");
+    expect(stderr).toContain("lacks a model for pictures, or one for films that start from a picture");
   });
 });
 

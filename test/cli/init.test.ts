@@ -28,7 +28,7 @@ describe("init", () => {
     writeFileSync(join(cwd, "film.ts"), "mine");
     const again = await cli(["init"], { cwd });
     expect(again.code).toBe(2);
-    expect(again.stderr).toContain("nothing is overwritten");
+    expect(again.stderr).toContain("already exists and was not overwritten");
     expect(readFileSync(join(cwd, "film.ts"), "utf8")).toBe("mine");
     await cli(["init", "other.ts"], { cwd });
     expect(readFileSync(join(cwd, ".gitignore"), "utf8")).toBe("node_modules/\n.showrunner/\nout/\n");
@@ -43,7 +43,7 @@ describe("init", () => {
       symlinkSync(target, join(cwd, name));
       const { code, stderr } = await cli(["init"], { cwd });
       expect(code).toBe(2);
-      expect(stderr).toContain("is a link, and nothing is written through it");
+      expect(stderr).toContain("is a link; refusing to write through it");
       expect(readdirSync(cwd)).toEqual([name]);
       expect(readFileSync(target, "utf8")).toBe("{}");
     },

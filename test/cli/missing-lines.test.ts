@@ -19,14 +19,14 @@ function report(...missing: readonly Partial<Missing>[]): RunReport {
 
 test("An output that is only at the service is told with the time that is left [G13]", () => {
   expect(missingLines(report({}), at - 5.5 * hourMs)).toEqual([
-    "Output 0 of face is only at the service: resume before then, 5 h from now.",
+    "Output 0 of face is only at the service: resume within 5 h.",
   ]);
   expect(missingLines(report({}), at - 1)[0]).toContain("less than an hour");
 });
 
 test("After its hour, the line says that it may have to be produced again", () => {
   expect(missingLines(report({}), at)).toEqual([
-    "Output 0 of face is only at the service: that is over, and it may have to be produced again.",
+    "Output 0 of face is only at the service: that time has passed, so it may have to be generated again.",
   ]);
 });
 
@@ -35,7 +35,7 @@ test("What was copied is mentioned only once it is gone at the service", () => {
   const both = { ...report(), expiring: [copied, copied] } as unknown as RunReport;
   expect(missingLines(both, at - 1)).toEqual([]);
   expect(missingLines(both, at)).toEqual([
-    "2 outputs are no longer at the service; copies here go back for free when they are needed.",
+    "2 outputs are no longer at the service; local copies are uploaded again for free when needed.",
   ]);
 });
 
@@ -51,7 +51,7 @@ test("What happened to several steps for one cause is said once, with the names 
   });
   const other = { step: "d", what: "job", until: null, text: "d: was never answered. showrunner adopt x d" } as const;
   expect(missingLines(report(...unanswered, other), at)).toEqual([
-    `${unanswered[0]!.text}. The same goes for b, c`,
+    `${unanswered[0]!.text}. The same applies to b, c`,
     other.text,
   ]);
 });

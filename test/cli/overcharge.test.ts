@@ -28,13 +28,13 @@ test("a run that was charged beyond its budget reports it and exits 3; so do sho
   writeFileSync(join(options.cwd, "bells.ts"), bells);
   const run = await cli(["run", "bells.ts", "--id", "x", "--budget", "0.06", "--json"], options);
   expect(run.code, run.stderr).toBe(3);
-  expect(run.stderr).toContain("image-1: 3 charges above the quote, $0.06 too much, up to $0.04 for a quote of $0.02");
-  expect(run.stderr).toContain("$0.06 more than the budget of $0.06 are spent");
+  expect(run.stderr).toContain("image-1: 3 charges above the quote, $0.06 too much, up to $0.04 instead of $0.02");
+  expect(run.stderr).toContain("The run spent $0.06 more than its budget of $0.06");
   expect(JSON.parse(run.stdout)).toMatchObject({
     ...{ status: "succeeded", over_budget: "0.06" },
     overcharges: [{ model: "image-1", times: 3, excess: "0.06", worst: { quoted: "0.02", charged: "0.04" } }],
   });
-  expect((await cli(["show", "x"], options)).stdout).toContain("$0.06 more than the budget");
+  expect((await cli(["show", "x"], options)).stdout).toContain("The run spent $0.06 more than its budget");
   const listed = await cli(["reconcile", "x"], options);
   expect(listed.code).toBe(3);
   expect(listed.stderr).toContain("Jobs charged above the quote or the allowed maximum (3)");

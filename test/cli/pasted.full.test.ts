@@ -91,7 +91,7 @@ describe("what is suggested works when it is pasted, after", () => {
       for (const line of suggested.filter((one) => !serving.test(one))) {
         const end = await paste(line);
         expect(end.stderr, line).not.toMatch(
-          /unknown (option|command)|missing required|too many arguments|Syntax error|unexpected:/,
+          /unknown (option|command)|missing required|too many arguments|Syntax error|unexpected error:/,
         );
         // It went on, or says clearly why not and what then.
         const continues = end.code === 0 || /\nNext: \S/.test(end.stderr);

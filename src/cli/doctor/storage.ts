@@ -11,12 +11,12 @@ import type { ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** The result of one check of `doctor`. `unknown`: it was not requested, or cannot be decided from here. */
+/** The result of one check of `doctor`. `unknown`: not requested, or impossible to check from here. */
 export interface Finding {
   readonly check: string;
   readonly state: "ok" | "fail" | "unknown";
   readonly detail: string;
-  /** What to do about it; null when there is nothing to do. */
+  /** What to do; null if nothing. */
   readonly next: string | null;
 }
 
@@ -32,9 +32,9 @@ export function unknown(check: string, detail: string, next: string | null = nul
   return { check, state: "unknown", detail, next };
 }
 
-/** With less disk space than this, a film may not fit any more. */
+/** Below this, a film may not fit on the disk. */
 const LITTLE_ROOM_BYTES = 500_000_000;
-/** Newest runs that are read whole. */
+/** Number of newest runs to read completely. */
 const LOOKED_AT = 50;
 
 /** Opens the journal, which checks it, and reports its contents and the free disk space. */
@@ -47,7 +47,7 @@ export async function journalFindings(io: Io, flags: ServiceFlags): Promise<read
       const rows = await store.runs();
       await readNewest(rows, (runId) => store.read(runId));
       const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
-      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}, the newest read whole: ${visible(shownJournal(location))}`;
+      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}, newest ones verified: ${visible(shownJournal(location))}`;
       return [
         fine("journal", said),
         await diskSpace(journalFolderOf(io, flags)),
@@ -62,16 +62,16 @@ export async function journalFindings(io: Io, flags: ServiceFlags): Promise<read
   }
 }
 
-/** The file's size, or what the database is. */
+/** The file's size, or the database's version and latency. */
 async function factsOf(location: string): Promise<string> {
   if (!isPostgresUrl(location)) return formatBytes((await stat(location)).size);
   const { describeDatabase } = await import("../../internal.ts");
   const { version, isPooled, roundTripMs } = await describeDatabase(location);
-  const pooled = isPooled ? " behind a pooler, which passes no notifications on" : "";
+  const pooled = isPooled ? " behind a pooler, which does not forward notifications" : "";
   return `PostgreSQL ${visible(version)}${pooled}, ${roundTripMs.toFixed(1)} ms away`;
 }
 
-/** Events number from 1 without a gap; anything else was damaged or cut. */
+/** Checks that events are numbered from 1 without gaps; otherwise the journal is damaged. */
 async function readNewest(
   rows: readonly RunRow[],
   read: (runId: string) => Promise<readonly { readonly seq: number }[]>,
@@ -79,7 +79,7 @@ async function readNewest(
   for (const { runId, lastSeq } of rows.slice(0, LOOKED_AT)) {
     const events = await read(runId);
     if (events.length >= lastSeq && events.every(({ seq }, at) => seq === at + 1)) continue;
-    throw usageError(`Run ${visible(runId)} has gaps in its events`, "restore the journal from a copy");
+    throw usageError(`Events of run ${visible(runId)} are missing`, "restore the journal from a copy");
   }
 }
 
@@ -89,15 +89,15 @@ async function telling(io: Io, untold: readonly NoticeRow[]): Promise<Finding> {
   const { target } = openNotifications({ env: io.env });
   const refused = untold.find(({ lastError }) => lastError !== null);
   if (refused !== undefined) {
-    const said = `${untold.length} not delivered to ${visible(target ?? "anybody")}: ${visible(refused.lastError ?? "")}`;
-    return failed("notify", said, "showrunner notify test   (showrunner notify list shows them)");
+    const said = `${untold.length} not delivered to ${visible(target ?? "any target")}: ${visible(refused.lastError ?? "")}`;
+    return failed("notify", said, "showrunner notify test   (list them with showrunner notify list)");
   }
-  const nobody = "nobody is notified when a run waits for a person; set SHOWRUNNER_NOTIFY_URL or _COMMAND";
-  return fine("notify", target === null ? nobody : `${visible(target)} is notified`);
+  const nobody = "no target is set for notifications when a run waits; set SHOWRUNNER_NOTIFY_URL or _COMMAND";
+  return fine("notify", target === null ? nobody : `notifications go to ${visible(target)}`);
 }
 
 async function diskSpace(folder: string): Promise<Finding> {
-  // Beside a database the folder may not be there yet.
+  // With a database, the folder may not exist yet.
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
@@ -107,19 +107,19 @@ async function diskSpace(folder: string): Promise<Finding> {
     : fine("disk", said);
 }
 
-/** Servers refuse requests whose time is further off than 15 minutes. */
+/** Servers refuse requests whose time is off by more than 15 minutes. */
 const MUCH_SKEW_MS = 5 * 60_000;
-/** `Date` has whole seconds and the request took time: a smaller difference means nothing. */
+/** Smaller differences are meaningless: `Date` has whole seconds, and the request takes time. */
 const NO_SKEW_MS = 2_000;
 
-/** Whether media can be written, read and deleted where flags and environment have them kept; nothing for the default folder. */
+/** Checks that media can be written, read and deleted in the configured store; skips the default folder. */
 export async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
   const options = mediaOptionsOf(io, flags);
   if (!(options.media || io.env.SHOWRUNNER_MEDIA)) return [];
   try {
     const { checkMedia } = await import("../../internal.ts");
     const { location, clockOffsetMs } = await checkMedia(options);
-    const can = fine("media", `${visible(location)} can be written, read and deleted from`);
+    const can = fine("media", `files in ${visible(location)} can be written, read and deleted`);
     return clockOffsetMs === null ? [can] : [can, clockFinding("bucket clock", "bucket", clockOffsetMs, MUCH_SKEW_MS)];
   } catch (error) {
     const { message, next } = explainError(error, { env: io.env });
@@ -127,7 +127,7 @@ export async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readon
   }
 }
 
-/** Compares a server's clock with this machine's. `mostMs`: the difference that still works. */
+/** Compares a server's clock with this machine's. `mostMs`: the largest difference that still works. */
 export function clockFinding(check: string, server: string, offsetMs: number, mostMs: number): Finding {
   const differsMs = Math.abs(offsetMs);
   if (differsMs <= NO_SKEW_MS) return fine(check, "agrees with this machine's");

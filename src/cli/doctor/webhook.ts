@@ -19,13 +19,13 @@ export interface WebhookTarget {
   readonly port: number;
 }
 
-/** What the flags name, or null; refuses what is no address or port. */
+/** Parses the webhook flags; null without them. Refuses an invalid URL or port. */
 export function webhookTarget({ webhookUrl, webhookPort }: Flags["doctor"]): WebhookTarget | null {
   if (webhookUrl === undefined) return null;
   return { url: new URL(checkedUrl(webhookUrl)), port: checkedPort(webhookPort) };
 }
 
-/** What is set at the service, and whether a public address leads to this machine; without one that stays unknown. */
+/** Checks the service's default webhook, and whether a public URL reaches this machine; without a URL that stays unknown. */
 export async function webhookFindings(
   context: Context,
   client: Client,
@@ -33,11 +33,8 @@ export async function webhookFindings(
 ): Promise<readonly Finding[]> {
   const set = await defaultWebhook(context, client);
   if (target === null) {
-    const how = "showrunner doctor --webhook-url https://… --webhook-port 8080   (listens there for a moment)";
-    return [
-      set,
-      unknown("reachable", "the public address at which the service would reach this machine is not set", how),
-    ];
+    const how = "showrunner doctor --webhook-url https://… --webhook-port 8080   (opens the port briefly)";
+    return [set, unknown("reachable", "not checked, because no public URL of this machine was given", how)];
   }
   return [set, await reachable(target)];
 }
@@ -45,21 +42,21 @@ export async function webhookFindings(
 async function defaultWebhook({ io }: Context, client: Client): Promise<Finding> {
   try {
     const { url, enabled } = await client.webhooks.default.get();
-    if (!url) return fine("webhooks", "no default webhook is set; runs follow their jobs by stream and poll");
+    if (!url) return fine("webhooks", "no default webhook is set; runs follow their jobs by streaming and polling");
     const said = `${enabled ? "sent to" : "set but disabled:"} ${visible(redactUrl(url))}`;
     return {
       ...fine("webhooks", said),
-      next: enabled ? "showrunner api POST /webhooks/default/test   (has the service send one there)" : null,
+      next: enabled ? "showrunner api POST /webhooks/default/test   (makes the service send a test webhook)" : null,
     };
   } catch (error) {
     const { message } = explainError(error, { env: io.env });
     return /NOT_FOUND|404/.test(message)
-      ? fine("webhooks", "no default webhook is set; runs follow their jobs by stream and poll")
+      ? fine("webhooks", "no default webhook is set; runs follow their jobs by streaming and polling")
       : unknown("webhooks", message);
   }
 }
 
-/** Sends a word to the public address and waits for it here, behind it. */
+/** Sends a request to the public URL and checks that it arrives here. */
 async function reachable({ url, port }: WebhookTarget): Promise<Finding> {
   const word = randomUUID();
   let isHeard = false;
@@ -79,11 +76,11 @@ async function reachable({ url, port }: WebhookTarget): Promise<Finding> {
     });
     await answer.body?.cancel();
     return isHeard
-      ? fine("reachable", `${visible(url.origin)} leads to port ${own} of this machine`)
+      ? fine("reachable", `${visible(url.origin)} reaches port ${own} of this machine`)
       : failed(
           "reachable",
-          `${visible(url.origin)} answered ${answer.status}, but not from port ${own} here`,
-          "check where the address forwards to",
+          `${visible(url.origin)} answered ${answer.status}, but the request did not reach port ${own} here`,
+          "check where the URL forwards to",
         );
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -91,7 +88,7 @@ async function reachable({ url, port }: WebhookTarget): Promise<Finding> {
     return failed(
       "reachable",
       `${visible(url.origin)}: ${visible(why)}`,
-      "check the address, its tunnel and --webhook-port",
+      "check the URL, its tunnel and --webhook-port",
     );
   } finally {
     server.closeAllConnections();
@@ -102,15 +99,15 @@ async function reachable({ url, port }: WebhookTarget): Promise<Finding> {
 function checkedUrl(text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
   throw usageError(
-    `--webhook-url ${visible(text)} is not a web address`,
-    "write it with https://, as the service would call it",
+    `--webhook-url ${visible(text)} is not an HTTP URL`,
+    "use the https:// URL that the service would call",
   );
 }
 
 function checkedPort(text: string | undefined): number {
   if (text !== undefined) return wholeNumber("--webhook-port", text, [1, 65_535], 8080);
   throw usageError(
-    "--webhook-url needs --webhook-port, the port on this machine that it leads to",
+    "--webhook-url needs --webhook-port, the port on this machine that it forwards to",
     "add --webhook-port 8080",
   );
 }

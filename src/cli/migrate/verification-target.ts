@@ -5,18 +5,18 @@ import { loadLocalService } from "../../core/kit/load-local-service.ts";
 import type { Catalog, Showrunner } from "../../internal.ts";
 import type { ServiceFlags } from "../program/flags.ts";
 
-/** A service to ask or to prove on, with a folder for what it takes; nothing of it outlives the command. */
+/** A service for estimates or verification, with a temporary folder; removed when the command ends. */
 export interface VerificationTarget {
   readonly show: Showrunner;
-  /** False for a local service of its own. */
+  /** False for a temporary local service. */
   readonly isHosted: boolean;
-  /** As the report names it. */
+  /** Name in the report. */
   readonly name: string;
   readonly folder: string;
   close(): Promise<void>;
 }
 
-/** The hosted service that flags or environment name; `families` is absolute. */
+/** Opens the hosted service set by flags or environment; `families` is absolute. */
 export async function hostedTarget({
   service,
   baseUrl,
@@ -33,11 +33,11 @@ export async function hostedTarget({
   return { show, isHosted: true, name: show.service.baseUrl, folder, close };
 }
 
-/** Requests are never the limit when a migration is tried out on this machine. */
+/** Effectively no rate limit, so that trying out a migration is fast. */
 const NO_LIMIT = { requests: 1_000_000, windowMs: 1000 };
 const PLAY_MONEY_USD = 1_000_000;
 
-/** A local service of its own, which makes tiny media at once. `catalog` null: the models that it brings along. */
+/** Starts a temporary local service with instant tiny media. `catalog` null: its built-in models. */
 export async function localTarget(catalog: Catalog | null, families?: string): Promise<VerificationTarget> {
   const { createClient, createMemoryJournal, openShowrunner } = await import("../../internal.ts");
   const { startLocalService } = await loadLocalService();
@@ -64,7 +64,7 @@ export async function localTarget(catalog: Catalog | null, families?: string): P
   return { show, isHosted: false, name: prices, folder, close };
 }
 
-/** The models of a catalog that can be used, as the local service reads them. */
+/** The live models of a catalog in the local service's format. */
 function servable(catalog: Catalog): readonly unknown[] {
   return catalog
     .models()

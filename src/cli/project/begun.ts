@@ -9,22 +9,22 @@ import { whileWorking } from "../live/redraw.ts";
 import { visible, visibleError } from "../text/escape.ts";
 import type { Project } from "./manifest.ts";
 
-/** What one kind of `init` writes beside what every project needs. */
+/** What `init` writes: a pipeline with its files, and the project around it. */
 export interface Begun {
   /** The pipeline; its source is in `files`. */
   readonly file: string;
-  /** By path, relative to the folder. Those that are there stay as they are. */
+  /** By path relative to the folder. Existing files are left unchanged. */
   readonly files: ReadonlyMap<string, string | Buffer>;
   readonly project: Project;
   readonly said: readonly string[];
-  /** Whether jobs go to a service that is not this machine's. */
+  /** Whether jobs go to a hosted service. */
   readonly isHosted: boolean;
 }
 
 export function exists(file: string): CliError {
   return usageError(
-    `${visible(file)} exists already, and nothing is overwritten`,
-    "name another file: showrunner init another.ts",
+    `${visible(file)} already exists and was not overwritten`,
+    "choose another name: showrunner init another.ts",
   );
 }
 
@@ -35,9 +35,9 @@ export async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** Settings under which pipelines type-check as Node runs them. */
+/** A tsconfig.json under which pipelines type-check the way Node runs them. */
 export function tsconfig({ isEsm }: { readonly isEsm: boolean }): string {
-  // Beside programs that are no ES modules, Node finds out what each file is.
+  // In a CommonJS project, Node detects the module type of each file.
   const modules = isEsm ? '"module": "nodenext",' : '"module": "preserve",\n    "moduleDetection": "force",';
   return `{
   "compilerOptions": {
@@ -56,26 +56,26 @@ export function tsconfig({ isEsm }: { readonly isEsm: boolean }): string {
 }
 
 /**
- * Throws before anything is written where a file of ours, or a folder on its way, is a link: in a folder that somebody else prepared
- * it would lead what we write to another place.
+ * Throws if an output file or a folder on its path is a link: in a folder prepared by someone else, a link could redirect what we
+ * write.
  */
 export async function refuseLinks(folder: string, paths: Iterable<string>): Promise<void> {
   for (const path of paths) {
     const parts = relative(folder, resolve(folder, path)).split(sep);
-    // What lies elsewhere was named in full.
+    // Paths outside the folder were given explicitly.
     if (parts[0] === "..") continue;
     for (let count = 1; count <= parts.length; count++) {
       const part = join(folder, parts.slice(0, count).join(sep));
       if ((await lstat(part).catch(() => null))?.isSymbolicLink() !== true) continue;
       throw usageError(
-        `${visible(part)} is a link, and nothing is written through it`,
+        `${visible(part)} is a link; refusing to write through it`,
         "remove the link, or run the command in another folder",
       );
     }
   }
 }
 
-/** Writes a file, with its folder, where there is none of that name. `kept`: there is another one. */
+/** Writes a file, and its folder, unless it exists. `kept`: a different file exists. */
 export async function writeNew(path: string, content: string | Buffer): Promise<"written" | "the same" | "kept"> {
   await mkdir(dirname(path), { recursive: true });
   try {
@@ -89,7 +89,7 @@ export async function writeNew(path: string, content: string | Buffer): Promise<
 
 const IGNORED = [".showrunner/", "out/", "node_modules/"];
 
-/** Adds our lines to a .gitignore; those that were added. */
+/** Adds missing lines to .gitignore; returns them. */
 export async function gitIgnores(path: string): Promise<readonly string[]> {
   const before = await readFile(path, "utf8").catch(() => "");
   const there = new Set(before.split(/\r?\n/).map((line) => line.trim().replace(/^\/|\/$/g, "")));
@@ -100,21 +100,22 @@ export async function gitIgnores(path: string): Promise<readonly string[]> {
 }
 
 export interface Asked<T> {
-  /** Null where it is written for the local service, whose models are known. */
+  /** Null if the local service's models are used instead. */
   readonly found: T | null;
-  /** For whom it is written, and why. */
+  /** Which models are used, and why. */
   readonly said: string;
 }
 
-const LOCAL = "written for the local service's models";
+const LOCAL = "using the local service's models";
 
-/** Asks the service that the environment names what it has. Without one, or when it cannot say, the local service stands in. */
+/** Chooses models of the service set in the environment; falls back to the local service without one or if asking fails. */
 export async function askService<T>(
   context: Context,
   choose: (show: Showrunner, catalog: Catalog) => Promise<T | null>,
 ): Promise<Asked<T>> {
   const named = chooseService({}, context.io.env);
-  if (named === null) return { found: null, said: `No service is named in SHOWRUNNER_BASE_URL: ${LOCAL}` };
+  if (named === null)
+    return { found: null, said: `Neither SHOWRUNNER_SERVICE nor SHOWRUNNER_BASE_URL is set: ${LOCAL}` };
   const service = "problem" in named ? named.setting : (named.deployment?.title ?? visible(named.baseUrl));
   try {
     const found = await withShowrunner({}, async (show) => {
@@ -122,9 +123,12 @@ export async function askService<T>(
       const work = pullCatalog(show.client, null).then((catalog) => choose(show, catalog));
       return whileWorking(context, work, () => `asking ${service} for its models and prices`);
     });
-    if (found !== null) return { found, said: `Written for the models of ${service}` };
-    return { found, said: `${service} has no two models for a picture and a film that starts on it: ${LOCAL}` };
+    if (found !== null) return { found, said: `Using the models of ${service}` };
+    return {
+      found,
+      said: `${service} lacks a model for pictures, or one for films that start from a picture: ${LOCAL}`,
+    };
   } catch (error) {
-    return { found: null, said: `${service} could not be asked (${visibleError(error)}): ${LOCAL}` };
+    return { found: null, said: `Could not read the models of ${service} (${visibleError(error)}): ${LOCAL}` };
   }
 }

@@ -10,11 +10,11 @@ const FINE = { quality: "pro", resolution: "1080p", duration_ms: LONG_MS };
 
 export interface Cast {
   readonly source: string;
-  /** Roles that no model of the service can take. */
+  /** Roles for which the service has no suitable model. */
   readonly missing: readonly RoleName[];
 }
 
-/** A `cast.ts` for recipes: of each role's models the first choice, with settings that it takes. `names` are those of `models.ts`. */
+/** Writes a `cast.ts` for recipes: the best model for each role, with settings that it accepts. `names`: those in `models.ts`. */
 export async function castFrom(show: Showrunner, catalog: Catalog, names: ReadonlyMap<string, string>): Promise<Cast> {
   const models: Partial<Record<RoleName, Choice>> = {};
   for (const role of ROLES) {
@@ -43,7 +43,7 @@ export async function castFrom(show: Showrunner, catalog: Catalog, names: Readon
     `coarse: { image: ${settings("image", { quality: "standard" })}, clip: ${settings("video", { quality: "standard", ...short })} },`,
   ];
   const body = lines.map((line) => `  ${line}\n`).join("");
-  const about = "/** What the recipes are made with: the one place that names models and what depends on them. */";
+  const about = "/** The models of the recipes, and all settings that depend on them. */";
   return {
     source: `import { models } from "./models.ts";\n\n${about}\nexport const cast = {\n${body}} as const;\n`,
     missing,

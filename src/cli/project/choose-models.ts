@@ -1,7 +1,7 @@
 import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
 import type { Catalog, Client, Json } from "../../internal.ts";
 
-/** Stand for media and a voice while schemas are asked; for an estimate they are uploaded and looked up. */
+/** Placeholders for media while checking schemas; replaced by uploads, and a real voice, for estimates. */
 export const STANDING_IN = {
   image: { source: "url", url: "https://example.com/picture.png" },
   audio: { source: "url", url: "https://example.com/speech.wav" },
@@ -14,17 +14,17 @@ const frame = { aspect_ratio: "16:9", resolution: "720p" };
 
 export interface Role extends Wish {
   readonly modality: "image" | "video" | "audio";
-  /** What is liked and has no stand-in: a model that takes less of it comes later, the first of them counts most. */
+  /** Optional fields by importance; models that accept more of them come first. */
   readonly ranks: readonly string[];
 }
 
-/** What the two steps of a first pipeline need. */
+/** The two steps of a starter pipeline. */
 export const STARTER_ROLES = {
   picture: { modality: "image", needs: { prompt }, likes: { aspect_ratio: "16:9" }, ranks: [] },
   film: { modality: "video", needs: { start_image: image, prompt }, likes: { ...frame, duration_ms: 3000 }, ranks: [] },
 } as const satisfies Readonly<Record<string, Role>>;
 
-/** What the recipes need of the models in their `cast.ts`, which has sizes, lengths and sound. */
+/** The roles in the `cast.ts` of recipes. */
 export const CAST_ROLES = {
   image: {
     modality: "image",
@@ -50,16 +50,16 @@ export const CAST_ROLES = {
 
 export interface Choice {
   readonly model: string;
-  /** With what stands in for media. */
+  /** With placeholders for media. */
   readonly input: Input;
-  /** Null for one that cannot be quoted. */
+  /** Null if it cannot be quoted. */
   readonly costMicros: number | null;
 }
 
-/** Refusals of this input or model; all else is a failure of the service itself. */
+/** Statuses that refuse this input or model; any other is a failure of the service. */
 const REFUSED = new Set([400, 404, 410, 422]);
 
-/** Models by what of a role they take and, of those that take most, by estimate; the one to use first. Sends nothing that costs. */
+/** Models that fit a role best, the cheapest first, by free estimates. */
 export async function chooseModels(client: Client, catalog: Catalog, role: Role): Promise<readonly Choice[]> {
   const fits = catalog
     .models()
@@ -99,7 +99,7 @@ async function firstVoice(client: Client, model: string): Promise<string | null>
 
 const WANTED = { durationMs: 3000, ratio: 1 };
 
-/** An upload is free; the client sends the same bytes once. */
+/** Uploads placeholders, which is free; the client uploads the same bytes only once. */
 async function withMedia(client: Client, input: Input): Promise<Input> {
   const real = async (value: Json): Promise<Json> => {
     if (Array.isArray(value)) return Promise.all(value.map(real));
@@ -119,15 +119,15 @@ type JsonSchema = CatalogModel["inputSchema"];
 export type Input = Readonly<Record<string, Json>>;
 
 interface Wish {
-  /** Fields that it must take, with these values. */
+  /** Fields that the model must accept with these values. */
   readonly needs: Input;
-  /** Fields that may get the nearest value that the model lists, or be left out. */
+  /** Fields that can be omitted or set to the nearest value that the model lists. */
   readonly likes: Input;
 }
 
 /**
- * A valid input of the model: what is needed, each required field, and what is liked; without what is liked where the model refuses
- * that. Null if the model takes neither.
+ * A valid input of the model: `needs`, its required fields, and `likes` unless it refuses them. Null if it does not accept `needs`
+ * either.
  */
 export function fitInput(catalog: Catalog, model: CatalogModel, { needs, likes }: Wish): Input | null {
   const fields = propertiesOf(model.inputSchema);
@@ -149,7 +149,7 @@ function propertiesOf({ properties }: JsonSchema): Readonly<Record<string, JsonS
   return typeof properties === "object" && properties !== null ? (properties as Record<string, JsonSchema>) : {};
 }
 
-/** The liked value, or the next larger number that is listed; else the field's own first choice. */
+/** The preferred value, or the next larger listed number; else the field's default. */
 function fieldValue(schema: JsonSchema, liked: Json | undefined): Json | undefined {
   const own = (schema.const ?? schema.default) as Json | undefined;
   if (!Array.isArray(schema.enum)) return liked ?? own ?? (schema.minimum as Json | undefined);

@@ -16,20 +16,20 @@ interface Manifest extends Readonly<Partial<Record<Field, Packages>>> {
 }
 
 export interface Project {
-  /** What becomes of package.json. */
+  /** What happens to package.json. */
   readonly manifest: "written" | "changed" | "as it was" | "not readable";
-  /** Packages that it names now and did not before, to be installed. */
+  /** Packages added to it, which have to be installed. */
   readonly added: readonly string[];
-  /** Our own packages that it does not name, and whose names on npm are not ours yet. */
+  /** Missing packages of ours that are not published on npm yet. */
   readonly lacking: readonly string[];
   /** Whether its `.ts` files are ES modules. */
   readonly isEsm: boolean;
   readonly isNowEsm: boolean;
-  /** Writes package.json, where something changes. */
+  /** Writes package.json if it changes. */
   write(): Promise<void>;
 }
 
-/** What a pipeline imports, the local service that it runs on without a key, and types of Node for its functions. */
+/** Packages that pipelines import, the local service, and Node's types. */
 function needed(more: readonly string[]): readonly (readonly [Field, string, string])[] {
   const own = `^${ownVersion()}`;
   return [
@@ -42,8 +42,8 @@ function needed(more: readonly string[]): readonly (readonly [Field, string, str
 }
 
 /**
- * What the package.json of a project lacks, or a new one. One whose programs are ES modules already, or that has none, becomes a
- * project of ES modules, which pipelines are; another keeps the kind that it has. `more`: packages that a recipe imports.
+ * Completes a package.json, or creates one. A project without CommonJS code becomes an ES module project, as pipelines need; any
+ * other keeps its type. `more`: packages that a recipe imports.
  */
 export async function manifestFor(path: string, more: readonly string[] = []): Promise<Project> {
   const text = await readFile(path, "utf8").catch(() => null);
@@ -52,7 +52,7 @@ export async function manifestFor(path: string, more: readonly string[] = []): P
     const left = { manifest: "not readable", added: [], isEsm: false, isNowEsm: false } as const;
     return { ...left, lacking: isPublished() ? [] : ownNames, write: async () => {} };
   }
-  // A clone of Showrunner has all of it.
+  // A clone of Showrunner already has everything.
   const absent =
     before.name === "showrunner"
       ? []
@@ -90,12 +90,12 @@ function sorted(packages: Packages): Packages {
   return Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** More programs than these are not read: such a project has its kind. */
+/** Maximum source files to read; a larger project keeps its type. */
 const MOST_READ = 200;
 
 /**
- * Whether a folder holds programs that "type": "module" would break: those that are no ES modules as Node runs them. Names that say
- * what they are (`.mjs`, `.cts`) do not count.
+ * Whether a folder contains code that "type": "module" would break, because it is not an ES module for Node. Explicit extensions
+ * (`.mjs`, `.cts`) do not count.
  */
 export async function hasOtherCode(folder: string): Promise<boolean> {
   let read = 0;
@@ -107,7 +107,7 @@ export async function hasOtherCode(folder: string): Promise<boolean> {
   return false;
 }
 
-/** An import without an ending is resolved by other tools than Node. */
+/** Imports without a file extension need other tools than Node, so such a file does not count as a module. */
 function isModule(text: string): boolean {
   if (!/^\s*(?:import|export)\b/m.test(text)) return false;
   return !/\b(?:require\s*\(|module\.exports\b)|(?:from|import)\s+["']\.{1,2}\/(?:[^"']*\/)?[^"'./]+["']/.test(text);

@@ -1,13 +1,13 @@
 import type { Catalog, Json, Showrunner } from "../../internal.ts";
 import { type Choice, chooseModels, STANDING_IN, STARTER_ROLES } from "./choose-models.ts";
 
-/** The models of the first pipeline, each with its input. */
+/** The models of the starter pipeline with their inputs. */
 export interface Starter {
   readonly picture: Pick<Choice, "model" | "input">;
   readonly film: Pick<Choice, "model" | "input">;
 }
 
-/** For the local service; what {@link chooseStarter} finds there. */
+/** What {@link chooseStarter} would choose for the local service. */
 export const LOCAL_STARTER: Starter = {
   picture: { model: "image-1", input: { prompt: "", aspect_ratio: "16:9" } },
   film: {
@@ -16,30 +16,30 @@ export const LOCAL_STARTER: Starter = {
   },
 };
 
-/** The cheapest models of a service that take the inputs of the first pipeline; null if there is no such pair. */
+/** The cheapest models of a service that accept the starter pipeline's inputs; null without such a pair. */
 export async function chooseStarter(show: Showrunner, catalog: Catalog): Promise<Starter | null> {
   const [picture] = await chooseModels(show.client, catalog, STARTER_ROLES.picture);
   const [film] = await chooseModels(show.client, catalog, STARTER_ROLES.film);
   return picture === undefined || film === undefined ? null : { picture, film };
 }
 
-/** What `showrunner init` writes: a pipeline of two steps that runs as it is. */
+/** Source of the starter pipeline: two steps, ready to run. */
 export function starterSource({ picture, film }: Starter): string {
   return `import { pipeline } from "showrunner";
 import { z } from "zod";
 
-/** Draws a picture, then sets it in motion. Prices: npx showrunner plan <this file>. Try it: npx showrunner run <this file> --local */
+/** Draws a picture, then animates it. Prices: npx showrunner plan <this file>. Try it: npx showrunner run <this file> --local */
 export default pipeline("first-film", {
   input: z.object({
     scene: z.string().min(1).default("A sailing boat on a calm sea at sunset"),
     motion: z.string().min(1).default("The boat drifts slowly to the right, the water glitters"),
   }),
   build({ input, job }) {
-    // Steps have a name, a model and its input. \`npx showrunner models pull\` writes typed models to use in place of ids.
+    // A step has a name, a model and its input. \`npx showrunner models pull\` writes typed models to use instead of ids.
 ${step("picture", picture, { prompt: "input.scene" })}
-    // Using a step inside another step's input is what makes it wait for that step.
+    // Using a step in another step's input makes that step wait for it.
 ${step("film", film, { start_image: "picture", prompt: "input.motion" })}
-    // What is returned becomes named files in out/<run id>.
+    // Returned results become named files in out/<run id>.
     return { picture, film };
   },
 });
@@ -54,7 +54,7 @@ function step(name: string, { model, input }: Starter["film"], code: Readonly<Re
   return `    const ${name} = job("${name}", ${literal(model)}, {\n${lines.join("")}    });`;
 }
 
-/** Text from a service, within source that a person reads. */
+/** Escapes text from a service for use in source code. */
 export const literal = (value: Json) =>
   JSON.stringify(value).replaceAll(/[^\x20-\x7e]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 

@@ -15,20 +15,20 @@ import { visible } from "../text/escape.ts";
 import { totalText } from "./price-table.ts";
 import { problemList } from "./warning-lines.ts";
 
-/** How a plan differs from another, and what the steps cost that would run. */
+/** How a plan differs from another, and what the steps to run cost. */
 export interface PlanComparison {
-  /** Run id or file that it was compared with. */
+  /** The run id or file compared with. */
   readonly against: string;
   readonly diff: PlanDiff;
-  /** Steps that would run, in plan order, and why where that is known. */
+  /** Steps that would run, in plan order, with the reason if known. */
   readonly stale: readonly { readonly path: string; readonly why: string | null }[];
-  /** Their price, micro-dollars; `max` is null when one has neither a price nor a maximum. */
+  /** Their total price, micro-dollars; `max` is null if one is open-ended. */
   readonly totalMicros: Quote["totalMicros"];
-  /** Of the stale steps. */
+  /** Prices of the stale steps. */
   readonly prices: Quote["prices"];
 }
 
-/** The plan, its pipeline and its input. */
+/** The plan to compare, with its pipeline and input. */
 export interface Compared {
   readonly pipeline: Pipeline;
   readonly input: unknown;
@@ -37,7 +37,7 @@ export interface Compared {
   readonly cwd: string;
 }
 
-/** Compares with a run, or with what another file makes of the same input. */
+/** Compares with a run, or with another file's plan for the same input. */
 export async function compareWith(show: Showrunner, against: string, plan: Compared): Promise<PlanComparison> {
   if (isFile(against, plan.cwd)) return compareFiles(show, against, plan);
   const { diff, stale, totalMicros, prices } = await show.compare(plan.pipeline, plan.input, {
@@ -47,15 +47,15 @@ export async function compareWith(show: Showrunner, against: string, plan: Compa
   return { against, diff, stale: stale.map(({ path, why }) => ({ path, why })), totalMicros, prices };
 }
 
-/** The differences, a line each, and what they would cost. */
+/** One line per difference, and their total cost. */
 export function comparisonLines({ against, diff, stale, ...price }: PlanComparison): readonly string[] {
   const lines = diffLines(diff);
-  if (lines.length === 0 && stale.length === 0) return [`Against ${visible(against)}: no difference.`];
+  if (lines.length === 0 && stale.length === 0) return [`No differences from ${visible(against)}.`];
   const fresh = diff.unchanged.filter((path) => !stale.some((one) => one.path === path));
   const listed = new Set([...diff.changed.map(({ path }) => path), ...diff.added]);
   const others = stale.flatMap(({ path, why }) => (why === null || listed.has(path) ? [] : [`  ${visible(why)}`]));
   return [
-    `Against ${visible(against)}:`,
+    `Differences from ${visible(against)}:`,
     ...lines.map((line) => `  ${line}`),
     ...others.slice(0, 20),
     ...(others.length > 20 ? [`  … and ${others.length - 20} more`] : []),
@@ -67,8 +67,8 @@ async function compareFiles(show: Showrunner, file: string, { quote, ...plan }: 
   const { pipeline } = await loadPipeline(file, plan.cwd);
   const before = await show.plan(pipeline, plan.input);
   if (!before.ok) {
-    const message = `${visible(file)} cannot plan this input:\n${problemList(before.problems)}`;
-    const next = "compare with a file that takes the same input, or with a run";
+    const message = `${visible(file)} cannot be planned with this input:\n${problemList(before.problems)}`;
+    const next = "compare with a file that accepts the same input, or with a run";
     throw new CliError("PIPELINE_FILE_INVALID", message, { next });
   }
   const diff = diffPlans(before.plan, quote.plan!);
@@ -93,12 +93,12 @@ function isFile(against: string, cwd: string): boolean {
 /** Characters that mark what was left out. */
 const GAP = "…";
 
-/** Two texts that differ, each cut to at most `width` characters around the first difference. */
+/** Cuts two texts to at most `width` characters around their first difference. */
 export function changeWindow(before: string, after: string, width: number): readonly [string, string] {
   const [a, b] = [[...before], [...after]];
   let same = 0;
   while (same < Math.min(a.length, b.length) && a[same] === b[same]) same += 1;
-  // A third of the width goes to what leads up to it.
+  // A third of the width is for the context before it.
   const from = Math.max(a.length, b.length) <= width ? 0 : Math.max(0, same - Math.floor(width / 3));
   return [cut(a, from, width), cut(b, from, width)];
 }
@@ -113,10 +113,10 @@ function cut(text: readonly string[], from: number, width: number): string {
 
 const MOST_STEPS = 20;
 const MOST_FIELDS = 6;
-/** Characters of a value. */
+/** Maximum characters of a value. */
 const LONGEST = 60;
 
-/** The differences between two plans, a line each: `+` new, `-` removed, `~` changed, `>` renamed. */
+/** One line per difference between two plans: `+` new, `-` removed, `~` changed, `>` renamed. */
 export function diffLines(diff: PlanDiff): readonly string[] {
   const changed = diff.changed.flatMap(({ path, fields }) => [
     `~ ${visible(path)}`,
@@ -127,11 +127,11 @@ export function diffLines(diff: PlanDiff): readonly string[] {
     ...capped(diff.removed, (path) => `- ${visible(path)}`),
     ...capped(diff.renamed, ({ from, to }) => `> ${visible(from)} is now ${visible(to)}`),
     ...changed.slice(0, MOST_STEPS * 4),
-    ...(changed.length > MOST_STEPS * 4 ? [`… ${diff.changed.length} changed steps in all`] : []),
+    ...(changed.length > MOST_STEPS * 4 ? [`… ${diff.changed.length} changed steps in total`] : []),
   ];
 }
 
-/** Fields that are not as they were, a line each. */
+/** One line per changed field. */
 export function fieldLines(fields: readonly FieldChange[]): readonly string[] {
   const lines = fields.map(({ field, before, after }) => {
     return `${visible(field)}: ${changeWindow(value(before), value(after), LONGEST).join(" → ")}`;

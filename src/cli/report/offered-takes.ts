@@ -14,7 +14,7 @@ import { type Context, journalFolderOf, mediaOptionsOf } from "../context.ts";
 import type { ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 
-/** A result of a step that a person reviews. */
+/** A step's result to review. */
 export interface Reviewed {
   readonly runId: string;
   readonly step: string;
@@ -23,10 +23,10 @@ export interface Reviewed {
   readonly contentType: string | null;
 }
 
-/** Gives our copy of a result a name that says what it is and an ending that programs open it by; its path. */
+/** Copies a result to a file with a descriptive name and a file extension; returns its path. */
 export type ReviewFiles = (result: Reviewed) => Promise<string>;
 
-/** Copies stand in a folder of their own beside the journal: the store's are shared, and an editor must not change them. */
+/** Copies go to their own folder next to the journal, because an editor must not change the shared files of the store. */
 export async function reviewFiles({ io }: Context, flags: ServiceFlags): Promise<ReviewFiles> {
   const { fileExtension, openMedia } = await import("../../internal.ts");
   const store = await openMedia({ ...mediaOptionsOf(io, flags), isReadOnly: true });
@@ -47,22 +47,22 @@ async function isThere(file: string, sizeBytes: number | null): Promise<boolean>
   return known !== null && known.size === sizeBytes;
 }
 
-/** One of the results that an approval shows, with the number to pick it by, from 1. */
+/** A result that an approval shows. `pick`: its number for `--pick`, from 1. */
 export interface OfferedTake {
   readonly pick: number;
   readonly step: string;
   readonly index: number;
   readonly content_type: string | null;
   readonly asset_id: string | null;
-  /** The file: the named one, or a copy with an ending; null when there is none. */
+  /** The returned file, or a copy with a file extension; null if there is none. */
   readonly path: string | null;
-  /** The text of a chat or a task, where that is the result. */
+  /** The text if the result is that of a chat or task. */
   readonly text: string | null;
 }
 
 type Shown = Omit<OfferedTake, "pick">;
 
-/** What these references lead to, in the order in which the engine counts them. */
+/** Resolves references to results, numbered like in the engine. */
 export async function offeredTakes(
   shows: readonly Reference[],
   { plan, report, review }: { readonly plan: Plan; readonly report: RunReport; readonly review: ReviewFiles },
@@ -80,7 +80,7 @@ export async function offeredTakes(
   return found.flat().map((take, position) => ({ pick: position + 1, ...take }));
 }
 
-/** The results of a step that can be shown. */
+/** The results of a step, except failed ones. */
 export async function filesOf(step: StepReport, report: RunReport, review: ReviewFiles): Promise<readonly Shown[]> {
   const there = step.outputs.filter(({ status }) => status !== "FAILED");
   return Promise.all(
@@ -93,7 +93,7 @@ export async function filesOf(step: StepReport, report: RunReport, review: Revie
   );
 }
 
-/** What a check did not accept, with the files that it looked at. */
+/** A refusal by a check, with the files that it examined. */
 export interface RefusedFiles extends Omit<Refused, "shows"> {
   readonly shows: readonly Shown[];
 }
@@ -114,7 +114,7 @@ export function refusedFiles(
   );
 }
 
-/** A check with its reasons, and below it a line for each file. */
+/** A refusal with its reason, and a line for each file. */
 export function refusedText({ step, reason, shows }: RefusedFiles): string {
   const files = shows.map(({ path, asset_id }) => `  ${visible(path ?? asset_id ?? "–")}`);
   return [`Refused by ${visible(step)}: ${visible(reason)}`, ...files].join("\n");

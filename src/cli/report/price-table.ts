@@ -6,22 +6,22 @@ import { type Column, table } from "../text/table.ts";
 
 const MOST_RISKS = 8;
 
-/** What is known before a run: about how long it takes, and what somebody should act on. */
+/** Expected duration of a run, and outputs that may expire before they are used. */
 export function forecastLines({ risks, forecastMs }: Pick<Quote, "risks" | "forecastMs">): readonly string[] {
-  // An output with a local copy is uploaded again at no cost, which needs no action.
+  // Outputs with a local copy are uploaded again for free, so they need no action.
   const lost = risks.filter(({ heals }) => !heals);
   return [
     forecastMs === null
-      ? "No forecast of time yet: not every model of the longest chain has run here"
+      ? "No time estimate yet: some models of the longest chain have never run here"
       : `Expected to take about ${duration(forecastMs)}`,
     ...lost.slice(0, MOST_RISKS).map(({ why }) => {
-      return `May have expired when it is needed: ${visible(why)}; it would have to be produced, and paid for, again`;
+      return `May expire before it is used: ${visible(why)}; it would have to be generated and paid for again`;
     }),
-    ...(lost.length > MOST_RISKS ? [`… and ${lost.length - MOST_RISKS} more that may have expired`] : []),
+    ...(lost.length > MOST_RISKS ? [`… and ${lost.length - MOST_RISKS} more that may expire`] : []),
   ];
 }
 
-/** By what a start agrees to just these prices. */
+/** The quote that a start can agree to. */
 export function offerLines({ id, maximumUsd, expiresAt, prices }: Quote): readonly string[] {
   if (id === null || maximumUsd === null || expiresAt === null) return [];
   const open = openSteps(prices).slice(0, MOST_RISKS).map(visible);
@@ -31,14 +31,14 @@ export function offerLines({ id, maximumUsd, expiresAt, prices }: Quote): readon
   ];
 }
 
-/** Steps that run again with their prices, and what that adds to what was spent. */
+/** Steps to rerun with their prices, and the total added to the run's cost. */
 export function rerunTable(rerunScope: RerunScope, width?: number): string {
   const { stale, prices, committedMicros, budgetMicros, seeds, seenThroughFirst, unanswered } = rerunScope;
   if (stale.length === 0) return "No step has to run again.";
   const lines = [
     table(prices, columns, width),
     "",
-    `To rerun: ${stale.length} ${stale.length === 1 ? "step" : "steps"}, ${totalText(rerunScope)}, on top of ${dollars(committedMicros)} spent and reserved so far${budgetMicros === null ? "" : ` of ${dollars(budgetMicros)}`}`,
+    `To rerun: ${stale.length} ${stale.length === 1 ? "step" : "steps"}, ${totalText(rerunScope)}, in addition to ${dollars(committedMicros)} spent and reserved so far${budgetMicros === null ? "" : ` of ${dollars(budgetMicros)}`}`,
   ];
   if (seeds.length > 0) {
     const replaced = seeds.map(({ step, before, after }) => `${visible(step)} ${before} → ${after}`);
@@ -46,10 +46,10 @@ export function rerunTable(rerunScope: RerunScope, width?: number): string {
   }
   const atService = seenThroughFirst.filter((path) => !unanswered.some(({ step }) => step === path));
   if (atService.length > 0)
-    lines.push(`Completed first, because they are paid for: ${atService.map(visible).join(", ")}`);
+    lines.push(`Completed first, because already paid for: ${atService.map(visible).join(", ")}`);
   for (const { step, holdMicros } of unanswered) {
     lines.push(
-      `Never answered: the request of ${visible(step)}. Its job is looked for at the service, about a minute later: if there is one, it is completed, since it is paid for; if there is none, the changed request is made instead. If that is uncertain, the old request is sent again under its key, for at most ${dollars(holdMicros, Math.ceil)}`,
+      `The request of ${visible(step)} was never answered. After about a minute, the run looks for its job at the service: if found, it is completed, because it is paid for; if not, the changed request is sent instead. If that is uncertain, the old request is repeated under its key, for at most ${dollars(holdMicros, Math.ceil)}`,
     );
   }
   return lines.join("\n");
@@ -70,7 +70,7 @@ function amount(price: Price): string {
 }
 
 function remark(price: Price): string {
-  const second = price.insteadOf === undefined ? [] : [`only if ${visible(price.insteadOf)} is out`];
+  const second = price.insteadOf === undefined ? [] : [`only if ${visible(price.insteadOf)} has no result`];
   return [...second, ownRemark(price)].filter((part) => part !== "").join("; ");
 }
 
@@ -94,7 +94,7 @@ function ownRemark(price: Price): string {
   }
 }
 
-/** The prices of a plan, step by step, with the sum and the critical path under them. */
+/** Prices per step, the total and the critical path. */
 export function priceTable(quote: Quote, width?: number): string {
   const lines = [table(quote.prices, columns, width), "", [`Total ${totalText(quote)}`, ...means(quote)].join(" · ")];
   if (quote.criticalPath.length > 0) lines.push(`Longest chain: ${quote.criticalPath.map(visible).join(" → ")}`);
@@ -102,7 +102,7 @@ export function priceTable(quote: Quote, width?: number): string {
   return lines.join("\n");
 }
 
-/** What there is to pay it from. */
+/** The budget and the wallet for this plan. */
 function means({ budgetMicros, balanceMicros, totalMicros }: Quote): readonly string[] {
   const short = balanceMicros === null ? 0 : totalMicros.min - balanceMicros;
   const isLess = budgetMicros !== null && (totalMicros.max === null || budgetMicros < totalMicros.max);
@@ -114,7 +114,7 @@ function means({ budgetMicros, balanceMicros, totalMicros }: Quote): readonly st
   ];
 }
 
-/** A sum that may be known only in part. */
+/** Formats a total that may be partly unknown. */
 export function totalText({ totalMicros, prices }: Pick<Quote, "totalMicros" | "prices">): string {
   return visible(priceText(totalMicros, prices, dollars));
 }

@@ -8,9 +8,8 @@ import { visible, visibleLines } from "../text/escape.ts";
 import { shorten, table } from "../text/table.ts";
 
 /**
- * A value of the client in the form that programs get: snake_case names as in the API, amounts as decimal strings
- * (`costMicros: 290000` becomes `cost: "0.29"`). An address is whole where one was asked for, in a field such as `url`; in
- * other texts it has no query.
+ * Converts a client value for `--json`: snake_case names as in the API, amounts as decimal strings (`costMicros: 290000` becomes
+ * `cost: "0.29"`). Fields whose name ends in `url` keep the whole URL; other texts lose the queries of URLs.
  */
 export function wireForm(value: unknown, key = ""): unknown {
   if (typeof value === "string") return /url$/i.test(key) ? value : redactUrls(value);
@@ -39,7 +38,7 @@ function withoutQueries(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutQueries(inner)]));
 }
 
-/** Documents of others, whose names are not ours to change. */
+/** Fields with foreign documents, whose names stay unchanged. */
 function verbatim(key: string): boolean {
   return ["inputSchema", "outputSchema", "data", "labels", "raw"].includes(key);
 }
@@ -48,7 +47,7 @@ function snake(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** A field that the rows do not have in the wire form does not compile. */
+/** Pairs rows with fields to show; unknown field names do not compile. */
 export function columns<Row extends object>(
   items: readonly Row[],
   fields: readonly WireName<keyof Row & string>[],
@@ -65,7 +64,7 @@ export function listText({ items, fields }: Columns, width?: number): string {
   );
 }
 
-/** One thing as aligned lines; what is nested stands as JSON. */
+/** Formats one value as aligned lines, nested values as JSON. */
 export function oneText(value: object): string {
   const entries = Object.entries(wireForm(value) as object);
   const wide = Math.max(0, ...entries.map(([key]) => key.length));
@@ -79,7 +78,7 @@ function cell(value: unknown): string {
   return shorten(visible(typeof value === "object" ? JSON.stringify(value) : String(value)), longest);
 }
 
-/** A list as a table of the fields that fit one. */
+/** Prints a list as a table of these fields, or as JSON. */
 export function printList<Row extends object>(
   { io, output }: Context,
   { json }: Pick<ServiceFlags, "json">,
@@ -88,10 +87,10 @@ export function printList<Row extends object>(
 ): void {
   if (json) output.printJson(wireForm(items));
   else if (items.length > 0) output.print(listText({ items, fields }, io.stdout.columns));
-  else output.say("none");
+  else output.say("Nothing found.");
 }
 
-/** One thing; `text` is shown in full below it. */
+/** Prints one value; `text` is shown in full below it. */
 export function printOne(
   { output }: Context,
   { json }: Pick<ServiceFlags, "json">,
@@ -103,7 +102,7 @@ export function printOne(
   if (text !== null) output.print(`\n${visibleLines(text)}`);
 }
 
-/** Calls the service. `keyOptional`: it is tried without a key where none is set. */
+/** Calls the service. `keyOptional`: also works without a key. */
 export async function withClient(
   flags: ServiceFlags,
   options: { readonly keyOptional?: boolean },
@@ -113,7 +112,7 @@ export async function withClient(
   return ExitCode.done;
 }
 
-/** At most so many items of a listing: a flag's number, or 20. */
+/** The first items of a listing: as many as `--limit` says, or 20. */
 export async function some<T>(items: AsyncIterable<T>, limit: string | undefined): Promise<readonly T[]> {
   const most = /^[1-9]\d*$/.test(limit ?? "") ? Number(limit) : 20;
   const found: T[] = [];
@@ -130,7 +129,7 @@ type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
 
 type WireName<Key extends string> = Snake<Key extends `${infer Name}Micros` ? Name : Key>;
 
-/** Rows, and those of their fields (names as in the wire form) that fit a table. */
+/** Rows and the fields to show, by their wire names. */
 export interface Columns {
   readonly items: readonly object[];
   readonly fields: readonly string[];
