@@ -90,7 +90,7 @@ describe("redo with a note, on the command line", () => {
     const before = service.stats().jobs_created;
     const { code, stderr } = await here("resume", "c", "--redo", "also", "--note", "warmer", "--yes");
     expect(code, stderr).toBe(3);
-    expect(stderr).toContain("plain has no `revise` to apply the note: the same request is sent again");
+    expect(stderr).toContain("plain has no `revise`, so the note has no effect: the same request is sent again");
     expect(service.stats().jobs_created).toBe(before + 1);
   });
 

@@ -91,7 +91,7 @@ function credential({ io }: Context, flags: ServiceFlags): Finding {
   if (hosted === null) {
     return fine(
       "credential",
-      "none needed: uses the local service, as neither SHOWRUNNER_SERVICE nor SHOWRUNNER_BASE_URL is set",
+      "none needed for the local service; for a hosted one, set SHOWRUNNER_SERVICE or SHOWRUNNER_BASE_URL",
     );
   }
   if ("problem" in hosted) return failed("credential", `${hosted.setting} ${hosted.problem}`);

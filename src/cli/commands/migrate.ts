@@ -229,7 +229,7 @@ async function finishRun(report: MigrationReport, { output }: Context, folder: s
         : `Not verified: ${verification.differences.map(visible).join("; ")}`,
     );
   const at = visible(folder);
-  output.next(`read ${at}/report.md, then: showrunner plan ${at}/pipeline.ts`);
+  output.next(`read ${at}/report.md${steps.length === 0 ? "" : `, then: showrunner plan ${at}/pipeline.ts`}`);
   if (steps.length === 0) return ExitCode.refused;
   if (verification?.ok === false && (open === 0 || verification.status !== "succeeded")) return ExitCode.failed;
   return problems.length + open > 0 ? ExitCode.unfinished : ExitCode.done;

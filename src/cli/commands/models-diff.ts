@@ -37,7 +37,7 @@ export async function modelsDiff(
     const broken = changes.filter(({ isBreaking }) => isBreaking).length;
     const wrong = pipelines.filter(({ ok }) => !ok);
     output.say(
-      `${counted(changes.length, "change")}, ${broken} of them breaking${files.length > 0 ? `; ${wrong.length} of ${counted(files.length, "pipeline")} broken` : ""}.`,
+      `${counted(changes.length, "change")}, ${broken} of them breaking${files.length > 0 ? `; ${counted(wrong.length, "broken pipeline")}` : ""}.`,
     );
     if (changes.length > 0) output.next("showrunner models pull   (writes the new catalog and its types)");
     return broken > 0 || wrong.length > 0 ? ExitCode.failed : ExitCode.done;

@@ -4,7 +4,7 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
 
-const HOW = "--notify https://… or --notify 'command:notify-send Showrunner', or SHOWRUNNER_NOTIFY_URL";
+const HOW = "use --notify https://… or --notify 'command:notify-send Showrunner', or SHOWRUNNER_NOTIFY_URL";
 
 /** `showrunner notify test`: sends a test notification. */
 export async function testNotify(context: Context, flags: Flags["notify test"]): Promise<ExitCode> {

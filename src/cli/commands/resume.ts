@@ -103,7 +103,7 @@ async function redoFor(
   const { output } = context;
   if (asked.rerun !== undefined)
     output.say(
-      `${asked.rerun.map(visible).join(", ")} has no \`revise\` to apply the note: the same request is sent again, takes with a new seed.`,
+      `${asked.rerun.map(visible).join(", ")} has no \`revise\`, so the note has no effect: the same request is sent again, with new seeds for takes.`,
     );
   if (asked.edit === undefined && asked.rerun === undefined)
     output.say(`${visible(redo)} is already in progress; the run continues and the note has no effect.`);
@@ -221,7 +221,7 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   if (rerunScope.problems.length > 0) return { refused: reportProblems(rerunScope.problems, context, flags) };
   context.output.say(`\n${rerunTable(rerunScope, context.io.stderr.columns)}\n`);
   const { id } = rerunScope;
-  if (id !== null && flags.quote === undefined) context.output.say(`Quote ${id}: --quote agrees to just this.\n`);
+  if (id !== null && flags.quote === undefined) context.output.say(`To accept exactly this: --quote ${id}\n`);
   if (show.service.kind === "hosted") {
     await agree(rerunScope, context, requested);
     hasYes ||= flags.yes !== true;

@@ -30,7 +30,7 @@ export async function pipelinesIn(folder: string, { io, output }: Context): Prom
       }
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
-      output.say(`Skipped ${visible(name)}: ${error.message}`);
+      output.say(`Skipped: ${error.message}`);
     }
   }
   return found;

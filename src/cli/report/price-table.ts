@@ -107,7 +107,7 @@ function means({ budgetMicros, balanceMicros, totalMicros }: Quote): readonly st
   const short = balanceMicros === null ? 0 : totalMicros.min - balanceMicros;
   const isLess = budgetMicros !== null && (totalMicros.max === null || budgetMicros < totalMicros.max);
   return [
-    ...(budgetMicros === null ? [] : [`budget ${dollars(budgetMicros)}${isLess ? ", at which it may pause" : ""}`]),
+    ...(budgetMicros === null ? [] : [`budget ${dollars(budgetMicros)}${isLess ? ", which may pause the run" : ""}`]),
     ...(balanceMicros === null
       ? []
       : [`wallet ${dollars(balanceMicros)}${short > 0 ? `, ${dollars(short)} short` : ""}`]),
