@@ -37,7 +37,7 @@ test("a test arrives signed with the key that `notify key` prints; a refusal is 
 test("without a target the test explains how one is set", async () => {
   const { code, stderr } = await cli(["notify", "test"]);
   expect(code).toBe(2);
-  expect(stderr).toMatch(/no notification target is set.*\nNext: --notify https/s);
+  expect(stderr).toMatch(/no notification target is set.*\nNext: use --notify https/s);
 });
 
 test("what waits for a person reaches them before `run` ends", async () => {

@@ -99,7 +99,7 @@ describe("redo with a note, on the command line", () => {
     const before = service.stats().jobs_created;
     const refused = await asking(edit, () => here("resume", "c", "--rerun", "card", "--yes"));
     expect(refused.code, refused.stderr).toBe(2);
-    const [, shown] = /Quote (quote_[0-9a-f]+): --quote agrees/.exec(refused.stderr) ?? [];
+    const [, shown] = /To accept exactly this: --quote (quote_[0-9a-f]+)/.exec(refused.stderr) ?? [];
     expect(refused.stderr).toContain(`Quote ${shown} is for a different plan or input`);
     expect(refused.stderr).toMatch(/Current quote: quote_[0-9a-f]+, at most/);
     expect(service.stats().jobs_created).toBe(before + 1);
