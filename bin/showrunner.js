@@ -18,7 +18,7 @@ if (process.versions.bun) {
 } else if (major < 22 || (major === 22 && minor < 19)) {
   const next = existsSync(source)
     ? "npm ci, then npx showrunner (it brings its own Node)"
-    : "npm install -D node@24   (then npx showrunner uses it)";
+    : "npm install -D node@24   (then `npx showrunner` uses it)";
   process.stderr.write(`Showrunner needs Node 22.19 or newer; this is ${process.versions.node}.\nNext: ${next}\n`);
   process.exitCode = 2;
 } else {

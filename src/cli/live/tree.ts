@@ -277,9 +277,7 @@ export class LiveRun {
 
   readonly #kept = new Map<string, { readonly of: unknown; readonly at: number; readonly value: unknown }>();
 
-  /**
-   * Caches a value computed from all steps for a moment, in large runs only. A changed `of` invalidates it.
-   */
+  /** Caches a value computed from all steps for a moment, in large runs only. A changed `of` invalidates it. */
   kept<T>(what: string, of: unknown, now: number, compute: () => T): T {
     const before = this.#kept.get(what);
     const isMany = (this.#view?.state.planned.plan.steps.length ?? 0) >= MANY_STEPS;
