@@ -65,8 +65,8 @@ export interface QuoteRefusal {
 }
 
 const REFUSED: Readonly<Record<QuoteRefusal["why"], string>> = {
-  unknown: "is not known",
-  used: "was used already",
+  unknown: "is unknown",
+  used: "was already used",
   expired: "has expired",
   plan: "is for a different plan or input",
   price: "is below today's price",

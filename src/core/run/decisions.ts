@@ -103,7 +103,7 @@ function resets(state: RunState, path: string): readonly RunEvent[] {
 }
 
 function roots(path: string): ReadonlyMap<string, string> {
-  return new Map([[path, "decided anew"]]);
+  return new Map([[path, "decided again"]]);
 }
 
 /**

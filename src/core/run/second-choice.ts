@@ -194,7 +194,7 @@ export function whyNone(state: RunState, { second }: Option["choice"]): string |
     const end = endOf(state, options.get(path)!);
     return end.is === "out" || end.is === "late" || end.is === "stopped" ? [end.why] : [];
   });
-  const out = second.out.map(({ option, reason }) => `${option} was out (${reason})`);
+  const out = second.out.map(({ option, reason }) => `${option} was ruled out (${reason})`);
   const all = [...new Set([...out, ...reasons])];
   return all.length === 0 ? null : all.join("; ");
 }
@@ -242,9 +242,11 @@ export function whichOption(state: RunState, choice: Option["choice"]): string |
   const options = optionsIn(state.planned.plan);
   const why = second.options.slice(0, at).flatMap((path) => {
     const end = endOf(state, options.get(path)!);
-    return end.is === "out" || end.is === "late" ? [`${path} was ${end.is} (${end.why})`] : [];
+    return end.is === "out" || end.is === "late"
+      ? [`${path} ${end.is === "out" ? "failed" : "was late"} (${end.why})`]
+      : [];
   });
-  const never = second.out.map((entry) => `${entry.option} was out (${entry.reason})`);
+  const never = second.out.map((entry) => `${entry.option} was ruled out (${entry.reason})`);
   return `took ${option}: ${[...never, ...why].join("; ")}`;
 }
 

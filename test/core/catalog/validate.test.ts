@@ -136,13 +136,13 @@ describe("rules between fields", () => {
       "not together",
       { not: { required: ["seed", "variation"] } },
       { seed: 1, variation: 2 },
-      ["combination input: seed and variation cannot be given together"],
+      ["combination input: seed and variation cannot be combined"],
     ],
     [
       "a field that is excluded by another",
       rule({ required: ["audio"] }, { properties: { language: false } }),
       { audio: "a", language: "en" },
-      ["combination input.language: cannot be given when audio is given"],
+      ["combination input.language: is not allowed when audio is given"],
     ],
     [
       "either of two values",

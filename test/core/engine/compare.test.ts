@@ -61,7 +61,7 @@ describe("compared with an earlier run, a plan", () => {
     expect(more.stale.find(({ path }) => path === "two")?.why).toBe("two was failed in run one");
     await run(world, lines, { more: true }, { id: "two" });
     const less = await world.show.compare(lines, {}, { against: "two" });
-    expect(less.summary).toBe("two not made, extra gone: 1 of 6 steps stale, 0.10 USD");
+    expect(less.summary).toBe("two not made, extra removed: 1 of 6 steps stale, 0.10 USD");
   });
 
   test("prices reusable results of later runs at zero", async () => {

@@ -55,11 +55,11 @@ describe("an option whose prompt is refused in the estimate already", () => {
     expect(quote.prices.map(({ step }) => step)).toEqual(["face/2/still", "face/pick"]);
     expect(quote.totalMicros.max).toBeGreaterThan(0);
     expect(quote.warnings).toEqual([
-      { code: "option-out", step: "face/1", message: expect.stringContaining("is refused by moderation (violence)") },
+      { code: "option-out", step: "face/1", message: expect.stringContaining("was refused by moderation (violence)") },
     ]);
     const result = await world.run(either("next", ["moderation-refused:violence", "a boat"]));
     expect(result.status).toBe("succeeded");
-    expect(result.report.steps.find(({ path }) => path === "face/pick")?.reason).toContain("face/1 was out");
+    expect(result.report.steps.find(({ path }) => path === "face/pick")?.reason).toContain("face/1 was ruled out");
   });
 
   test.each([

@@ -289,7 +289,9 @@ describe("a prompt that moderation refuses in its estimate already", () => {
     const world = await worldOf(() => (isRefused ? refusedOnce : null));
     const result = await ran(world, only);
     expect(result.status).toBe("failed");
-    expect(stepsOf(result)["still/pick"]).toMatch(/still\/1 was out \(.*still\/2\/again: refused by moderation: /);
+    expect(stepsOf(result)["still/pick"]).toMatch(
+      /still\/1 was ruled out \(.*still\/2\/again: refused by moderation: /,
+    );
     isRefused = false;
     await world.clock.advance(10 * 60_000);
     const again = await world.show.resume("x", { rerunFailed: true });

@@ -64,7 +64,7 @@ describe("the second of two options", () => {
     const result = await ran(world, either());
     expect(result.status).toBe("succeeded");
     expect(steps(result)["face/2/b"]).toBe("succeeded: null");
-    expect(steps(result)["face/pick"]).toBe(`succeeded: took face/2: face/1 was out (face/1/a: ${why})`);
+    expect(steps(result)["face/pick"]).toBe(`succeeded: took face/2: face/1 failed (face/1/a: ${why})`);
     expect(result.report.cost).toBe("0.10");
   });
 
@@ -240,10 +240,10 @@ describe("a plan with second choices", () => {
     const quote = await world.show.quote(of, {});
     expect(quote.problems).toEqual([]);
     expect(quote.warnings).toMatchObject([{ code: "option-out", step: "face/1" }]);
-    expect(quote.warnings[0]!.message).toContain("is out: the service has no model image-9");
+    expect(quote.warnings[0]!.message).toContain("is ruled out: the service has no model image-9");
     const result = await ran(world, of);
     expect(Object.keys(steps(result))).toEqual(["face/2/b", "face/pick"]);
-    expect(steps(result)["face/pick"]).toContain("took face/2: face/1 was out (the service has no model image-9");
+    expect(steps(result)["face/pick"]).toContain("took face/2: face/1 was ruled out (the service has no model image-9");
   });
 
   test("tells what rules out each option, once, where none of them can be made", async () => {

@@ -213,7 +213,7 @@ export function shown(value: unknown): string {
 const MAX_LISTED = 24;
 
 export function listed(values: readonly string[]): string {
-  const more = values.length > MAX_LISTED ? ` … (${values.length} in all)` : "";
+  const more = values.length > MAX_LISTED ? ` … (${values.length} in total)` : "";
   return values.slice(0, MAX_LISTED).join(", ") + more;
 }
 
@@ -243,7 +243,7 @@ function sentenceOf(error: ErrorObject): readonly FieldProblem[] {
     case "not":
       return say("combination", notMessage(error.schema));
     case "false schema":
-      return say("combination", "cannot be given");
+      return say("combination", "is not allowed");
     case "discriminator":
       return say("type", "must be the handle of a step, or an asset of the account");
     default:
@@ -291,9 +291,7 @@ function patternMessage(value: unknown, pattern: string): string {
 function notMessage(schema: unknown): string {
   const required = isSchema(schema) && Array.isArray(schema.required) ? schema.required.map(String) : [];
   if (required.length === 0) return "has an excluded value";
-  return required.length === 1
-    ? `${required[0]} cannot be given`
-    : `${required.join(" and ")} cannot be given together`;
+  return required.length === 1 ? `${required[0]} is not allowed` : `${required.join(" and ")} cannot be combined`;
 }
 
 function boundMessage({ keyword, data, message }: ErrorObject, params: Readonly<Record<string, unknown>>): string {

@@ -56,7 +56,7 @@ class Judge {
       case "forbids":
         return rule.fields
           .filter((name) => this.#isGiven(name))
-          .map((name) => say("exclusive", name, "cannot be given"));
+          .map((name) => say("exclusive", name, "is not allowed"));
       case "one_of":
         return this.#oneOf(rule.fields, say);
       case "values": {

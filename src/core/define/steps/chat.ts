@@ -115,7 +115,7 @@ function bodyOf(input: ChatInput, report: Report, hasSchema: boolean): object {
   }
   const { prompt, system, messages, ...settings } = input;
   for (const field of ["model", "stream", ...(hasSchema ? ["response_format"] : [])]) {
-    if (field in settings) report("unknown-field", `input.${field}`, `${field} is set by the run itself; leave it out`);
+    if (field in settings) report("unknown-field", `input.${field}`, `the run sets ${field}; leave it out`);
   }
   if (prompt === undefined && messages === undefined) {
     report("required", "input.prompt", "a chat needs a prompt, or messages");

@@ -134,7 +134,7 @@ export class OptionReader {
     const value = this.#options[field];
     if (value === undefined) return null;
     if (typeof value === "string" && value.length > 0) return value;
-    this.bad(field, `${field} is ${say(value)}; give text`);
+    this.bad(field, `${field} is ${say(value)}; use text`);
     return null;
   }
 

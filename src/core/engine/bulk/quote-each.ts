@@ -138,7 +138,7 @@ function repeatedIds(rows: readonly BulkRow[]): readonly BulkProblem[] {
       first.set(id, index);
       return [];
     }
-    return [{ code: "repeated-row", step: null, field: null, message: `is row ${other + 1} again`, index }];
+    return [{ code: "repeated-row", step: null, field: null, message: `repeats row ${other + 1}`, index }];
   });
 }
 

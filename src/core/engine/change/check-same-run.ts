@@ -53,8 +53,8 @@ function stepsSaid({ changed, added, removed, renamed }: PlanDiff): readonly str
   return [
     ...changed.map(({ path, fields }) => `${path} changed (${fields.map(({ field }) => field).join(", ")})`),
     ...added.map((path) => `${path} is new`),
-    ...removed.map((path) => `${path} is gone`),
-    ...renamed.map(({ from, to }) => `${from} is called ${to}`),
+    ...removed.map((path) => `${path} was removed`),
+    ...renamed.map(({ from, to }) => `${from} was renamed to ${to}`),
   ];
 }
 

@@ -98,7 +98,7 @@ export function summaryOf(
     said(pathsOf("changed"), "changed"),
     said(pathsOf("new"), "new"),
     said(pathsOf("unmade"), "not made"),
-    said(diff.removed, "gone"),
+    said(diff.removed, "removed"),
   ].filter((part) => part !== null);
   const what = parts.length === 0 ? "nothing changed" : parts.join(", ");
   const price = priceText(totalMicros, prices, (micros) => `${formatUsd(micros)} USD`);

@@ -110,7 +110,7 @@ export async function remade(
   const { steps, fixed, inProgress, maxUnquotedMicros } = asked;
   const changed: RerunRoots = diff === null ? new Map() : changedRoots(diff);
   const mended = fixed.map((path) => [path, "its function was fixed"] as const);
-  const named = steps.map((path) => [path, "asked for"] as const);
+  const named = steps.map((path) => [path, "requested"] as const);
   const roots = withLeftOut(state, target, new Map([...changed, ...mended, ...named]));
   const stale = staleSteps(state, target, roots);
   const unchanged = steps.filter((path) => !changed.has(path));

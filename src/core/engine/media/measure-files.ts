@@ -51,12 +51,12 @@ function isOf(given: string, { path, from }: FileFacts): boolean {
 async function measure({ path, bytes, inside }: Source, media: MediaStore, door: InputDoor): Promise<Measured> {
   if (bytes !== undefined) {
     const { sha256 } = await media.put({ bytes });
-    return measureStored("what was given", sha256, media);
+    return measureStored("the given data", sha256, media);
   }
   if (!isUrl(path)) return measureFile(path, resolve(path), door.filesFrom);
   const fetched = await fetchFile(path, media, { inside: [...door.inside, ...(inside === undefined ? [] : [inside])] });
   if ("error" in fetched) return fetched;
-  const facts = await measureStored("what was fetched", fetched.sha256, media);
+  const facts = await measureStored("the fetched file", fetched.sha256, media);
   return "error" in facts ? facts : { ...facts, from: originOf(path) };
 }
 

@@ -175,7 +175,7 @@ function planChanges(was: Basis, is: Basis): readonly string[] {
       if (!before.has(path)) return [`${path} is new`];
       return before.get(path) === digest ? [] : [`${path} changed`];
     }),
-    ...was.steps.flatMap(([path]) => (after.has(path) ? [] : [`${path} is gone`])),
+    ...was.steps.flatMap(([path]) => (after.has(path) ? [] : [`${path} was removed`])),
   ];
   const rest = was.runId === null ? "its outputs or limits changed" : `run ${was.runId} has changed since`;
   return changes.length > 0 ? changes : [rest];

@@ -76,7 +76,7 @@ function problemsOf({ path: step, model }: Pick<Requested, "path" | "model">, er
   if (error.code === "MODERATION_FAILED") {
     const category = details[0]?.reason ?? null;
     const what = category === null ? "" : ` (${category})`;
-    const message = cleanText(`is refused by moderation${what}: ${error.serviceMessage}`);
+    const message = cleanText(`was refused by moderation${what}: ${error.serviceMessage}`);
     return [{ code: MODERATED, step, field: error.param === null ? null : cleanText(error.param, 300), message }];
   }
   if (details.length === 0) {

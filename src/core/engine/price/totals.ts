@@ -55,7 +55,7 @@ export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
 /** Options that were excluded from the plan. */
 export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning[] {
   const out = steps.flatMap((step) => (isSecondChoice(step) ? step.second.out : []));
-  return out.map(({ option, reason }) => ({ code: "option-out", step: option, message: `is out: ${reason}` }));
+  return out.map(({ option, reason }) => ({ code: "option-out", step: option, message: `is ruled out: ${reason}` }));
 }
 
 /** Texts that an edit of one step would leave unchanged in another. */
