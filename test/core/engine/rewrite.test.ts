@@ -280,7 +280,7 @@ describe("a prompt that moderation refuses in its estimate already", () => {
     expect(result.status).toBe("succeeded");
     expect(Object.keys(stepsOf(result))).toEqual(["still/2/prompt", "still/2/again", "still/pick"]);
     expect(stepsOf(result)["still/pick"]).toMatch(
-      /^succeeded: took still\/2: still\/1 was out \(still\/1\/first .*moderation/,
+      /^succeeded: took still\/2: still\/1 was ruled out \(still\/1\/first .*moderation/,
     );
   });
 
@@ -289,9 +289,7 @@ describe("a prompt that moderation refuses in its estimate already", () => {
     const world = await worldOf(() => (isRefused ? refusedOnce : null));
     const result = await ran(world, only);
     expect(result.status).toBe("failed");
-    expect(stepsOf(result)["still/pick"]).toMatch(
-      /still\/1 was ruled out \(.*still\/2\/again: refused by moderation: /,
-    );
+    expect(stepsOf(result)["still/pick"]).toMatch(/still\/1 was ruled out \(.*still\/2\/again: refused by moderation:/);
     isRefused = false;
     await world.clock.advance(10 * 60_000);
     const again = await world.show.resume("x", { rerunFailed: true });
