@@ -89,7 +89,7 @@ export function connect(url: string, { headers = {}, storage = ownStorage() }: C
       keep(key, { id });
       return follow(id);
     } catch (error) {
-      // Refused: there is no run. Without an answer there may be one: the same key finds it.
+      // A refusal started no run. Without an answer there may be a run; the same key finds it.
       if (error instanceof RequestError && error.status < 500) forget(key);
       throw error;
     }

@@ -1,4 +1,4 @@
-// What the handler says of runs, and the client in a page reads.
+// The handler's answers, as the browser client reads them.
 
 /** An output file of a run. */
 export interface MediaView {

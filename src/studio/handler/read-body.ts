@@ -59,7 +59,7 @@ export async function readForm(
   });
   const body = passBytes(bodyOfRequest(request), { ...boundsOf(mostBytes), onPiece });
   const outcome = await pipeline(body, inSlices, parser).catch((error: unknown) => error);
-  // A file that the parser gave up does not end by itself.
+  // A file that the parser abandoned never ends on its own.
   if (outcome !== undefined) for (const file of files) file.destroy(outcome as Error);
   await Promise.all(reading);
   if (outcome instanceof Refusal) throw outcome;

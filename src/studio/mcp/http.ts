@@ -37,7 +37,7 @@ export async function startHttp(
       if (error instanceof Refusal && !response.headersSent) return refuse(response, error);
       session.options.log(`mcp: ${String(error)}`);
       if (response.headersSent) response.destroy();
-      else refuse(response, { status: 500, message: "Something went wrong in this server." });
+      else refuse(response, { status: 500, message: "Something went wrong on this server." });
     });
   });
   return { url: `http://${hosts[0]}${PATH}`, close: () => shut(server) };

@@ -23,7 +23,7 @@ function malformed(given: unknown): JSONRPCErrorResponse | null {
   return errorOf(ErrorCode.InvalidRequest, "This is not a valid JSON-RPC message of this protocol.", id);
 }
 
-/** Returns the answer to a line that is no message; null for a message or an empty line. */
+/** Returns the answer to a line that is not a message; null for a message or an empty line. */
 export function malformedLine(line: string): JSONRPCErrorResponse | null {
   if (line.trim() === "") return null;
   try {

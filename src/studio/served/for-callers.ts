@@ -18,7 +18,7 @@ import {
 import { Refusal } from "./refusal.ts";
 
 /**
- * Callers learn of errors and failures by a code and a sentence of this file, or by the words of a `CallerError`. Messages of the
+ * Callers read errors and failures as a code and a sentence of this file, or as the message of a `CallerError`. Messages of the
  * service, the machine and other code go to the operator's log. Nothing else turns an error into an answer.
  */
 export type Audience = "customer" | "agent" | "reviewer";

@@ -44,7 +44,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   const touched = known ? touchedSteps(since.map(({ event }) => event)) : "all";
   const steps = stepsToSend(view, touched, groups);
   return {
-    /** The reader drops what it has. */
+    /** True if the reader must discard its copy. */
     full: touched === "all",
     head: runHead(state, {
       row: statusNow(row, Date.now()),

@@ -32,11 +32,11 @@ export interface WriteReportOptions {
   readonly file: string;
   /** Media that may stand in the page itself, bytes in all. Default 4 000 000; the others stay beside it. */
   readonly inlineBytes?: number;
-  /** Where all media of the page come from; as the options of these names of `openShowrunner`. */
+  /** Where the page's media come from, as the `openShowrunner` options with these names. */
   readonly media?: string | undefined;
   readonly mediaDir: string;
   readonly env?: MediaOptions["env"];
-  /** For a client: the returned files alone, with what they cost where `hasPrice` says so. Default: the whole run. */
+  /** For a client: only the returned files, with their cost if `hasPrice` is set. Default: the whole run. */
   readonly forClient?: { readonly hasPrice: boolean } | undefined;
   /** Epoch milliseconds, shown in the page. */
   readonly writtenAt: number;
@@ -68,7 +68,7 @@ export async function writeReport(
     folded.add(event);
     lines.push(eventLine(event));
   }
-  if (folded.view === null) throw new Error(`Run ${runId} has no first event; is its journal whole?`);
+  if (folded.view === null) throw new Error(`Run ${runId} has no first event; its journal is incomplete.`);
   const isInterrupted = (await show.show(runId)).status === "interrupted";
   const client = options.forClient && clientReport(folded, { writtenAt, ...options.forClient });
   const run = inlinedRun(folded, { writtenAt, version, isInterrupted, lines });
@@ -101,7 +101,7 @@ interface Content {
   readonly data: object;
 }
 
-/** The page as the dashboard serves it, in one document that asks nobody for anything and runs no script but its own. */
+/** The dashboard's page as one document that makes no requests and runs only its own script. */
 async function reportPage({ id, title, version, data }: Content, { places, inline }: PlacedMedia): Promise<string> {
   const { script, style } = await builtParts();
   const isBeside = [...places.values()].some(({ url }) => url !== null && !Object.hasOwn(inline, url));
@@ -151,7 +151,7 @@ async function builtParts(): Promise<{ readonly script: string; readonly style: 
   return { script: script.replaceAll("</script", "<\\/script"), style };
 }
 
-/** What would steer a terminal that prints the page, or turn the order of what is read. */
+/** Characters that control a terminal or change the reading order. */
 const STEERING = /(?![\n\t])[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\u200E\u200F]|\p{Cs}/gu;
 
 function shown(text: string, mark = "\\u"): string {
@@ -178,7 +178,7 @@ function isMedia(part: unknown): part is { readonly url: string } {
   return "url" in part && "sha256" in part && typeof part.url === "string" && part.url.startsWith("/media/");
 }
 
-/** What a run returned, by the names that its pipeline gives, and nothing else of it. */
+/** Only a run's returned files, by the names that its pipeline returns them under. */
 export function clientReport(
   { view }: FoldedRun,
   { writtenAt, hasPrice }: { readonly writtenAt: number; readonly hasPrice: boolean },
@@ -284,7 +284,7 @@ function details(
   return Object.fromEntries(each);
 }
 
-/** Where copies come from, by content hash. What a journal says of folders and file names is never read. */
+/** Copies by content hash. Folders and file names from a journal are never read. */
 type Store = Pick<MediaStore, "sizeOf" | "hold">;
 
 type PlacedMedia = Awaited<ReturnType<typeof placeMedia>>;
@@ -332,7 +332,7 @@ async function placeMedia(
     const path = held?.path(sha256) ?? null;
     if (path === null || sizeBytes === null || !(await holds(path, sha256))) {
       counts.missing += 1;
-      places.set(url, { url: null, error: `No copy is left; it was stored at ${join(outDir, file!)}` });
+      places.set(url, { url: null, error: `There is no copy left; the file was stored at ${join(outDir, file!)}` });
     } else if (sizeBytes <= bytesLeft && kind !== "other") {
       counts.inline += 1;
       await embed(one, path, sizeBytes);

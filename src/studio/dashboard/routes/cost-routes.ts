@@ -82,7 +82,7 @@ async function byPipeline(journal: JournalStore, rows: readonly RunRow[]): Promi
   return [...sums].map(([name, costMicros]) => ({ name, costMicros }));
 }
 
-/** Asks at most once in a while, and returns none if the service does not answer. */
+/** Asks the service at most once in a while; returns an empty list if it does not answer. */
 function onceInAWhile<T>(ask: (from: number) => Promise<readonly T[]>): (from: number) => Promise<readonly T[]> {
   let known: { readonly from: number; readonly at: number; readonly answer: Promise<readonly T[]> } | null = null;
   return (from) => {

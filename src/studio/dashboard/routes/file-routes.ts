@@ -18,7 +18,7 @@ export function pageRoutes(folder: string): readonly Route[] {
   const send = ({ incoming }: Call, inFolder: string, name: string) => pageFile(incoming, inFolder, name);
   return [
     ...SCREENS.map((path): Route => ({ method: "GET", path, handle: (call) => send(call, folder, "index.html") })),
-    // Browsers ask for it before they have read the page, which names another icon.
+    // Browsers request it before they have read the page, which sets another icon.
     { method: "GET", path: "/favicon.ico", handle: async ({ response }) => void response.writeHead(204).end() },
     { method: "GET", path: "/assets/:name", handle: (call) => send(call, join(folder, "assets"), call.params.name!) },
   ];
@@ -137,7 +137,7 @@ function entriesOf({ state, steps }: RunView): readonly Entry[] {
   );
 }
 
-/** Makes a relative path of plain parts, whatever the names are. */
+/** Makes a safe relative path of any name. */
 function safePath(path: string): string {
   const parts = path.split(/[/\\]/).map((part) => part.replace(/[^\p{L}\p{N}._ -]/gu, "_"));
   return parts.filter((part) => !/^\.*$/.test(part)).join("/");

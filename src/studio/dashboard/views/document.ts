@@ -1,4 +1,4 @@
-// What the server says to the page, by the functions that make it. Types only. Money is micro-dollars, instants are epoch
+// Types of the server's answers to the page, from the functions that make them. Money is micro-dollars, instants are epoch
 // milliseconds; texts of users are cut to a length that can be shown.
 import type { keepFile } from "../../served/index.ts";
 import type { VisitorView } from "../http/route.ts";
@@ -30,27 +30,27 @@ export type { EventLine } from "./step-detail.ts";
 export type { CommentView, StepView } from "./step-view.ts";
 
 export type RunHead = ReturnType<typeof runHead>;
-/** A change of a run, sent as it comes; the first one of a page holds everything. */
+/** A change of a run, sent as it happens; the first one that a page gets is the whole run. */
 export type RunPatch = Awaited<ReturnType<typeof runPatch>>;
 /** Progress of a step: 0 to 1, and when the service expects it to be done. */
 export type ProgressView = RunPatch["progress"][number];
 export type AttemptView = StepView["attempts"][number];
 export type DecisionView = NonNullable<ReturnType<typeof decisionOf>>;
-/** What a check did not accept, with what it looked at. */
+/** A result that a check refused. */
 export type RefusedView = StepView["refused"][number];
-/** What an attempt made that was superseded since. */
+/** A result of a superseded attempt. */
 export type EarlierView = ReturnType<typeof earlierOf>[number];
 export type StepDetail = ReturnType<typeof stepDetail>;
-/** Some of the steps that a list of a large run is about. */
+/** A page of a large run's steps. */
 export type StepsPage = ReturnType<typeof stepsPage>;
 export type TimelineView = ReturnType<typeof timelineView>;
 export type GivenView = ReturnType<typeof givenView>;
 export type RunCosts = ReturnType<typeof runCosts>;
 export type RunsPage = Awaited<ReturnType<RunList["find"]>>;
 export type ReviewQueue = Awaited<ReturnType<WaitingDecisions["find"]>>;
-/** A decision that waits, in the list of all. */
+/** A waiting decision in the review queue. */
 export type WaitingView = ReviewQueue["items"][number];
-/** What a run returned, as a client sees it: no step, no prompt, no incident, and no cost unless it was asked for. */
+/** A run's results as a client sees them: no steps, prompts or incidents, and no cost unless requested. */
 export type ClientReport = ReturnType<typeof clientReport>;
 export type PlanView = ReturnType<typeof planView>;
 export type OfferedView = ReturnType<typeof offeredView>;
@@ -60,9 +60,9 @@ export type StepInputView = ReturnType<typeof stepForm>;
 export type DriftView = NonNullable<ResumePreview["drift"]>;
 export type RerunView = NonNullable<ResumePreview["rerunScope"]>;
 export type Gauges = Awaited<ReturnType<GaugeReader["read"]>>;
-/** A file that was picked in the browser and is on the server's disk now. */
+/** A file picked in the browser, now on the server's disk. */
 export type PickedView = Awaited<ReturnType<typeof keepFile>>;
-/** What the page asks for first: who looks, and what people type to start the command line. */
+/** The page's first request: the visitor's role, and how commands begin. */
 export type WelcomeView = VisitorView & { readonly launcher: string };
 export interface ErrorBody {
   readonly error: { readonly code: string; readonly message: string };

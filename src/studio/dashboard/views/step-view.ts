@@ -121,7 +121,7 @@ export function stepView(state: RunState | null, step: Step) {
     media: state === null || own === undefined ? [] : mediaOf(state, own),
     voiceId: outputs.find(({ voiceId }) => voiceId !== null)?.voiceId ?? null,
     decision: state === null || own === undefined ? null : decisionOf(state, plan, own),
-    /** What checks refused of it or of what it passes on. */
+    /** Refusals by checks of its results or of those that it passes on. */
     refused: state === null || own === undefined ? [] : refusedOf(state, plan),
     /** The plan no longer has it; its media and cost stay listed. */
     isRemoved: state?.removedSteps.includes(plan) ?? false,

@@ -14,7 +14,7 @@ export type RunView =
 
 export const connection = createStore<Connection>("connecting");
 export const gauges = createStore<Gauges | null>(null);
-/** Who views the page; someone who may not act until the server has answered. */
+/** The visitor's role; read-only until the server has answered. */
 export const visitor = createStore<VisitorView>({ role: "viewer" });
 const launcher = createStore("showrunner");
 if (inlined === null && clientReport === null)
@@ -26,7 +26,7 @@ if (inlined === null && clientReport === null)
     () => {},
   );
 
-/** Rewrites commands in a text to how they are typed here. */
+/** Rewrites commands in a text with this dashboard's launcher. */
 export const useCommands = () => {
   const name = useStore(launcher);
   return (text: string) => withLauncher(text, name);

@@ -5,7 +5,7 @@ import { Icon, Wrong } from "./bits.tsx";
 /** Deeper fields are shown as JSON. */
 const DEEPEST = 4;
 
-/** Shows a JSON value as fields, as plain text whatever it looks like. */
+/** Shows a JSON value as fields, its texts always as plain text. */
 export function Data({ value }: { readonly value: unknown }) {
   const fields = fieldsOf(value);
   return fields === null ? <pre>{text(value)}</pre> : <Fields of={fields} depth={1} />;
