@@ -186,7 +186,7 @@ describe("the real medium is looked at before anything else is bought that only 
     const careful = await through(speaking("Hi.", { isWritten: false }));
     expect([careful.result.status, careful.bought]).toEqual(["failed", 1]);
     const steps = new Map(careful.result.report.steps.map((step) => [step.path, step]));
-    expect(steps.get("film")?.reason).toContain("input.audio: the media is 1000 ms long; at least 2000 is needed");
+    expect(steps.get("film")?.reason).toContain("input.audio: the media is 1000 ms long; at least 2000 is required");
     expect(steps.get("still")?.status).toBe("skipped");
   });
 });
