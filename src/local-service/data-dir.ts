@@ -58,7 +58,7 @@ export interface RunningService {
   readonly port: number;
   /** Ends in `/v3`. */
   readonly baseUrl: string;
-  /** `<key_id>:<secret>` of its first key. The file that holds it is readable by its owner only. */
+  /** `<key_id>:<secret>` of its first key. Only the owner can read the file that contains it. */
   readonly apiKey: string;
   /** ISO-8601. */
   readonly startedAt: string;

@@ -2,7 +2,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value of a JSON text; undefined for what is none. */
+/** The value of a JSON text; undefined if it is not JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -53,7 +53,7 @@ export interface LocalServiceOptions {
    * Folder of the database and the media, created when missing. Default: a new temporary folder, removed at `close`.
    */
   readonly dataDir?: string;
-  /** Dollars that the first workspace of a new data folder holds. Default: 25. */
+  /** Initial balance of the first workspace of a new data folder, in dollars. Default: 25. */
   readonly balance?: number;
   /** Initial keys, also as `"ID:SECRET"`. Default: one, generated at the first start and stored. */
   readonly keys?: readonly (string | KeyOption)[];

@@ -113,7 +113,7 @@ export const walletBody = z.strictObject({
   add: z.number().min(0).max(1e9).optional(),
   /** Makes the next 402 say that the card for top-ups was declined. */
   card_declined: z.boolean().optional(),
-  /** Dollars of an automatic top-off: added, or, where the card is declined, a webhook says that it failed. */
+  /** Dollars of an automatic top-off: added, or reported as failed by a webhook if the card is declined. */
   top_off: z.number().min(0).max(1e9).optional(),
 });
 
@@ -130,7 +130,7 @@ export const keyBody = z.strictObject({
 export const memberBody = z.strictObject({
   workspace_id: name.optional(),
   owner_id: name.optional(),
-  /** True when the owner left the workspace, false when it is back. */
+  /** True if the owner left the workspace, false if the owner rejoined. */
   left: z.boolean(),
 });
 

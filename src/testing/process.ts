@@ -80,7 +80,7 @@ export type Decide = (step: WaitingStep) => Decision;
 /** Approves everything and picks the first option. */
 export const approveAll: Decide = ({ isChoice }) => (isChoice ? { pick: 0 } : "approve");
 
-/** Decides whatever the run waits for. */
+/** Makes all decisions that the run waits for. */
 export async function decideWaiting(
   showrunner: Showrunner,
   journal: JournalStore,

@@ -28,7 +28,7 @@ export function lockFolder(folder: string, name: string): FolderLock | null {
     guard.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     guard.close();
-    // A file that is not a lock would otherwise be waited for for ever.
+    // Otherwise a file that is not a lock would never be released.
     if (!isBusy(error)) throw unusable(folder, name, error);
     return null;
   }

@@ -25,7 +25,7 @@ export interface CompiledModel extends ModelDefinition {
   readonly checkCombination: InputCheck;
   /** Set when the schema does not compile; requests for the model are then refused as unsupported, with this reason. */
   readonly defect: string | null;
-  /** The part of its table that cannot be read; null when all of it can. */
+  /** Reports the unreadable rows of its table; null if there are none. */
   readonly notice: string | null;
 }
 

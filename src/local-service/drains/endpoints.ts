@@ -49,7 +49,7 @@ export interface DrainRegister {
   removed(drain: DrainRow): void;
 }
 
-/** An event of no real job, for a drain's test. */
+/** A sample event for testing a drain. */
 function sampleEvent(drain: DrainRow, now: number): DrainEventRow {
   const job = { workspaceId: drain.workspaceId, jobId: `job_${randomUUID()}`, model: "test" };
   const said = { level: "info", event: "test", message: "This is a test of the log drain.", source: "api" } as const;

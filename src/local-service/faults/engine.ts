@@ -43,7 +43,7 @@ export interface FaultView {
   readonly rules: readonly (ParsedRule & { readonly matched: number; readonly struck: number })[];
 }
 
-/** Holds the rules and selects the one that applies. */
+/** Stores the rules and selects the one that applies. */
 export class FaultEngine {
   #rules: LiveRule[] = [];
   #seed = 0;

@@ -178,7 +178,7 @@ const ALWAYS = {
 };
 
 const SHOULD_RETRY = { description: "The same as retryable.", required: true, schema: oneOf("true", "false") };
-/** Of language models, whose requests are limited in flight too: then the other limit is not stated. */
+/** For language models, whose requests in flight are limited too; only the exceeded limit is stated. */
 const CHAT_RATE_HEADERS = {
   ...Object.fromEntries(Object.entries(RATE_HEADERS).map(([name, header]) => [name, { ...header, required: false }])),
   "X-RateLimit-Concurrency-Limit": integerHeader("Allowed requests in flight; sent if this limit was exceeded.", false),

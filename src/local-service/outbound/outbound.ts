@@ -105,7 +105,7 @@ const MAX_ANSWER_BYTES = 65_536;
 /** An unresolved name may still be one that a proxy resolves. */
 type Reachable = Exclude<Destination, { readonly is: "blocked" }>;
 
-/** Pins the connection to the checked addresses, whatever the name resolves to by now. */
+/** Pins the connection to the checked addresses, even if the name now resolves to others. */
 function pinned(to: Extract<Destination, { readonly is: "open" }>["to"]): LookupFunction {
   return (_host, options, callback) => {
     if (options.all) callback(null, [...to]);

@@ -90,7 +90,7 @@ export class Outbox {
     this.#pump();
   }
 
-  /** Starts nothing more. */
+  /** Stops starting new work. */
   close(): void {
     this.#closed = true;
   }

@@ -30,7 +30,7 @@ export interface RecorderOptions {
 }
 
 export interface Recorder {
-  /** To be used in place of the service's own. */
+  /** Replaces the service's own. */
   readonly baseUrl: string;
   /** Number of answers written. */
   readonly lines: number;

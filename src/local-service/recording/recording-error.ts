@@ -3,7 +3,7 @@ import { ShowrunnerError } from "../../core/kit/errors.ts";
 /** The folder of a recording cannot be used. */
 export class RecordingError extends ShowrunnerError {
   readonly code = "RECORDING_UNUSABLE";
-  /** What to type, where it is known better than by the code. */
+  /** The command to type, if a better one is known than by the code. */
   readonly next: string | null;
 
   constructor(message: string, { next, ...options }: { readonly next?: string; readonly cause?: unknown } = {}) {

@@ -99,7 +99,7 @@ class Replayer {
     return stream === null ? this.#notRecorded(request, undefined) : this.#given(stream, job, call);
   }
 
-  /** The answer for a job of which nothing is due yet: it is queued. */
+  /** The answer for a job before its first recorded answer is due: it is queued. */
   #asSubmitted({ jobId }: ReplayedJob, part: string): Answer {
     const said = { job_id: jobId, status: "IN_QUEUE" };
     const more = part === "status" ? { progress: null, estimated_completion_at: null } : { outputs: [], error: null };
@@ -207,7 +207,7 @@ function partOf({ request }: RecordedAnswer): string {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** The hash of what was uploaded, by its handle; null for a text that is no handle of this service. */
+/** The hash of an upload by its handle; null if the text is not a handle of this service. */
 function createUploadHashes({ store, dataDir, origin }: ServiceContext): (url: string) => string | null {
   const known = new Map<string, string>();
   return (url) => {

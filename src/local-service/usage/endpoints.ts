@@ -35,7 +35,7 @@ function outcomeOf({ status, error }: JobRow): string {
   return FAILURES[(JSON.parse(error ?? "{}") as { code?: string }).code ?? ""] ?? "upstream_error";
 }
 
-/** A request to a language model; its cost is what was charged at its end. */
+/** A request to a language model, with the cost charged at its end. */
 function llmRequest(row: JobRow & ChatRow, now: number) {
   const hasCost = row.completedAt !== null && row.costShownAt <= now;
   return {

@@ -181,7 +181,7 @@ export interface DeliveryRow extends DeliveryState {
   readonly createdAt: number;
   /** POSTs of the next attempt: 2 when a fault duplicates it. */
   readonly copies: number;
-  /** The body of an event that is no job's; such a delivery is neither listed nor replayed. */
+  /** The body of an event without a job; such a delivery is neither listed nor replayed. */
   readonly payload: string | null;
 }
 

@@ -297,7 +297,7 @@ function reachedText({ percent, limit, committedMicros }: SpendingReached): stri
 function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | null {
   const paused = { status: "paused", reason, message, step: null };
   switch (reason) {
-    // Each waiting step was announced before, and whoever stops a run knows.
+    // Each waiting step was announced before, and the person who stops a run knows.
     case "approval":
     case "stopped":
       return null;

@@ -71,7 +71,7 @@ export type EncodedText = string | Uint8Array;
 const PACKED_FROM_LENGTH = 4_096;
 /** Longer text is deflated in another thread, because it would block the event loop for tens of milliseconds. */
 const PACKED_ASIDE_FROM_LENGTH = 262_144;
-/** Larger text cannot be ours, whatever a file claims. */
+/** Larger text cannot have been written by Showrunner. */
 const LONGEST_BYTES = 512 * 1024 * 1024;
 
 const LEVEL = 1;

@@ -68,7 +68,7 @@ const PER_REFERENCE_MICROS = 5_000;
 const isPro = (work: Work) => text(work, "quality") === "pro";
 const outputs = (work: Work) => integer(work, "num_outputs", 1);
 
-/** Draws 1 to 4 pictures from a prompt, and from reference images where given. */
+/** Generates 1 to 4 images from a prompt and optional reference images. */
 export const image = builtIn({
   id: "image-1",
   modality: "image",

@@ -94,7 +94,7 @@ type Row = readonly [Subject, RegExp, usual: readonly [Setting, ...Setting[]]];
 
 const OPEN_LAND = ["mountain", "hills", "sea", "forest"] as const;
 
-/** What is shown, by its words, and where it usually is. */
+/** What a word shows, and where it usually appears. */
 const SUBJECTS: readonly Row[] = [
   ["robot", /\b(robots?|androids?|droid)\b/, ["studio"]],
   ["cat", /\b(cats?|kittens?|kitty)\b/, ["studio"]],
