@@ -92,7 +92,7 @@ export const faultRule = z.discriminatedUnion("kind", [
   rule("fps_late", { delay_ms: ms }),
   /** The cost is not shown for this long after the submit. */
   rule("cost_late", { delay_ms: ms }),
-  /** Charges the job this multiple of its price, whatever was quoted. */
+  /** Charges the job this multiple of its price, ignoring the quote. */
   rule("charge", { factor: z.number().min(0).max(100) }),
   /** A submit checks the wallet before its idempotency key. */
   rule("funds_before_keys", {}),

@@ -88,7 +88,7 @@ function runCommand(
 
 /**
  * Where to send notifications: a URL for POST requests, or a command that gets them as JSON on stdin. As text:
- * `https://…` or `command:program argument …`; `off` or false disables them, whatever the environment says.
+ * `https://…` or `command:program argument …`; `off` or false disables them, even if the environment has a target.
  */
 export type NotifyOption = string | { readonly url: string } | { readonly command: readonly string[] } | false;
 

@@ -221,7 +221,7 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly quote?: string | undefined;
   /**
-   * The most that this run may cost by itself, in US dollars as a decimal string: accepts prices that were unknown
+   * The most that this run alone may cost, in US dollars as a decimal string: accepts prices that were unknown
    * before and for which the run paused. For a run without a shared budget, `budget` does the same.
    */
   readonly agree?: string | undefined;
@@ -247,7 +247,7 @@ export interface ResumeOptions extends DriveOptions {
   readonly input?: { readonly [field: string]: unknown } | undefined;
   /**
    * Fields that replace those of jobs and chats of this run, by step path: `{ still: { prompt: "A red boat" } }`;
-   * `undefined` omits a field. They stay in force whatever the code says. Needs `pipeline`. The change is compared,
+   * `undefined` omits a field. They stay in force if the code changes. Needs `pipeline`. The change is compared,
    * priced and accepted like changed code.
    */
   readonly edit?: { readonly [step: string]: ProfileFields } | undefined;

@@ -35,9 +35,9 @@ export interface ServiceOptions {
    * or resumed. Default false: a missing key is an error.
    */
   readonly keyOptional?: boolean | undefined;
-  /** Uses the local service, whatever the environment says. Default false. */
+  /** Uses the local service and ignores the environment. Default false. */
   readonly local?: boolean | undefined;
-  /** Starts no local service: runs can be read, stopped and deleted; whatever needs a service throws. Default false. */
+  /** Starts no local service: runs can be read, stopped and deleted; calls that need a service throw. Default false. */
   readonly journalOnly?: boolean | undefined;
   /** Folder of the embedded local service. Default `.showrunner/local`. */
   readonly localDir?: string | undefined;
