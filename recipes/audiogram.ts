@@ -4,11 +4,11 @@ import { audiogram, caption, mix } from "showrunner/film";
 import { z } from "zod";
 import { cast } from "./cast.ts";
 
-/** A moment of a podcast to post: its wave over a drawn cover, with what is said as captions, as loud as podcasts are. */
+/** Turns a podcast excerpt into a video to post: its waveform over a drawn cover, with captions, at the usual podcast loudness. */
 export default pipeline("audiogram", {
   input: z.object({
     recording: file("audio").default(path(import.meta.dirname, "assets", "voice-sample.wav")),
-    /** What is said in it, word for word. */
+    /** Transcript of the recording, word for word. */
     script: z
       .string()
       .min(1)

@@ -3,17 +3,14 @@ import { caption, mix, named } from "showrunner/film";
 import { z } from "zod";
 import { cast } from "./cast.ts";
 
-/**
- * A presenter who says the same in four languages, each as loud as the others, with its subtitles in the picture and as files
- * to hand over.
- */
+/** A presenter who says the same in four languages, at the same loudness, with subtitles in the picture and as files. */
 export default pipeline("avatar-languages", {
   input: z.object({
     look: z
       .string()
       .min(1)
       .default("Portrait of a museum guide in a green jacket, friendly, plain background, front view"),
-    /** What is said, by language tag. */
+    /** Spoken lines by language tag. */
     lines: z.record(z.string().regex(/^[a-z]{2}(-[A-Z]{2})?$/), z.string().min(1)).default({
       en: "Welcome to the museum. The tour begins at noon.",
       de: "Willkommen im Museum. Die Führung beginnt am Mittag.",
@@ -21,7 +18,7 @@ export default pipeline("avatar-languages", {
       es: "Bienvenidos al museo. La visita empieza al mediodía.",
     }),
     voice: z.string().min(1).default(cast.voice),
-    /** Another voice for a language, by its tag: one that speaks it as its own. */
+    /** Native voices by language tag; other languages use `voice`. */
     voices: z.record(z.string(), z.string().min(1)).default({}),
   }),
   onFailure: "continue",

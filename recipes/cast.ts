@@ -1,8 +1,8 @@
 import { models } from "./models.ts";
 
 /**
- * What the recipes are made with: the one place that names models and what depends on them. These are the local service's;
- * `showrunner init --recipe NAME` writes those of the service that the environment names.
+ * The models of the recipes, and all settings that depend on them. These are the local service's; `showrunner init --recipe NAME`
+ * writes those of the configured service.
  */
 export const cast = {
   image: models.image,
@@ -13,14 +13,14 @@ export const cast = {
   chat: "chat-1",
   /** One of the voices of `speech`; `showrunner models voices speech-1` lists them. */
   voice: "voice_3c8eab21-7d53-4f9c-8e32-8f405c6d7e03",
-  /** Size and length of a clip, and of a longer one. */
+  /** Resolution and duration of a short and a longer clip. */
   clip: { resolution: "720p", duration_ms: 3000 },
   longClip: { resolution: "720p", duration_ms: 5000 },
-  /** A clip without sound of its own. */
+  /** A clip without sound. */
   silent: { generate_audio: false },
-  /** Size of a talking picture. */
+  /** Resolution of a talking portrait. */
   portrait: { resolution: "720p" },
-  /** What is finished, and its draft. */
+  /** Settings of the final version and of its draft. */
   fine: { image: { quality: "pro" }, clip: { quality: "pro", resolution: "1080p", duration_ms: 5000 } },
   coarse: { image: { quality: "standard" }, clip: { quality: "standard", resolution: "720p", duration_ms: 3000 } },
 } as const;

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { cast } from "./cast.ts";
 
 /**
- * The same pipeline cheap and quick first, then as it shall be: `--profile draft` lowers level, resolution and length of
- * every job, and nothing in the steps has to know.
+ * A cheap and fast draft first, then the final version from the same pipeline: `--profile draft` lowers the quality, resolution and
+ * duration of every job without changing the steps.
  */
 export default pipeline("draft-then-final", {
   input: z.object({

@@ -2,7 +2,7 @@ import { pipeline } from "showrunner";
 import { z } from "zod";
 import { cast } from "./cast.ts";
 
-/** Draws a scene, then sets it in motion: the video starts on exactly the picture that was drawn. */
+/** Draws a scene, then animates it: the video starts with exactly this picture. */
 export default pipeline("image-to-video", {
   input: z.object({
     scene: z

@@ -6,13 +6,13 @@ import { withSound } from "./lib/film.ts";
 const ratio = z.enum(["16:9", "9:16", "1:1"]);
 
 /**
- * One advertisement in every language and every format: the picture is drawn and filmed once a format, the line is
- * spoken once a language, and each pair of them becomes a film. Plain loops are all it takes.
+ * One advertisement in every language and format, with plain loops: the picture is drawn and animated once per format, the line is
+ * spoken once per language, and each pair becomes a film.
  */
 export default pipeline("localized-ad", {
   input: z.object({
     product: z.string().min(1).default("A copper kettle on a camp stove, steam rising, mountains at sunrise behind it"),
-    /** What is said, by language tag. */
+    /** Spoken line by language tag. */
     lines: z
       .record(z.string().regex(/^[a-z]{2}(-[A-Z]{2})?$/), z.string().min(1))
       .default({ "en-GB": "The kettle that boils before the sun is up.", "en-US": "Coffee, before sunrise." }),

@@ -4,10 +4,10 @@ import { z } from "zod";
 import { cast } from "./cast.ts";
 import { joinClips, withSound } from "./lib/film.ts";
 
-/** Pictures for a song: the singer is drawn once, each shot shows the same singer, and the song lies over all of them. */
+/** A music video: the singer is drawn once and appears in each shot, and the song plays over all of them. */
 export default pipeline("music-video", {
   input: z.object({
-    /** The song; the film is as long as its shots, and the song is cut where they end. */
+    /** The song; it is cut where the last shot ends. */
     song: file("audio").default(join(import.meta.dirname, "assets", "song.wav")),
     singer: z.string().min(1).default("A cat that sings, storybook style"),
     shots: z

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { cast } from "./cast.ts";
 import { withSound } from "./lib/film.ts";
 
-/** A narrator speaks over a video: both are made at once, and a local task puts the one over the other. */
+/** A narrator speaks over a video: both are generated in parallel, and a local task combines them. */
 export default pipeline("narration", {
   input: z.object({
     scene: z.string().min(1).default("A hot air balloon over a patchwork of autumn fields, long shadows, aerial view"),

@@ -3,10 +3,10 @@ import { file, pipeline } from "showrunner";
 import { z } from "zod";
 import { cast } from "./cast.ts";
 
-/** A minute of a podcast for a phone: its own recording, spoken by a drawn host, and a cover to announce it with. */
+/** A podcast excerpt for phones: a drawn host lip-syncs the recording, with a cover to announce it. */
 export default pipeline("podcast-clip", {
   input: z.object({
-    /** The recording, up to two minutes; it is what the host says, unchanged. */
+    /** The recording, up to two minutes; the host speaks it unchanged. */
     recording: file("audio").default(join(import.meta.dirname, "assets", "voice-sample.wav")),
     host: z
       .string()
@@ -14,7 +14,7 @@ export default pipeline("podcast-clip", {
       .default("A friendly radio host with headphones at a microphone, warm studio light, facing the camera"),
     show: z.string().min(1).default("The night ferry"),
   }),
-  consent: "the sample of this repository was synthesised; a recording of yours needs the consent of who speaks in it",
+  consent: "the sample in this repository was synthesised; your own recording needs the consent of the speaker",
   build({ input, upload, job }) {
     const recording = upload("recording", input.recording);
     const host = job("host", cast.image, { prompt: input.host, aspect_ratio: "9:16" });

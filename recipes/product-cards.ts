@@ -1,4 +1,4 @@
-/** One picture a product, as one run a row: `npx showrunner run recipes/product-cards.ts --each recipes/assets/products.csv --budget 1`. */
+/** One picture per product, one run per row: `npx showrunner run recipes/product-cards.ts --each recipes/assets/products.csv --budget 1`. */
 import { pipeline, text } from "showrunner";
 import { z } from "zod";
 import { cast } from "./cast.ts";

@@ -6,7 +6,7 @@ import { joinClips } from "./lib/film.ts";
 const SIDES = ["front", "right side", "back", "left side"] as const;
 
 /**
- * A product turns once around itself: each side is drawn after the front, each clip goes from one side to the next, and the
+ * A product turns around once: each side is drawn with the front as reference, each clip goes from one side to the next, and the
  * last one ends on the front again, so that the film loops.
  */
 export default pipeline("product-spin", {

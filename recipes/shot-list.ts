@@ -13,7 +13,7 @@ const shot = z.object({
   length: z.enum(["short", "long"]),
 });
 
-/** A path becomes its rows while the input is read, so that the journal holds the shots and never needs the file again. */
+/** Replaces the path by its rows when the input is read, so that the journal stores the shots and the file is not needed again. */
 const shots = z
   .string()
   .default(join(import.meta.dirname, "assets", "shots.csv"))
@@ -22,7 +22,7 @@ const shots = z
   )
   .pipe(z.array(shot).min(1));
 
-/** A shot list from a spreadsheet: one clip a row, and a film of those that worked, if at least two did. */
+/** A shot list from a spreadsheet: one clip per row, and a film of the clips that succeed, if at least two do. */
 export default pipeline("shot-list", {
   input: z.object({ shots }),
   build({ input, job, task }) {

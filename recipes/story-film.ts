@@ -13,8 +13,8 @@ const board = z.object({
 });
 
 /**
- * A story becomes a finished film: its scenes are blended into each other, a narrator speaks over music, with subtitles that
- * players show on request, and a poster.
+ * A story becomes a finished film: its scenes fade into each other, a narrator speaks over music, with optional subtitles for
+ * players and a poster.
  */
 export default pipeline("story-film", {
   input: z.object({

@@ -12,8 +12,8 @@ const board = z.object({
 });
 
 /**
- * A story becomes a film: a chat model writes the storyboard, every scene is drawn and set in motion, and one local task
- * joins the clips. How many scenes there are is known only once the storyboard is.
+ * A story becomes a film: a chat model writes the storyboard, every scene is drawn and animated, and a local task joins the clips.
+ * The storyboard decides the number of scenes.
  */
 export default pipeline("storyboard", {
   input: z.object({

@@ -2,7 +2,7 @@ import { pipeline } from "showrunner";
 import { z } from "zod";
 import { cast } from "./cast.ts";
 
-/** Several takes of one picture; a person picks the one that is filmed. The run waits for that, for as long as it takes. */
+/** Several takes of one picture; the run waits until a person picks the one to animate. */
 export default pipeline("takes", {
   input: z.object({
     look: z.string().min(1).default("A cat sitting on a garden wall at sunset, storybook style"),
@@ -13,7 +13,7 @@ export default pipeline("takes", {
       "look",
       cast.image,
       { prompt: input.look, aspect_ratio: "16:9" },
-      { count: input.count, choose: "person", message: "Which cat shall be filmed?" },
+      { count: input.count, choose: "person", message: "Which cat should be animated?" },
     );
     const video = job("video", cast.video, {
       start_image: look,

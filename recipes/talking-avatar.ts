@@ -3,7 +3,7 @@ import { file, pipeline } from "showrunner";
 import { z } from "zod";
 import { cast } from "./cast.ts";
 
-/** A voice sample becomes a voice, the voice says the script, and a face drawn for the part says it to the camera. */
+/** Clones a voice from a sample, speaks the script with it, and animates a drawn face to the speech. */
 export default pipeline("talking-avatar", {
   input: z.object({
     script: z.string().min(1).default("Good evening. Tonight the harbour lights come on by themselves."),

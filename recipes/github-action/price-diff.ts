@@ -1,9 +1,9 @@
-/** Compares the prices of pipelines in two checkouts, and writes the table as a comment of the pull request or in the job's summary. */
+/** Compares pipeline prices in two checkouts, and writes the table to a comment on the pull request or to the job's summary. */
 import { execFile } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** What `showrunner plan --json` says, as far as it is used here; micro-dollars. */
+/** The fields used of `showrunner plan --json`; micro-dollars. */
 interface Plan {
   readonly ok: boolean;
   readonly problems: readonly {
@@ -19,10 +19,10 @@ interface Plan {
   readonly totalMicros?: { readonly min: number; readonly max: number | null };
 }
 
-/** A pipeline at one side; null where its file does not exist. */
+/** A pipeline's plan in one checkout; null if its file does not exist there. */
 type Priced = Plan | { readonly failed: string } | null;
 
-/** What `showrunner check --json` says, as far as it is used here. */
+/** The fields used of `showrunner check --json`. */
 interface Checked {
   readonly others: number;
   readonly runs: readonly {
@@ -33,7 +33,7 @@ interface Checked {
   }[];
 }
 
-/** A pipeline file, and the JSON file of the input that it is priced with; null: its defaults. */
+/** A pipeline file and the JSON file with its input; null for the defaults. */
 interface Named {
   readonly pipeline: string;
   readonly input: string | null;
@@ -41,7 +41,7 @@ interface Named {
 
 interface Settings {
   readonly pipelines: readonly Named[];
-  /** A copy of a journal whose runs the pull request's code is held against. */
+  /** A copy of a journal, to compare its runs with the pull request's code. */
   readonly journal: string | null;
   readonly base: string;
   readonly head: string;
@@ -64,7 +64,7 @@ function settings(env: NodeJS.ProcessEnv): Settings {
       const [, pipeline = line, input = null] = /^(.+?)\s+@(.+)$/.exec(line) ?? [];
       return { pipeline, input };
     });
-  if (pipelines.length === 0) throw new Error("pipelines: name one file a line.");
+  if (pipelines.length === 0) throw new Error("pipelines: list one file per line.");
   const event = JSON.parse(readFileSync(env["GITHUB_EVENT_PATH"] ?? "/dev/null", "utf8") || "{}") as {
     readonly pull_request?: { readonly number: number };
   };
@@ -81,13 +81,13 @@ function settings(env: NodeJS.ProcessEnv): Settings {
   };
 }
 
-/** Plans it in a checkout. */
+/** Plans a pipeline in a checkout. */
 function priced(checkout: string, { pipeline, input }: Named, head: string): Promise<Priced> {
   if (!existsSync(fileOf(checkout, pipeline))) return Promise.resolve(null);
-  // An input that is new in the pull request prices the base too.
+  // An input that is new in the pull request is used for the base too.
   const given =
     input === null ? null : [checkout, head].map((side) => join(side, input)).find((one) => existsSync(one));
-  if (given === undefined) return Promise.resolve({ failed: `there is no input file ${input}` });
+  if (given === undefined) return Promise.resolve({ failed: `input file ${input} does not exist` });
   return ask<Plan>(checkout, ["plan", pipeline, ...(given === null ? [] : ["--input", `@${given}`])]);
 }
 
@@ -95,7 +95,7 @@ function fileOf(checkout: string, pipeline: string): string {
   return join(checkout, pipeline.replace(/#[^#/]*$/, ""));
 }
 
-/** Asks a checkout's own command. Code of the pull request runs here: it gets neither the token nor any other secret. */
+/** Runs a checkout's own command. This executes code of the pull request, so it gets neither the token nor other secrets. */
 function ask<T>(checkout: string, words: readonly string[]): Promise<T | { readonly failed: string }> {
   const { PATH, HOME, SHOWRUNNER_FAMILIES } = process.env;
   const env = { PATH, HOME, ...(SHOWRUNNER_FAMILIES !== undefined && { SHOWRUNNER_FAMILIES }) };
@@ -120,8 +120,8 @@ function ask<T>(checkout: string, words: readonly string[]): Promise<T | { reado
 function section(pipeline: string, before: Priced, after: Priced): string {
   const title = `### ${code(pipeline)}`;
   if (after === null)
-    return `${title}\n\n${before === null ? "There is no such file." : `Removed; it was ${total(before)}.`}`;
-  if ("failed" in after) return `${title}\n\nIt cannot be planned: ${code(after.failed)}`;
+    return `${title}\n\n${before === null ? "The file does not exist." : `Removed; it was ${total(before)}.`}`;
+  if ("failed" in after) return `${title}\n\nPlanning failed: ${code(after.failed)}`;
   if (!after.ok) {
     return `${title}\n\nThe plan has problems:\n\n${problemLines(after.problems).join("\n")}`;
   }
@@ -149,11 +149,11 @@ async function runsSection(
 ): Promise<{ readonly text: string; readonly differs: boolean }> {
   const title = "### Unfinished runs";
   const files = pipelines.map(({ pipeline }) => pipeline).filter((one) => existsSync(fileOf(head, one)));
-  if (files.length === 0) return { text: `${title}\n\nNo pipeline is left to check them with.`, differs: true };
+  if (files.length === 0) return { text: `${title}\n\nNo pipeline file is left to compare them with.`, differs: true };
   const found = await ask<Checked>(head, ["check", ...files, "--against", journal]);
-  if ("failed" in found) return { text: `${title}\n\nThey cannot be checked: ${code(found.failed)}`, differs: true };
+  if ("failed" in found) return { text: `${title}\n\nThe check failed: ${code(found.failed)}`, differs: true };
   const differ = found.runs.filter(({ isSame }) => !isSame);
-  const others = found.others === 0 ? "" : ` Runs of other pipelines, not checked: ${found.others}.`;
+  const others = found.others === 0 ? "" : ` Not checked: ${found.others} of other pipelines.`;
   if (differ.length === 0) {
     return { text: `${title}\n\nAll ${found.runs.length} would continue as planned.${others}`, differs: false };
   }
@@ -205,13 +205,13 @@ function money(micros: number | null): string {
   return micros === null ? "no price" : `$${(micros / 1e6).toFixed(6).replace(/(\.\d\d\d*?)0+$/, "$1")}`;
 }
 
-/** Text of the pull request as it stands, whatever marks it holds. */
+/** Text from the pull request as inline code, with markup neutralised. */
 function code(text: string): string {
   const plain = text.replaceAll(/[\r\n`|]/g, " ").slice(0, 300);
   return `\`${plain}\``;
 }
 
-/** Writes the comment, or the one that this action wrote before; false where the token may not. */
+/** Creates or updates this action's comment; false if the token lacks permission. */
 async function comment({ api, repository, pullRequest, token }: Settings, body: string): Promise<boolean> {
   if (pullRequest === null || token === "" || repository === "") return false;
   const call = async (method: string, path: string, sent?: object) => {
@@ -247,18 +247,18 @@ async function comment({ api, repository, pullRequest, token }: Settings, body: 
 const given = settings(process.env);
 const sections: string[] = [];
 for (const one of given.pipelines) {
-  // One after the other: both may start the local service on their folder.
+  // One after the other, because each may start a local service in its folder.
   const before = await priced(given.base, one, given.head);
   sections.push(section(one.pipeline, before, await priced(given.head, one, given.head)));
 }
 const runs = given.journal === null ? null : await runsSection(given, given.journal);
 if (runs !== null) sections.push(runs.text);
-const body = `${MARKER}\n## Prices of this pull request\n\n${sections.join("\n\n")}\n\n*By the local service's catalog, with the input that each pipeline is given, else its defaults.*`;
+const body = `${MARKER}\n## Prices of this pull request\n\n${sections.join("\n\n")}\n\n*Prices from the local service's catalog, with the given input of each pipeline or its defaults.*`;
 if (given.summaryFile !== null) appendFileSync(given.summaryFile, `${body}\n`);
-if (await comment(given, body)) console.log("The comment is written.");
+if (await comment(given, body)) console.log("Comment written.");
 else
   console.log(
-    `::notice::The token may not comment, as in pull requests of forks; the table is in the job's summary.\n${body}`,
+    `::notice::The token cannot write comments, as in pull requests from forks; see the job's summary.\n${body}`,
   );
 if (runs?.differs === true) {
   console.log("::error::This change would rerun steps of unfinished runs; see the comment or the job's summary.");

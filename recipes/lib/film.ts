@@ -1,4 +1,4 @@
-/** Cutting and mixing of finished clips, for tasks: pictures are copied as they are coded, nothing is drawn again. */
+/** Joins clips and adds sound, for tasks. Copies the encoded video without re-encoding it. */
 import { registerAacEncoder } from "@mediabunny/aac-encoder";
 import {
   ALL_FORMATS,
@@ -27,14 +27,11 @@ interface Clip {
   readonly seconds: number;
 }
 
-/**
- * One film from several clips, in order. They must be coded alike: same codec and same size. Sound is kept where every clip
- * has one in the same coding.
- */
+/** Joins clips in order. They need the same codec and size. Keeps sound if every clip has it in the same codec. */
 export async function joinClips(paths: readonly string[], target: string): Promise<{ readonly seconds: number }> {
   const clips = await Promise.all(paths.map(openClip));
   const [first] = clips;
-  if (first === undefined) throw new Error("There is no clip to join.");
+  if (first === undefined) throw new Error("There are no clips to join.");
   for (const clip of clips) await checkSameCoding(first, clip);
   const output = newFilm(target);
   const pictures = new EncodedVideoPacketSource((await first.video.getCodec())!);
@@ -57,7 +54,7 @@ export async function joinClips(paths: readonly string[], target: string): Promi
   return { seconds: at };
 }
 
-/** The film with another sound in place of its own; a longer sound is cut where the pictures end. */
+/** Replaces a film's sound; cuts longer sound at the end of the video. */
 export async function withSound(
   film: string,
   soundFile: string,
@@ -68,7 +65,7 @@ export async function withSound(
   const clip = await openClip(film);
   const voice = new Input({ source: new FilePathSource(soundFile), formats: ALL_FORMATS });
   const track = await voice.getPrimaryAudioTrack();
-  if (track === null) throw new Error(`${soundFile} holds no sound.`);
+  if (track === null) throw new Error(`${soundFile} contains no audio.`);
   const output = newFilm(target);
   const pictures = new EncodedVideoPacketSource((await clip.video.getCodec())!);
   output.addVideoTrack(pictures);
@@ -92,21 +89,21 @@ function newFilm(target: string): Output {
 async function openClip(path: string): Promise<Clip> {
   const input = new Input({ source: new FilePathSource(path), formats: ALL_FORMATS });
   const video = await input.getPrimaryVideoTrack();
-  if (video === null) throw new Error(`${path} holds no pictures.`);
+  if (video === null) throw new Error(`${path} contains no video.`);
   const audio = await input.getPrimaryAudioTrack();
   return { path, input, video, audio, seconds: await video.computeDuration() };
 }
 
 async function checkSameCoding(first: Clip, clip: Clip): Promise<void> {
   const [is, was] = await Promise.all([codingOf(clip), codingOf(first)]);
-  if (is !== was) throw new Error(`${clip.path} is ${is}, and the first clip is ${was}; make them alike to join them.`);
+  if (is !== was) throw new Error(`${clip.path} is ${is}, but the first clip is ${was}; all clips need the same.`);
 }
 
 async function codingOf({ video }: Clip): Promise<string> {
   return `${await video.getCodec()} ${await video.getCodedWidth()} × ${await video.getCodedHeight()}`;
 }
 
-/** Copies a track's packets, later by `at` seconds; the first clip's coding parameters stand for all. */
+/** Copies a track's packets, shifted by `at` seconds; the first clip's decoder configuration applies to all. */
 async function copyPackets(
   track: InputVideoTrack | InputAudioTrack,
   into: EncodedVideoPacketSource | EncodedAudioPacketSource,
@@ -116,7 +113,7 @@ async function copyPackets(
   let meta = isFirst && decoderConfig !== null ? { decoderConfig } : undefined;
   for await (const packet of new EncodedPacketSink(track).packets()) {
     const moved = packet.clone({ timestamp: Math.max(0, packet.timestamp) + at });
-    // Each source takes just the configuration of its own kind, which is what its track gave.
+    // Each source gets the configuration of its own kind, from its track.
     await (into as EncodedVideoPacketSource).add(moved, meta as EncodedVideoChunkMetadata | undefined);
     meta = undefined;
   }

@@ -1,6 +1,6 @@
 /**
- * A server that makes films on request, with hono: a price first, then a run that webhooks move on. It holds one Showrunner for
- * its life; a restart resumes what was under way.
+ * A hono server that makes films on request: it quotes a price, then starts a run that webhooks continue. It uses one Showrunner
+ * for its whole life; a restart resumes unfinished runs.
  */
 import { createReadStream, statSync } from "node:fs";
 import { Readable } from "node:stream";
@@ -14,21 +14,21 @@ import film from "../image-to-video.ts";
 
 export interface AppOptions {
   readonly show: Showrunner;
-  /** The most that one film may cost, a decimal of US dollars. */
+  /** Most that one film may cost, in decimal US dollars. */
   readonly budget: string;
-  /** What callers send as `Authorization: Bearer …`. */
+  /** Token that callers send as `Authorization: Bearer …`. */
   readonly token: string;
-  /** File that keeps the ids of webhooks that were handled. */
+  /** File with the ids of handled webhooks. */
   readonly seenFile: string;
 }
 
-/** An order; the caller's own id makes a repeated request the same order, so that nothing is made or paid twice. */
+/** An order. Its id comes from the caller, so that a repeated request is the same order and nothing is paid twice. */
 const order = z.strictObject({ id: z.string().regex(/^[a-z0-9-]{1,60}$/), subject: z.string().min(1).max(500) });
 
 export function createApp({ show, budget, token, seenFile }: AppOptions): Hono {
   const app = new Hono();
   const receive = createWebhookHandler({ client: show.client, seen: seenInFile(seenFile) });
-  // Signed by the service, so it needs no token; the raw request, because the signature is over its bytes.
+  // Signed by the service, so it needs no token. Needs the raw request, because the signature covers its bytes.
   app.post("/hooks/media", (context) => receive(context.req.raw));
 
   app.use("/films/*", bearerAuth({ token }));
@@ -46,14 +46,14 @@ export function createApp({ show, budget, token, seenFile }: AppOptions): Hono {
     const { id, subject } = given.data;
     try {
       const run = await show.run(film, { scene: subject }, { id: `film-${id}`, budget });
-      // It continues after the answer; a failure is in the journal, where the status below reads it.
+      // The run continues after the response; the status route below reads a failure from the journal.
       run.result().catch((error: unknown) => console.error(`film-${id}`, error));
       return context.json({ id, status: "running" }, 202);
     } catch (error) {
       if (error instanceof PlanProblemsError) return context.json({ error: error.message }, 422);
       if (error instanceof OverBudgetError) return context.json({ error: error.message }, 402);
       if ((error as { readonly code?: string }).code === "RUN_DIFFERS")
-        return context.json({ error: "this id is of another order" }, 409);
+        return context.json({ error: "this id belongs to another order" }, 409);
       throw error;
     }
   });
@@ -71,7 +71,7 @@ export function createApp({ show, budget, token, seenFile }: AppOptions): Hono {
   app.get("/films/orders/:id/film", async (context) => {
     const handle = await show.resume(`film-${context.req.param("id")}`, { pipeline: film }).catch(() => null);
     const result = await handle?.result();
-    if (result?.status !== "succeeded") return context.json({ error: "not there yet" }, 404);
+    if (result?.status !== "succeeded") return context.json({ error: "not finished yet" }, 404);
     const { path, contentType } = result.outputs.video;
     return new Response(Readable.toWeb(createReadStream(path)) as ReadableStream, {
       headers: { "Content-Type": contentType, "Content-Length": String(statSync(path).size) },
@@ -80,7 +80,7 @@ export function createApp({ show, budget, token, seenFile }: AppOptions): Hono {
   return app;
 }
 
-/** At the start: tells the service where webhooks go, and continues with what an earlier process left. */
+/** Sets the service's webhook address and resumes runs of an earlier process. */
 export async function start(show: Showrunner, publicUrl: string): Promise<void> {
   await show.client.webhooks.default.set({ url: `${publicUrl}/hooks/media` });
   show.client.expectWebhooks();
@@ -94,7 +94,7 @@ export async function start(show: Showrunner, publicUrl: string): Promise<void> 
 if (import.meta.main) {
   const { serve } = await import("@hono/node-server");
   const { PUBLIC_URL = "http://127.0.0.1:3000", FILMS_TOKEN } = process.env;
-  if (!FILMS_TOKEN) throw new Error("FILMS_TOKEN: set what callers have to send as a bearer token.");
+  if (!FILMS_TOKEN) throw new Error("Set FILMS_TOKEN to the bearer token that callers have to send.");
   const show = await openShowrunner();
   const app = createApp({ show, budget: "1.00", token: FILMS_TOKEN, seenFile: ".showrunner/seen-webhooks.db" });
   const server = serve({ fetch: app.fetch, port: 3000 });

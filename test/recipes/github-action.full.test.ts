@@ -105,7 +105,7 @@ test("the price of each changed step and of the whole is commented, and the comm
   write("base", pipeline(["one", "two"]));
   write("head", pipeline(["one", "three"], "pro"));
   const first = await run("ad.ts");
-  expect(first, first.stdout).toMatchObject({ code: 0, stdout: "The comment is written.\n" });
+  expect(first, first.stdout).toMatchObject({ code: 0, stdout: "Comment written.\n" });
   expect(sent.map(({ method, path }) => `${method} ${path}`)).toEqual([
     "GET /repos/me/films/issues/12/comments?per_page=100&page=1",
     "POST /repos/me/films/issues/12/comments",
@@ -144,7 +144,7 @@ test("without the right to comment, as from a fork, the table is in the summary 
   write("head", pipeline(["one", "two"]));
   const { code, stdout, summary } = await run("ad.ts");
   expect(code, stdout).toBe(0);
-  expect(stdout).toContain("::notice::The token may not comment");
+  expect(stdout).toContain("::notice::The token cannot write comments");
   expect(summary).toContain("$0.02 → **$0.04** (+$0.02, +100 %)");
 });
 
@@ -158,10 +158,10 @@ test("new, removed, broken and wrong pipelines are told, and marks in them stay 
   expect(summary).toContain("### `new.ts`\n\nnew → **$0.02**");
   expect(summary).toContain("### `removed.ts`\n\nRemoved; it was $0.02.");
   expect(summary).toMatch(
-    /### `broken\.ts`\n\nIt cannot be planned: `[^`]*broken\.ts threw an error while loading:[^`]*`/,
+    /### `broken\.ts`\n\nPlanning failed: `[^`]*broken\.ts threw an error while loading:[^`]*`/,
   );
   expect(summary).toMatch(/### `wrong\.ts`\n\nThe plan has problems:\n\n- `one`: `/);
-  expect(summary).toContain("### `none.ts`\n\nThere is no such file.");
+  expect(summary).toContain("### `none.ts`\n\nThe file does not exist.");
 });
 
 test("code of the pull request gets neither the token nor the key of the job", async () => {
@@ -190,7 +190,7 @@ test("a pipeline that needs an input is priced with the file beside it, and with
   writeFileSync(join(folder, "head/inputs/ad.json"), '{ "product": "a lamp" }');
   expect((await run("ad.ts @inputs/ad.json")).summary).toContain("unchanged: $0.02");
   expect((await run("ad.ts")).summary).toContain("The plan has problems:\n\n- `input.product`: `is missing");
-  expect((await run("ad.ts @inputs/none.json")).summary).toContain("there is no input file inputs/none.json");
+  expect((await run("ad.ts @inputs/none.json")).summary).toContain("input file inputs/none.json does not exist");
 });
 
 test("unfinished runs that the change would rerun fail the job, and are listed", async () => {

@@ -1,6 +1,6 @@
 import { openShowrunner, type Showrunner } from "showrunner";
 
-/** One for the process: Next loads a route's module anew when it changes in development. */
+/** One instance per process: in development, Next reloads a route's module when it changes. */
 const shared = globalThis as typeof globalThis & { __showrunner?: Promise<Showrunner> };
 
 export function showrunner(): Promise<Showrunner> {

@@ -3,14 +3,14 @@ import { z } from "zod";
 import film from "../../../../../image-to-video.ts";
 import { showrunner } from "../../../lib/showrunner.ts";
 
-/** A run continues after the answer, so it needs a server that stays: not the edge, and no function that is frozen. */
+/** Runs continue after the response, so they need a long-running server, not the edge or a function that gets frozen. */
 export const runtime = "nodejs";
 export const dynamic = "force-dynamic";
 
 const BUDGET = "1.00";
 const order = z.strictObject({ id: z.string().regex(/^[a-z0-9-]{1,60}$/), subject: z.string().min(1).max(500) });
 
-/** `POST /api/films`: orders a film. The same id and subject never pay twice, so a caller may repeat it. */
+/** `POST /api/films`: orders a film. Callers can repeat it: the same id and subject are never paid twice. */
 export async function POST(request: Request): Promise<Response> {
   const given = order.safeParse(await request.json().catch(() => null));
   if (!given.success) return Response.json({ error: z.prettifyError(given.error) }, { status: 400 });
@@ -24,7 +24,7 @@ export async function POST(request: Request): Promise<Response> {
     if (error instanceof PlanProblemsError) return Response.json({ error: error.message }, { status: 422 });
     if (error instanceof OverBudgetError) return Response.json({ error: error.message }, { status: 402 });
     if ((error as { readonly code?: string }).code === "RUN_DIFFERS")
-      return Response.json({ error: "this id is of another order" }, { status: 409 });
+      return Response.json({ error: "this id belongs to another order" }, { status: 409 });
     throw error;
   }
 }

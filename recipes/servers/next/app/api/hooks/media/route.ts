@@ -5,7 +5,7 @@ export const runtime = "nodejs";
 
 let handler: ((request: Request) => Promise<Response>) | null = null;
 
-/** `POST /api/hooks/media`: where the service's webhooks go. Each is checked by its signature, and wakes the run it is for. */
+/** `POST /api/hooks/media`: receives the service's webhooks. Verifies each signature and wakes the run concerned. */
 export async function POST(request: Request): Promise<Response> {
   const { client } = await showrunner();
   handler ??= createWebhookHandler({ client });
