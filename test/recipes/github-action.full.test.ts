@@ -157,9 +157,7 @@ test("new, removed, broken and wrong pipelines are told, and marks in them stay 
   expect(code, stdout).toBe(0);
   expect(summary).toContain("### `new.ts`\n\nnew → **$0.02**");
   expect(summary).toContain("### `removed.ts`\n\nRemoved; it was $0.02.");
-  expect(summary).toMatch(
-    /### `broken\.ts`\n\nPlanning failed: `[^`]*broken\.ts threw an error while loading:[^`]*`/,
-  );
+  expect(summary).toMatch(/### `broken\.ts`\n\nPlanning failed: `[^`]*broken\.ts threw an error while loading:[^`]*`/);
   expect(summary).toMatch(/### `wrong\.ts`\n\nThe plan has problems:\n\n- `one`: `/);
   expect(summary).toContain("### `none.ts`\n\nThe file does not exist.");
 });
