@@ -84,7 +84,7 @@ test("a worker tells people of it, and asks for it again where nobody could be t
   expect((await receive(delivery(failure).request())).status).toBe(500);
   expect((await receive(delivery(failure).request())).status).toBe(200);
   const message = expect.stringMatching(
-    /top-up of the wallet by \$50\.00 failed \(payment_method_declined\); \$3\.20 are left/,
+    /top-up of the wallet by \$50\.00 failed \(payment_method_declined\); \$3\.20 is left/,
   );
   expect(news).toEqual([message, message]);
   expect(jobs).toEqual([]);

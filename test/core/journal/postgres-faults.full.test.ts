@@ -227,7 +227,7 @@ describeNeeding(lacksPostgres())("When the database or the way to it fails", () 
       [
         "that is no URL",
         (): string => "postgres://u:s3cret@host:port/db",
-        { code: "JOURNAL_ACCESS", message: /no valid postgres:\/\/ URL/ },
+        { code: "JOURNAL_ACCESS", message: /not a valid postgres:\/\/ URL/ },
       ],
     ] as const)("%s says what to correct", async (_, where, { code, message }) => {
       const error = await failureOf(openPostgresJournal(where()));
