@@ -150,7 +150,7 @@ test("expansions nest, and their functions are found again by whoever resumes wi
   expect((await ran(world, nested)).pause?.reason).toBe("approval");
   await world.show.approve("x", "go");
   const without = await during(world.clock, (await world.show.resume("x")).result());
-  expect(without.pause).toMatchObject({ reason: "code", message: expect.stringMatching(/^shots is a function/) });
+  expect(without.pause).toMatchObject({ reason: "code", message: expect.stringMatching(/^shots needs the pipeline's code/) });
   const result = await during(world.clock, (await world.show.resume("x", { pipeline: nested })).result());
   expect(result).toMatchObject({ status: "succeeded", outputs: { total: "6+6" } });
   expect(calls.sort()).toEqual(["0", "1", "scene", "scene"]);
@@ -178,7 +178,7 @@ describe("what a part may cost", () => {
     const result = await ran(world, whole, "5");
     expect(stepOf(result, "part/two")).toMatchObject({
       status: "failed",
-      reason: expect.stringMatching(/part may cost 0.15 USD, of which 0.10 are spent or reserved/),
+      reason: expect.stringMatching(/but part has spent or reserved 0.10 of its maxCost of 0.15 USD/),
     });
     expect(result).toMatchObject({ status: "partial", cost: { micros: 200_000 } });
   });

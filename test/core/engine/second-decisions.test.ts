@@ -91,7 +91,7 @@ test("After a purchase another decision is refused, and the command it names ask
     (error: { readonly message: string; readonly next: string }) => error,
   );
   expect(refusal).toMatchObject({
-    message: expect.stringContaining("best was approved already, and the run is succeeded"),
+    message: expect.stringContaining("best was already approved, and the run has ended"),
   });
   const again = await during(
     life.clock,

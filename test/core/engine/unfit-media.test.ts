@@ -83,7 +83,7 @@ test("what came of an answer of which something cannot be fetched is kept, and a
   const result = await ran(world, films(new MockProvider()));
   expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
   expect(result.report.steps[0]!.reason).toMatch(
-    /^sent once to mock .*, and it was made: .*first\.mp4 could not be fetched/,
+    /^sent once to mock .*; it was made: .*first\.mp4 could not be fetched/,
   );
   await expectKept(world, result, new Uint8Array(TINY_MP4));
 });

@@ -83,7 +83,7 @@ test("a URL that gives more than it may is left alone, and nothing of it stays",
   const folder = mkdtempSync(join(tmpdir(), "fetch-"));
   const media = await openMediaStore(folder);
   expect(await fetchFile(`${origin}/a.png`, media, { inside: [origin], maxBytes: PIXEL.length - 1 })).toEqual({
-    error: `${origin}/a.png could not be fetched (it has more than ${PIXEL.length - 1} bytes)`,
+    error: `${origin}/a.png could not be fetched (it exceeds ${PIXEL.length - 1} bytes)`,
   });
   const left = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   expect(left).toEqual([]);
