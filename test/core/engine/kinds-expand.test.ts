@@ -150,7 +150,10 @@ test("expansions nest, and their functions are found again by whoever resumes wi
   expect((await ran(world, nested)).pause?.reason).toBe("approval");
   await world.show.approve("x", "go");
   const without = await during(world.clock, (await world.show.resume("x")).result());
-  expect(without.pause).toMatchObject({ reason: "code", message: expect.stringMatching(/^shots needs the pipeline's code/) });
+  expect(without.pause).toMatchObject({
+    reason: "code",
+    message: expect.stringMatching(/^shots needs the pipeline's code/),
+  });
   const result = await during(world.clock, (await world.show.resume("x", { pipeline: nested })).result());
   expect(result).toMatchObject({ status: "succeeded", outputs: { total: "6+6" } });
   expect(calls.sort()).toEqual(["0", "1", "scene", "scene"]);
