@@ -139,7 +139,7 @@ describe("a review", () => {
     await eventually(() => desk.locator("h2:focus").count()).toBe(1);
     await page.keyboard.press("2");
     await desk.getByPlaceholder("Note (optional)").fill("warmer");
-    await desk.getByPlaceholder(/^Comment/).fill("the handle is cut off");
+    await desk.getByPlaceholder(/^Add a comment/).fill("the handle is cut off");
     await desk.getByRole("combobox").selectOption("About take 2");
     await desk.getByRole("button", { name: "Comment", exact: true }).click();
     await desk.getByRole("list", { name: "Comments" }).getByText("the handle is cut off").waitFor();
@@ -159,7 +159,7 @@ describe("a review", () => {
     await (await served.show.resume("elsewhere", { pipeline: ad })).result();
     await desk.getByText("Already rejected: by the client").waitFor();
     await page.keyboard.press("ArrowRight");
-    await desk.getByRole("heading", { name: "Is line 1 right?" }).waitFor();
+    await desk.locator("h2:focus", { hasText: "Is line 1 right?" }).waitFor();
     await page.keyboard.press("r");
     await desk.getByRole("button", { name: "Reject for good" }).click();
     await page.getByRole("heading", { name: "No decisions waiting" }).waitFor();
