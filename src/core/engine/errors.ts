@@ -34,7 +34,7 @@ export class OverBudgetError extends ShowrunnerError {
   readonly budgetMicros: number;
   constructor(quoteMicros: number, budgetMicros: number) {
     super(
-      `The plan costs ${formatUsd(quoteMicros)} USD and the budget is ${formatUsd(budgetMicros)} USD: ${formatUsd(quoteMicros - budgetMicros)} USD short. Nothing was submitted.`,
+      `The plan costs ${formatUsd(quoteMicros)} USD, but the budget is ${formatUsd(budgetMicros)} USD: ${formatUsd(quoteMicros - budgetMicros)} USD short. Nothing was submitted.`,
     );
     this.quoteMicros = quoteMicros;
     this.budgetMicros = budgetMicros;
@@ -102,7 +102,7 @@ export class WalletShortError extends ShowrunnerError {
     const { leastMicros, balanceMicros, fundingUrl } = found;
     const where = fundingUrl === null ? "" : ` Add funds: ${fundingUrl}`;
     super(
-      `The plan costs at least ${formatUsd(leastMicros)} USD and the wallet holds ${formatUsd(balanceMicros)} USD: ${formatUsd(leastMicros - balanceMicros)} USD short. Nothing was submitted.${where}`,
+      `The plan costs at least ${formatUsd(leastMicros)} USD, but the wallet holds ${formatUsd(balanceMicros)} USD: ${formatUsd(leastMicros - balanceMicros)} USD short. Nothing was submitted.${where}`,
     );
     this.leastMicros = leastMicros;
     this.balanceMicros = balanceMicros;

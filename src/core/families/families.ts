@@ -22,7 +22,7 @@ export function readFamilies(given: FamiliesOption | undefined): Families {
   const parsed = familyList.safeParse(typeof given === "string" ? readJson(given) : given);
   if (!parsed.success)
     throw new FamiliesError(
-      `${source} is not a list of model families as in docs/model-families.md; correct:${parsed.error.issues.map(line).join("")}`,
+      `${source} is not a list of model families as in docs/model-families.md; fix:${parsed.error.issues.map(line).join("")}`,
     );
   assertNamed(parsed.data, source);
   return familiesWith(parsed.data);

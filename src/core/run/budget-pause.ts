@@ -21,7 +21,7 @@ export function unpriced(path: string, model: string, why: string): string {
 /** The pause for a hold that exceeds what is left of the run's budget. */
 export function overBudget({ path, holdMicros, reason }: Hold, committedMicros: number, budgetMicros: number): Pause {
   const needs = `${path} needs ${formatUsd(holdMicros)} USD${reason}`;
-  const message = `${needs}; ${formatUsd(committedMicros)} of the budget of ${formatUsd(budgetMicros)} USD are spent or reserved.`;
+  const message = `${needs}, but ${formatUsd(committedMicros)} USD of the budget of ${formatUsd(budgetMicros)} USD is spent or reserved.`;
   const requiredMicros = committedMicros + holdMicros;
   return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros };
 }
@@ -66,7 +66,7 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
       const { cap, committedMicros } = headroom;
       const requiredMicros = committedMicros + holdMicros;
       const [before, after] = cap.flag;
-      const spent = `${needs}; ${formatUsd(committedMicros)} of the ${cap.title} are spent or reserved.`;
+      const spent = `${needs}, but ${formatUsd(committedMicros)} USD of the ${cap.title} is spent or reserved.`;
       const flag = ownText(`${before}${wholeCents(requiredMicros)}${after}`);
       const paused = { type: "run.paused", requiredMicros, flag } as const;
       // No day is long enough for what is more than its cap.

@@ -20,7 +20,7 @@ test("a plan of 0.20 dollars does not start with 0.10 in the wallet, unless some
     code: "WALLET_SHORT",
     leastMicros: 200_000,
     balanceMicros: 100_000,
-    message: expect.stringContaining("0.20 USD and the wallet holds 0.10 USD: 0.10 USD short. Nothing was submitted."),
+    message: expect.stringContaining("0.20 USD, but the wallet holds 0.10 USD: 0.10 USD short. Nothing was submitted."),
   });
   expect(await show.runs()).toEqual([]);
   expect(paidService.submits).toBe(0);

@@ -151,7 +151,7 @@ describe("a file of families that is none", () => {
       const { io, stderr } = fakeIo({ cwd: folder });
       expect(await runCli([...args, "--families", families], io)).toBe(2);
       expect(stderr()).toContain('[0]: Unrecognized key: "rule"');
-      expect(stderr()).toContain("Next: correct the file after --families");
+      expect(stderr()).toContain("Next: correct the file set by --families");
     }
     const { io, stderr } = fakeIo({ cwd: folder, env: { SHOWRUNNER_FAMILIES: "stops.json" } });
     expect(await runCli(["serve", "--port", "0"], io)).toBe(2);
@@ -285,7 +285,7 @@ describe("what a file says of a family", () => {
     expect(steps["video-1"]).toMatchObject({ prompt: "waves", quality: "pro", resolution: "1080p" });
     expect(field("generated_video_inputs.multi_prompt")).toMatchObject({
       outcome: "decision",
-      why: expect.stringContaining("the shots last 17000 ms; kling-3 takes at most 15000"),
+      why: expect.stringContaining("the shots last 17000 ms; kling-3 accepts at most 15000"),
     });
     const off = catalogWith([entryOf("kling-3")], [{ name: "kling-3", rules: [] }]);
     expect(migrateBodies([body({ multi_prompt: shots })], { catalog: off }).steps["video-1"]).toHaveProperty(

@@ -52,7 +52,7 @@ test("a cap that begins anew pauses until then, and names the cap that would hav
     type: "run.paused",
     reason: "cap",
     message:
-      "face needs 0.301 USD; 0.70 of the 1.00 USD a day are spent or reserved. It can continue from midnight, or earlier with a higher cap: --cap USD/day.",
+      "face needs 0.301 USD, but 0.70 USD of the 1.00 USD a day is spent or reserved. It can continue from midnight, or earlier with a higher cap: --cap USD/day.",
     requiredMicros: 1_001_000,
     flag: "--cap 1.01/day",
     resumeAt: 5_000,
@@ -65,7 +65,7 @@ test.each([
 ])("a cap that %s pauses as a budget does, without an instant", (_why, terms, holdMicros) => {
   const pause = overHeadroom({ ...cap, cap: terms }, "face", holdMicros);
   expect(pause).toMatchObject({ reason: "budget", requiredMicros: 700_000 + holdMicros });
-  expect(pause.message).toMatch(/are spent or reserved\. Resume with a higher cap: --cap USD\/day\.$/);
+  expect(pause.message).toMatch(/is spent or reserved\. Resume with a higher cap: --cap USD\/day\.$/);
   expect(pause).not.toHaveProperty("resumeAt");
 });
 

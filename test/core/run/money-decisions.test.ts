@@ -59,7 +59,7 @@ describe("a budget", () => {
   test("that is too small pauses the run, and says what would have done", () => {
     expect(decided(["a"], { budgetMicros: 120, spentMicros: 30 }).paused).toEqual({
       ...{ type: "run.paused", reason: "budget", requiredMicros: 130 },
-      message: "a needs 0.0001 USD; 0.00003 of the budget of 0.00012 USD are spent or reserved.",
+      message: "a needs 0.0001 USD, but 0.00003 USD of the budget of 0.00012 USD is spent or reserved.",
     });
   });
 
@@ -187,7 +187,7 @@ describe("a run in which nothing follows", () => {
   test("waits for decisions, and says what the first of them asks", () => {
     const shown = { status: "running" };
     const message = (what: string) => [
-      { type: "run.paused", reason: "approval", message: `${what}. See and decide: showrunner approve r` },
+      { type: "run.paused", reason: "approval", message: `${what}. Review and decide: showrunner approve r` },
     ];
     const a = [job("a"), { status: "succeeded", outputs: [] }] as const;
     expect(pauseOf([a, [gate("ok", [ref("a", "all")]), shown]])).toEqual(message("ok waits for a decision"));

@@ -155,7 +155,7 @@ function unfunded({ error, step }: Judged): RunEvent {
   return {
     type: "run.paused",
     reason: "funds",
-    message: sentence`${ownText(step ?? request)}: the wallet cannot fund it (${cleanText(serviceMessage)}).`,
+    message: sentence`${ownText(step ?? request)}: the wallet cannot pay for it (${cleanText(serviceMessage)}).`,
     ...(fundingUrl !== null && { fundingUrl }),
     ...(billing !== null && {
       requiredMicros: billing.requiredMicros,
