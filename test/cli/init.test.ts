@@ -34,6 +34,21 @@ describe("init", () => {
     expect(readFileSync(join(cwd, ".gitignore"), "utf8")).toBe("node_modules/\n.showrunner/\nout/\n");
   });
 
+  test.each([
+    ["export default 1;", "cast.ts exists, but does not export cast, which the recipe imports"],
+    ["export const cast = { image: 1 };", "cast.ts exists, but has no video, which the recipe imports"],
+  ])(
+    "refuses a recipe whose file is replaced by one of the user's that lacks what it imports: %s",
+    async (mine, message) => {
+      const cwd = emptyFolder();
+      writeFileSync(join(cwd, "cast.ts"), mine);
+      const { code, stderr } = await cli(["init", "--recipe", "image-to-video"], { cwd });
+      expect(stderr).toContain(message);
+      expect(stderr).toContain("Next: mkdir films && cd films && npx showrunner init --recipe image-to-video");
+      expect([code, readdirSync(cwd)]).toEqual([2, ["cast.ts"]]);
+    },
+  );
+
   test.each([".gitignore", "package.json", "tsconfig.json"])(
     "writes nothing through a link that stands in place of %s [foreign folders]",
     async (name) => {

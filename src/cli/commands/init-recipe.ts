@@ -82,13 +82,13 @@ export async function beginRecipe(context: Context, name: string): Promise<Begun
   if (await isThere(join(cwd, file))) throw exists(file);
   const { files, packages } = filesOf(name);
   const project = await manifestFor(join(cwd, "package.json"), packages);
+  const elsewhere = `mkdir films && cd films && npx showrunner init --recipe ${shellWord(name)}`;
   if (!project.isEsm) {
-    throw usageError(
-      'recipes are ES modules, but package.json here does not have "type": "module"',
-      `mkdir films && cd films && npx showrunner init --recipe ${shellWord(name)}`,
-    );
+    throw usageError('recipes are ES modules, but package.json here does not have "type": "module"', elsewhere);
   }
   const copies = new Map<string, string | Buffer>(files.map((path) => [path, readRecipe(path)]));
+  const lacking = await lackingIn(cwd, copies);
+  if (lacking !== null) throw usageError(`${lacking}, which the recipe imports`, elsewhere);
   const own = await readFile(join(cwd, "models.ts"), "utf8").catch(() => null);
   const { found, said } = await askService(context, async (show, catalog) => {
     const { generateModels } = await import("../../internal.ts");
@@ -111,6 +111,24 @@ export async function beginRecipe(context: Context, name: string): Promise<Begun
     ? []
     : ['tsconfig.json needs "allowImportingTsExtensions": true, "noEmit": true and "types": ["node"] for this recipe'];
   return { file, files: copies, project, said: [said, ...lacks, ...typing], isHosted: found !== null };
+}
+
+/** What a file of the user's own lacks that stays in place of the recipe's; null if nothing. */
+async function lackingIn(cwd: string, copies: ReadonlyMap<string, string | Buffer>): Promise<string | null> {
+  for (const [path, text] of copies) {
+    for (const [, names = "", from = ""] of String(text).matchAll(/^import \{([^}]+)\} from "(\.[^"]+)"/gm)) {
+      const target = posix.join(posix.dirname(path), from);
+      const kept = await readFile(join(cwd, target), "utf8").catch(() => null);
+      if (kept === null) continue;
+      const lacks = names.match(/\w+/g)?.find((imported) => !new RegExp(`^export .*\\b${imported}\\b`, "m").test(kept));
+      if (lacks !== undefined) return `${target} exists, but does not export ${lacks}`;
+      if (target !== "cast.ts") continue;
+      const roles = String(text).match(/(?<=\bcast\.)(?!ts\b)\w+/g) ?? [];
+      const missing = roles.find((role) => !kept.includes(`${role}:`));
+      if (missing !== undefined) return `${target} exists, but has no ${missing}`;
+    }
+  }
+  return null;
 }
 
 /** Names of the models in a `models.ts`, by id. */
