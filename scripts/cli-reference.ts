@@ -1,4 +1,4 @@
-/** Writes docs/cli.md from the commands themselves; `--check` only says whether it is current. */
+/** Generates docs/cli.md from the commands; `--check` only checks that it is current. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -61,9 +61,9 @@ unknown or absent values are null.
 | \`migrate\` | its report, as in \`report.json\` |
 `;
 
-/** Flags that nearly every command takes. */
+/** Flags of nearly every command. */
 const COMMON = ["--local", "--base-url", "--journal", "--media", "--json", "--service"];
-/** A flag that so many commands explain in the same words is explained once. */
+/** A flag with the same description in this many commands is documented once. */
 const SHARED_FROM = 3;
 
 interface Leaf {
@@ -82,7 +82,7 @@ const subcommands = (command: Command) => command.commands.filter((one) => one.n
 
 const isCommon = ({ long }: Option) => COMMON.includes(long ?? "");
 
-/** A flag in the words of its command: two of the same text mean the same. */
+/** Formats a flag; equal texts are treated as the same flag. */
 function rowOf({ flags, description, defaultValue }: Option): string {
   const standard = defaultValue === undefined ? "" : ` (default \`${String(defaultValue)}\`)`;
   return `- \`${flags}\`: ${description}${standard}`;
@@ -108,7 +108,7 @@ function section(leaf: Leaf, shared: ReadonlySet<string>): string {
   return [`## ${name}`, "", `\`${usageOf(leaf)}\`: ${command.description()}.`, ...rows, ...also, ""].join("\n");
 }
 
-/** The commands of a group, one a line. */
+/** The commands of a group, one per line. */
 function groupSection(group: Command, shared: ReadonlySet<string>): string {
   const rows = leaves(group, [group.name()]).map((leaf) => {
     const flags = leaf.command.options
@@ -161,7 +161,7 @@ if (import.meta.main) {
   const current = cliReference();
   if (!process.argv.includes("--check")) writeFileSync(path, current);
   else if (readFileSync(path, "utf8") !== current) {
-    console.error("docs/cli.md is not current: node scripts/cli-reference.ts");
+    console.error("docs/cli.md is outdated; run: node scripts/cli-reference.ts");
     process.exit(1);
   }
 }

@@ -112,7 +112,7 @@ describe("showrunner run --each", () => {
 
     const again = await each("--budget", "1", "--tag", "batch=june");
     expect(again.code, again.stderr).toBe(0);
-    expect(again.stderr).toContain("3 of them ran or runs already");
+    expect(again.stderr).toContain("3 already started");
     expect((await jobsCreated()) - before).toBe(3);
     csv(`${readFileSync(join(options.cwd, "rows.csv"), "utf8")}New one,,,,\n`);
     expect((await each("--budget", "1", "--tag", "batch=june")).code).toBe(0);
@@ -124,7 +124,7 @@ describe("showrunner run --each", () => {
     const before = await jobsCreated();
     const ran = await each("--budget", "1");
     expect([ran.code, ran.stdout]).toEqual([0, expect.stringMatching(/^rows-Wool-scarf-16-[0-9a-f]{12}\tsucceeded/m)]);
-    expect((await each("--budget", "1", "--id-column", "slogan")).stderr).toContain("2 of them ran or runs already");
+    expect((await each("--budget", "1", "--id-column", "slogan")).stderr).toContain("2 already started");
     expect((await jobsCreated()) - before).toBe(2);
     const found = await cli(["runs", "--search", "BOLD tie"], options);
     expect(found.stdout).toMatch(/Silk tie/);

@@ -60,7 +60,7 @@ export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly s
     ];
   }
   return [
-    "The service lists no unknown job of this model in that time.",
+    "The service lists no unclaimed job of this model in that time.",
     `This does not prove that no job exists: jobs of another key may be hidden. Answering none may lose a job that cost ${dollars(holdMicros)}.`,
   ];
 }
@@ -116,12 +116,12 @@ async function listOne(
     for (const line of emptyLines(one)) output.say(line);
     output.next(
       `${command} <file>   (the file that the provider made)`,
-      `${command} none   (the step fails, and its hold is released)`,
+      `${command} none   (the step fails and its reservation is released)`,
     );
   } else if (candidates.length === 0) {
     for (const line of emptyLines(one)) output.say(line);
     output.next(`showrunner reconcile ${visible(runId)}   (searches the whole duration of the run)`);
-    output.say(`To give it up all the same: ${command} none   (the step fails, and its hold is released)`);
+    output.say(`To give up the job anyway: ${command} none   (the step fails and its reservation is released)`);
   } else {
     const best = one.certain ?? (candidates.length === 1 ? candidates[0]!.jobId : "<job-id>");
     output.next(

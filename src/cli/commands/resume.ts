@@ -226,7 +226,7 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
     await agree(rerunScope, context, requested);
     hasYes ||= flags.yes !== true;
   }
-  // A yes on the terminal is to the prices that were shown for it.
+  // A yes on the terminal covers exactly the prices shown.
   const quote = hasYes && flags.maxUnquoted === undefined ? (id ?? undefined) : undefined;
   return { ...goOn, sameSeed: goOn.sameSeed || same.length > 0, quote };
 }

@@ -79,7 +79,7 @@ async function list({ io, output }: Context, journal: JournalStore, flags: Flags
   if (flags.json) output.printJson(links.map(document));
   else if (links.length > 0) output.print(table(links, columns, io.stdout.columns));
   else {
-    output.say("No review link yet.");
+    output.say("No review links yet.");
     output.next("showrunner review-link --tag client=acme --expires 7d");
   }
   return ExitCode.done;

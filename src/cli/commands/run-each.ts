@@ -209,7 +209,7 @@ function maxOf({ rows }: PricedRows["quote"]): number | null {
 function quoteText(quote: PricedRows["quote"]): string {
   const { rows, expectedMicros } = quote;
   const there = rows.filter(({ known }) => known !== null).length;
-  const known = there === 0 ? "" : `; ${there} of them ran or runs already`;
+  const known = there === 0 ? "" : `; ${there} already started`;
   const max = maxOf(quote);
   const open = [...new Set(rows.flatMap(({ openSteps }) => openSteps))].map(visible);
   const about =

@@ -149,7 +149,7 @@ function withAmounts(
 const reasons: Readonly<Record<OpenAmount["why"], string>> = {
   bill: "reserved, not billed yet",
   submit: "the submit got no answer",
-  impossible: "the service's bill is implausible",
+  impossible: "the service reports an impossible bill",
   answer: "a request got no answer; charged at most",
 };
 

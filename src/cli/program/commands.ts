@@ -170,7 +170,7 @@ function addServing(add: Add, group: (name: string, description: string) => void
   );
   add(
     "record <folder>",
-    "record a hosted service's answers, for tests that replay them. Left out: credentials in request headers, cookies, fields named like a secret, keys and tokens in known formats, and URL queries. Review a recording before you publish it.",
+    "record a hosted service's answers, for tests that replay them. Left out: credentials in request headers, cookies, fields named like a secret, keys and tokens in known formats, and URL queries. Review a recording before you publish it",
     async () => (await import("../commands/record.ts")).record,
   );
   group("skills", "teach coding agents to work with pipelines");

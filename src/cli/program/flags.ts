@@ -246,7 +246,9 @@ export const options = {
       "--out <file.html>",
       "file to write (default: report.html in the run's folder, if that is inside this folder)",
     ),
-    choice("--for <whom>", "show only what the run returned, without steps, texts or costs", ["client"]),
+    choice("--for <whom>", "report for a client: only what the run returned, without steps, texts or costs", [
+      "client",
+    ]),
     flag("--prices", "with --for client: include the cost, to the cent"),
   ],
   export: [
@@ -269,7 +271,7 @@ export const options = {
     flag("--cert <file>", "PEM file of your certificate chain, up to its root"),
     flag("--key <file>", "PEM file of the certificate's private key"),
     flag("--out <path>", "signed file, or an existing folder (default: NAME.signed.EXT next to each file)"),
-    choice("--source-type <type>", "source type of files that have neither a manifest nor a mark", [
+    choice("--source-type <type>", "source type to sign with (default: from the manifest, else from the file's mark)", [
       "trainedAlgorithmicMedia",
       "compositeWithTrainedAlgorithmicMedia",
     ]),
