@@ -295,7 +295,7 @@ function withProblems(
 
 function ofRow({ index, step, field, message }: BulkProblem, rows: readonly FileRow[]): RowMistake {
   const { line } = rows[index]!;
-  const other = /^is row (\d+) again$/.exec(message);
+  const other = /^repeats row (\d+)$/.exec(message);
   if (other !== null) {
     const said = `repeats line ${rows[Number(other[1]) - 1]!.line}; to tell them apart, add a column that begins with #`;
     return { line, column: null, message: said };

@@ -246,9 +246,7 @@ export const options = {
       "--out <file.html>",
       "file to write (default: report.html in the run's folder, if that is inside this folder)",
     ),
-    choice("--for <whom>", "report for a client: only what the run returned, without steps, texts or costs", [
-      "client",
-    ]),
+    choice("--for <whom>", "report only what the run returned, without steps, texts or costs", ["client"]),
     flag("--prices", "with --for client: include the cost, to the cent"),
   ],
   export: [
