@@ -87,7 +87,8 @@ function otherVersion({ planned }: RunState, code: LocalFunction, path: string):
   const plan = stepNamed(planned.plan, path);
   const was = plan !== undefined && "version" in plan ? plan.version : null;
   if (was === is) return null;
-  return `${path} was planned with version ${was} of its function, but the code now has version ${is}; accept the changes to run that version`;
+  const before = was === null ? "without a function" : `with version ${was} of its function`;
+  return `${path} was planned ${before}, but the code now has version ${is}; accept the changes to run that version`;
 }
 
 function otherModel(plan: PlanStep | undefined, { provider, modelId }: GenerateModel): string | null {
