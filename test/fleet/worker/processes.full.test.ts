@@ -76,7 +76,7 @@ describeNeeding(lacksPostgres())("Worker processes of pg-boss", () => {
     worker.child.stderr?.on("data", (text: string) => {
       said += text;
     });
-    await until(() => said.includes("shuts down gracefully"));
+    await until(() => said.includes("to stop gracefully"));
     return { ...worker, health, webhooks, said: () => said };
   }
 
@@ -213,7 +213,7 @@ describeNeeding(lacksPostgres())("Worker processes of pg-boss", () => {
     expect(await refused("worker", "--engine-url", "postgres://db")).toMatch(/--engine-url .*add --engine/s);
     expect(await refused("run", "film.ts", ...engine)).toMatch(/--engine .*add --detach/s);
     const capped = await refused("run", "film.ts", "--detach", ...engine, "--wait-for-cap", "1d");
-    expect(capped).toMatch(/--wait-for-cap .*by themselves/s);
+    expect(capped).toMatch(/--wait-for-cap .*on their own/s);
   });
 
   /** The worker that holds the run while its function waits. */
