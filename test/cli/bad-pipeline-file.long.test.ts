@@ -28,7 +28,7 @@ describe("a pipeline file that cannot be used", () => {
       "p.ts",
       ["npm install not-there-at-all"],
     ],
-    ["imports without the ending", { "p.ts": 'import "./q";', "q.ts": "" }, "p.ts", ["need their ending"]],
+    ["imports without the ending", { "p.ts": 'import "./q";', "q.ts": "" }, "p.ts", ["need a file extension"]],
     ["throws", { "p.ts": 'throw new Error("my own\\u001b[2J mistake");' }, "p.ts", ["my own\\u001b[2J mistake"]],
     ["exports nothing", { "p.ts": "export {};" }, "p.ts", ["exports no pipeline", "nothing"]],
     [

@@ -54,7 +54,7 @@ walk("a storyboard of 12 shots", {}, () => {
     await me.pastes(/^showrunner reject film hero\/pick/, 1);
     expect(me.screen).toContain("hero/pick failed: rejected");
     await me.pastes(/--rerun-failed/, 2);
-    expect(me.screen).toMatch(/To rerun: .* on top of/);
+    expect(me.screen).toMatch(/To rerun: .* in addition to/);
     await me.pastes(/--rerun-failed --yes/, 3);
     await me.pastes(/--pick/, 3);
     expect(me.screen).toContain("frames-ok waits for a decision");
@@ -164,7 +164,7 @@ walk("an avatar in five languages", {}, () => {
   test("a file of the wrong kind: it is named before anything is bought, and with a right one there are five films", async () => {
     writeFileSync(join(me.cwd, "letter.txt"), "Dear voice");
     await me.types(`${begin} -i sample=letter.txt`, 2);
-    expect(me.screen).toMatch(/letter\.txt holds .*, not audio/);
+    expect(me.screen).toMatch(/letter\.txt is .*, not audio/);
     expect(me.service.stats().jobs_by_model).not.toHaveProperty("voice-clone-1");
     await me.types(begin, 0);
     expect(readdirSync(join(me.cwd, "out/five")).filter((name) => name.endsWith(".mp4"))).toHaveLength(5);
