@@ -16,7 +16,7 @@ const charts: readonly [string, AnyStateMachine, string][] = [
     jobMachine,
     "One attempt of a step. The state of the job and the state of its money are separate: if the cost arrives late, only the hold stays open, and the result can be used. The money is held before anything is sent.",
   ],
-  ["Output", outputMachine, "`archived` is an output that was deleted at the service; our copy stays."],
+  ["Output", outputMachine, "`archived` is an output that was deleted on the service; our copy stays."],
   [
     "Chat",
     chatMachine,

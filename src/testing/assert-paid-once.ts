@@ -3,7 +3,7 @@ import type { LocalService } from "showrunner-local";
 import { FoldedRun, formatUsd, type JournalStore, type RunState } from "../internal.ts";
 
 /**
- * Asserts one job per submit at the service, no unknown jobs, no step charged twice, and a wallet that matches the
+ * Asserts one job per submit on the service, no unknown jobs, no step charged twice, and a wallet that matches the
  * runs.
  */
 export async function assertPaidOnce(service: Pick<LocalService, "stats">, journal: JournalStore): Promise<void> {
@@ -41,7 +41,7 @@ function jobsOfOneKey(jobsByKey: Readonly<Record<string, number>>, states: reado
   );
   return Object.entries(jobsByKey)
     .filter(([, jobs]) => jobs > 1)
-    .map(([key, jobs]) => `${steps.get(key) ?? `the key ${key}`} created ${jobs} jobs at the service`);
+    .map(([key, jobs]) => `${steps.get(key) ?? `the key ${key}`} created ${jobs} jobs on the service`);
 }
 
 /** Chats have no key: repetitions after a crash are in `unconfirmed`, and their charges are checked below. */

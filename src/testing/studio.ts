@@ -60,7 +60,7 @@ export interface Studio extends AsyncDisposable {
   /** Advances time by milliseconds and lets everything that falls due happen. */
   advance(ms: number): Promise<void>;
   /**
-   * Asserts that every submit led to one job at the service, every job belongs to a run, no step was charged twice, and
+   * Asserts that every submit led to one job on the service, every job belongs to a run, no step was charged twice, and
    * the wallet paid what the runs say. Throws AssertionError.
    */
   assertPaidOnce(): Promise<void>;

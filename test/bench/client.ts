@@ -67,7 +67,7 @@ async function requestsAJob(report: Report, strategy: FollowStrategyName): Promi
 
 const LIMITED = { jobs: 100, jobMs: 60_000, atOnce: 10, perMinute: 60, factor: 20 } as const;
 
-/** 100 jobs of a minute each, 10 at once at the service, 60 requests a minute; 20 times as fast as real. */
+/** 100 jobs of a minute each, 10 at once on the service, 60 requests a minute; 20 times as fast as real. */
 async function withinLimits(report: Report, quick: boolean): Promise<void> {
   const { jobs, jobMs, atOnce, perMinute } = LIMITED;
   const lowerBoundMs = Math.max((jobs / atOnce) * jobMs, ((jobs * 2) / perMinute - 1) * 60_000);

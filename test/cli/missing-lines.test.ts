@@ -12,30 +12,30 @@ function report(...missing: readonly Partial<Missing>[]): RunReport {
     output: 0,
     what: "file",
     until,
-    text: "Output 0 of face is only at the service",
+    text: "Output 0 of face is only on the service",
   };
   return { expiring: [], missing: missing.map((more) => ({ ...one, ...more })) } as unknown as RunReport;
 }
 
-test("An output that is only at the service is told with the time that is left [G13]", () => {
+test("An output that is only on the service is told with the time that is left [G13]", () => {
   expect(missingLines(report({}), at - 5.5 * hourMs)).toEqual([
-    "Output 0 of face is only at the service: resume within 5 h.",
+    "Output 0 of face is only on the service: resume within 5 h.",
   ]);
   expect(missingLines(report({}), at - 1)[0]).toContain("less than an hour");
 });
 
 test("After its hour, the line says that it may have to be produced again", () => {
   expect(missingLines(report({}), at)).toEqual([
-    "Output 0 of face is only at the service: that time has passed, so it may have to be generated again.",
+    "Output 0 of face is only on the service: that time has passed, so it may have to be generated again.",
   ]);
 });
 
-test("What was copied is mentioned only once it is gone at the service", () => {
+test("What was copied is mentioned only once it is gone on the service", () => {
   const copied = { step: "face", copied: true, expires_at: until };
   const both = { ...report(), expiring: [copied, copied] } as unknown as RunReport;
   expect(missingLines(both, at - 1)).toEqual([]);
   expect(missingLines(both, at)).toEqual([
-    "2 outputs are no longer at the service; local copies are uploaded again for free when needed.",
+    "2 outputs are no longer on the service; local copies are uploaded again for free when needed.",
   ]);
 });
 

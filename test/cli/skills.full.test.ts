@@ -91,7 +91,7 @@ describe("an agent that follows the skill", () => {
     expect(agent.service.stats().jobs_created).toBe(0);
   });
 
-  test("prices it at the service, runs it within the budget, and passes on the decision", async () => {
+  test("prices it on the service, runs it within the budget, and passes on the decision", async () => {
     await follow(blocks("Run", "sh")[0]!);
     expect(jobs()).toEqual({ "image-1": 1, "video-1": 1 });
     expect(readFileSync(join(agent.cwd, "out/clip-1/film.mp4")).length).toBeGreaterThan(0);

@@ -77,7 +77,7 @@ walk("a storyboard of 12 shots", {}, () => {
     await me.service.clock.advance(49 * hourMs);
     me.service.faults([{ kind: "error", code: "INTERNAL", route: "POST /models/{model}", count: 5 }]);
     await me.pastes(/approve film frames-ok/, 0);
-    expect(me.screen).toContain("hero/1: output 0 expired at the service");
+    expect(me.screen).toContain("hero/1: output 0 expired on the service");
     expect(me.service.stats().jobs_by_model["image-1"]).toBe(2 + 12 + 12);
   });
 

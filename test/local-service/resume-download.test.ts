@@ -14,6 +14,6 @@ test("a standard downloader that resumes by Range completes a download that is c
   expect(statusCode).toBe(200);
   expect(Buffer.from(await body.arrayBuffer())).toEqual(whole);
   await agent.close();
-  // A request is counted when its answer is through at the service, which may be after the client has the last byte.
+  // A request is counted when its answer is through on the service, which may be after the client has the last byte.
   await expect.poll(() => service.stats().requests["GET /media/{id}"]).toMatchObject({ "206": cuts });
 });

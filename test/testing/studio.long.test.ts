@@ -104,7 +104,7 @@ describe("a studio", () => {
     await studio.advance(60_000);
     expect((await run).pause?.reason).toBe("approval");
     expect(studio.service.clock.now()).toBe(begun + 60_000);
-    // Two days on, the picture is gone at the service; the copy goes back for nothing.
+    // Two days on, the picture is gone on the service; the copy goes back for nothing.
     await studio.advance(49 * 3_600_000);
     await studio.showrunner.approve("ad-1", "agreed");
     const resumed = studio.showrunner.resume("ad-1", { pipeline: ad }).then((handle) => handle.result());
@@ -127,7 +127,7 @@ describe("the assertions fail", () => {
     studio.service.faults([forgets, { kind: "drop", when: "after", route: "POST /models/{model}", count: 1 }]);
     await studio.run(ad, product, { decide: () => "approve" });
     await expect(studio.assertPaidOnce()).rejects.toThrow(
-      /attempt 1 of step picture of run ad-1 created 2 jobs at the service[\s\S]*created 2 jobs of image-1, but the runs know of 1[\s\S]*the wallet paid 0\.24/,
+      /attempt 1 of step picture of run ad-1 created 2 jobs on the service[\s\S]*created 2 jobs of image-1, but the runs know of 1[\s\S]*the wallet paid 0\.24/,
     );
     await expect(studio.assertSurvivesKills(ad, product)).rejects.toThrow(
       /Killed at boundary \d+ \(POST \/models\/image-1: answered\), the run ends differently:\n- jobs: 2 → 3\n/,

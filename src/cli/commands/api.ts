@@ -46,7 +46,7 @@ export async function api(
     } catch (error) {
       if (isPaid && isUncertain(error)) throw uncertain(error, submit, context);
       if (!signal.aborted) throw error;
-      output.say("Interrupted; work already started at the service continues.");
+      output.say("Interrupted; work already started on the service continues.");
       return ExitCode.interrupted;
     }
   };

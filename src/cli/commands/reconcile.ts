@@ -43,7 +43,7 @@ function findings(report: ReconcileReport): readonly Finding[] {
       next: "showrunner jobs get <job-id>   (if a step is unresolved: showrunner adopt <run-id> <step>)",
     },
     {
-      title: "Paid outputs not downloaded yet, still available at the service",
+      title: "Paid outputs not downloaded yet, still available on the service",
       ...columns(report.unclaimed, [...own, "index", "asset_id"]),
       next: "showrunner resume <run-id>, or for a finished run: showrunner jobs get <job-id>",
     },
@@ -53,7 +53,7 @@ function findings(report: ReconcileReport): readonly Finding[] {
       next: "showrunner api /jobs/<job-id>/logs, then ask the service's support",
     },
     {
-      title: "Jobs whose cost differs at the service",
+      title: "Jobs whose cost differs on the service",
       ...columns(report.otherCosts, [...own, "journal", "service"]),
       next: "showrunner jobs get <job-id>",
     },

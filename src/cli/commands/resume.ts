@@ -332,7 +332,7 @@ export async function stop(context: Context, runId: string, flags: ServiceFlags)
         ? `Run ${visible(runId)} has already ended (${status}); nothing was stopped.`
         : status === "paused"
           ? `Run ${visible(runId)} is paused: it submits nothing until someone makes its decision or resumes it.`
-          : `Asked run ${visible(runId)} to stop: it will submit no more jobs. Jobs already paid for continue at the service.`,
+          : `Asked run ${visible(runId)} to stop: it will submit no more jobs. Jobs already paid for continue on the service.`,
     );
     context.output.next(`showrunner ${isOver ? "show" : "resume"} ${visible(runId)}`);
     return ExitCode.done;

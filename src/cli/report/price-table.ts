@@ -49,7 +49,7 @@ export function rerunTable(rerunScope: RerunScope, width?: number): string {
     lines.push(`Completed first, because already paid for: ${atService.map(visible).join(", ")}`);
   for (const { step, holdMicros } of unanswered) {
     lines.push(
-      `The request of ${visible(step)} was never answered. After about a minute, the run looks for its job at the service: if found, it is completed, because it is paid for; if not, the changed request is sent instead. If that is uncertain, the old request is repeated under its key, for at most ${dollars(holdMicros, Math.ceil)}`,
+      `The request of ${visible(step)} was never answered. After about a minute, the run looks for its job on the service: if found, it is completed, because it is paid for; if not, the changed request is sent instead. If that is uncertain, the old request is repeated under its key, for at most ${dollars(holdMicros, Math.ceil)}`,
     );
   }
   return lines.join("\n");

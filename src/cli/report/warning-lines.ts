@@ -41,7 +41,7 @@ export function missingLines(report: RunReport, now: number): readonly string[] 
   const healed =
     removed.length === 0
       ? []
-      : [`${count(removed.length)} no longer at the service; local copies are uploaded again for free when needed.`];
+      : [`${count(removed.length)} no longer on the service; local copies are uploaded again for free when needed.`];
   return [...lines, ...healed];
 }
 

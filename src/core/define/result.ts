@@ -17,7 +17,7 @@ export function text(literals: TemplateStringsArray, ...pieces: readonly TextPie
 interface MediaResult {
   /** The downloaded file. */
   readonly path: string;
-  /** The id of the asset at the service; null after it expired. */
+  /** The id of the asset on the service; null after it expired. */
   readonly assetId: string | null;
   readonly sha256: string;
   readonly contentType: string;

@@ -4,7 +4,7 @@ import { or, setup, stateIn } from "xstate";
  * One output of a completed job.
  *
  * ```
- * pending → available → downloaded → archived (no longer usable at the service; our copy stays)
+ * pending → available → downloaded → archived (no longer usable on the service; our copy stays)
  *         ↘ failed    ↘ lapsed → archived (no longer accepted as an input, but still downloadable)
  *                     ↘      ↘ expired → archived (a download that was already in progress)
  *         ↘ archived (a provider's: its bytes came with the answer)
@@ -56,7 +56,7 @@ export const outputMachine = setup({
  */
 export const jobMachine = setup({
   types: {
-    /** `open`: may be at the service. `inFlight`: also continues without a person. `accepted`: also acknowledged. */
+    /** `open`: may be on the service. `inFlight`: also continues without a person. `accepted`: also acknowledged. */
     tags: {} as "open" | "inFlight" | "submitting" | "accepted",
     events: {} as
       | { type: "job.quoted" }
@@ -216,11 +216,11 @@ export const stepMachine = setup({
         "step.succeeded": "succeeded",
         "step.partial": "partial",
         "step.failed": "failed",
-        // It has no job at the service, and nothing that depends on it can succeed any more.
+        // It has no job on the service, and nothing that depends on it can succeed any more.
         "step.skipped": "skipped",
         "step.cancelled": "cancelled",
         "job.unresolved": "unresolved",
-        // Started, but without a job at the service: a refused submit, an open decision, a failed attempt.
+        // Started, but without a job on the service: a refused submit, an open decision, a failed attempt.
         "step.reset": "waiting",
       },
     },

@@ -75,7 +75,7 @@ interface StepBase {
   readonly when?: Condition;
 }
 
-/** A paid job at the service. */
+/** A paid job on the service. */
 export interface JobStep extends StepBase {
   readonly kind: "job";
   readonly model: string;

@@ -151,7 +151,7 @@ export class DecisionBuilder implements Decision {
     );
   }
 
-  /** Decides a step without starting new work: its jobs at the service are completed. */
+  /** Decides a step without starting new work: its jobs on the service are completed. */
   withoutNewWork(decide: () => void): void {
     const { mayStart } = this;
     this.mayStart = false;
@@ -228,7 +228,7 @@ export class DecisionBuilder implements Decision {
     return localCommandIds(step).some((id) => this.isActive(id));
   }
 
-  /** Returns whether the step has nothing at the service and no active command. */
+  /** Returns whether the step has nothing on the service and no active command. */
   isIdle(step: StepState): boolean {
     const phase = lastAttempt(step)?.phase ?? "planned";
     const isUnsent = step.status === "running" && step.expanded === null && (phase === "planned" || phase === "priced");

@@ -14,7 +14,7 @@ import { outerPaths } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
 /**
- * A requested hold. The payer is the wallet at the service, or an account at a provider, whose balance cannot be read.
+ * A requested hold. The payer is the wallet on the service, or an account at a provider, whose balance cannot be read.
  */
 export interface AskedHold {
   readonly path: string;
@@ -60,7 +60,7 @@ export function projectedMicros(state: RunState): number {
 }
 
 /**
- * Returns raised holds for jobs at the service that will cost more than is reserved for them; they have to be counted
+ * Returns raised holds for jobs on the service that will cost more than is reserved for them; they have to be counted
  * before new work starts. A job that was certainly never sent is taken back instead, so that its real price is checked
  * against budget and maxCost before it is sent.
  */

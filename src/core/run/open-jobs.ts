@@ -11,7 +11,7 @@ import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
 /**
- * Returns whether something paid for is still at the service although its step ended: a job, an output without a copy,
+ * Returns whether something paid for is still on the service although its step ended: a job, an output without a copy,
  * or a bill.
  */
 export function hasUncollectedWork(
@@ -32,7 +32,7 @@ function isOwed(plan: PlanStep, { phase, money, outputs }: AttemptState): boolea
   );
 }
 
-/** Work that continues, and is billed, at the service or a provider although nobody here waits for it. */
+/** Work that continues, and is billed, on the service or a provider although nobody here waits for it. */
 export interface OpenJob {
   readonly step: string;
   /** Null as long as no acknowledgement arrived. */

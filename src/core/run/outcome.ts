@@ -54,7 +54,7 @@ export function runOutcome(state: RunState): RunOutcome {
 }
 
 function lostText({ step, output }: ProducedOutput): string {
-  return `${step}: output ${output.index} expired at the service before it was downloaded`;
+  return `${step}: output ${output.index} expired on the service before it was downloaded`;
 }
 
 interface ReturnedResult extends ReturnedReference {

@@ -88,7 +88,7 @@ function hasBegun(step: StepState): boolean {
   return step.status !== "waiting" || attempts.length + chats.length > superseded || step.expanded !== null;
 }
 
-/** Returns whether a step has nothing at the service whose outcome is open. `paid`: its bill must be known too. */
+/** Returns whether a step has nothing on the service whose outcome is open. `paid`: its bill must be known too. */
 export function hasNoOpenJobs(step: StepState, { paid = false }: { readonly paid?: boolean } = {}): boolean {
   if (step.status === "unresolved" || step.chats.at(-1)?.phase === "sent") return false;
   return step.attempts.every(({ phase, money }) => {

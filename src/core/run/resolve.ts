@@ -167,7 +167,7 @@ function whyUnusable(state: RunState, step: StepState, ref: Pick<Ref, "step" | "
   if (output === undefined && outputs.length === 0)
     return step.skippedByCondition ? "was skipped by a condition" : "does not exist";
   if (output?.phase !== "expired") return "failed";
-  return `expired at the service and has no local copy; rerun it with: showrunner resume ${state.runId} --rerun ${step.path}`;
+  return `expired on the service and has no local copy; rerun it with: showrunner resume ${state.runId} --rerun ${step.path}`;
 }
 
 /** Returns the file that an approval or a pick resolves to, if that is an upload. */

@@ -15,7 +15,7 @@ export function isOver({ expiresAt }: Pick<OutputFacts, "expiresAt">, now: numbe
   return expiresAt !== undefined && expiresAt <= now;
 }
 
-/** Events for a step's inputs that have expired at the service; their files are uploaded instead from now on. */
+/** Events for a step's inputs that have expired on the service; their files are uploaded instead from now on. */
 export function lapsed(state: RunState, plan: PlanStep, now: number): readonly RunEvent[] {
   const used = traitsOf(plan).uses.flatMap((ref) => (ref.as === "asset" ? referenced(state, ref) : []));
   const over = used.filter(({ output }) => isTaken(output) && isOver(output, now));
@@ -34,7 +34,7 @@ export function lapse(step: StepState, { index }: Pick<OutputState, "index">): R
   return { type: "output.lapsed", step: step.path, attempt, index };
 }
 
-/** A step's outputs that should be copied to this machine but are only at the service. */
+/** A step's outputs that should be copied to this machine but are only on the service. */
 export function uncopiedOf(plan: PlanStep, step: StepState): readonly OutputState[] {
   const isKept = traitsOf(plan).keeps && step.outputs === null;
   return outputsOf(step).filter(({ phase, copy, voiceId }) => {

@@ -309,7 +309,7 @@ function standsForOthers(plan: PlanStep): boolean {
   return standsFor.length > 0 || expansion !== null;
 }
 
-/** Returns whether a step holds a slot: jobs at the service do, also while the run is paused. */
+/** Returns whether a step holds a slot: jobs on the service do, also while the run is paused. */
 function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
   // A request that is no longer waited for must not block others.
   if (isOverdue(step)) return false;

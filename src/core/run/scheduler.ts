@@ -326,7 +326,7 @@ function withoutNewWork({ events, commands }: DecisionBuilder): Decision {
   return { events: events.filter(isLeft), commands: commands.filter(isSeenThrough), wakeAt: null };
 }
 
-/** Cancels the remaining steps after a failFast failure; jobs at the service are completed. */
+/** Cancels the remaining steps after a failFast failure; jobs on the service are completed. */
 function cancelRemaining(builder: DecisionBuilder, reason: string): void {
   for (const { path } of builder.context.order) {
     const step = builder.state.steps[path]!;
@@ -368,7 +368,7 @@ function mayBeLost(state: RunState): string {
   const [first, ...others] = expiring(state).filter(({ copied, neededBy }) => !copied && neededBy.length > 0);
   if (first === undefined) return "";
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-  return ` The only copy of output ${first.index} of ${first.step} is at the service, until ${new Date(first.expiresAt).toISOString()}${more}: decide before then.`;
+  return ` The only copy of output ${first.index} of ${first.step} is on the service, until ${new Date(first.expiresAt).toISOString()}${more}: decide before then.`;
 }
 
 /** Describes what is paid for and not here, until when it can be fetched, and how. */

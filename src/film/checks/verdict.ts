@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Inspected } from "../../core/define/index.ts";
 
 /**
- * A judge that is a chat model with image input at the service. Its verdict is a step, priced and recorded like any
+ * A judge that is a chat model with image input on the service. Its verdict is a step, priced and recorded like any
  * chat.
  */
 export interface ChatJudge {

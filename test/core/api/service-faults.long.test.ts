@@ -64,7 +64,7 @@ function image(more: Readonly<Record<string, unknown>> = {}) {
   return { model: "image-1", input: { prompt: key, ...more }, idempotencyKey: key };
 }
 
-/** Matches this submit only: late sends of earlier ones may still be under way at the service. */
+/** Matches this submit only: late sends of earlier ones may still be under way on the service. */
 const submitOf = ({ idempotencyKey }: { readonly idempotencyKey: string }) => ({
   route: submitRoute,
   prompt: `^${idempotencyKey}$`,

@@ -286,7 +286,7 @@ describe("resuming with changed code", () => {
   });
 });
 
-describe("changes while jobs are at the service", () => {
+describe("changes while jobs are on the service", () => {
   /** A run that is stopped once its first two jobs are accepted; each takes a minute. */
   async function stoppedHalfway(what: Pipeline = film()) {
     const sleeps: (() => void)[] = [];

@@ -109,7 +109,7 @@ describe.each(Object.entries(damages))("A copy that is found %s", (damage, harm)
   });
 
   for (const reader of ["job", "task", "place"] as const) {
-    test(`${damage}, and gone at the service: a ${reader} that needs it is not given it; the price and the command are told, and the command completes the run [G14]`, async () => {
+    test(`${damage}, and gone on the service: a ${reader} that needs it is not given it; the price and the command are told, and the command completes the run [G14]`, async () => {
       await harmed(reader);
       await service.clock.advance(49 * hourMs);
       const before = service.stats();

@@ -138,7 +138,7 @@ describe("Outputs that are not here yet", () => {
     clock.setTimer(35 * minuteMs, () => void run.stop());
     const stopped = await during(clock, run.result());
     expect(stopped.pause?.reason).toBe("stopped");
-    // A stop fetches nothing: what is only at the service is listed, the first to go first.
+    // A stop fetches nothing: what is only on the service is listed, the first to go first.
     const waiting = stopped.report.expiring.filter(({ copied }) => !copied);
     expect(waiting.length).toBe(2);
     expect([...waiting].sort((a, b) => (a.expires_at < b.expires_at ? -1 : 1))).toEqual(waiting);
@@ -216,7 +216,7 @@ describe("An output that the service says it does not have", () => {
     const done = await during(clock, (await show.resume("x")).result());
     expect(done.status).toBe("failed");
     const { message, next, expiring } = await show.show("x");
-    expect(message).toBe("a: output 0 expired at the service before it was downloaded");
+    expect(message).toBe("a: output 0 expired on the service before it was downloaded");
     expect(next).toEqual({
       command: "showrunner resume x --rerun a",
       note: "reruns, at their price, steps whose outputs expired before they were downloaded",

@@ -89,7 +89,7 @@ describe("on the local service", () => {
     expect((await through(two(quorum(3)))).status).toBe("partial");
   });
 
-  test("failFast: nothing is submitted any more, what is at the service is collected, all of it stays listed [G18]", async () => {
+  test("failFast: nothing is submitted any more, what is on the service is collected, all of it stays listed [G18]", async () => {
     world.service.faults([{ kind: "fail_job", prompt: "bad", retryable: false }]);
     const fast = pipeline("fast", {
       input: z.object({}),

@@ -45,7 +45,7 @@ test("A run that waits for people over jumps of a clock uses all that can be had
         const first = await during(clock, handle.result());
         const before = first.report.expiring.find(({ step }) => step === "a");
         expect(before).toMatchObject({ copied: keeps[0] });
-        const warning = `The only copy of output 0 of a is at the service, until ${before!.expires_at}: decide before then.`;
+        const warning = `The only copy of output 0 of a is on the service, until ${before!.expires_at}: decide before then.`;
         expect(first.pause?.message.includes(warning)).toBe(!keeps[0]);
         expect(Date.parse(before!.expires_at) - startedAt - lifeMs).toBeLessThan(60_000);
 
@@ -60,7 +60,7 @@ test("A run that waits for people over jumps of a clock uses all that can be had
           const isWhole = isA && canBeHad(keeps[1], waits[1]);
           expect(third.status).toBe(isWhole ? "succeeded" : "failed");
           const { reason } = third.report.steps.find(({ path }) => path === "c")!;
-          if (!isWhole) expect(reason).toContain("expired at the service and has no local copy");
+          if (!isWhole) expect(reason).toContain("expired on the service and has no local copy");
           expect(paidService.jobs.size).toBe(isWhole ? 3 : 2);
         } else expect(paidService.jobs.size).toBe(1);
         expect(paidService.askedTooLate).toEqual([]);

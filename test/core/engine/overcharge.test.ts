@@ -71,7 +71,7 @@ describe("Charges above the quote", () => {
     },
   );
 
-  test("raise what is reserved for jobs at the service before anything else is begun", async () => {
+  test("raise what is reserved for jobs on the service before anything else is begun", async () => {
     const world = await charging(2);
     await run(world, "x", { budget, concurrency: 8 });
     const events = (await world.journal.read("x")).map(({ event }) => event);

@@ -263,7 +263,7 @@ describe("an output that the service no longer has", () => {
     const { world, gone, result } = await approvedLate(false, { isErased: true });
     expect(result.status).toBe("failed");
     const reason = result.report.steps.find(({ path }) => path === "b")!.reason!;
-    expect(reason).toContain("expired at the service and has no local copy");
+    expect(reason).toContain("expired on the service and has no local copy");
     expect(reason).toContain("--rerun a");
     const quote = await during(world.clock, world.show.rerunQuote("x", ["a"]));
     expect(quote).toMatchObject({ stale: ["a", "gate", "b"], totalMicros: { max: 200_000 } });

@@ -173,7 +173,7 @@ describe("a run makes a step itself", () => {
 });
 
 describe("a reused result", () => {
-  test("is uploaded from its local copy once the asset expired at the service", async () => {
+  test("is uploaded from its local copy once the asset expired on the service", async () => {
     const world = await openFakeShow();
     await run(world, chain, {}, { id: "one" });
     await world.clock.advance(48 * 3_600_000);
@@ -203,7 +203,7 @@ describe("a reused result", () => {
       const quote = await show.quote(filmed, { p: "jumps" }, { reuse: true });
       expect(quote.problems).toEqual([]);
       expect(quote.prices.map(({ step, basis }) => `${step} ${basis}`)).toEqual(["still quoted", "film provisional"]);
-      expect(quote.prices[0]?.anew).toContain("expired at the service and no copy is left");
+      expect(quote.prices[0]?.anew).toContain("expired on the service and no copy is left");
     } finally {
       await show.close();
       await service.close();

@@ -131,7 +131,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [
     { type: "job.submit.withdrawn", ...at, reason: "expired" },
     "an upload had expired; sending it again",
-    "submit withdrawn | A file it uses had expired at the service and was uploaded again, free of charge.",
+    "submit withdrawn | A file it uses had expired on the service and was uploaded again, free of charge.",
   ],
   [
     { type: "job.submit.withdrawn", ...at, reason: "unsent" },
@@ -192,8 +192,8 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [{ type: "output.downloaded", ...at, index: 0, ...facts }, "downloaded image/png, 9 bytes"],
   [
     { type: "output.expired", ...at, index: 1 },
-    "output 1 expired at the service",
-    "output 1 expired at the service | ",
+    "output 1 expired on the service",
+    "output 1 expired on the service | ",
   ],
   [{ type: "chat.intended", ...at, model: "chat-1", holdMicros: 5_000 }, "asking chat-1"],
   [{ type: "chat.answered", ...at, costMicros: 3_000 }, "answered, cost $0.003"],

@@ -122,7 +122,7 @@ describe("a reference in the input of a model", () => {
 
 describe("other media in the input of a model", () => {
   const pass = 'pass upload("name", "path/to/file")';
-  const foreign = `foreign-url input.field: expects an image stored at the service, not a URL from elsewhere; download the file and ${pass}`;
+  const foreign = `foreign-url input.field: expects an image stored on the service, not a URL from elsewhere; download the file and ${pass}`;
 
   test.each([
     ["https://x/y.png", foreign],

@@ -21,7 +21,7 @@ const found = (steps: readonly (readonly [PlanStep, object?])[], more: object = 
 const names = (steps: readonly (readonly [PlanStep, object?])[]) =>
   found(steps).map(({ step, index, neededBy, copied }) => [`${step} ${index}`, neededBy, copied]);
 
-describe("outputs that a run still needs at the service", () => {
+describe("outputs that a run still needs on the service", () => {
   test("are those without a copy that are to have one, and those that open steps use, the most urgent first", () => {
     const used = job("film", { image: ref("left"), all: ref("copied", "all") });
     const steps = [
@@ -78,7 +78,7 @@ describe("outputs that a run still needs at the service", () => {
     expect(found(steps, { status: "failed" })).toEqual([]);
   });
 
-  test("are not those of steps that have ended, of values, or that are not at the service any more", () => {
+  test("are not those of steps that have ended, of values, or that are not on the service any more", () => {
     const steps = [
       [left("left"), made(1, output(0, { phase: "expired" }), output(1, { phase: "archived" }), output(2))],
       [job("film", { image: ref("left", 2) }), { status: "failed" }],

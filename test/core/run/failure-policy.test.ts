@@ -60,7 +60,7 @@ describe("continue", () => {
 });
 
 describe("failFast", () => {
-  test("begins nothing after the failure, and sees through what is at the service", () => {
+  test("begins nothing after the failure, and sees through what is on the service", () => {
     const plan = planOf([job("bad"), job("slow"), job("later"), job("last", { image: ref("slow") })], {}, "failFast");
     const run = new FakeRun({ plan, fates: { bad: ["failed"], slow: ["late-bill"] }, total: 2 });
     expect(run.run()).toBe(true);

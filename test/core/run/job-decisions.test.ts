@@ -120,7 +120,7 @@ describe("an attempt that is over", () => {
     expect(completed([bad])).toEqual(failedBecause("too dark"));
     const unsaid = failedBecause("output 1 failed; the service gave no reason");
     expect(completed([{ ...bad, error: null }])).toEqual(unsaid);
-    const late = failedBecause("output 1 expired at the service before it could be copied");
+    const late = failedBecause("output 1 expired on the service before it could be copied");
     expect(completed([{ ...bad, status: "EXPIRED", phase: "expired", error: null }])).toEqual(late);
     expect(completed([output, bad])).toMatchObject([
       { type: "step.finished", status: "partial", reason: "1 of 2 outputs failed: too dark" },

@@ -46,7 +46,7 @@ test("What a run at rest lacks is named step by step, with until when it can be 
   const until = new Date(48 * 3_600_000).toISOString();
   expect(missing[0]).toMatchObject({ output: 0, until, text: expect.stringContaining("until 1970-01-03 00:00 UTC") });
   expect(missing[2]!.text).toContain("the service reports -3 USD, which is impossible");
-  expect(missing[3]!.text).toContain("at the service as j1");
+  expect(missing[3]!.text).toContain("on the service as j1");
   expect(missing[4]!.text).toContain("no answer came");
 });
 
@@ -56,13 +56,13 @@ test("A job of which nobody knows whether it was made is not said to be there", 
     { status: "running", attempts: [attempt(1, { phase: "submitting.unknown", jobId: null, money: "held" })] },
   ];
   const [{ text }] = runReport(runningState([unknown] as never, { status: "paused" })).missing as [Missing];
-  expect(text).toMatch(/^asked may be running at the service: its submit was not acknowledged; it can cost up to \$/);
+  expect(text).toMatch(/^asked may be running on the service: its submit was not acknowledged; it can cost up to \$/);
 });
 
 test.each([
   ["inProgress", "film still runs at mock and can cost up to $0.02 (resume checks it)"],
   ["submitting.sent", "film may be running at mock: no answer came; it can cost up to $0.02"],
-])("A request to a provider that is %s is not said to be at the service", (phase, text) => {
+])("A request to a provider that is %s is not said to be on the service", (phase, text) => {
   const film = [
     job("film"),
     {

@@ -29,7 +29,7 @@ const attempt = (phase: string, money: string, holdMicros: number, more: object 
 const inQueue = (holdMicros: number) => ({ status: "running", attempts: [attempt("inQueue", "held", holdMicros)] });
 const active = new Set(["follow:b#1"]);
 
-/** What is decided of priced jobs, with `b` at the service where its hold is given. */
+/** What is decided of priced jobs, with `b` on the service where its hold is given. */
 function decided(
   names: readonly string[],
   more: Partial<RunState>,
@@ -63,7 +63,7 @@ describe("a budget", () => {
     });
   });
 
-  test("that may do once what is at the service has its bill is waited for", () => {
+  test("that may do once what is on the service has its bill is waited for", () => {
     expect(decided(["a"], { budgetMicros: 140 }, { held: 50 })).toMatchObject({ sent: [], paused: undefined });
     // Not even without all of that.
     expect(decided(["a"], { budgetMicros: 99 }, { held: 50 })).toMatchObject({
@@ -204,7 +204,7 @@ describe("a run in which nothing follows", () => {
   });
 });
 
-test("what ends in a turn lets nothing new begin in it, while all that is at the service is seen through", () => {
+test("what ends in a turn lets nothing new begin in it, while all that is on the service is seen through", () => {
   const done = { status: "running", attempts: [attempt("failed", "settled", 0, { costMicros: 5, completedAt: 1 })] };
   const steps = [
     [job("a"), done],

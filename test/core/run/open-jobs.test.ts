@@ -29,7 +29,7 @@ test.each([
   ["an output has no copy", withAttempt({ phase: "completed", outputs: [{ phase: "failed" }, available] }), true],
   ["so has one of a failed job", withAttempt({ outputs: [available] }), true],
   [
-    "its outputs stay at the service",
+    "its outputs stay on the service",
     withAttempt({ phase: "completed", outputs: [available] }, { keep: false }),
     false,
   ],
@@ -40,7 +40,7 @@ test.each([
     withAttempt({ phase: "completed", outputs: [{ ...available, voiceId: "v" }] }),
     false,
   ],
-])("paid work of a step may be left at the service: %s", (_what, state, isLeft) => {
+])("paid work of a step may be left on the service: %s", (_what, state, isLeft) => {
   expect(hasUncollectedWork(state)).toBe(isLeft);
 });
 
@@ -53,7 +53,7 @@ test("work of a step that the plan no longer has is left there too", () => {
   expect(hasUncollectedWork(state)).toBe(true);
 });
 
-test("what goes on at the service, and bills, is listed with what is reserved for it", () => {
+test("what goes on on the service, and bills, is listed with what is reserved for it", () => {
   const state = withAttempt({ phase: "inProgress" });
   state.steps.b!.attempts.push({ phase: "submitting.sent", jobId: null, holdMicros: 3, outputs: [] } as never);
   state.steps.talk!.chats.push(

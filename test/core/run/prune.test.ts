@@ -74,7 +74,7 @@ describe("a film that cannot be produced any more", () => {
     expect(bought(run)).toEqual(["a", "f2"]);
   });
 
-  test("does not take back what is at the service: it is collected, and its own makers stay paid", () => {
+  test("does not take back what is on the service: it is collected, and its own makers stay paid", () => {
     const steps = [job("a"), ...frames(...three), film(["a", ...three])];
     const run = through({ plan: planOf(steps, { film: ref("film") }), fates: lost.fates, total: 3 });
     expect(bought(run)).toEqual(["a", "f1", "f2"]);

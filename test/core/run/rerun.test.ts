@@ -138,7 +138,7 @@ test.each<[object, boolean, boolean]>([
   [{ status: "unresolved" }, false, false],
   [{ chats: [{ phase: "sent" }] }, false, false],
   [{ chats: [{ phase: "sent" }, { phase: "answered" }] }, true, true],
-])("of a step %j nothing is at the service: %s, and all is paid: %s", (own, isFree, isPaid) => {
+])("of a step %j nothing is on the service: %s, and all is paid: %s", (own, isFree, isPaid) => {
   const step = { ...newStep("a"), ...own } as ReturnType<typeof newStep>;
   expect([hasNoOpenJobs(step), hasNoOpenJobs(step, { paid: true })]).toEqual([isFree, isPaid]);
 });

@@ -85,7 +85,7 @@ function outside(plan: Plan): Plan {
   return { ...plan, steps: plan.steps.filter(({ path }) => !expansions.some((one) => path.startsWith(`${one}/`))) };
 }
 
-/** Up to where the change is made: to the end, or stopped before it and all that is at the service seen through. */
+/** Up to where the change is made: to the end, or stopped before it and all that is on the service seen through. */
 function go(run: FakeRun, { after: answers }: Change, next: () => number): void {
   if (answers === null) return void run.run(next);
   for (let count = 0; count < answers; count++) {

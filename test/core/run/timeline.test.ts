@@ -78,7 +78,7 @@ describe("timeline", () => {
     expect(lines(spans)).toEqual(["face#1 queue 2-5", "face#1 render 5-30"]);
   });
 
-  test("outputs that stay at the service make no download", () => {
+  test("outputs that stay on the service make no download", () => {
     const spans = timelineOf(
       stored([
         [0, planned],

@@ -18,7 +18,7 @@ const steps: readonly PlanStep[] = [
   { kind: "approve", ...base("ok", ["film"]), shows: [ref("film")], choose: false, message: null, yields: "video" },
 ];
 
-/** A run that has ended, with a minute for each job at the service. */
+/** A run that has ended, with a minute for each job on the service. */
 function ended(fates = {}): FakeRun {
   const run = new FakeRun({ plan: planOf(steps), decisions: "first", fates });
   const isFollow = (id: string) => id.startsWith("follow:");

@@ -296,7 +296,7 @@ test("a run is asked to stop, wherever it runs", async () => {
   await plantRun(served.journal, { id: "endless", steps: [{ path: "film", state: "rendering" }] });
   await seen.go("/runs/endless");
   await page.getByRole("button", { name: "Stop…" }).click();
-  await dialog().getByText("1 job already at the service cannot be stopped").waitFor();
+  await dialog().getByText("1 job already on the service cannot be stopped").waitFor();
   expect(await violations(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Stop the run" }).click();
   await dialog().waitFor({ state: "detached" });

@@ -667,7 +667,7 @@ declare const withdrawals: {
   };
   readonly expired: {
     readonly line: "an upload had expired; sending it again";
-    readonly why: "A file it uses had expired at the service and was uploaded again, free of charge.";
+    readonly why: "A file it uses had expired on the service and was uploaded again, free of charge.";
   };
   readonly unsent: {
     readonly line: "the service could not be reached; nothing was sent";

@@ -45,7 +45,7 @@ function deadlineOf(context: FollowContext, { deadlineMs, signal }: FollowOption
 }
 
 function tooLate(jobId: string, timeoutMs: number, cause: unknown): TimeoutError {
-  const message = `${jobId} did not end within ${timeoutMs} ms but continues at the service; follow it again or read it later`;
+  const message = `${jobId} did not end within ${timeoutMs} ms but continues on the service; follow it again or read it later`;
   return new TimeoutError(message, { timeoutMs, sent: true, cause });
 }
 

@@ -79,7 +79,7 @@ interface OwnJob {
 export interface ReconcileReport {
   /** Ids of the compared runs. */
   readonly runs: readonly string[];
-  /** Jobs at the service that no run in the journal knows, of these runs' models and created while they ran. */
+  /** Jobs on the service that no run in the journal knows, of these runs' models and created while they ran. */
   readonly orphans: readonly (JobSummary & { readonly nearbyRuns: readonly string[] })[];
   /** Paid outputs without a local copy that can still be downloaded. */
   readonly unclaimed: readonly (OwnJob & { readonly index: number; readonly assetId: string | null })[];

@@ -45,10 +45,10 @@ export interface RerunScope {
    * them without `sameSeed`.
    */
   readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
-  /** Stale and removed steps with paid jobs at the service. The run finishes those jobs first. */
+  /** Stale and removed steps with paid jobs on the service. The run finishes those jobs first. */
   readonly seenThroughFirst: readonly string[];
   /**
-   * The subset whose request was never answered, with the amount held. The run looks for their jobs at the service. If
+   * The subset whose request was never answered, with the amount held. The run looks for their jobs on the service. If
    * there is none, it withdraws the request; if that is uncertain, it repeats it with the same key.
    */
   readonly unanswered: readonly { readonly step: string; readonly holdMicros: number }[];

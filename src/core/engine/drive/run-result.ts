@@ -80,7 +80,7 @@ interface AnyRun {
   /** Set if the code that the run was resumed with requests something else and the change was not accepted. */
   readonly drift: Drift | null;
   /**
-   * Jobs that continue at the service, and cost money, although this run no longer watches them. `isUnresolved`: it is
+   * Jobs that continue on the service, and cost money, although this run no longer watches them. `isUnresolved`: it is
    * unknown whether the job exists.
    */
   readonly openJobs: readonly OpenJob[];

@@ -9,7 +9,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Media could not be written to this machine's disk. The run stopped and can be resumed; paid results wait at the
+ * Media could not be written to this machine's disk. The run stopped and can be resumed; paid results wait on the
  * service.
  */
 export class MediaDiskError extends ShowrunnerError {
@@ -18,7 +18,7 @@ export class MediaDiskError extends ShowrunnerError {
   constructor(runId: string, cause: NodeJS.ErrnoException) {
     const where = cause.path === undefined ? "" : ` at ${cause.path}`;
     super(
-      `Media of run ${runId} could not be written${where}: ${MEANINGS[cause.code ?? ""]} (${cause.code}). Nothing is lost: the outputs are still at the service and are downloaded again. Free space, then resume.`,
+      `Media of run ${runId} could not be written${where}: ${MEANINGS[cause.code ?? ""]} (${cause.code}). Nothing is lost: the outputs are still on the service and are downloaded again. Free space, then resume.`,
       { cause },
     );
     this.next = `showrunner resume ${runId}`;

@@ -41,7 +41,7 @@ export interface Quote extends Offer {
   readonly criticalPath: readonly string[];
   /** Estimated duration in milliseconds, by earlier runs; null until each model of the longest chain has run once. */
   readonly forecastMs: number | null;
-  /** Steps whose inputs may have expired at the service when they start. */
+  /** Steps whose inputs may have expired on the service when they start. */
   readonly risks: readonly ExpiryRisk[];
 }
 
@@ -89,7 +89,7 @@ type ModelStep = Extract<PlanStep, { readonly model: string }>;
 /** Each may write and upload a placeholder file first. */
 const PRICES_AT_ONCE = 32;
 
-/** Quotes every step at the service; equal inputs once. `only`: just these steps. */
+/** Quotes every step on the service; equal inputs once. `only`: just these steps. */
 export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
   const problems: Problem[] = [];
   const work = new LongWork();

@@ -11,7 +11,7 @@ import type { CachedResult, CacheMiss, ResultCache } from "./result-cache.ts";
 
 const NOT_IDENTICAL = "no earlier run of this account has an identical request";
 const WHY_MISSED: Readonly<Record<CacheMiss, string>> = {
-  expired: "an earlier run has an identical result, but it expired at the service and no copy is left",
+  expired: "an earlier run has an identical result, but it expired on the service and no copy is left",
   "already-reused": "an earlier run has an identical result, but another step of this run already reuses it",
 };
 

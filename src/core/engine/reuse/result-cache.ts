@@ -34,7 +34,7 @@ export interface CacheQuery {
   readonly runId: string | null;
   /** Results that the run's other steps reuse already: two steps with the same request need two results. */
   readonly reusedKeys: Set<string>;
-  /** True to verify the asset at the service and to download outputs that are archived. False for pricing. */
+  /** True to verify the asset on the service and to download outputs that are archived. False for pricing. */
   readonly verify: boolean;
 }
 

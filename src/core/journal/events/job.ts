@@ -11,7 +11,7 @@ interface OfOutput extends OfAttempt {
   readonly index: number;
 }
 
-/** A job at the service: its statuses, cost and outputs. */
+/** A job on the service: its statuses, cost and outputs. */
 export type JobEvent =
   | ({ readonly type: "job.started" } & OfAttempt)
   | ({
@@ -45,7 +45,7 @@ export type JobEvent =
       /** Hashes of the stored part of an incomplete answer. It was paid, so it is kept. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
-  /** The model charges more than it quotes, so more is held for a job that is already at the service. */
+  /** The model charges more than it quotes, so more is held for a job that is already on the service. */
   | ({ readonly type: "job.hold.raised"; readonly holdMicros: number } & OfAttempt)
   | ({
       readonly type: "job.settled";
@@ -209,15 +209,15 @@ export const jobEvents: EventTable<JobEvent> = {
   "output.lapsed": {
     apply: (fold, event) => fold.moveOutput(outputOf(fold, event)),
     changes: "step",
-    line: ({ index }) => line(`output ${index} expired at the service; its downloaded file is used instead`),
+    line: ({ index }) => line(`output ${index} expired on the service; its downloaded file is used instead`),
     ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
   },
   "output.expired": {
     apply: (fold, event) => fold.moveOutput(outputOf(fold, event)),
     changes: "step",
     timeline: (timeline, { step, attempt }) => timeline.copied(step, attempt),
-    line: ({ index }) => line(`output ${index} expired at the service`),
-    incident: ({ index }) => ({ what: `output ${index} expired at the service`, why: "" }),
+    line: ({ index }) => line(`output ${index} expired on the service`),
+    incident: ({ index }) => ({ what: `output ${index} expired on the service`, why: "" }),
     ...ignoredBy("ledger", "media", "notice"),
   },
 };

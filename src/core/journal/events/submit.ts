@@ -77,7 +77,7 @@ const withdrawals = {
   },
   expired: {
     line: "an upload had expired; sending it again",
-    why: "A file it uses had expired at the service and was uploaded again, free of charge.",
+    why: "A file it uses had expired on the service and was uploaded again, free of charge.",
   },
   unsent: {
     line: "the service could not be reached; nothing was sent",

@@ -55,7 +55,7 @@ function textFault(text: string, expectedKinds: string): Fault {
 }
 
 function foreignUrl(expectedKinds: string): Fault {
-  const message = `expects ${expectedKinds} stored at the service, not a URL from elsewhere; download the file and pass upload("name", "path/to/file")`;
+  const message = `expects ${expectedKinds} stored on the service, not a URL from elsewhere; download the file and pass upload("name", "path/to/file")`;
   return { code: "foreign-url", message };
 }
 

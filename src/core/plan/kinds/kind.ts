@@ -111,6 +111,6 @@ export interface StepTraits {
   readonly isChoice: boolean;
   /** The expansion into steps under `<path>/…` once its value is known. */
   readonly expansion: ExpandingStep | null;
-  /** True if its outputs at the service are copied to this machine. */
+  /** True if its outputs on the service are copied to this machine. */
   readonly keeps: boolean;
 }

@@ -253,7 +253,7 @@ export function completed(step: StepState, attempt: AttemptState, builder: Decis
 }
 
 function whyBad({ index, status, error }: OutputState): string {
-  if (status === "EXPIRED") return `output ${index} expired at the service before it could be copied`;
+  if (status === "EXPIRED") return `output ${index} expired on the service before it could be copied`;
   return error?.message ?? `output ${index} failed; the service gave no reason`;
 }
 

@@ -24,7 +24,7 @@ export interface Missing {
   /** Index of the output; null if it concerns the whole step. */
   readonly output: number | null;
   /**
-   * `decision`: a person must decide. `job`: sent but not collected. `file`: an output that is only at the service.
+   * `decision`: a person must decide. `job`: sent but not collected. `file`: an output that is only on the service.
    * `expired`: an output that has expired there. `result`: the step failed. `bill`: the cost is missing.
    */
   readonly what: "decision" | "job" | "file" | "expired" | "result" | "bill";
@@ -73,8 +73,8 @@ function jobs(state: RunState): readonly Missing[] {
     }
     const where =
       jobId === null
-        ? "may be running at the service: its submit was not acknowledged; it"
-        : `still runs at the service as ${jobId} and`;
+        ? "may be running on the service: its submit was not acknowledged; it"
+        : `still runs on the service as ${jobId} and`;
     const text = `${step} ${where} ${most} (it cannot be cancelled; resume collects it)`;
     return { step, output: null, what, until: null, text };
   });
@@ -92,12 +92,12 @@ function files(state: RunState): readonly Missing[] {
     const end = expiresAt === null ? "" : `, until ${minute(expiresAt)}`;
     const users = neededBy.length === 0 ? "" : ` (needed by ${neededBy.join(", ")})`;
     const why = failure === null ? "" : `: ${failure}`;
-    const text = `Output ${index} of ${step} is only at the service${end}${users}${why}`;
+    const text = `Output ${index} of ${step} is only on the service${end}${users}${why}`;
     return { step, output: index, what: "file", until: iso(expiresAt), text };
   });
   if (state.status === "succeeded") return here;
   const gone = lost(state).map(({ step, output: { index, expiresAt = null } }): Missing => {
-    const text = `Output ${index} of ${step} expired at the service before it was downloaded`;
+    const text = `Output ${index} of ${step} expired on the service before it was downloaded`;
     return { step, output: index, what: "expired", until: iso(expiresAt), text };
   });
   return [...here, ...gone];
@@ -128,7 +128,7 @@ function minute(at: number): string {
 
 type Ref = Reference["$ref"];
 
-/** An output at the service that its run still needs. */
+/** An output on the service that its run still needs. */
 interface Expiring {
   readonly step: string;
   readonly index: number;
@@ -144,7 +144,7 @@ interface Expiring {
   readonly uncopied: string | null;
 }
 
-/** Outputs at the service that a run still needs, most urgent first; none for a finished run. */
+/** Outputs on the service that a run still needs, most urgent first; none for a finished run. */
 export function expiring(state: RunState): readonly Expiring[] {
   if (isRunFinal(state.status)) return [];
   const users = usersOf(state);

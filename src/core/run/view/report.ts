@@ -56,7 +56,7 @@ export interface RunReport {
   /** Active time so far in milliseconds, without pauses and times when no process drove it. */
   readonly took_ms: number;
   /**
-   * Outputs at the service that the run still needs, most urgent first. One without a local copy is lost when it
+   * Outputs on the service that the run still needs, most urgent first. One without a local copy is lost when it
    * expires; one with a copy is uploaded again for free.
    */
   readonly expiring: readonly ExpiringReport[];

@@ -101,7 +101,7 @@ export interface RunSummary {
 }
 
 const INTERRUPTED =
-  "its process has ended; jobs already paid for continue at the service and are collected when the run is resumed";
+  "its process has ended; jobs already paid for continue on the service and are collected when the run is resumed";
 
 export function runSummary(state: RunState, { isInterrupted = false } = {}): RunSummary {
   const { planned, budgetMicros, spentMicros, heldMicros, unconfirmedMicros, createdAt, finishedAt } = state;

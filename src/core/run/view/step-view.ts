@@ -237,7 +237,7 @@ function phaseOf({ kind }: PlanStep, status: StepStatus, current: AttemptView | 
   return jobPhases[current.phase as JobPhase];
 }
 
-/** The status of an output as far as known. One that was never at the service cannot expire there. */
+/** The status of an output as far as known. One that was never on the service cannot expire there. */
 export function outputStatus({ plan }: Pick<StepView, "plan">, { phase, status }: OutputState): OutputState["status"] {
   return traitsOf(plan).submits !== null && (phase === "expired" || phase === "archived") ? "EXPIRED" : status;
 }

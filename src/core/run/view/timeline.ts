@@ -40,7 +40,7 @@ export class Timeline implements TimelineWriter {
   readonly #kinds = new Map<string, PlanStep["kind"]>();
   readonly #starts = new Map<string, number>();
   readonly #acknowledged = new Map<string, number>();
-  /** Steps whose outputs stay at the service. */
+  /** Steps whose outputs stay on the service. */
   readonly #uncopied = new Set<string>();
   /** Outputs still to be copied, by step. */
   readonly #toCopy = new Map<string, number>();

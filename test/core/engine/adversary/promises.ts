@@ -112,7 +112,7 @@ function checkCollected(world: SimWorld, step: StepState, attempt: AttemptState)
   const job = world.service.jobs.get(attempt.jobId!)!;
   const netMicros = world.service.netMicros(job);
   if (attempt.costMicros !== netMicros && !world.misbilled.has(job.jobId))
-    world.fail(`${step.path}: cost ${attempt.costMicros}, at the service ${netMicros}`);
+    world.fail(`${step.path}: cost ${attempt.costMicros}, on the service ${netMicros}`);
   if (job.failure !== null) return;
   const isGone = world.service.isGone(job);
   for (let index = 0; index < job.outputs; index++) {

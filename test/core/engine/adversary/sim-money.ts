@@ -58,7 +58,7 @@ export class SimMoney {
     const excesses = jobs
       .map((job) => ({ micros: Math.max(0, job.costMicros - reserved(job)), isUnbilled: isUnbilled(job) }))
       .sort((a, b) => b.micros - a.micros);
-    // What was at the service when the first charge above its quote became known; a bill that is late, or of a job that
+    // What was on the service when the first charge above its quote became known; a bill that is late, or of a job that
     // nobody can tell for the step's own, tells nobody.
     const unawares = concurrency * (1 + world.priceMoves.length);
     const billed = excesses.filter((one) => !one.isUnbilled).slice(0, unawares);

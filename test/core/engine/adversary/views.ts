@@ -24,7 +24,7 @@ export async function checkViews(world: SimWorld, answer: RunReport): Promise<vo
   checkNamed(world, state, answer);
 }
 
-/** Whatever of this run is paid for at the service and not here is named, and so is whatever waits for a person. */
+/** Whatever of this run is paid for on the service and not here is named, and so is whatever waits for a person. */
 function checkNamed(world: SimWorld, state: RunState, { missing }: RunReport): void {
   const named = new Set(missing.map(({ step }) => step));
   for (const step of Object.values(state.steps)) {

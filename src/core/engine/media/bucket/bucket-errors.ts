@@ -12,7 +12,7 @@ export type BucketFailure =
   | "damaged"
   | "refused";
 
-/** Media could not be read from, or written to, the shared bucket. Paid results wait at the service. */
+/** Media could not be read from, or written to, the shared bucket. Paid results wait on the service. */
 export class MediaBucketError extends ShowrunnerError {
   readonly code = "MEDIA_BUCKET";
   readonly reason: BucketFailure;

@@ -21,7 +21,7 @@ export function StopDialog({ model, onClose }: { readonly model: RunModel; reado
       <p>No more jobs are submitted. Finished results are kept, and the run can be resumed.</p>
       {atService > 0 && (
         <p>
-          {count(atService, "job")} already at the service cannot be stopped: {usd(model.head.heldMicros)} is held for
+          {count(atService, "job")} already on the service cannot be stopped: {usd(model.head.heldMicros)} is held for
           them, and resuming collects their results.
         </p>
       )}
@@ -268,7 +268,7 @@ function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
       )}
       {unanswered.map(({ step, holdMicros }) => (
         <p key={step} class="note ask">
-          The request of {step} was never answered. Showrunner looks for its job at the service. If it finds the job,
+          The request of {step} was never answered. Showrunner looks for its job on the service. If it finds the job,
           which is already paid for, it completes it; if there is none, it sends the changed request instead. If it
           cannot tell, it sends the old request again under the same key, for at most {usd(holdMicros)}.
         </p>
