@@ -34,7 +34,10 @@ export function isCallerError(value: unknown): value is Error {
   return value instanceof Error && FOR_CALLERS in value;
 }
 
-/** True for every error that Showrunner throws on purpose. */
+/**
+ * True for every error that Showrunner throws on purpose. Those of the package showrunner-local are `LocalServiceError`
+ * instead.
+ */
 export function isShowrunnerError(value: unknown): value is ShowrunnerError {
   return value instanceof ShowrunnerError;
 }

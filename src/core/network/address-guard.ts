@@ -4,6 +4,9 @@ import { BlockList, isIP, type LookupFunction } from "node:net";
 /** External input named an address that this machine must not connect to. */
 export class ForbiddenAddressError extends Error {}
 
+/** The URL is forbidden wherever it leads, so no option can allow it. */
+export class ForbiddenUrlError extends ForbiddenAddressError {}
+
 /** Stops fetches of URLs that a service returned from reaching the networks this machine is in. */
 export interface AddressGuard {
   /** Throws {@link ForbiddenAddressError} if the URL alone shows that it is forbidden. */
@@ -87,7 +90,7 @@ export function lookupThat(
 /** @throws ForbiddenAddressError */
 export function checkProtocol({ protocol }: URL): void {
   if (protocol === "http:" || protocol === "https:") return;
-  throw new ForbiddenAddressError(`${protocol}// addresses cannot be fetched`);
+  throw new ForbiddenUrlError(`${protocol}// addresses cannot be fetched`);
 }
 
 /** The host as used for resolving: an IPv6 address without brackets. */

@@ -2,7 +2,14 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
-import { checkProtocol, ForbiddenAddressError, hostOf, lookupThat, reachOf } from "./address-guard.ts";
+import {
+  checkProtocol,
+  ForbiddenAddressError,
+  ForbiddenUrlError,
+  hostOf,
+  lookupThat,
+  reachOf,
+} from "./address-guard.ts";
 import { codingsOf, decodedBody, UNCODED } from "./content-coding.ts";
 import { createAgent, judgeBeforeProxy, withRoutes } from "./proxy.ts";
 import { CONNECT_MS, undici } from "./undici.ts";
@@ -56,7 +63,8 @@ export function redirectTarget(from: URL, status: number, { location }: Incoming
 /** Uses a new connection, so that none is reused that was allowed by other rules. */
 async function get(target: URL, isNamed: boolean, signal: AbortSignal) {
   checkProtocol(target);
-  if (target.username !== "" || target.password !== "") throw new ForbiddenAddressError("it has user information");
+  if (target.username !== "" || target.password !== "")
+    throw new ForbiddenUrlError("it contains a user name or password");
   const host = hostOf(target);
   if (!isNamed && isIP(host) !== 0) judge(host, [host]);
   const lookup = isNamed ? undefined : lookupThat(judge);

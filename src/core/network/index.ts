@@ -1,4 +1,10 @@
-export { type AddressGuard, createAddressGuard, ForbiddenAddressError, reachOf } from "./address-guard.ts";
+export {
+  type AddressGuard,
+  createAddressGuard,
+  ForbiddenAddressError,
+  ForbiddenUrlError,
+  reachOf,
+} from "./address-guard.ts";
 export { codingsOf, decodedBody, UNCODED } from "./content-coding.ts";
 export { codeOf, environmentAdvice, isTunnelRefused, transportFailure, unreached, unreachedReason } from "./failure.ts";
 export {

@@ -16,6 +16,9 @@ import {
   ValueHandle,
 } from "../chunks/accept.js";
 import {
+  ShowrunnerError,
+} from "../chunks/errors.js";
+import {
   z,
 } from "zod";
 
@@ -89,7 +92,7 @@ interface Blind {
 type LookedAt<C> = Exclude<MediaKind, { [N in keyof C & keyof Blind]-?: [Extract<C[N], false | undefined>] extends [never] ? Blind[N] : never }[keyof C & keyof Blind]>;
 type Known<C> = { readonly [N in Exclude<keyof C, keyof Checks>]: never };
 type Judge = (frames: readonly Uint8Array[], signal: AbortSignal) => Inspected | Promise<Inspected>;
-declare class FilmError extends Error {
+declare class FilmError extends ShowrunnerError {
   readonly code: "FFMPEG_MISSING" | "CLIP_DAMAGED" | "CLIP_FORMAT" | "CLIP_TOO_LONG" | "FFMPEG_FAILED" | "FFMPEG_TIMEOUT" | "FFMPEG_TOO_LARGE" | "FFMPEG_STOPPED" | "FILM_INPUT";
   constructor(code: FilmError["code"], message: string, options?: ErrorOptions);
 }

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { redactUrl } from "../../api/index.ts";
-import { ForbiddenAddressError, fetchForInput, unreached } from "../../network/index.ts";
+import { ForbiddenAddressError, ForbiddenUrlError, fetchForInput, unreached } from "../../network/index.ts";
 import type { InputDoor } from "../options/options.ts";
 import { MediaBucketError } from "./bucket/bucket-errors.ts";
 import type { MediaStore, StoredMedia } from "./media-store.ts";
@@ -30,9 +30,11 @@ export async function fetchFile(
   } catch (error) {
     if (error instanceof MediaBucketError) throw error;
     if (error instanceof ForbiddenAddressError) {
-      return {
-        error: `${shown} was not fetched: ${error.message}; the operator can allow its origin with \`inside\` (--inside on the command line)`,
-      };
+      const isAllowable = !(error instanceof ForbiddenUrlError);
+      const next = isAllowable
+        ? "; the operator can allow its origin with `inside` (--inside on the command line)"
+        : "";
+      return { error: `${shown} was not fetched: ${error.message}${next}` };
     }
     return { error: `${shown} could not be fetched (${unreached(error, url) ?? reasonOf(error)})` };
   } finally {

@@ -102,7 +102,11 @@ export class S3Bucket implements Bucket {
     await this.#try("Writing media to", () => this.#s3.client.send(new PutObjectCommand(written)));
     const clockOffsetMs = this.#s3.clockOffsetMs();
     const found = await this.head(key);
-    if (found !== null) for await (const _ of fetchObject(this, found));
+    if (found === null) {
+      const message = `${this.location} does not return an object that was just written.`;
+      throw new MediaBucketError(message, { reason: "damaged", next: "showrunner doctor" });
+    }
+    for await (const _ of fetchObject(this, found));
     await this.delete(key);
     return { clockOffsetMs };
   }
