@@ -51,7 +51,7 @@ export async function serveWorker(
     const onNews = (message: string) => output.say(visible(message));
     const receive = nodeHandler(createWebhookReceiver({ show, engine, onDelivery, onNews }));
     ends.push(await serve("--webhooks", host, webhooks, (request, response) => void receive(request, response)));
-    output.say(`Receives webhooks of the service on ${visible(host)}, port ${webhooks}.`);
+    output.say(`Receiving the service's webhooks on ${visible(host)}, port ${webhooks}.`);
   }
   return async () => {
     for (const end of ends) await end();

@@ -34,7 +34,7 @@ test("a run whose service came back on another port is refused with the flag tha
   expect(elsewhere.stderr).toContain("cannot find any job");
   const both = await cli(["resume", "x", "--account-moved", "--rerun", "bell"], options);
   expect(both.code).toBe(2);
-  expect(both.stderr).toContain("--account-moved cannot be combined with changes to the run; run it first");
+  expect(both.stderr).toContain("--account-moved cannot be combined with changes to the run; use it first, on its own");
 
   const moved = await cli(["resume", "x", "--account-moved"], options);
   expect(moved.code, moved.stderr).toBe(3);

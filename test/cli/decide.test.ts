@@ -107,7 +107,7 @@ describe("decisions of a person, on the command line", () => {
   test("nothing waits any more", async () => {
     const { code, stderr } = await cliHere("approve", "t");
     expect(code).toBe(0);
-    expect(stderr).toContain("No step of run t is waiting for a decision.");
+    expect(stderr).toContain("Run t has no step waiting for a decision.");
   });
 });
 
@@ -124,7 +124,7 @@ describe("changed code, on the command line", () => {
     const { code, stderr } = await cliHere("resume", "t");
     expect(code, stderr).toBe(0);
     const said = expect.stringContaining(
-      "The pipeline has changed since; the run continues as planned. To apply the changes: showrunner resume t --accept-changes",
+      "The pipeline has changed since the run was planned; the run continues with the old plan. To apply the changes: showrunner resume t --accept-changes",
     );
     expect(stderr).toEqual(what === "as it was" ? expect.not.stringContaining("changed") : said);
     expect((await service.stats()).jobs_created).toBe(2);

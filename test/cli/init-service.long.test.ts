@@ -161,6 +161,8 @@ describe("init --recipe", () => {
 
   test("an unknown one, a second copy and a file beside it are refused", async () => {
     expect((await init({}, "--recipe", "films")).stderr).toContain("recipe films does not exist");
-    expect((await init({}, "film.ts", "--recipe", "takes")).stderr).toContain("--recipe takes no file name");
+    expect((await init({}, "film.ts", "--recipe", "takes")).stderr).toContain(
+      "--recipe cannot be combined with a file name",
+    );
   });
 });

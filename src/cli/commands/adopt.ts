@@ -56,12 +56,12 @@ const columns = [
 export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly string[] {
   if (provider !== null) {
     return [
-      `Showrunner cannot see what ${visible(provider)} made: check your account there. It may have charged up to ${dollars(holdMicros, Math.ceil)}.`,
+      `Showrunner cannot see what ${visible(provider)} generated: check your account there. It may have charged up to ${dollars(holdMicros, Math.ceil)}.`,
     ];
   }
   return [
     "The service lists no unclaimed job of this model in that time.",
-    `This does not prove that no job exists: jobs of another key may be hidden. Answering none may lose a job that cost ${dollars(holdMicros)}.`,
+    `This does not prove that no job exists: jobs created with another key may be hidden. If you answer none, you may lose a job that cost ${dollars(holdMicros)}.`,
   ];
 }
 
@@ -93,7 +93,7 @@ interface Open {
 
 function nothing({ output }: Context, runId: string, flags: Flags["adopt"]): ExitCode {
   if (flags.json) output.printJson([]);
-  output.say(`No step of run ${visible(runId)} is unresolved.`);
+  output.say(`Run ${visible(runId)} has no unresolved steps.`);
   output.next(`showrunner show ${visible(runId)}`);
   return ExitCode.done;
 }
@@ -115,12 +115,12 @@ async function listOne(
   if (one.provider !== null) {
     for (const line of emptyLines(one)) output.say(line);
     output.next(
-      `${command} <file>   (the file that the provider made)`,
+      `${command} <file>   (the file that the provider generated)`,
       `${command} none   (the step fails and its reservation is released)`,
     );
   } else if (candidates.length === 0) {
     for (const line of emptyLines(one)) output.say(line);
-    output.next(`showrunner reconcile ${visible(runId)}   (searches the whole duration of the run)`);
+    output.next(`showrunner reconcile ${visible(runId)}   (searches the run's whole duration)`);
     output.say(`To give up the job anyway: ${command} none   (the step fails and its reservation is released)`);
   } else {
     const best = one.certain ?? (candidates.length === 1 ? candidates[0]!.jobId : "<job-id>");
@@ -173,19 +173,19 @@ async function answered({ io, output }: Context, one: UnresolvedStep): Promise<s
     const question =
       one.provider === null
         ? `Which job did ${visible(one.step)} create? [${offer} Enter to skip] `
-        : `What did ${visible(one.provider)} make for ${visible(one.step)}? [file path, none, or Enter to skip] `;
+        : `Which file did ${visible(one.provider)} generate for ${visible(one.step)}? [file path, none, or Enter to skip] `;
     const said = (await io.ask!(question)).trim();
     if (said === "") return undefined;
     if (one.provider !== null && said !== "none") return said;
     if (best > 0 && isYes(said)) return one.certain;
     const chosen = /^\d{1,6}$/.test(said) ? one.candidates[Number(said) - 1] : undefined;
     if (chosen !== undefined) return chosen.jobId;
-    if (said !== "none") output.say("Type the number of a job or none, or press Enter to skip.");
+    if (said !== "none") output.say("Type a job's number or none, or press Enter to skip.");
     else if (await isAgreed(io, LOSS)) return null;
   }
 }
 
-const LOSS = "The step will fail, and if it did create a job, that job is paid for and lost. Continue?";
+const LOSS = "The step will fail. If it did create a job, that job is paid for and lost. Continue?";
 
 async function decide(
   show: Showrunner,

@@ -152,8 +152,7 @@ export async function dashboard(
       if (flags.json) output.printJson({ url: served.url, origin: served.origin, viewerUrl: served.viewerUrl });
       else output.print(served.url);
       output.say("Open this address in a browser. It contains a secret token: do not share it. Press Ctrl-C to stop.");
-      if (options.publicUrl !== undefined)
-        output.say(`Review links are served at ${options.publicUrl}, and nothing else.`);
+      if (options.publicUrl !== undefined) output.say(`Only review links are served at ${options.publicUrl}.`);
       if (served.viewerUrl !== null) output.say(`Read-only address to share: ${served.viewerUrl}`);
       if (!interrupt.aborted) await once(interrupt, "abort");
       output.say("Stopping; runs driven by the dashboard stop gracefully and can be resumed.");
@@ -195,7 +194,7 @@ function codeFrom(named: readonly OfferedPipeline[], { io, output }: Context): N
   const warned = new Set<string>();
   return async ({ file, exportName }) => {
     if (!named.some(({ source }) => source?.file === file) && !(await isOwnFile(file, io.cwd))) {
-      const what = `${visible(file)}, the code of a run, is outside this folder and was not loaded`;
+      const what = `${visible(file)} contains a run's code but is outside this folder, so it was not loaded`;
       if (!warned.has(file)) output.say(`${what}; if you trust it: showrunner dashboard ${visible(shellWord(file))}`);
       warned.add(file);
       return null;

@@ -193,19 +193,19 @@ async function list(show: Showrunner, context: Context, runId: string, flags: Fl
     if (!flags.json) for (const one of refused) output.print(refusedText(one));
     if (decided !== null)
       output.say(
-        `Decided: ${visible(decisionText(decided))}. It takes effect on resume and can be changed until then.`,
+        `Decided: ${visible(decisionText(decided))}. The decision takes effect on resume and can be changed until then.`,
       );
     const at = `${runId} ${shellWord(step)}`;
     const some = choose && shows.length > 1 ? `   (or another number up to ${shows.length})` : "";
     output.next(
       `showrunner approve ${at}${choose ? " --pick 1" : ""} --resume${some}`,
-      `showrunner reject ${at} --resume   (--note REASON is stored with it)`,
-      `showrunner open ${at}   (opens what it shows)`,
+      `showrunner reject ${at} --resume   (add --note REASON to store a reason)`,
+      `showrunner open ${at}   (opens the files it shows)`,
     );
   }
   if (waiting.length > 0) output.say("View and play them: showrunner dashboard");
   else {
-    output.say(`No step of run ${visible(runId)} is waiting for a decision.`);
+    output.say(`Run ${visible(runId)} has no step waiting for a decision.`);
     output.next(`showrunner show ${visible(runId)}`);
   }
   return waiting.length > 0 ? ExitCode.unfinished : ExitCode.done;

@@ -153,7 +153,7 @@ function sayEnd(result: RunResult, { output }: Context): void {
   const others =
     result.status === "paused"
       ? []
-      : [report(result), "showrunner dashboard   (shows every run of this folder, with its media)"];
+      : [report(result), "showrunner dashboard   (shows all runs in this folder, with their media)"];
   output.next(...(next === null ? [] : [commandLine(next)]), ...others);
 }
 

@@ -27,7 +27,7 @@ export async function init(context: Context, given?: string, flags: Flags["init"
   if (recipe === undefined) return writeBegun(context, await beginStarter(context, given), flags);
   if (given !== undefined) {
     const next = `showrunner init --recipe ${shellWord(visible(recipe))}`;
-    throw usageError("--recipe takes no file name: the recipe keeps its own", next);
+    throw usageError("--recipe cannot be combined with a file name: the recipe keeps its own", next);
   }
   return writeBegun(context, await (await import("./init-recipe.ts")).beginRecipe(context, recipe), flags);
 }
@@ -80,7 +80,7 @@ async function writeBegun(
   } else output.print(visible(at(file)));
   for (const line of [...said, ...changes(project)]) output.say(line);
   for (const path of kept) output.say(`${visible(path)} exists and was left unchanged`);
-  const what = ".showrunner/ holds the journal, media and local service data; out/ holds the results of runs";
+  const what = ".showrunner/ contains the journal, media and local service data; out/ contains the results of runs";
   if (ignored.length > 0) output.say(`.gitignore now excludes ${ignored.join(", ")} (${what})`);
   if (!isTyped) output.say("tsconfig.json is for your editor; Showrunner does not need it");
   const name = shellWord(visible(file));
@@ -89,7 +89,7 @@ async function writeBegun(
     `showrunner plan ${name}   (checks and prices it; spends nothing)`,
     isHosted
       ? `showrunner run ${name} --budget 1   (spends real money, at most this amount)`
-      : `showrunner run ${name} --local   (small real media made on this machine, play money)`,
+      : `showrunner run ${name} --local   (generates small real media on this machine, with play money)`,
   );
   return ExitCode.done;
 }

@@ -99,7 +99,7 @@ function sayLimits(
   const each = runBudget === undefined ? "" : ` and $${runBudget} per run`;
   const spends =
     budget === undefined
-      ? "they can only plan and price (to let them run, set --budget)"
+      ? "they can only plan and price (to let them start runs, set --budget)"
       : `they can run them for at most $${budget} in total${each}`;
   const decides = allowApprove === true ? "can approve" : "cannot approve";
   output.say(`Offering ${counted(pipelines.length, "pipeline")} to agents: ${spends}, and ${decides}.`);
@@ -122,7 +122,7 @@ interface Hosting {
 
 /**
  * Starts a process for each run driven here. It follows the run and takes over if this process is killed, as agent hosts do soon
- * after disconnecting. Skips pipelines whose file has changed: nobody has reviewed the new code.
+ * after disconnecting. Skips runs whose file has changed or was not loaded here: nobody has reviewed that code.
  */
 async function handOver(session: AgentSession, { context, flags, codeBefore }: Hosting): Promise<void> {
   const { io, output } = context;
@@ -132,11 +132,14 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
     const { planned } = await session.state(runId);
     const { source, input, budgetMicros } = planned;
     const code = session.options.pipelines.find((one) => one.source.file === source?.file);
-    const now = code === undefined ? null : await codeOf([code]);
-    if (source === null || io.background === null || now?.get(source.file) !== codeBefore.get(source.file)) {
-      output.say(
-        `The agent has disconnected; ${runId} continues only in this process, because its pipeline file has changed.`,
-      );
+    const isReviewed =
+      code !== undefined && (await codeOf([code])).get(code.source.file) === codeBefore.get(code.source.file);
+    if (source === null || io.background === null || !isReviewed) {
+      const why =
+        io.background === null
+          ? "this system cannot start a background process"
+          : `its pipeline file ${code === undefined ? "is not one of the files offered here" : "has changed"}`;
+      output.say(`The agent has disconnected; ${runId} continues only in this process, because ${why}.`);
       continue;
     }
     await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -150,7 +150,7 @@ async function refuseEdited(migration: Migration, folder: string, flags: Flags["
   const report = await readFile(join(folder, "report.json"), "utf8").catch(() => "");
   if (report.includes(`"sourceSha256": "${hash("sha256", existing)}"`)) return;
   const next = "choose another --out, or overwrite it with --force";
-  throw usageError(`${visible(path)} was edited after it was written`, next);
+  throw usageError(`${visible(path)} was edited since it was generated`, next);
 }
 
 interface Written {

@@ -53,7 +53,7 @@ async function snapshot(file: string, cwd: string): Promise<Catalog> {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw usageError(
       `no catalog to compare with: ${visible(why)}`,
-      "showrunner models pull   (writes catalog.json; or use another with --snapshot FILE)",
+      "showrunner models pull   (writes catalog.json; or pass another catalog with --snapshot FILE)",
       cause,
     );
   }

@@ -52,7 +52,7 @@ export async function listNotices(context: Context, flags: Flags["notify test"])
         ? "1 notification"
         : `${listed.length} notifications`;
   output.say(
-    `${count} to deliver. Any process that drives runs of this journal and has a target delivers them; so does showrunner worker.`,
+    `${count} to deliver. Any process that drives runs in this journal and has a target delivers them, as does showrunner worker.`,
   );
   return ExitCode.done;
 }

@@ -46,7 +46,7 @@ export async function plan(context: Context, spec: string, given: Flags["plan"])
   const flags = withProfileService(given, loaded.pipeline);
   if (flags.each !== undefined) {
     if (flags.mermaid || flags.svg !== undefined || flags.against !== undefined) {
-      const next = "omit --each, or the options that draw and compare";
+      const next = "omit --each, or omit --mermaid, --svg and --against";
       throw usageError("--each prices many plans, but --mermaid, --svg and --against need a single plan", next);
     }
     return (await import("./run-each.ts")).planRows(context, loaded, flags);

@@ -50,7 +50,7 @@ function findings(report: ReconcileReport): readonly Finding[] {
     {
       title: "Failed jobs that were not refunded",
       ...columns(report.missingRefunds, [...own, "cost"]),
-      next: "showrunner api /jobs/<job-id>/logs, then ask the service's support",
+      next: "showrunner api /jobs/<job-id>/logs, then contact the service's support",
     },
     {
       title: "Jobs whose cost differs on the service",
@@ -60,7 +60,7 @@ function findings(report: ReconcileReport): readonly Finding[] {
     {
       title: "Jobs charged above the quote or the allowed maximum",
       ...columns(report.overcharges, [...own, "expected", "charged"]),
-      next: "ask the service's support; later jobs of these models reserve what they actually cost",
+      next: "contact the service's support; later jobs of these models reserve what they actually cost",
     },
     {
       title: "Runs whose ledger and events differ",
@@ -75,7 +75,7 @@ function findings(report: ReconcileReport): readonly Finding[] {
     {
       title: "Unanswered chats, each possibly charged up to this amount",
       ...columns(report.abandonedChats, ["run_id", "step", "model", "sent_at", "unconfirmed"]),
-      next: "check the jobs of that model above; those listed there were charged",
+      next: "check the jobs listed above for that model: those were charged",
     },
   ];
 }

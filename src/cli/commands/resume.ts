@@ -116,7 +116,7 @@ function checkMovesAlone(runId: string, flags: Flags["resume"]): void {
   if (!accountMoved) return;
   if (![file, acceptChanges, rerun, rerunFailed, input, i, edit, redo].some((flag) => flag !== undefined)) return;
   const next = `showrunner resume ${visible(runId)} --account-moved`;
-  throw usageError("--account-moved cannot be combined with changes to the run; run it first", next);
+  throw usageError("--account-moved cannot be combined with changes to the run; use it first, on its own", next);
 }
 
 /** The input fields to correct. */
@@ -174,7 +174,9 @@ async function ownFunctions(show: Showrunner, context: Context, runId: string): 
   const drift = pipeline === null ? null : await show.drift(runId, pipeline).catch(() => null);
   if (pipeline === null || drift?.isSame === false) {
     const next = `showrunner resume ${visible(runId)} --accept-changes`;
-    context.output.say(`The pipeline has changed since; the run continues as planned. To apply the changes: ${next}`);
+    context.output.say(
+      `The pipeline has changed since the run was planned; the run continues with the old plan. To apply the changes: ${next}`,
+    );
   }
   return pipeline !== null && isNeeded ? { pipeline, compare: false } : {};
 }
@@ -248,7 +250,7 @@ async function decideElsewhere(
   if (!sameText.some(({ isLocal }) => isLocal)) return undefined;
   throw new CliError(
     "NOT_CONFIRMED",
-    "The edited text also occurs in other steps, whose files would keep the old text",
+    "The edited text also occurs in other steps, whose files keep the old text unless it is replaced there too",
     {
       next: `${repeatedCommand(context, "--everywhere")}   (or --no-everywhere)`,
     },
@@ -257,12 +259,12 @@ async function decideElsewhere(
 
 /** A rerun with a seed fixed in the code likely gives the same result, so it needs separate consent. */
 async function agreeToTheSame(same: RerunScope["sameSeed"], context: Context, { flags }: ResumeRequest): Promise<void> {
-  const seeds = same.map(({ step, seed }) => `${visible(step)} the seed ${seed}`).join(", ");
+  const seeds = same.map(({ step, seed }) => `seed ${seed} for ${visible(step)}`).join(", ");
   const { step, seed } = same[0]!;
   await confirm(context.io, {
     yes: flags.sameSeed === true,
-    question: `The code gives ${seeds}, so the rerun sends the same request and likely pays for the same result. Send it?`,
-    what: `The code gives ${seeds}, so the rerun sends the same request and likely pays for the same result`,
+    question: `The code sets ${seeds}, so the rerun sends the same request and likely pays for the same result. Send it?`,
+    what: `The code sets ${seeds}, so the rerun sends the same request and likely pays for the same result`,
     refused: "Not started; nothing was spent",
     next: `${repeatedCommand(context, "--same-seed")}   (or, for another result: --edit ${visible(step)}:seed:=${seed + 1})`,
   });
@@ -331,7 +333,7 @@ export async function stop(context: Context, runId: string, flags: ServiceFlags)
       isOver
         ? `Run ${visible(runId)} has already ended (${status}); nothing was stopped.`
         : status === "paused"
-          ? `Run ${visible(runId)} is paused: it submits nothing until someone makes its decision or resumes it.`
+          ? `Run ${visible(runId)} is paused: it submits nothing until someone makes the pending decision or resumes the run.`
           : `Asked run ${visible(runId)} to stop: it will submit no more jobs. Jobs already paid for continue on the service.`,
     );
     context.output.next(`showrunner ${isOver ? "show" : "resume"} ${visible(runId)}`);

@@ -49,12 +49,12 @@ async function create(
   output.say(
     `Anyone with this address can decide on ${visible(shown(reviewLinkView(link, now)))} until ${iso(link.expiresAt)}.`,
   );
-  output.say("Copy it now: it cannot be shown again, because the journal only stores its hash.");
+  output.say("Copy the address now: it cannot be shown again, because the journal only stores its hash.");
   if (named === undefined || named === "") {
-    output.say("It only opens on this machine; set --public-url to the address that clients can reach.");
+    output.say("The link only opens on this machine; set --public-url to the address that clients can reach.");
   }
   const runs = await journal.runs({ limit: 1, ...(scope.tags && { tags: scope.tags }) });
-  if (runs.length === 0) output.say("No run has this tag yet; the link will show runs that get it.");
+  if (runs.length === 0) output.say("No run has this tag yet; the link will show runs once they have it.");
   output.next(
     ...(here.isRunning
       ? []

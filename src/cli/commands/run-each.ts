@@ -297,7 +297,7 @@ function ofRow({ index, step, field, message }: BulkProblem, rows: readonly File
   const { line } = rows[index]!;
   const other = /^repeats row (\d+)$/.exec(message);
   if (other !== null) {
-    const said = `repeats line ${rows[Number(other[1]) - 1]!.line}; to tell them apart, add a column that begins with #`;
+    const said = `repeats line ${rows[Number(other[1]) - 1]!.line}; to tell them apart, add a column whose name begins with #`;
     return { line, column: null, message: said };
   }
   const column = step === null && field !== null ? field.replace(/^input\./, "") : null;

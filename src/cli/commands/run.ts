@@ -89,7 +89,7 @@ async function startElsewhere(
   await engine.close();
   if (flags.json) output.printJson({ id, engine: flags.engine });
   else output.print(visible(id));
-  output.say(`Run ${visible(id)} is handed to the workers of engine ${flags.engine}.`);
+  output.say(`Run ${visible(id)} was handed to the workers of engine ${flags.engine}.`);
   output.next(
     `showrunner events ${visible(id)} --follow`,
     `showrunner worker --engine ${flags.engine}   (if none is running)`,

@@ -63,7 +63,7 @@ export async function serve(context: Context, flags: Flags["serve"]): Promise<Ex
   const { disabled_models: disabled, unread_tables: unread } = service.stats();
   for (const text of [...disabled, ...unread]) output.say(`Warning: ${visible(text)}`);
   if (!interrupt.aborted) await once(interrupt, "abort");
-  output.say("Stopping; accepted jobs continue at the next start.");
+  output.say("Stopping; accepted jobs continue when the service next starts.");
   await service.close();
   return ExitCode.done;
 }

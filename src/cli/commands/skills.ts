@@ -32,7 +32,7 @@ export async function installSkills({ io, output }: Context, flags: Flags["skill
   else output.print(visible(file));
   if (found === "the same") output.say("Already up to date");
   output.say(
-    "Agents that read skills from this folder find it when they next start, and use it for pipelines and films",
+    "Agents that read skills from this folder find the skill when they next start, and use it for pipelines and films",
   );
   output.next("showrunner init   (creates a starter pipeline)");
   return ExitCode.done;

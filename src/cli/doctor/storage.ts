@@ -47,7 +47,7 @@ export async function journalFindings(io: Io, flags: ServiceFlags): Promise<read
       const rows = await store.runs();
       await readNewest(rows, (runId) => store.read(runId));
       const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
-      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}, newest ones verified: ${visible(shownJournal(location))}`;
+      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}, newest runs verified: ${visible(shownJournal(location))}`;
       return [
         fine("journal", said),
         await diskSpace(journalFolderOf(io, flags)),

@@ -50,7 +50,7 @@ export function turnsOf(text: string): { readonly tag: string; readonly weights:
   });
   const isClear = tag !== "" && weights.every(([value, weight]) => value !== "" && Number.isFinite(weight));
   if (isClear) return { tag, weights: Object.fromEntries(weights) };
-  const next = "give a tag and optional weights of its values: --turns customer,acme=3";
+  const next = "give a tag and optional weights for its values: --turns customer,acme=3";
   throw usageError(`--turns ${visible(text)} is not a tag with weights`, next);
 }
 

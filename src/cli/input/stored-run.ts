@@ -48,7 +48,7 @@ export async function codeOf(show: Showrunner, runId: string, cwd: string): Prom
 /** Refuses code outside the working folder: loading a file runs it, and a journal can contain any path. */
 export async function checkOwn(file: string, runId: string, cwd: string): Promise<void> {
   if (await isOwnFile(file, cwd)) return;
-  const message = `The code of run ${visible(runId)} is ${visible(file)}, outside this folder, and was not loaded. If you trust that file, pass it with --file or change to its folder`;
+  const message = `The code of run ${visible(runId)} is in ${visible(file)}, outside this folder, so it was not loaded. If you trust that file, pass it with --file or change to its folder`;
   const next = `showrunner resume ${shellWord(runId)} --file ${shellWord(file)}`;
   throw new CliError("CODE_ELSEWHERE", message, { next });
 }

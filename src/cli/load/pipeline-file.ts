@@ -34,7 +34,7 @@ export function loadFailure(cause: unknown, file: string, cwd: string): CliError
     return invalid(message, importAdvice(missing), cause);
   }
   if (code === "RUN_WHILE_LOADING") {
-    const next = `move that code to another file that imports the pipeline, or (from Node 24) into if (import.meta.main) { … }, which runs with node ${name} but not here`;
+    const next = `move that code to another file that imports the pipeline, or, with Node 24 or later, into if (import.meta.main) { … }, which runs with node ${name} but not here`;
     return failed(`${name}: ${said}${codeFrame(error)}`, next, cause);
   }
   // Plan problems span several lines; any other message is the user's own text.

@@ -66,15 +66,15 @@ function addRunning(add: Add): void {
     "reject a step waiting for approval: it fails, and steps that depend on it are skipped",
     async () => (await import("../commands/decide.ts")).reject,
   );
-  add("stop <run-id>", "stop a run, in any process, from submitting more jobs", async () => {
+  add("stop <run-id>", "stop a run from submitting more jobs, whichever process drives it", async () => {
     return (await import("../commands/resume.ts")).stop;
   });
   add(
     "open <run-id> <step>",
-    "open a step's files, or those an approval shows, and print their paths",
+    "open a step's files (for an approval, the files it shows) and print their paths",
     async () => (await import("../commands/open.ts")).open,
   );
-  add("report <run-id>", "write a report of a run as one HTML file with its media embedded", async () => {
+  add("report <run-id>", "write a run's report as one HTML file with its media embedded", async () => {
     return (await import("../commands/report.ts")).report;
   });
   add("events <run-id>", "print the events of a run", async () => (await import("../commands/events.ts")).events);
@@ -90,7 +90,7 @@ function addRunning(add: Add): void {
 function addMore(add: Add): void {
   add(
     "review-link [run-id] [step]",
-    "create a link where a client can decide the waiting steps of selected runs, and see nothing else",
+    "create a link that lets a client decide on the waiting steps of selected runs, and see nothing else",
     async () => (await import("../commands/review-link.ts")).reviewLink,
   );
   add(
@@ -106,7 +106,7 @@ function addMore(add: Add): void {
   });
   add(
     "adopt <run-id> [step] [job-id]",
-    "resolve a submit that got no answer: give the job it created, the file a provider made, or none; without a job, list candidates; without a step, ask about each",
+    "resolve a submit that got no answer: pass the job it created, the file that the provider generated, or none; without a job, list candidates; without a step, ask about each",
     async () => (await import("../commands/adopt.ts")).adopt,
   );
   add(
@@ -116,7 +116,7 @@ function addMore(add: Add): void {
   );
   add(
     "marks <files...>",
-    "show what files say about their origin: source type, content credentials, manifest next to the file",
+    "show what files say about their origin: source type, content credentials, and the manifest next to each file",
     async () => (await import("../commands/marks.ts")).marks,
   );
   add(
@@ -126,7 +126,7 @@ function addMore(add: Add): void {
   );
   add(
     "gc",
-    "remove old finished runs, media that no run uses any more, and leftovers of killed processes",
+    "remove old finished runs, media that runs no longer use, and leftovers from killed processes",
     async () => (await import("../commands/gc.ts")).gc,
   );
   add(
@@ -140,18 +140,18 @@ function addMore(add: Add): void {
 function addServing(add: Add, group: (name: string, description: string) => void): void {
   add(
     "dashboard [files...]",
-    "watch and control runs in a browser; the given pipelines can be planned and started there",
+    "watch and control runs in a browser, where the given pipelines can also be planned and started",
     async () => (await import("../commands/dashboard.ts")).dashboard,
   );
   add(
     "init [file]",
-    "create a pipeline for the models of the configured service, with the package.json and tsconfig.json to run it; overwrites nothing",
+    "create a pipeline for the models of the configured service, plus package.json and tsconfig.json; overwrites nothing",
     async () => (await import("../commands/init.ts")).init,
   );
   add("serve", "run the local service: the whole API on this machine, with play money", async () => {
     return (await import("../commands/serve.ts")).serve;
   });
-  add("worker", "run all resumable runs of the journal, and pick up decisions as they come in", async () => {
+  add("worker", "run all resumable runs in the journal, and apply decisions as they are made", async () => {
     return (await import("../commands/worker.ts")).worker;
   });
   add(
@@ -163,14 +163,10 @@ function addServing(add: Add, group: (name: string, description: string) => void
   const notify = () => import("../commands/notify.ts");
   add("notify test", "send a test notification", async () => (await notify()).testNotify);
   add("notify key", "print the public key for verifying the webhooks", async () => (await notify()).notifyKey);
-  add(
-    "notify list",
-    "list undelivered notifications, with the error of each",
-    async () => (await notify()).listNotices,
-  );
+  add("notify list", "list undelivered notifications, each with its error", async () => (await notify()).listNotices);
   add(
     "record <folder>",
-    "record a hosted service's answers, for tests that replay them. Left out: credentials in request headers, cookies, fields named like a secret, keys and tokens in known formats, and URL queries. Review a recording before you publish it",
+    "record a hosted service's answers so that tests can replay them. Omits credentials in request headers, cookies, fields whose names suggest a secret, keys and tokens in known formats, and URL queries. Review a recording before you publish it",
     async () => (await import("../commands/record.ts")).record,
   );
   group("skills", "teach coding agents to work with pipelines");
@@ -185,7 +181,7 @@ function addServing(add: Add, group: (name: string, description: string) => void
     async () => (await import("../commands/completion.ts")).completion,
   )
     .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))
-    .argument("[words...]", "the words typed so far, after --; prints the possible completions");
+    .argument("[words...]", "the words typed so far, after --; prints their possible completions");
 }
 
 /** Common calls to the service; `api` sends any other. */

@@ -1,7 +1,7 @@
 import { DEPLOYMENTS, type ServiceName } from "../../core/kit/deployments.ts";
 import { choice, type Flag, type FlagsOf, flag, host, list, preset, required } from "./option.ts";
 
-const local = flag("--local", "use the local service on this machine, ignoring the environment");
+const local = flag("--local", "use the local service on this machine, ignoring service settings in the environment");
 const journal = flag(
   "--journal <place>",
   "journal file or postgres://… URL (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)",
@@ -20,7 +20,7 @@ const common = [
   journal,
   service,
   baseUrl,
-  flag("--media <folder|s3-url>", "where media are stored (default: SHOWRUNNER_MEDIA, then media next to the journal)"),
+  flag("--media <folder|s3-url>", "where to store media (default: SHOWRUNNER_MEDIA, then media next to the journal)"),
   json,
 ];
 
@@ -29,22 +29,22 @@ const rate = [
   flag("--rate-limit <requests/seconds>", "rate limit of your key, e.g. 600/60 (default: learned from the service)"),
   flag(
     "--turns <tag>",
-    "share the rate limit evenly between the values of this tag, with optional weights: customer or customer,acme=3 (default: between runs)",
+    "share the rate limit evenly among the values of this tag, or by weight: customer or customer,acme=3 (default: among runs)",
   ),
 ];
 
 /** Limits over all runs of the account, for commands that may spend. */
 const spending = [
-  flag("--spending-cap <usd>", "most that all runs in the journal may spend (default: SHOWRUNNER_SPENDING_CAP)"),
+  flag("--spending-cap <usd>", "maximum that all runs in the journal can spend (default: SHOWRUNNER_SPENDING_CAP)"),
   list(
     "--cap <cap>",
-    "most that runs may spend per day, per tag, or both: 50/day, team=video:10/day, team=*:100; repeatable (default: SHOWRUNNER_CAPS)",
+    "maximum spending per day, per tag, or both: 50/day, team=video:10/day, team=*:100; repeatable (default: SHOWRUNNER_CAPS)",
   ),
   flag(
     "--cap-time-zone <zone>",
     "time zone of daily caps, e.g. Europe/Berlin (default: SHOWRUNNER_CAP_TIME_ZONE, then UTC)",
   ),
-  flag("--wallet-floor <usd>", "balance that must stay in the wallet (default: SHOWRUNNER_WALLET_FLOOR)"),
+  flag("--wallet-floor <usd>", "minimum balance to keep in the wallet (default: SHOWRUNNER_WALLET_FLOOR)"),
 ];
 
 /** For commands that drive one run and can keep waiting. */
@@ -62,7 +62,7 @@ const notify = flag(
 /** Knowledge of models beyond their schemas, for commands that check inputs. */
 const families = flag(
   "--families <file>",
-  "rules, prices and durations of model families, overriding the built-in ones (default: SHOWRUNNER_FAMILIES)",
+  "file with rules, prices and durations of model families, overriding the built-in ones (default: SHOWRUNNER_FAMILIES)",
 );
 
 /** For commands that plan: model families, and what inputs may make this machine read. */
@@ -70,23 +70,23 @@ const planning = [
   families,
   list(
     "--inside <origin>",
-    "allow input URLs on this origin of your own network or machine: http://assets.corp:8080; repeatable",
+    "allow input URLs on this origin, which may be in your network or on this machine: http://assets.corp:8080; repeatable",
   ),
-  flag("--files <folder>", "only upload files in this folder (default: any folder; for mcp: that of the pipelines)"),
+  flag("--files <folder>", "only upload files from this folder (default: any folder; for mcp, the pipelines folder)"),
 ];
 
 /** For commands that take a pipeline's input, together with `tables`. */
 const input = [
   list(
     "-i <key=value>",
-    "one input field; key:=json for anything but text, key=@rows.csv or key=@value.json for a file",
+    "one input field; key:=json for values other than text, key=@rows.csv or key=@value.json to read a file",
   ),
-  flag("--input <json|@file>", "input of the pipeline"),
+  flag("--input <json|@file>", "the pipeline's input"),
 ];
 
 const tables = [
-  flag("--encoding <name>", "encoding of tables (default: detects UTF-8 or UTF-16)"),
-  flag("--delimiter <character>", "cell delimiter of tables (default: detects comma, semicolon or tab)"),
+  flag("--encoding <name>", "encoding of table files (default: UTF-8 or UTF-16, detected)"),
+  flag("--delimiter <character>", "cell delimiter in table files (default: comma, semicolon or tab, detected)"),
 ];
 
 /** For commands that quote prices. */
@@ -96,22 +96,22 @@ const maxUnquoted = flag("--max-unquoted <usd>", "allow jobs that cannot be pric
 const rows = [
   flag(
     "--each <file>",
-    "one run per row of a .csv, .tsv or .jsonl file; repeating the command continues and starts no row twice",
+    "one run per row of a .csv, .tsv or .jsonl file; repeat the command to continue; no row is started twice",
   ),
-  flag("--id-column <name>", "with --each: column of the run ids (default: id or name)"),
+  flag("--id-column <name>", "with --each: column that contains the run ids (default: id or name)"),
 ];
 
-const profile = flag("--profile <name>", "profile of the pipeline to use, such as draft");
+const profile = flag("--profile <name>", "pipeline profile to use, such as draft");
 const giveUpAfter = flag(
   "--give-up-after <duration>",
-  "pause when the service is unavailable for this long: 5m (default), 90s, never",
+  "pause once the service has been unavailable for this long: 5m (default), 90s, never",
 );
 
 /** `timers` is the built-in engine of this process. */
 const engine = (description: string) => choice("--engine <name>", description, ["timers", "pg-boss", "restate"]);
 const engineUrl = flag(
   "--engine-url <url>",
-  "with --engine pg-boss: its database (default: the journal's); with restate: http://…",
+  "with --engine pg-boss: its database (default: the journal's); with restate: its ingress URL, http://…",
 );
 
 const decision = [
@@ -126,13 +126,13 @@ const limit = flag("--limit <n>", "maximum number to list");
 export const options = {
   run: [
     ...input,
-    flag("--budget <usd>", "most that the run may cost"),
+    flag("--budget <usd>", "maximum cost of the run"),
     ...common,
     flag("--id <id>", "id of the run (default: generated)"),
     preset(
       choice(
         "--on-existing <what>",
-        "if a run with this --id exists: resume it, or follow it if it is running (plan and input must be the same); or fail",
+        "if a run with this --id exists, resume it (or follow it if it is running; plan and input must be the same), or fail",
         ["resume", "fail"],
       ),
       "resume",
@@ -140,8 +140,8 @@ export const options = {
     flag("--out <dir>", "folder for the returned files"),
     ...rows,
     flag("--at-once <n>", "with --each: maximum parallel runs (default: 4)"),
-    list("--tag <key=value>", "label the run, for listing and caps; repeatable"),
-    flag("--quote <id>", "start only what `plan` quoted under this id, for no more than its maximum"),
+    list("--tag <key=value>", "tag for the run, used in lists and caps; repeatable"),
+    flag("--quote <id>", "start only the plan that `plan` quoted under this id, for at most the quoted maximum"),
     flag("--start-anyway", "start even if the wallet holds less than the plan's minimum cost"),
     flag("--concurrency <limits>", "maximum parallel jobs: 8, or total=8,video=2"),
     profile,
@@ -149,7 +149,7 @@ export const options = {
     flag("--reuse", "reuse results of earlier runs with identical inputs, at no cost"),
     giveUpAfter,
     flag("--detach", "run in a background process; print the run's id and how to follow it"),
-    engine("with --detach: leave the run to this engine's workers"),
+    engine("with --detach: hand the run to this engine's workers"),
     engineUrl,
     maxUnquoted,
     ...spending,
@@ -163,13 +163,13 @@ export const options = {
     ...input,
     ...common,
     ...rows,
-    flag("--id <id>", "with --each: prefix of the run ids, as for run (default: the file's name)"),
+    flag("--id <id>", "with --each: prefix for the run ids, as in run (default: the file's name)"),
     flag("--concurrency <limits>", "maximum parallel jobs in the forecast: 8, or total=8,video=2"),
     profile,
     flag("--reuse", "count results of earlier runs with identical inputs as free"),
-    flag("--against <run-id|file>", "show what differs from a run's plan or from another file, and what that costs"),
+    flag("--against <run-id|file>", "show differences from a run's plan or another file, and what they cost"),
     flag("--mermaid", "print the plan as a Mermaid flowchart"),
-    flag("--svg <file>", "draw the plan to an SVG file"),
+    flag("--svg <file>", "draw the plan as an SVG file"),
     maxUnquoted,
     ...rate,
     ...planning,
@@ -179,8 +179,8 @@ export const options = {
     flag("--budget <usd>", "new budget, replacing the run's current one"),
     flag("--yes", "accept the price of the rerun steps"),
     ...common,
-    flag("--agree <usd>", "most that a run with a shared budget may cost on its own, when it asks"),
-    flag("--quote <id>", "rerun only what was quoted under this id, for no more than its maximum"),
+    flag("--agree <usd>", "maximum cost of this run alone, if it shares a budget and pauses to ask about its price"),
+    flag("--quote <id>", "rerun only what was quoted under this id, for at most the quoted maximum"),
     flag("--max-unquoted <usd>", "new limit for each job that cannot be priced in advance"),
     flag(
       "--wait-for-funds <duration>",
@@ -189,24 +189,30 @@ export const options = {
     giveUpAfter,
     flag("--file <file[#export]>", "the current pipeline file; shows what changed since the run was planned"),
     flag("--accept-changes", "apply code changes: run new and changed steps, and all steps that depend on them"),
-    flag("--input <json|@file>", "corrected input fields of the run; compared, priced and accepted like changed code"),
+    flag("--input <json|@file>", "corrected input fields for the run; compared, priced and accepted like code changes"),
     list(
       "-i <key=value>",
-      "one corrected input field; key:=json for anything but text, key=@rows.csv or key=@value.json for a file",
+      "one corrected input field; key:=json for values other than text, key=@rows.csv or key=@value.json to read a file",
     ),
     list(
       "--edit <step:field=value>",
-      "change an input field of a job or chat; step:field:=json for anything but text, step:field=@file for a file; repeatable",
+      "change an input field of a job or chat; step:field:=json for values other than text, step:field=@file to read a file; repeatable",
     ),
     flag("--everywhere", "with --edit: also replace the text in other steps"),
-    flag("--no-everywhere", "with --edit: keep the text in other steps"),
-    flag("--redo <step>", "redo this step, or what this approval shows; the code's `revise` applies --note"),
+    flag("--no-everywhere", "with --edit: leave the text in other steps unchanged"),
+    flag(
+      "--redo <step>",
+      "redo this step, or the steps that this approval shows; the `revise` function in the code applies --note",
+    ),
     flag("--note <text>", "with --redo: what to change; otherwise the reason, stored in the journal"),
     list("--rerun <step>", "rerun this step and all steps that depend on it; * matches any characters; repeatable"),
-    flag("--rerun-failed", "rerun every step that failed, fully or partly, and all steps that depend on it"),
-    flag("--same-seed", "rerun even if the code's fixed seed likely gives the same result"),
-    flag("--account-moved", "the account has a new key, or the service a new address; verified with a job of the run"),
-    flag("--request-id <id>", "idempotency id of a rerun: repeating the command does not start another"),
+    flag("--rerun-failed", "rerun every step that failed or partly failed, and all steps that depend on it"),
+    flag("--same-seed", "rerun even if a fixed seed in the code is likely to give the same result"),
+    flag(
+      "--account-moved",
+      "use if the account has a new key or the service a new address; checked against one of the run's jobs",
+    ),
+    flag("--request-id <id>", "idempotency id for a rerun: repeating the command with it does not start another"),
     ...spending,
     waitForCap,
     notify,
@@ -217,7 +223,7 @@ export const options = {
   adopt: common,
   approve: [
     ...common,
-    flag("--pick <n>", "your choice, if the step offers several: its number, from 1, or its step"),
+    flag("--pick <n>", "item to choose, if the step offers several: its number (from 1) or its step"),
     flag("--value <text>", "approve this instead of the text or value shown; @file reads a file (.json as JSON)"),
     ...decision,
   ],
@@ -235,7 +241,9 @@ export const options = {
   check: [
     ...common,
     ...planning,
-    required(flag("--against <journal>", "journal of those runs, or a copy; nothing is written to it")),
+    required(
+      flag("--against <journal>", "journal that contains those runs, or a copy of it; nothing is written to it"),
+    ),
   ],
   runs: [...common, ofTag, flag("--search <words>", "only runs whose name, tags or input contain all these words")],
   show: common,
@@ -244,7 +252,7 @@ export const options = {
     ...common,
     flag(
       "--out <file.html>",
-      "file to write (default: report.html in the run's folder, if that is inside this folder)",
+      "file to write (default: report.html in the run's folder, if that is inside the current folder)",
     ),
     choice("--for <whom>", "report only what the run returned, without steps, texts or costs", ["client"]),
     flag("--prices", "with --for client: include the cost, to the cent"),
@@ -257,17 +265,17 @@ export const options = {
   statement: [
     ...common,
     ofTag,
-    flag("--month <yyyy-mm>", "month of the charges, in UTC (default: this month)"),
+    flag("--month <yyyy-mm>", "month to list, in UTC (default: the current month)"),
     flag("--markup <percent>", "percentage to add to the costs: 20%"),
     flag("--csv", "print CSV for spreadsheets"),
-    flag("--html", "print a page for the client; amounts include the markup, costs are left out"),
+    flag("--html", "print an HTML page for the client; it shows amounts with markup, not costs"),
   ],
   events: [...common, flag("--follow", "keep printing until the run ends or pauses")],
   reconcile: common,
-  marks: [flag("--trust <file>", "PEM file of the signers' certificates that you trust"), json],
+  marks: [flag("--trust <file>", "PEM file with the signers' certificates that you trust"), json],
   sign: [
-    flag("--cert <file>", "PEM file of your certificate chain, up to its root"),
-    flag("--key <file>", "PEM file of the certificate's private key"),
+    flag("--cert <file>", "PEM file with your certificate chain, up to its root"),
+    flag("--key <file>", "PEM file with the certificate's private key"),
     flag("--out <path>", "signed file, or an existing folder (default: NAME.signed.EXT next to each file)"),
     choice("--source-type <type>", "source type to sign with (default: from the manifest, else from the file's mark)", [
       "trainedAlgorithmicMedia",
@@ -296,7 +304,7 @@ export const options = {
     ),
     flag("--catalog <file>", "catalog of the models to migrate to (default: the service's)"),
     flag("--verify", "run the pipeline on a local service and compare its results with what v2 would produce"),
-    flag("--force", "overwrite a pipeline.ts that was edited after it was written"),
+    flag("--force", "overwrite pipeline.ts even if it was edited since it was generated"),
     local,
     service,
     baseUrl,
@@ -325,27 +333,28 @@ export const options = {
       "--wait-for-funds <duration>",
       "when the wallet runs short, wait this long for funds before leaving the run paused, e.g. 30m",
     ),
-    engine("queue that hands runs to workers (default: timers, inside this process)"),
+    engine("queue that distributes runs to workers (default: timers, inside this process)"),
     engineUrl,
-    flag("--pipelines <dir>", "folder of the pipeline files, for runs with functions (default: the current one)"),
-    flag("--slices <n>", "maximum runs driven in parallel (default: 16)"),
+    flag(
+      "--pipelines <dir>",
+      "folder with the pipeline files, needed for runs with functions (default: the current one)",
+    ),
+    flag("--slices <n>", "maximum number of runs driven in parallel (default: 16)"),
     choice("--local-work <where>", "run functions as separate jobs, or inline in the slice", ["delegated", "inline"]),
     flag("--health-port <number>", "serve /healthz, /readyz and /metrics on this port"),
     flag("--webhooks <port>", "receive the service's webhooks on this port, for the jobs of all runs in the journal"),
-    host(
-      "address that --health-port and --webhooks listen on; other machines cannot connect by default (default: 127.0.0.1)",
-    ),
-    flag("--drain <duration>", "when stopped, time to finish work in progress (default: 30s)"),
+    host("address that --health-port and --webhooks listen on (default: 127.0.0.1, which other machines cannot reach)"),
+    flag("--drain <duration>", "time allowed to finish work in progress when stopped (default: 30s)"),
   ],
   mcp: [
     ...common,
     ...spending,
     notify,
     ...planning,
-    flag("--budget <usd>", "most that all agent runs may cost while this server runs (default: no run may start)"),
-    flag("--run-budget <usd>", "most that one of these runs may cost (default: its quote)"),
+    flag("--budget <usd>", "maximum total cost of all agent runs while this server runs (default: no run may start)"),
+    flag("--run-budget <usd>", "maximum cost of each of these runs (default: its quote)"),
     maxUnquoted,
-    flag("--allow-approve", "let the agent decide waiting approvals"),
+    flag("--allow-approve", "let the agent decide on steps waiting for approval"),
     flag("--ask", "let the agent ask its user for decisions, and for runs above --run-budget"),
     flag("--http", "serve streamable HTTP on this machine instead, protected by a token"),
     flag("--port <number>", "port for --http; 0 picks a free one (default: 8789)"),
@@ -363,11 +372,14 @@ export const options = {
       "--key-file <file>",
       "file with the credential to accept, ID:SECRET (default: SHOWRUNNER_SERVE_KEY, else generated and stored in the data folder)",
     ),
-    flag("--key <id:secret>", "the same, visible to every process on this machine: for throw-away keys only"),
+    flag(
+      "--key <id:secret>",
+      "credential to accept, visible to every process on this machine: use only for throw-away keys",
+    ),
     flag("--rate-limit <requests/seconds>", "requests allowed per window, e.g. 600/60"),
     flag("--max-running <n>", "maximum jobs rendered in parallel"),
     flag("--speed <factor>", "how many times faster than real rendering, e.g. 20"),
-    flag("--retention <duration>", "how long outputs are kept after the submit (default: 24h)"),
+    flag("--retention <duration>", "how long outputs are kept after submission (default: 24h)"),
     flag("--url-life <duration>", "how long a download URL is valid (default: 1h)"),
     flag("--strict", "answer exactly as a hosted service would, except for timings"),
     choice("--as-of <version>", "published version of the API to emulate (default: today)", ["3.9", "today"]),
@@ -379,27 +391,27 @@ export const options = {
     flag("--open-catalog", "serve models and voices without a credential, as some hosted services do"),
     choice(
       "--unquotable-cost <what>",
-      "cost in estimates for jobs without a price, for clients that expect a number (default: null; with --strict: refuse)",
+      "cost that estimates return for jobs without a price, for clients that expect a number (default: null; with --strict: refuse)",
       ["null", "zero", "omit", "refuse"],
     ),
-    flag("--faults <file>", "faults to inject, as a JSON file"),
+    flag("--faults <file>", "JSON file of faults to inject"),
     flag("--stub", "return tiny valid media immediately instead of rendering"),
     flag("--brand <name>", "brand in the X-<Brand>-… headers"),
     flag("--replay <folder>", "replay the answers that showrunner record wrote to this folder"),
     preset(choice("--replay-speed <speed>", "speed of replayed jobs", ["fast", "real"]), "fast"),
-    flag("--or-local", "with --replay: serve anything not recorded locally"),
+    flag("--or-local", "with --replay: let the local service answer requests that were not recorded"),
     flag("--json", "print address and key as one JSON document"),
   ],
   record: [
     service,
     baseUrl,
     preset(flag("--port <number>", "port to listen on; 0 picks a free one"), "8790"),
-    flag("--keep-media", "also keep output files"),
+    flag("--keep-media", "also save the jobs' output files"),
   ],
   init: [flag("--recipe [name]", "copy this recipe and its files instead; without a name, list the recipes"), json],
   "skills install": [
-    flag("--dir <folder>", "folder of the agent's skills (default: .claude/skills)"),
-    flag("--force", "overwrite a skill that differs"),
+    flag("--dir <folder>", "the agent's skills folder (default: .claude/skills)"),
+    flag("--force", "overwrite an existing skill that differs"),
     json,
   ],
   completion: [],
@@ -417,8 +429,8 @@ export const options = {
     ...common,
     flag("--snapshot <file>", "earlier catalog to compare with (default: catalog.json)"),
     flag("--with <file>", "newer catalog (default: the service's current one)"),
-    flag("--input <json|@file>", "input of the pipelines, if it has no defaults"),
-    list("-i <key=value>", "one input field; key:=json for anything but text"),
+    flag("--input <json|@file>", "input for the pipelines, if their fields have no defaults"),
+    list("-i <key=value>", "one input field; key:=json for values other than text"),
   ],
   "jobs list": [flag("--model <id>", "only jobs of this model"), limit, ...common],
   "jobs get": common,
@@ -429,7 +441,7 @@ export const options = {
     flag("--data <json|@file|->", "request body: JSON, @file, or - for stdin; the method then defaults to POST"),
     list("--query <name=value>", "query parameter; repeatable"),
     list("--header <name:value>", "extra header; repeatable"),
-    flag("--idempotency-key <key>", "idempotency key of a submit (default: its idempotency_key, or generated)"),
+    flag("--idempotency-key <key>", "idempotency key for a submit (default: idempotency_key in --data, or generated)"),
     flag("--yes", "accept the price without asking"),
   ],
 } as const satisfies { readonly [command: string]: readonly Flag[] };

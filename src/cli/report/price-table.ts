@@ -12,7 +12,7 @@ export function forecastLines({ risks, forecastMs }: Pick<Quote, "risks" | "fore
   const lost = risks.filter(({ heals }) => !heals);
   return [
     forecastMs === null
-      ? "No time estimate yet: some models of the longest chain have never run here"
+      ? "No time estimate yet: some models in the longest chain of steps have never run here"
       : `Expected to take about ${duration(forecastMs)}`,
     ...lost.slice(0, MOST_RISKS).map(({ why }) => {
       return `May expire before it is used: ${visible(why)}; it would have to be generated and paid for again`;
@@ -34,7 +34,7 @@ export function offerLines({ id, maximumUsd, expiresAt, prices }: Quote): readon
 /** Steps to rerun with their prices, and the total added to the run's cost. */
 export function rerunTable(rerunScope: RerunScope, width?: number): string {
   const { stale, prices, committedMicros, budgetMicros, seeds, seenThroughFirst, unanswered } = rerunScope;
-  if (stale.length === 0) return "No step has to run again.";
+  if (stale.length === 0) return "No steps need to be rerun.";
   const lines = [
     table(prices, columns, width),
     "",
@@ -49,7 +49,7 @@ export function rerunTable(rerunScope: RerunScope, width?: number): string {
     lines.push(`Completed first, because already paid for: ${atService.map(visible).join(", ")}`);
   for (const { step, holdMicros } of unanswered) {
     lines.push(
-      `The request of ${visible(step)} was never answered. After about a minute, the run looks for its job on the service: if found, it is completed, because it is paid for; if not, the changed request is sent instead. If that is uncertain, the old request is repeated under its key, for at most ${dollars(holdMicros, Math.ceil)}`,
+      `The request for ${visible(step)} was never answered. After about a minute, the run looks for its job on the service. If the job is found, it is completed, because it is already paid for; if not, the changed request is sent instead. If the outcome stays uncertain, the old request is repeated under its key, for at most ${dollars(holdMicros, Math.ceil)}`,
     );
   }
   return lines.join("\n");

@@ -5,7 +5,7 @@ import type { Context, Endpoint } from "./options.ts";
 
 type Schema = { readonly [keyword: string]: unknown };
 
-const usd = z.string().describe("Decimal of US dollars");
+const usd = z.string().describe("US dollars, as a decimal");
 const mediaShape = z
   .object({
     url: z.string().describe("Path on this server, valid for at least an hour; supports ranges"),
@@ -57,7 +57,7 @@ const quoteShape = z.object({
   expiresAt: z.int().describe("Epoch milliseconds"),
   openSteps: z.array(z.string()).describe("Steps with no price yet: the run pauses there and asks"),
   usd: z.object({ min: usd, max: usd.nullable().describe("null: open-ended"), expected: usd }),
-  leftUsd: usd.nullable().describe("Left of your budget"),
+  leftUsd: usd.nullable().describe("Your remaining budget"),
   expectedMs: z.number().nullable(),
   stepCount: z.int(),
 });
@@ -119,7 +119,10 @@ function pathsOf(name: string, { pipeline }: Endpoint): Schema {
   };
   const more = {
     quote: { type: "string", description: "Id of the quote agreed to; required for a new run" },
-    agree: { type: "string", description: "New maximum cost of an existing run: accepts prices that it paused for" },
+    agree: {
+      type: "string",
+      description: "New maximum cost of an existing run; also accepts the prices it paused for",
+    },
     budget: { type: "string" },
     title: { type: "string", maxLength: 120 },
   };

@@ -62,7 +62,7 @@ async function start(call: Call): Promise<Response> {
   const agreed = optionalText(body, "quote", 100);
   if (!isThere) await refuseOverBudget(call, quote);
   if (!isThere && agreed === undefined) {
-    const message = `quote: this costs at most ${quote.maximumUsd} dollars; nothing was started. Once that is agreed to, start the run with the quote's id.`;
+    const message = `quote: this costs at most ${quote.maximumUsd} dollars; nothing was started. Once that price is agreed to, start the run with the quote's id.`;
     throw new QuoteFirst(428, "QUOTE_NEEDED", message, await quoteView(call, quote));
   }
   const how = {

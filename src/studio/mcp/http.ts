@@ -55,9 +55,9 @@ function refusalOf(
   token: string,
 ): HttpRefusal | null {
   const host = headers.host?.toLowerCase() ?? "";
-  if (!hosts.includes(host)) return { status: 403, message: "This server is not served under this host name." };
+  if (!hosts.includes(host)) return { status: 403, message: "This server does not accept this host name." };
   if (headers.origin !== undefined && headers.origin !== `http://${host}`)
-    return { status: 403, message: "Web pages of other sites cannot send this request." };
+    return { status: 403, message: "Web pages from other sites cannot send this request." };
   if (!isSame(bearerOf(headers), token))
     return { status: 401, message: "The token is missing or wrong. Send this server's token: Authorization: Bearer …" };
   if (url !== PATH) return { status: 404, message: `Not found; the only path is ${PATH}.` };

@@ -52,8 +52,9 @@ const REFUSALS: Readonly<
   RUN_DIFFERS: {
     status: 409,
     is: {
-      customer: "A run with this key has another pipeline or input. Send the same request, or use another key.",
-      agent: "A run with this name has another pipeline or input",
+      customer:
+        "A run with this key already exists with a different pipeline or input. Send the same request, or use another key.",
+      agent: "A run with this name already exists with a different pipeline or input",
     },
   },
   RUN_BUSY: { status: 409, is: both("Another process is driving this run. Try again in a minute.") },

@@ -407,10 +407,10 @@ test("of a request to a provider the page says what is known, what stays reserve
     /^still: sent once to mock .*; up to \$0\.05 stays reserved\. Check your account at mock.*adopt lost still <file\|none>$/;
   await eventually(() => page.getByText(known).count()).toBe(2);
   const choice = page.getByRole("region", { name: "Outcome of the request" });
-  await choice.getByRole("button", { name: "No file was made" }).waitFor();
+  await choice.getByRole("button", { name: "No file was generated" }).waitFor();
   expect(await choice.getByText("The service lists").count()).toBe(0);
   expect(await violations(page)).toEqual([]);
-  await choice.getByRole("button", { name: "No file was made" }).click();
+  await choice.getByRole("button", { name: "No file was generated" }).click();
   await choice.getByText("applied on resume").waitFor();
   await expect(served.show.unresolved("lost")).resolves.toMatchObject([{ decided: { jobId: null } }]);
 });

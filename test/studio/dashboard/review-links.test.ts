@@ -342,9 +342,9 @@ describe("wrong tokens", () => {
 describe("whoever makes links", () => {
   test("is told what is wrong with one, before it is made", async () => {
     const make = (link: Parameters<typeof createReviewLink>[1]) => createReviewLink(served.journal, link, 0);
-    await expect(make({ scope: {} })).rejects.toThrow("tag: give a tag or a run");
-    await expect(make({ scope: { tags: {} } })).rejects.toThrow("tag: give a tag or a run");
-    await expect(make({ scope: { ...acme.scope, step: "best" } })).rejects.toThrow("step: also give the step's run");
+    await expect(make({ scope: {} })).rejects.toThrow("tag: set a tag or a run");
+    await expect(make({ scope: { tags: {} } })).rejects.toThrow("tag: set a tag or a run");
+    await expect(make({ scope: { ...acme.scope, step: "best" } })).rejects.toThrow("step: also set the step's run");
     await expect(make({ scope: { runId: "nope" } })).rejects.toThrow('run: run "nope" does not exist');
     await expect(make({ ...acme, expiresMs: 1 })).rejects.toThrow("expires: must be from one minute to 90 days");
     await expect(make({ ...acme, maxUses: 0 })).rejects.toThrow("maxUses: must be from 1 to");

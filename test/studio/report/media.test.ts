@@ -57,7 +57,7 @@ describe("media of a report", () => {
     const { file, media } = await writeReport(run.show(), run.id, page);
     expect(media.missing).toBe(1);
     const [lost] = readReport(file).run.patch.steps[0]!.media;
-    expect(lost).toMatchObject({ url: null, error: expect.stringContaining("There is no copy left") });
+    expect(lost).toMatchObject({ url: null, error: expect.stringContaining("No copy is left") });
   });
 
   test("come from the media store only, whatever folder, name or hash the journal names [G33]", async () => {

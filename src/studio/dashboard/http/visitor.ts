@@ -146,7 +146,7 @@ export function checkSender(
   { hosts, proxied }: { readonly hosts: readonly string[]; readonly proxied: readonly string[] },
 ): void {
   const host = headers.host?.toLowerCase() ?? "";
-  if (!hosts.includes(host)) throw new Refusal(403, "HOST", "The dashboard is not served under this host name.");
+  if (!hosts.includes(host)) throw new Refusal(403, "HOST", "The dashboard does not accept this host name.");
   const { origin } = headers;
   const isSafe = method === "GET" || method === "HEAD";
   const isOwn = origin === `http://${host}` || (proxied.includes(host) && origin === `https://${host}`);

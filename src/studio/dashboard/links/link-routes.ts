@@ -127,7 +127,11 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
 
   const use = async (link: ReviewLinkRow) => {
     if (await journal.useReviewLink(link.id, Date.now())) return;
-    throw new Refusal(403, "LINK_USED_UP", "This link has reached its limit of uses. Ask the sender for a new one.");
+    throw new Refusal(
+      403,
+      "LINK_USED_UP",
+      "This link has reached its maximum number of uses. Ask the sender for a new one.",
+    );
   };
 
   const comment = async ({ incoming }: SharedCall): Promise<SharedDecision> => {
@@ -141,7 +145,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     const { runId, step, shown, view } = await found(link, ref);
     if (view.status !== "waiting") throw decidedAlready(view);
     if (take !== undefined && shown[take] === undefined) {
-      throw new Refusal(400, "TAKE", "Choose one of the takes shown to comment on.");
+      throw new Refusal(400, "TAKE", "Choose which of the takes shown to comment on.");
     }
     await use(link);
     await context.show.comment(runId, step, { text, take: take === undefined ? null : shown[take]!.at, timeMs, by });

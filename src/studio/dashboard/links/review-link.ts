@@ -53,9 +53,9 @@ export function reviewLinkUrl(origin: string, token: string): string {
 async function checkScope(journal: JournalStore, { tags, runId, step }: ReviewScope): Promise<void> {
   checkTags(tags, "tag");
   if (Object.keys(tags ?? {}).length === 0 && runId === undefined) {
-    throw new InvalidOptionError("tag", "give a tag or a run; a link cannot cover everything.");
+    throw new InvalidOptionError("tag", "set a tag or a run; a link cannot cover everything.");
   }
-  if (step !== undefined && runId === undefined) throw new InvalidOptionError("step", "also give the step's run.");
+  if (step !== undefined && runId === undefined) throw new InvalidOptionError("step", "also set the step's run.");
   if (runId === undefined) return;
   if ((await journal.run(runId)) === null) {
     throw new InvalidOptionError("run", `run ${JSON.stringify(runId)} does not exist.`, "showrunner runs");

@@ -332,7 +332,7 @@ async function placeMedia(
     const path = held?.path(sha256) ?? null;
     if (path === null || sizeBytes === null || !(await holds(path, sha256))) {
       counts.missing += 1;
-      places.set(url, { url: null, error: `There is no copy left; the file was stored at ${join(outDir, file!)}` });
+      places.set(url, { url: null, error: `No copy is left; the file was stored at ${join(outDir, file!)}` });
     } else if (sizeBytes <= bytesLeft && kind !== "other") {
       counts.inline += 1;
       await embed(one, path, sizeBytes);

@@ -109,7 +109,7 @@ export const pipelineTools = [
     name: "run_pipeline",
     title: "Run a pipeline",
     description:
-      "Starts a run, which spends money, with the `quote` that a person agreed to. Returns while the run continues: follow it with `wait_for_run`. Without a quote, or if plan or price changed since, the call is refused with the quote to agree to. The run continues if you disconnect.",
+      "Starts a run, which spends money, with the `quote` that a person agreed to. Returns while the run continues: follow it with `wait_for_run`. Without a quote, or if the plan or price has changed since, the call is refused and returns the quote to agree to. The run continues if you disconnect.",
     input: { pipeline, name, input, quote: agreedQuote },
     output: startedRun,
     isReadOnly: false,
@@ -137,7 +137,7 @@ function planned(session: AgentSession, quote: Quote) {
     const where = [step, field].filter((part) => part !== null).join(", ");
     return `- ${where === "" ? "" : `${where}: `}${message}`;
   });
-  const asks = reference === null ? "" : `; the person who started this server finds details under ${reference}`;
+  const asks = reference === null ? "" : `; the person who started this server can find details under ${reference}`;
   throw new ToolError(
     `The plan has problems; nothing was submitted:\n${lines.join("\n")}`,
     `correct the input; \`describe_pipeline\` shows its schema${asks}`,

@@ -124,8 +124,8 @@ export function Resolve({ runId, step }: { readonly runId: string; readonly step
   };
   const canAct = useCanAct();
   const empty = isOfProvider
-    ? "If the provider made a file, adopt it on the command line. If not, the step fails and its hold is released."
-    : "The service lists no job from that time. That does not prove there is none: a job you paid for could be lost.";
+    ? "If the provider generated a file, adopt it on the command line. Otherwise the step fails and its hold is released."
+    : "The service lists no job from that time. That does not prove that none exists: you could lose a job you paid for.";
   return (
     <section class="decide" aria-label="Outcome of the request">
       {found.state === "loading" && <p class="quiet">Asking the service…</p>}
@@ -147,7 +147,7 @@ export function Resolve({ runId, step }: { readonly runId: string; readonly step
           <li>
             <span>{found.value.length === 0 ? empty : "None of them"}</span>
             <button type="button" class="button small" disabled={!canAct} onClick={() => adopt(null)}>
-              {isOfProvider ? "No file was made" : "No job was created"}
+              {isOfProvider ? "No file was generated" : "No job was created"}
             </button>
           </li>
         </ul>

@@ -268,7 +268,7 @@ function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
       )}
       {unanswered.map(({ step, holdMicros }) => (
         <p key={step} class="note ask">
-          The request of {step} was never answered. Showrunner looks for its job on the service. If it finds the job,
+          The request for {step} was never answered. Showrunner looks for its job on the service. If it finds the job,
           which is already paid for, it completes it; if there is none, it sends the changed request instead. If it
           cannot tell, it sends the old request again under the same key, for at most {usd(holdMicros)}.
         </p>
@@ -287,7 +287,8 @@ function Revised({ edited }: Pick<ResumePreview, "edited">) {
   if (edited.length === 0) {
     return (
       <p class="note ask">
-        The step's code has no <code>revise</code> to apply a note, so the step runs again, takes with a new seed.
+        The step's code has no <code>revise</code> to apply a note, so the step reruns unchanged, with new seeds for
+        takes.
       </p>
     );
   }

@@ -46,7 +46,7 @@ function Period({ costs: { from, days, pipelines, tags, models, runsLeftOut } }:
       <Shares title="By tag" shares={tags} />
       <Shares title="By model (the service's figures)" shares={models} />
       {runsLeftOut > 0 && (
-        <p class="quiet">The totals by pipeline exclude {count(runsLeftOut, "older run")} of this period.</p>
+        <p class="quiet">The totals by pipeline exclude {count(runsLeftOut, "older run")} in this period.</p>
       )}
     </div>
   );

@@ -27,8 +27,7 @@ export function PlanScreen() {
       {offered.state === "ready" && offered.value.length === 0 && (
         <Empty title="No pipelines available">
           <p>
-            Name one when the dashboard starts:{" "}
-            <code>{commands("showrunner dashboard recipes/talking-avatar.ts")}</code>
+            Start the dashboard with one: <code>{commands("showrunner dashboard recipes/talking-avatar.ts")}</code>
           </p>
         </Empty>
       )}
