@@ -18,7 +18,7 @@ from defaults: the journal is \`.showrunner/journal.db\`, and without a service,
 with its data in \`.showrunner/local\`.
 
 Data goes to stdout, messages and progress to stderr. \`NO_COLOR\` is respected. If stderr is not a terminal, progress is one line
-per event. Text from outside (prompts, names, errors) is shown with control characters and reordering marks as codes.
+per event. In text from outside (prompts, names, errors), control characters and text-direction marks are shown as codes.
 
 | Exit code | Meaning |
 |---|---|
@@ -37,23 +37,23 @@ unknown or absent values are null.
 
 | Command | Document |
 |---|---|
-| \`run\`, \`resume\`, \`approve --resume\` | as \`show\`, and \`pause\`, \`still_running: [{step, jobId, holdMicros}]\`, \`returned\` (the pipeline's results, with local paths) |
+| \`run\`, \`resume\`, \`approve --resume\` | the document of \`show\`, plus \`pause\`, \`still_running: [{step, jobId, holdMicros}]\`, \`returned\` (the pipeline's results, with local paths) |
 | \`run --detach\` | \`{id, pid, log}\` |
 | \`worker\` | one line for each run that the worker drove: \`{id, status, cost, pause, message}\` |
-| \`show\` | \`{id, pipeline, status, message, pause, budget, quote, rerun_quote, cost, held, unconfirmed, next: {command, note}, out_dir, created_at, finished_at, steps: [{path, kind, model, status, reason, started_at, finished_at, quote, attempts: [{n, job_id, status, cost, error}], outputs: [{index, status, asset_id, voice_id, file, manifest, sha256, content_type, width, height, duration_ms, fps}], value, chosen, approval, reused_from}]}\`; \`status\` is that of the journal or \`interrupted\` (unfinished, and no process drives it), of a step also \`awaiting-approval\`; \`next\` is the command that continues the run |
+| \`show\` | \`{id, pipeline, status, message, pause, budget, quote, rerun_quote, cost, held, unconfirmed, next: {command, note}, out_dir, created_at, finished_at, steps: [{path, kind, model, status, reason, started_at, finished_at, quote, attempts: [{n, job_id, status, cost, error}], outputs: [{index, status, asset_id, voice_id, file, manifest, sha256, content_type, width, height, duration_ms, fps}], value, chosen, approval, reused_from}]}\`; \`status\` is the status in the journal, or \`interrupted\` for an unfinished run that no process drives; a step can also be \`awaiting-approval\`; \`next\` is the command that continues the run |
 | \`plan\` | the library's \`Quote\` (camelCase, micro-dollars as integers): \`{ok, problems, plan, prices, totalMicros, criticalPath, forecastMs, risks}\`, and with \`--against\` also \`against: {against, diff, stale: [{path, why}], totalMicros}\` |
 | a plan with problems | \`{ok: false, problems: [{code, step, field, message, allowed?, replacedBy?}]}\` |
 | \`events\` | the library's \`StoredEvent\` (camelCase, micro-dollars, epoch milliseconds): \`{runId, seq, at, version, event: {type, …}}\` |
-| \`resume --file\` of changed code | \`{id, drift}\`, the library's \`Drift\` |
+| \`resume --file\` if the code has changed | \`{id, drift}\`, the library's \`Drift\` |
 | \`check\` | \`{runs: [{runId, pipeline, status, isSame, steps: [{path, cause, fields, costMicros}], problems, totalMicros}], others}\`; exit 1 if a run differs |
 | \`runs\` | \`[{id, pipeline, status, created_at, updated_at, events}]\` |
 | \`approve\`, \`reject\` | \`{id, step, approved, pick, note, status}\`; without a step \`[{step, message, choose, shows: [{pick, step, index, content_type, asset_id, path}]}]\`; \`pick\` counts from 1 |
 | \`adopt\` | \`{id, step, job_id}\`; without a job, the jobs that the step may have created |
-| \`reconcile\`, \`gc\`, \`models\`, \`jobs\`, \`files\` | the answer of the client or the library, with names in snake_case, and amounts as decimals without \`_micros\` |
+| \`reconcile\`, \`gc\`, \`models\`, \`jobs\`, \`files\` | what the client or library method returns, with names in snake_case, and amounts as decimals without \`_micros\` |
 | \`report\` | \`{id, file, size_bytes, media: {inline, beside, missing}}\` |
 | \`models diff\` | \`{changes: [{model, field, is_breaking, message}], pipelines: [{file, ok, problems}]}\`; exit 1 if something breaks |
 | \`doctor\` | \`[{check, state, ok, detail, next}]\`; \`state\` is \`ok\`, \`fail\` or \`unknown\` |
-| \`init\` | \`{file, package_json, added, gitignore, tsconfig}\`; \`package_json\` is \`written\`, \`changed\`, \`as it was\` or \`not readable\`, \`added\` lists the packages that were added to it |
+| \`init\` | \`{file, package_json, added, gitignore, tsconfig}\`; \`package_json\` is \`written\`, \`changed\`, \`as it was\` or \`not readable\`; \`added\` lists the packages that were added to it |
 | \`skills install\` | \`{file, state}\`; \`state\` is \`written\`, \`the same\` or \`overwritten\` |
 | \`notify test\`; \`notify key\`; \`notify list\` | \`{target, ok, error}\`; \`{algorithm, public_key}\`; \`[{id, event, attempts, next_attempt_at, error}]\` |
 | \`serve\` | \`{base_url, api_key}\` |
@@ -143,11 +143,11 @@ export function cliReference(): string {
     command.commands.length > 0 ? groupSection(command, shared) : section({ name: command.name(), command }, shared),
   );
   const parts = [
-    "Flags of nearly every command:",
+    "Flags that nearly every command accepts:",
     "",
     ...common.map(rowOf),
     "",
-    "Flags of several commands, which each of them lists by name:",
+    "Flags shared by several commands, which list them by name only:",
     "",
     ...[...shared],
     "",

@@ -6,28 +6,28 @@ export const CURES: Readonly<Record<string, string>> = {
   BUILDER_CLOSED: "Add steps in `build` before it returns, not in a callback or after an `await`.",
   CALLER_ERROR: "Follow the message, which the author of the pipeline wrote.",
   CATALOG_SNAPSHOT: "Pull it again: `showrunner models pull`.",
-  CODE_ELSEWHERE: "Give the pipeline's file, `resume RUN --file FILE`, or start a process that has its code.",
+  CODE_ELSEWHERE: "Pass the pipeline's file (`resume RUN --file FILE`), or start a process that has its code.",
   CLIENT_TIMEOUT: "Try again, or raise `timeoutMs`. Send a submit again under the same key.",
   CONNECTION_FAILED: "`showrunner doctor` says what cannot be reached. A run pauses, and `resume` continues it.",
   CREDENTIALS: "Correct the package, certificate, key or file shown in the message.",
-  DASHBOARD_PORT_IN_USE: "Choose another port; `--port 0` takes a free one.",
+  DASHBOARD_PORT_IN_USE: "Choose another port; `--port 0` picks a free one.",
   DOWNLOAD_FAILED: "`resume` downloads it again while the service still has it.",
-  FAMILIES_INVALID: "Correct the file; [model families](model-families.md) has its form.",
+  FAMILIES_INVALID: "Correct the file; [model families](model-families.md) describes the format.",
   HANDLE_MISUSE: "Pass the handle itself, `.at(key)` for a part of a value, or `` text`…` `` for a sentence.",
-  INCLUDE: "Give the included pipeline an input that its schema accepts.",
+  INCLUDE: "Pass the value that `pipeline(…)` returned to `include()`, and remove any cycle of includes.",
   INVALID_OPTION:
     "The message shows the option and the values that it accepts; [configuration](configuration.md) lists all options.",
   JOURNAL_ACCESS: "Correct the user, password, database, TLS setting or grant shown in the message.",
-  JOURNAL_BUSY: "Wait for the process that holds the file, or end it; `runs` says which one it is.",
+  JOURNAL_BUSY: "Wait for the process that holds the file, or end it; `showrunner runs` shows which one it is.",
   JOURNAL_CLOSED: "Keep the store open for as long as runs continue.",
-  JOURNAL_CORRUPT: "Restore a copy. `showrunner reconcile` then lists the jobs that the copy does not know.",
+  JOURNAL_CORRUPT: "Restore a copy. `showrunner reconcile` then lists the jobs that the copy does not contain.",
   JOURNAL_DISK_FULL: "Free disk space; runs continue where they stopped.",
   JOURNAL_DRIVER_MISSING: "`npm install pg`.",
   JOURNAL_FOLDER: "Create the folder, or choose another with `--journal`.",
   JOURNAL_ILLEGAL_EVENT: "Restore a copy from before the damage. Nothing was submitted after it was found.",
   JOURNAL_IO: "Check the disk; network file systems are not supported.",
   JOURNAL_NEWER_VERSION: "Update Showrunner; the message says to which version.",
-  JOURNAL_NOT_A_JOURNAL: "Give the right file with `--journal` or `SHOWRUNNER_JOURNAL`.",
+  JOURNAL_NOT_A_JOURNAL: "Set the path of the right file with `--journal` or `SHOWRUNNER_JOURNAL`.",
   JOURNAL_READ_ONLY:
     "Make the file and its folder writable, or copy the file with those beside it and use the copy with `--journal`.",
   JOURNAL_RECORD_INVALID: "If you call the store yourself, correct the record. Otherwise please report it.",
@@ -35,16 +35,17 @@ export const CURES: Readonly<Record<string, string>> = {
   LOCAL_SERVICE_MISSING:
     "Install the package `showrunner-local` with the command shown, or set `SHOWRUNNER_BASE_URL` and `SHOWRUNNER_API_KEY`.",
   MALFORMED_RESPONSE:
-    "Something between you and the service answers instead of it, or the address does not belong to a v3 service. Run `showrunner doctor`.",
+    "Something between you and the service answers in its place, or the base URL does not belong to a v3 service. Run `showrunner doctor`.",
   MEDIA_BUCKET:
-    "Check the bucket's name, region and credentials; [shared media](shared-media.md) lists what they must allow.",
-  MEDIA_DISK: "Free disk space or repair the disk, then `resume`. Nothing is paid again.",
+    "Check the bucket's name, region and credentials; [shared media](shared-media.md) lists the permissions that are required.",
+  MEDIA_DISK: "Free disk space or repair the disk, then `resume`. Nothing is paid for twice.",
   MEDIA_FOLDER: "Make the folder writable, or choose another `mediaDir`.",
   MEDIA_LOST:
-    "Put the file back where the message says, then `resume`. Or make it again with `resume RUN --rerun STEP`: a paid step costs money again, and the price is shown first.",
-  MEDIA_MISSING: "Restore the media folder, or `resume RUN --rerun STEP`, which pays again and shows the price first.",
+    "Put the file back where the message says, then `resume`. Or rerun the step with `resume RUN --rerun STEP`: a paid step costs money again, and the price is shown first.",
+  MEDIA_MISSING:
+    "Restore the media folder, or rerun the step with `resume RUN --rerun STEP`: it costs money again, and the price is shown first.",
   MEDIA_PACKAGE_MISSING: "Install the packages shown in the message.",
-  MEDIA_PATH: "Choose another name for the result, or another `outDir`.",
+  MEDIA_PATH: "Choose another name for the result, or a different `outDir`.",
   MIGRATE_DECISIONS: "Correct the decisions file at the line shown in the message.",
   OVER_BUDGET: "Raise the budget, shorten the pipeline, or use a cheaper `--profile`.",
   PIPELINE_DEFINITION: "Correct the line of your pipeline that the message shows.",
@@ -52,25 +53,25 @@ export const CURES: Readonly<Record<string, string>> = {
   QUOTE_REFUSED:
     "Look at what changed, then start with the new quote shown in the message. `showrunner plan` prints it too.",
   RECORDING_UNUSABLE: "Record to another folder.",
-  RUN_BUSY: "Another process drives the run: follow it there, or stop it with `showrunner stop RUN`.",
+  RUN_BUSY: "Follow the run with `showrunner events RUN --follow`, or stop it with `showrunner stop RUN`.",
   RUN_DIFFERS: "Choose another id, or apply the changes: `resume RUN --file FILE --accept-changes`.",
   RUN_EXISTS: "Resume it, or choose another id.",
-  RUN_TAKEN_OVER: "Nothing: the other process continues the run.",
-  RUN_UNKNOWN: "`showrunner runs` lists the runs of a journal; use `--journal` for another journal.",
+  RUN_TAKEN_OVER: "Nothing; the other process continues the run.",
+  RUN_UNKNOWN: "`showrunner runs` lists the runs in the journal; use `--journal` for another journal.",
   RUN_WHILE_LOADING: "Move the code that starts the run into another file, or behind `if (import.meta.main)`.",
-  SHIFT_SOUND: "Give a WAV or MP3 that can be decoded, and an offset within its length.",
+  SHIFT_SOUND: "Use a WAV or MP3 file that can be decoded, and an offset shorter than the sound.",
   UNKNOWN_OUTCOME:
     "Send the same request with the same key again, never with a new key. A run does this automatically.",
   UPLOAD_REFUSED: "Use a file of the kind and size shown in the message.",
-  V2_FILE: "Give the path of a file that exists and can be read.",
+  V2_FILE: "Pass the path of a file that exists and can be read.",
   WALLET_SHORT: "Add funds at the address shown, or start anyway: the run pauses when the wallet is empty.",
 };
 
 /** Codes of the command line's own errors: cause and cure. */
 export const CLI_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
   USAGE: [
-    "A flag or argument is missing, unknown or of the wrong form.",
-    "Type the command after `Next:`; `--help` lists the flags of a command.",
+    "A flag or argument is missing, unknown or malformed.",
+    "Run the command after `Next:`; `--help` lists a command's flags.",
   ],
   PIPELINE_FILE_MISSING: ["The file does not exist.", "Check the path. `showrunner init` writes a first pipeline."],
   PIPELINE_FILE_INVALID: [
@@ -79,7 +80,7 @@ export const CLI_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
   ],
   PIPELINE_FILE_FAILED: ["The file threw an error while loading.", "Correct the line that is shown."],
   PIPELINE_NOT_FOUND: ["The file exports no pipeline, or several.", "Add the export to the path: `file.ts#export`."],
-  CODE_ELSEWHERE: ["A run needs the code of its pipeline, and the file was moved.", "`resume RUN --file FILE`."],
+  CODE_ELSEWHERE: ["A run needs its pipeline's code, but the file was moved.", "`resume RUN --file FILE`."],
   INPUT_INVALID: [
     "The input does not fit the pipeline's schema.",
     "Correct the field shown in the message, with `-i name=value` or `--input @file.json`.",

@@ -10,17 +10,17 @@ const charts: readonly [string, AnyStateMachine, string][] = [
     runMachine,
     "A paused run records the reason: funds, budget, cap, approval, stopped, drift, code, files, unresolved, late, unreachable, misdirected or credentials.",
   ],
-  ["Step", stepMachine, "A step is shown as *ready* if it is `waiting` and has everything that it needs."],
+  ["Step", stepMachine, "A `waiting` step is shown as *ready* once everything that it needs exists."],
   [
     "Job",
     jobMachine,
-    "One attempt of a step. The state of the job and the state of its money are separate: if the cost arrives late, only the hold stays open, and the result can be used. The money is held before anything is sent.",
+    "A job is one attempt of a step. The state of the job and the state of its money are separate: if the cost arrives late, only the hold stays open, and the result can be used. The money is held before anything is sent.",
   ],
-  ["Output", outputMachine, "`archived` is an output that was deleted on the service; our copy stays."],
+  ["Output", outputMachine, "An `archived` output was deleted on the service, but your copy remains."],
   [
     "Chat",
     chatMachine,
-    "One request of a chat step. A repair, or a new try after a failure, is a separate request; the policy of the step limits their number.",
+    "One request of a chat step. A repair, or a retry after a failure, is a separate request; the step's policy limits the number of requests.",
   ],
 ];
 
@@ -38,7 +38,7 @@ for (const { config } of [runMachine, stepMachine, jobMachine, outputMachine, ch
 }
 \`\`\`
 
-[@statelyai/inspect](https://stately.ai/docs/inspector) shows an actor of a machine move with the journal's events; \`run.finished\` and
+[@statelyai/inspect](https://stately.ai/docs/inspector) shows a machine's actor as it processes the journal's events; \`run.finished\` and
 \`step.finished\` become \`run.<status>\` and \`step.<status>\`.
 `;
 
@@ -49,7 +49,7 @@ export function lifecyclePage(): string {
   );
   return `# Lifecycles
 
-These charts show every state of a run, a step, a job, an output and a chat, and every event that leads from one state to another. \`showrunner/statecharts\`
+These charts show every state of a run, step, job, output and chat, and every event that leads from one state to another. \`showrunner/statecharts\`
 exports them. \`node scripts/lifecycle-page.ts\` generates this page from \`src/core/lifecycle\`, which the engine itself follows.
 
 ${parts.join("\n")}

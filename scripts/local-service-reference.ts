@@ -38,7 +38,7 @@ function accessOf({ security }: Operation): string {
   const [first] = security;
   if (!first) return "no credential";
   const [scope] = Object.values(first).flat();
-  return scope === undefined ? "a key, no token" : `\`${scope}\``;
+  return scope === undefined ? "a key (not a token)" : `\`${scope}\``;
 }
 
 function endpointTable(description: Description): string {

@@ -24,7 +24,7 @@ interface Documented {
 export function proseOf(doc: string | undefined): string {
   return (doc ?? "")
     .replaceAll(/^\s*\/\*\*|\s*\*\/\s*$|^\s*\* ?/gm, " ")
-    .replaceAll(/\{@link (\S+?)\}/g, "`$1`")
+    .replaceAll(/\{@link\s+(?:\* )?(\S+?)\}/g, "`$1`")
     .replaceAll(/@throws/g, "Throws")
     .replaceAll(/\s+/g, " ")
     .trim();
@@ -73,7 +73,7 @@ await show.close();
 \`\`\`
 
 A failing *step* throws nothing. Its error is in the run's result, with the service's own code, and the run continues as far as possible.
-[One table](guarantees.md#what-every-answer-means) lists what each answer of the service means.
+[One table](guarantees.md#what-every-answer-means) lists what each answer from the service means.
 
 ## Library
 
@@ -83,7 +83,7 @@ ${rows.join("\n")}
 
 ## Command line
 
-The command prints the cause, then \`Next:\` and the command to type. [The command line](cli.md) lists the exit codes.
+The command prints the cause, then \`Next:\` and the command to run. [The command line](cli.md) lists the exit codes.
 
 | Code | Cause | What to do |
 |---|---|---|
@@ -146,10 +146,10 @@ Each event has the form \`{runId, seq, at, version, event}\`:
 
 | Field | Meaning |
 |---|---|
-| \`seq\` | the number of the event within its run, from 1, without gaps |
+| \`seq\` | the event's number within its run, starting at 1, without gaps |
 | \`at\` | the time, in epoch milliseconds |
 | \`version\` | the version of the shapes below, currently ${EVENT_VERSION} |
-| \`event\` | \`type\` and the fields below. An event of a step also has the step's path as \`step\`. An event of a paid job also has \`attempt\`, a number from 1. |
+| \`event\` | \`type\` and the fields below. Events about a step also have its path as \`step\`; events about a paid job also have \`attempt\`, a number from 1. |
 
 Money is in whole micro-dollars. Within a major version, names and fields are added but never removed.
 
@@ -206,8 +206,8 @@ function configurationPage(): string {
   return `# Configuration
 
 ${generated("the docstrings of the options and scripts/settings.ts")}
-There is no configuration file. A setting comes from the option or flag; otherwise from the environment; otherwise it has its default. The journal records the
-settings with which each run was started.
+There is no configuration file. Each setting comes from its option or flag, otherwise from the environment, otherwise from its default. The journal
+records the settings with which each run was started.
 
 ## Environment
 
@@ -223,7 +223,7 @@ ${environment.join("\n")}
 | Path | Contents | Set by |
 |---|---|---|
 | \`.showrunner/journal.db\` | the journal, with its \`-wal\` and \`-shm\` beside it | \`--journal\` |
-| \`.showrunner/media/\` | downloaded bytes, by content hash | \`mediaDir\` |
+| \`.showrunner/media/\` | downloaded files, named by content hash | \`mediaDir\` |
 | \`.showrunner/local/\` | data of the local service | \`serve --data\` |
 | \`out/<run id>/\` | named files and their manifests | \`outDir\` |
 | \`models.ts\`, \`catalog.json\` | types for pipelines, and the catalog that \`models diff\` compares with | \`showrunner models pull\` |

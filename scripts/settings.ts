@@ -16,9 +16,9 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SHOWRUNNER_ENGINE_TOKEN: "the API key, if your Restate requires one; see [scaling](scaling.md)",
   SHOWRUNNER_FAMILIES: "a file of [model families](model-families.md) that override the built-in ones",
   SHOWRUNNER_NOTIFY_URL: "the webhook to which [notifications](notifications.md) are sent",
-  SHOWRUNNER_NOTIFY_COMMAND: "the command that is run for each notification",
-  SHOWRUNNER_NOTIFY_KEY: "the key that signs notifications: base64 of 32 bytes",
+  SHOWRUNNER_NOTIFY_COMMAND: "the command to run for each notification",
+  SHOWRUNNER_NOTIFY_KEY: "the key that signs notifications: 32 bytes in base64",
   SHOWRUNNER_SERVE_KEY: "the key that `showrunner serve` accepts",
-  SHOWRUNNER_UPDATE_QUOTES: "with `1`, `assertSameQuote` of `showrunner/testing` rewrites its file",
+  SHOWRUNNER_UPDATE_QUOTES: "with `1`, `assertSameQuote` in `showrunner/testing` rewrites its file",
   SHOWRUNNER_DEBUG: "with `1`, the stack trace of unexpected errors is printed",
 };

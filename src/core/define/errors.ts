@@ -2,7 +2,7 @@ import { thrownText } from "../kit/clean-text.ts";
 import { isCallerError, ShowrunnerError } from "../kit/errors.ts";
 import { FOR_CALLERS, type Problem } from "../plan/plan.ts";
 
-/** A handle was used as text or as JSON while the plan was made. Its result does not exist yet. */
+/** A handle was used as text or as JSON during planning. Its result does not exist yet. */
 export class HandleMisuseError extends ShowrunnerError {
   readonly code = "HANDLE_MISUSE";
 
@@ -32,7 +32,7 @@ export class BuilderClosedError extends ShowrunnerError {
   }
 }
 
-/** `include()` was not given a pipeline, or was given one that includes itself without end. The plan reports it. */
+/** `include()` was not given a pipeline, or was given one that includes itself endlessly. The plan reports this. */
 export class IncludeError extends ShowrunnerError {
   readonly code = "INCLUDE";
 }

@@ -3,7 +3,7 @@ import { ShowrunnerError } from "../kit/errors.ts";
 import { formatUsd } from "../kit/money.ts";
 import type { Problem } from "../plan/plan.ts";
 
-/** This process does not have the code of a step. Another process of the engine may have it. */
+/** This process does not have a step's code. Another process of the engine may have it. */
 export class CodeElsewhereError extends ShowrunnerError {
   readonly code = "CODE_ELSEWHERE";
   constructor(runId: string, missing: string) {
@@ -72,7 +72,7 @@ const REFUSED: Readonly<Record<QuoteRefusal["why"], string>> = {
   price: "is below today's price",
 };
 
-/** The quote cannot be used for this plan. Nothing was submitted. `offer` quotes the plan as it is now. */
+/** The quote cannot be used for this plan. Nothing was submitted. `offer` is a quote for the current plan. */
 export class QuoteRefusedError extends ShowrunnerError {
   readonly code = "QUOTE_REFUSED";
   readonly quoteId: string;
@@ -91,7 +91,7 @@ export class QuoteRefusedError extends ShowrunnerError {
   }
 }
 
-/** The wallet holds less than the plan's minimum price. Nothing was submitted. `startAnyway` starts anyway. */
+/** The wallet contains less than the plan's minimum price. Nothing was submitted. `startAnyway` skips this check. */
 export class WalletShortError extends ShowrunnerError {
   readonly code = "WALLET_SHORT";
   readonly leastMicros: number;
@@ -110,7 +110,7 @@ export class WalletShortError extends ShowrunnerError {
   }
 }
 
-/** A run with this id exists, and it was planned from another pipeline or input. Nothing was submitted. */
+/** A run with this id exists, but it was planned from a different pipeline or input. Nothing was submitted. */
 export class RunDiffersError extends ShowrunnerError {
   readonly code = "RUN_DIFFERS";
   readonly runId: string;

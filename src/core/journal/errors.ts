@@ -59,7 +59,7 @@ export class JournalBusyError extends JournalFileError {
   readonly code = "JOURNAL_BUSY";
 }
 
-/** The journal's database refuses the login, or a permission that a journal needs. The message says what to change. */
+/** The journal's database refuses the login, or denies a permission that a journal needs. The message says what to change. */
 export class JournalAccessError extends JournalFileError {
   readonly code = "JOURNAL_ACCESS";
 }
@@ -81,7 +81,7 @@ export class JournalClosedError extends JournalFileError {
   readonly code = "JOURNAL_CLOSED";
 }
 
-/** The record to be written violates the journal's own rules. This is a mistake of the caller; nothing was written. */
+/** The record to be written violates the journal's own rules. This is a bug in the calling code; nothing was written. */
 export class JournalRecordError extends ShowrunnerError {
   readonly code = "JOURNAL_RECORD_INVALID";
 }
@@ -111,7 +111,7 @@ export class RunUnknownError extends ShowrunnerError {
 }
 
 /**
- * The journal contains an event that the lifecycle does not allow at this place: it was damaged, or another program
+ * The journal contains an event that the lifecycle does not allow at this point: it was damaged, or another program
  * wrote it.
  */
 export class IllegalEventError extends ShowrunnerError {
@@ -123,7 +123,7 @@ export class IllegalEventError extends ShowrunnerError {
   }
 }
 
-/** The run belongs to another account or service than the one it was resumed with. */
+/** The run belongs to a different account or service than the one that it was resumed with. */
 export class AccountMismatchError extends ShowrunnerError {
   readonly code = "ACCOUNT_MISMATCH";
   readonly runId: string;

@@ -1,6 +1,6 @@
 import { ShowrunnerError } from "../../core/kit/errors.ts";
 
-/** The folder of a recording cannot be used. */
+/** A recording's folder cannot be used. */
 export class RecordingError extends ShowrunnerError {
   readonly code = "RECORDING_UNUSABLE";
   /** The command to type, if a better one is known than by the code. */

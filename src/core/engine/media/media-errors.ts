@@ -48,7 +48,7 @@ export class MediaFolderError extends ShowrunnerError {
   }
 }
 
-/** The requested file is not in the media store: it never was, or somebody removed it. */
+/** The requested file is not in the media store: it was never there, or was removed. */
 export class MediaMissingError extends ShowrunnerError {
   readonly code = "MEDIA_MISSING";
   readonly sha256: string;

@@ -37,12 +37,11 @@ export interface CapOption {
 
 /** Options of `openShowrunner`. */
 export interface OpenOptions extends ServiceOptions, NotifyOptions {
-  /**
-   * Origins in your own network or on this machine, such as `http://assets.corp:8080`, that URLs in inputs may have.
-   * Default: none; such URLs must lead to the public internet or to the service itself.
+  /**   * Origins in your own network or on this machine, such as `http://assets.corp:8080`, that URLs in inputs may use.
+   * Default: none; all URLs must then lead to the public internet or to the service itself.
    */
   readonly inside?: readonly string[] | undefined;
-  /** The folder that must contain uploaded files, links resolved. Default: any folder. */
+  /** The folder that must contain all uploaded files, with links resolved. Default: any folder. */
   readonly filesDir?: string | undefined;
   /**
    * The journal: a file, a `postgres://` URL, or a store. Default: environment SHOWRUNNER_JOURNAL, else
@@ -54,8 +53,7 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    * environment SHOWRUNNER_MEDIA, else `mediaDir`.
    */
   readonly media?: string | undefined;
-  /**
-   * The folder of downloaded files on this machine, named by content hash; with a bucket, of cached copies. Default:
+  /**   * The folder for downloaded files on this machine, named by content hash; with a bucket, for cached copies. Default:
    * `media` beside the journal, or in `.showrunner`.
    */
   readonly mediaDir?: string | undefined;
@@ -75,11 +73,11 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
-   * How API requests of this process take turns, so that a large run does not block small ones. Default: alternating
+   * How API requests from this process take turns, so that a large run does not block small ones. Default: alternating
    * between runs.
    */
   readonly turns?: TurnsOption | undefined;
-  /** The age, in milliseconds, from which an unanswered submit is not sent again. Default 24 h. */
+  /** The age, in milliseconds, after which an unanswered submit is no longer sent again. Default 24 h. */
   readonly idempotencyWindowMs?: number | undefined;
   /**
    * The most that all runs of this account in this journal may have spent and reserved together, in US dollars as a
@@ -87,13 +85,12 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    * (`budget`). Runs that `gc` removed no longer count. Default: environment SHOWRUNNER_SPENDING_CAP, else none.
    */
   readonly spendingCap?: string | undefined;
-  /**
-   * Further caps, each over the runs with a tag, over a day, or both; also as text: `team=video:10/day`. A hold counts
+  /**   * Further caps, each for the runs with a tag, for a day, or both; also as text: `team=video:10/day`. A hold counts
    * for the day on which it is made. A run that reaches a daily cap pauses (`cap`); see `waitForCapMs`. Caps in
-   * SHOWRUNNER_CAPS apply too, unless a cap given here is for the same runs and period.
+   * SHOWRUNNER_CAPS apply too, unless a cap given here covers the same runs and period.
    */
   readonly caps?: readonly (CapOption | string)[] | undefined;
-  /** The time zone of the caps' days, an IANA name. Default: environment SHOWRUNNER_CAP_TIME_ZONE, else UTC. */
+  /** The time zone for daily caps, as an IANA name. Default: environment SHOWRUNNER_CAP_TIME_ZONE, else UTC. */
   readonly capTimeZone?: string | undefined;
   /**
    * The amount that must stay in the wallet, in US dollars as a decimal string. A submit that could bring the wallet
@@ -112,12 +109,12 @@ interface DriveOptions {
    */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /**
-   * How long an unavailable service is waited for, in milliseconds; then the run pauses (`unreachable`, `misdirected`).
+   * How long to wait for an unavailable service, in milliseconds; then the run pauses (`unreachable`, `misdirected`).
    * Infinity: forever. Default 300 000.
    */
   readonly giveUpAfterMs?: number | undefined;
   /**
-   * How long to wait in total when a daily cap is reached, in milliseconds. Default 0: the run pauses (`cap`) and
+   * How long to wait in total if a daily cap is reached, in milliseconds. Default 0: the run pauses (`cap`) and
    * continues when it is resumed, for example by a worker.
    */
   readonly waitForCapMs?: number | undefined;
@@ -126,15 +123,15 @@ interface DriveOptions {
 /** Options of `run`. */
 export interface RunOptions extends DriveOptions {
   /**
-   * What to do when a run with this `id` exists. `resume`: continue it if plan and input are identical (if another
-   * process drives it, follow it), otherwise throw {@link RunDiffersError}. `fail`: throw {@link RunExistsError}.
+   * What to do when a run with this `id` exists. `resume`: continue it if plan and input are identical (or follow it
+   * if another process drives it), otherwise throw {@link RunDiffersError}. `fail`: throw {@link RunExistsError}.
    * Default `resume`.
    */
   readonly onExisting?: "resume" | "fail" | undefined;
   /** The id of the run: letters, digits, `.`, `_` and `-`. Default: generated. */
   readonly id?: string | undefined;
   /**
-   * The title of the run, one line of up to 120 characters. Default: the title that its pipeline makes from the input,
+   * The title of the run, one line of up to 120 characters. Default: the title that the pipeline derives from the input,
    * else its id.
    */
   readonly title?: string | undefined;
@@ -156,16 +153,16 @@ export interface RunOptions extends DriveOptions {
   readonly budgetTag?: string | undefined;
   /** The number of concurrent jobs: in total (default 8), or by `total`, model id, provider (`fal`) and modality. */
   readonly concurrency?: number | { readonly [name: string]: number | undefined } | undefined;
-  /** Starts even if the wallet holds less than the plan's minimum price. Default false. */
+  /** Starts even if the wallet contains less than the plan's minimum price. Default false. */
   readonly startAnyway?: boolean | undefined;
   /** The most that one job without a quote may cost, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
   /**
-   * The files that uploads of this run may read, now and whenever it is planned again; see {@link
-   * PlanOptions.filesFrom}.
+   * The files that this run's uploads may read, now and whenever it is planned again; see
+   * {@link PlanOptions.filesFrom}.
    */
   readonly filesFrom?: PlanOptions["filesFrom"];
-  /** The folder of the result files. Default `out/<run id>`. */
+  /** The folder for the result files. Default `out/<run id>`. */
   readonly outDir?: string | undefined;
   /** The name of one of the pipeline's profiles, such as `draft`. Default: none; the pipeline runs as written. */
   readonly profile?: string | undefined;
@@ -177,8 +174,8 @@ export interface RunOptions extends DriveOptions {
   readonly manifests?: boolean | undefined;
   /**
    * Writes IPTC's digital source type into each result file, as XMP; see docs/marks.md. A file that is already marked
-   * or signed stays unchanged; the manifest says what was done. Default false: result files are the service's, byte for
-   * byte.
+   * or signed stays unchanged; the manifest says what was done. Default false: result files are exactly what the service
+   * sent.
    */
   readonly marks?: boolean | undefined;
 }
@@ -187,15 +184,15 @@ export interface PlanOptions {
   /** The name of one of the pipeline's profiles. Default: none. */
   readonly profile?: string | undefined;
   /**
-   * Files and folders that uploads may read, links resolved, instead of `filesDir` of `openShowrunner`. The run keeps
-   * this list: whatever is planned for it later reads nothing else. Default: `filesDir`.
+   * Files and folders that uploads may read, with links resolved, instead of `filesDir` of `openShowrunner`. The run
+   * keeps this list, and later plans of the run use it too. Default: `filesDir`.
    */
   readonly filesFrom?: readonly string[] | undefined;
 }
 
 export interface QuoteOptions extends PlanOptions {
   /**
-   * The most that the run may cost, in US dollars as a decimal string; shown beside price and wallet. Default: none.
+   * The most that the run may cost, in US dollars as a decimal string; shown next to price and wallet balance. Default: none.
    */
   readonly budget?: string | undefined;
   /** The most that one job without a quote may cost, in US dollars as a decimal string. */
@@ -215,14 +212,12 @@ export interface CompareOptions extends QuoteOptions {
 
 /** Options of `resume`. */
 export interface ResumeOptions extends DriveOptions {
-  /**
-   * The id of an accepted quote of `drift` or `rerunQuote`: steps are made again only if they are still the quoted ones
-   * and cost no more than its maximum. Otherwise throws {@link QuoteRefusedError}. Default: none.
+  /**   * The id of an accepted quote from `drift` or `rerunQuote`: steps run again only if they are still the quoted ones
+   * and cost no more than the quote's maximum. Otherwise throws {@link QuoteRefusedError}. Default: none.
    */
   readonly quote?: string | undefined;
-  /**
-   * The most that this run alone may cost, in US dollars as a decimal string: accepts prices that were unknown
-   * before and for which the run paused. For a run without a shared budget, `budget` does the same.
+  /**   * The most that this run alone may cost, in US dollars as a decimal string. Accepts the prices that were unknown at
+   * the start and for which the run paused. For a run without a shared budget, `budget` does the same.
    */
   readonly agree?: string | undefined;
   /** A new budget for the run, in US dollars as a decimal string. */
@@ -230,7 +225,7 @@ export interface ResumeOptions extends DriveOptions {
   /** A new limit for one job without a quote, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
   /**
-   * The pipeline of the run, needed for its local functions. If it differs from the run's plan, the run stays paused
+   * The run's pipeline, needed for its local functions. If it differs from the run's plan, the run stays paused
    * (`drift`) unless `acceptChanges` is set.
    */
   readonly pipeline?: Pipeline | undefined;
@@ -246,14 +241,13 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly input?: { readonly [field: string]: unknown } | undefined;
   /**
-   * Fields that replace those of jobs and chats of this run, by step path: `{ still: { prompt: "A red boat" } }`;
+   * Fields that replace those of this run's jobs and chats, by step path: `{ still: { prompt: "A red boat" } }`;
    * `undefined` omits a field. They stay in force if the code changes. Needs `pipeline`. The change is compared,
    * priced and accepted like changed code.
    */
   readonly edit?: { readonly [step: string]: ProfileFields } | undefined;
-  /**
-   * Whether a text that `edit` replaces is replaced in all other steps too. Default: undecided, which is refused if a
-   * local function would keep the old text.
+  /**   * Whether text that `edit` replaces is also replaced in all other steps. Default: undecided; the call is then refused
+   * if a local function would keep the old text.
    */
   readonly everywhere?: boolean | undefined;
   /** The reason, stored in the journal with `edit` or `rerun`. */
@@ -262,10 +256,9 @@ export interface ResumeOptions extends DriveOptions {
    * Reruns the steps that failed, completely or in part, and all steps that depend on them. Default false. See `rerun`.
    */
   readonly rerunFailed?: boolean | undefined;
-  /**
-   * Paths of steps to rerun, together with all steps that use them; in finished runs too. `*` matches any characters
-   * and selects finished steps: `SKU-*.still`. A step whose rerun is in progress is not rerun again. See {@link
-   * Showrunner.rerunQuote}.
+  /**   * Paths of steps to rerun, together with all steps that use them; in finished runs too. `*` matches any characters; a
+   * pattern such as `SKU-*.still` selects only steps that have finished. A step whose rerun is in progress is not rerun
+   * again. See {@link Showrunner.rerunQuote}.
    */
   readonly rerun?: readonly string[] | undefined;
   /**
@@ -278,9 +271,8 @@ export interface ResumeOptions extends DriveOptions {
    * even while the first rerun is in progress. Default: generated.
    */
   readonly requestId?: string | undefined;
-  /**
-   * States that the run's account has another key, or its service another address. Accepted only if one of the run's
-   * jobs is found there, or if the run never sent anything; otherwise throws {@link InvalidOptionError}. Default false:
+  /**   * States that the run's account has a new key, or its service a new address. Accepted only if one of the run's jobs
+   * is found with them, or if the run never sent anything; otherwise throws {@link InvalidOptionError}. Default false:
    * such a run is refused.
    */
   readonly accountMoved?: boolean | undefined;

@@ -20,7 +20,7 @@ export interface Service {
 }
 
 export interface ServiceOptions {
-  /** An existing client, instead of a URL and a key. It is not closed with the Showrunner. */
+  /** An existing client, instead of a URL and a key. Closing Showrunner does not close the client. */
   readonly client?: Client | undefined;
   /** A hosted service by name, instead of its URL. Default: environment SHOWRUNNER_SERVICE. */
   readonly service?: ServiceName | undefined;
@@ -42,7 +42,7 @@ export interface ServiceOptions {
   /** Folder of the embedded local service. Default `.showrunner/local`. */
   readonly localDir?: string | undefined;
   /**
-   * Knowledge about model families that overrides the built-in one: a JSON file's path, or its content. Default: the
+   * Model families that override the built-in ones: the path of a JSON file, or its content. Default: the
    * file in environment SHOWRUNNER_FAMILIES, otherwise none. Throws {@link FamiliesError}.
    */
   readonly families?: FamiliesOption | undefined;

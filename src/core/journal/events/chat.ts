@@ -36,7 +36,7 @@ export type ChatEvent =
       /** The text of an answer that did not match the schema, to be sent back for repair. */
       readonly answer?: CleanText;
     } & Charged)
-  /** Its process ended before the answer. It may have been charged, so its hold counts against the budget. */
+  /** The process ended before the answer arrived. It may have been charged, so its hold counts against the budget. */
   | ({ readonly type: "chat.abandoned"; readonly holdMicros: number } & OfChat);
 
 export const chatEvents: EventTable<ChatEvent> = {

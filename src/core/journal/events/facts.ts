@@ -178,9 +178,9 @@ export interface RunPlanned {
   /** Random, so that two runs have different idempotency keys. */
   readonly nonce: string;
   readonly budgetMicros: number | null;
-  /** `key=value`: the budget is shared by all runs with this tag. Absent: it is this run's. */
+  /** `key=value`: the budget is shared by all runs with this tag. Absent: the budget is for this run only. */
   readonly budgetTag?: string;
-  /** The accepted quote; absent if there was none. */
+  /** The accepted quote; absent if the run was started without one. */
   readonly agreed?: AgreedQuote;
   readonly maxUnquotedMicros: number | null;
   readonly limits: JobLimits;
@@ -188,7 +188,7 @@ export interface RunPlanned {
   readonly quoteMicros: number | null;
   /** Folder for named files. */
   readonly outDir: string;
-  /** Absolute paths of files and folders that uploads may read. Absent: decided when planning. */
+  /** Absolute paths of files and folders that uploads may read. Absent: determined when planning. */
   readonly filesFrom?: readonly string[];
   /** Absolute path of the journal file's project folder. Absent: the journal is not a file. */
   readonly project?: string;
@@ -196,9 +196,9 @@ export interface RunPlanned {
   readonly reuse?: true;
   /** The profile that the plan was made with. */
   readonly profile?: AppliedProfile;
-  /** Edits of steps' inputs since, on top of the profile. Absent: none. */
+  /** Edits of steps' inputs made so far, applied on top of the profile. Absent: none. */
   readonly edits?: StepEdits;
-  /** Text replacements in all steps' inputs since, in order. Absent: none. */
+  /** Text replacements made so far in all steps' inputs, in order. Absent: none. */
   readonly texts?: readonly TextChange[];
   /** Whether named files get a manifest. Absent: yes. */
   readonly manifests?: false;
@@ -208,13 +208,13 @@ export interface RunPlanned {
   readonly title?: string;
   /** Absent: none. */
   readonly tags?: Tags;
-  /** The pipeline's statement of the consent of people whose voices it clones. */
+  /** The pipeline's statement that people consent to the cloning of their voices. */
   readonly consent?: string;
   /** The pipeline's source file, for `resume`; null if it was passed as a value. */
   readonly source: { readonly file: string; readonly exportName: string } | null;
   /** A hash of everything the plan was made from; absent once the plan has changed. */
   readonly basis?: string;
-  /** Version of Showrunner that planned it. */
+  /** Version of Showrunner that planned the run. */
   readonly program: string;
 }
 
@@ -226,7 +226,7 @@ export interface RunReplanned {
   readonly quoteMicros: number | null;
   /** Steps with an identical request under a new name; they keep their results. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
-  /** What expansions that stay planned returned, by path. */
+  /** What the expansions that are not planned again returned, by path. */
   readonly expanded: { readonly [step: string]: readonly Reference[] };
   /** The new input; absent if unchanged. */
   readonly input?: Json;

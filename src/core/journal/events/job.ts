@@ -22,17 +22,16 @@ export type JobEvent =
        * keeps them.
        */
       readonly copies?: readonly (StoredCopy | null)[];
-      /** Hashes of invalid media in the answer. They were paid, so they are kept. */
+      /** Hashes of invalid media in the answer. They were paid for, so they are kept. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
-  /**
-   * An incomplete answer, or one that says less than an earlier one, which stands. Recorded once per message; for an
-   * operation, each time.
+  /**   * The answer is incomplete, or says less than an earlier answer, which remains valid. Recorded once per message; for
+   * an operation, each time.
    */
   | ({
       readonly type: "job.doubted";
       readonly message: CleanText;
-      /** For an operation: how long this has been reported while polling, in milliseconds. */
+      /** For an operation: how long polls have returned this answer, in milliseconds. */
       readonly saidForMs?: number;
       /** For an operation: the answer said nothing about the work. */
       readonly isUnread?: true;
@@ -42,7 +41,7 @@ export type JobEvent =
   | ({
       readonly type: "job.failed";
       readonly error: JournalError;
-      /** Hashes of the stored part of an incomplete answer. It was paid, so it is kept. */
+      /** Hashes of the media in an incomplete answer. They were paid for, so they are kept. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
   /** The model charges more than it quotes, so more is held for a job that is already on the service. */
@@ -50,7 +49,7 @@ export type JobEvent =
   | ({
       readonly type: "job.settled";
       readonly costMicros: number;
-      /** The held amount, because the provider reports no cost. */
+      /** True if the cost is the held amount, because the provider reports no cost. */
       readonly isUnconfirmed?: true;
     } & OfAttempt)
   /** The service reported an implausible cost; the hold stays. Recorded once per statement. */
@@ -60,7 +59,7 @@ export type JobEvent =
    * A download failed or was incomplete. It is retried for a while, then at the next resume. Recorded once per message.
    */
   | ({ readonly type: "output.uncopied"; readonly message: CleanText } & OfOutput)
-  /** Later jobs can no longer use its asset; its file may still be available. */
+  /** Later jobs can no longer use the output's asset; the file may still be available. */
   | ({ readonly type: "output.lapsed" } & OfOutput)
   | ({ readonly type: "output.expired" } & OfOutput);
 

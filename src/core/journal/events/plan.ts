@@ -13,7 +13,7 @@ export type PlanEvent =
   | RunPlanned
   | RunReplanned
   | ExpandPlanned
-  /** A rerun was requested; the steps that run again follow as `step.reset`. */
+  /** A rerun was requested; a `step.reset` follows for each step that runs again. */
   | {
       readonly type: "rerun.requested";
       readonly requestId: string;
@@ -22,7 +22,7 @@ export type PlanEvent =
       readonly note?: string;
       /** New seeds for jobs, by step. Absent: unchanged. */
       readonly seeds?: { readonly [step: string]: number };
-      /** Price of the steps that run again; null where a step has no price. Absent: `run.replanned` says it. */
+      /** Price of the steps that run again; null where a step has no price. Absent: see `run.replanned`. */
       readonly quoteMicros?: number | null;
     }
   /** A finished step runs again; its earlier results stay listed. */
@@ -32,7 +32,7 @@ export type PlanEvent =
       readonly why: string;
       /** True if only its inputs are rerun: if they turn out identical, this step's result is restored. */
       readonly onlyIfInputsChanged?: true;
-      /** True for an expansion whose steps stay as planned. */
+      /** True for an expansion whose steps remain as planned. */
       readonly keepsExpansion?: true;
     }
   /** The step's inputs were rerun and turned out identical, so its earlier result is valid again. */

@@ -14,17 +14,16 @@ interface Paused {
   /** For `funds`: the balance needed. For `budget`: the budget or cap that would be enough. */
   readonly requiredMicros?: number | null;
   readonly balanceMicros?: number | null;
-  /** Set if a cap over several runs is reached: the option that would allow more. */
+  /** Set if a cap across several runs is reached: the option that would raise it. */
   readonly flag?: CleanText;
-  /** Set for `budget` if new prices need acceptance: a budget of `requiredMicros` accepts them. */
+  /** Set for `budget` if new prices must be accepted: a budget of `requiredMicros` accepts them. */
   readonly asks?: readonly AskedPrice[];
   /** Set for `cap`: when the run may continue without a person, in epoch milliseconds. */
   readonly resumeAt?: number;
   /** Set for `files` if a step's output is lost: the step that must run again. */
   readonly rerun?: string;
-  /**
-   * Set for `drift` if a change waits for jobs: the steps it replaces, whose old requests are repeated only if they may
-   * exist.
+  /**   * Set for `drift` if a change waits for jobs in progress: the steps that it replaces. Their old requests are sent
+   * again only if the service may already have received them.
    */
   readonly replaced?: readonly string[];
   /** Set for `late`: the steps that the run waits for. */
@@ -38,20 +37,20 @@ export type RunLevelEvent =
   | {
       readonly type: "lease.acquired";
       readonly epoch: number;
-      /** For people. */
+      /** Describes the process to people. */
       readonly holder: string;
       /** Version of Showrunner that writes the following events. */
       readonly program: string;
-      /** True if the run was parked between slices and is looked at on time, so that it counts as driven meanwhile. */
+      /** True if the run was parked between slices and picked up on time, so that it counts as driven in between. */
       readonly parked?: true;
     }
   | { readonly type: "run.started" }
-  /** The account has another key, or its service another URL. Whoever resumed the run said so, and it was verified. */
+  /** The account has a new key, or its service a new URL. The caller of the resume stated this, and it was verified. */
   | {
       readonly type: "run.account.moved";
       readonly baseUrl: string;
       readonly keyId: string;
-      /** The run's job that was found there; null if the run had none yet. */
+      /** The run's job that was found with the new key and URL; null if the run had no job yet. */
       readonly jobId: string | null;
     }
   /** A resume set another limit. */
@@ -64,7 +63,7 @@ export type RunLevelEvent =
     }
   | SpendingReached
   | Paused
-  /** `byItself`: a late job has ended, without a request to wait for other late ones. */
+  /** `byItself`: the run continued because a late job ended, not because of a resume. */
   | { readonly type: "run.resumed"; readonly byItself?: true }
   /**
    * The service, or the media bucket (`media`), became unreachable, or something else answers. Recorded once, not per
@@ -77,7 +76,7 @@ export type RunLevelEvent =
     }
   | { readonly type: "service.recovered"; readonly reason?: "media" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
-  /** A finished run continues, because a step is rerun or awaited again. */
+  /** A finished run continues, because a step is rerun or is awaited again. */
   | { readonly type: "run.reopened"; readonly byItself?: true };
 
 /**

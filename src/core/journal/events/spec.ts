@@ -13,9 +13,9 @@ export type LedgerChange =
       readonly amountMicros: number;
       readonly isElsewhere?: true;
     }
-  /** Holds more for something already sent; no guard applies, because it is spent in any case. */
+  /** Holds more for a request that was already sent. No limit is checked, because the money is spent in any case. */
   | { readonly type: "raise"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
-  /** The service acknowledged it: balances read from now on include the charge. */
+  /** The service acknowledged the submit: balances read from now on include the charge. */
   | { readonly type: "charged"; readonly step: string; readonly attempt: number }
   | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly costMicros: number }
   | { readonly type: "release"; readonly step: string; readonly attempt: number };

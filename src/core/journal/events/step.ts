@@ -16,7 +16,7 @@ export type StepEvent =
       readonly step: string;
       readonly status: StepEnd;
       readonly reason: string | null;
-      /** True for a step skipped because of its `when`, or because it only used such steps. */
+      /** True for a step skipped because of its `when`, or because it uses only steps that were skipped in this way. */
       readonly skippedByCondition?: true;
       /** The failure message that the pipeline's code meant for its callers. */
       readonly forCallers?: CleanText;
@@ -25,9 +25,9 @@ export type StepEvent =
       /** True for a step whose request is in progress but no longer awaited. */
       readonly isGivenUp?: true;
     }
-  /** Its request takes far longer than expected. Recorded once. */
+  /** The step's request takes far longer than expected. Recorded once. */
   | ({ readonly type: "step.slow"; readonly elapsedMs: number; readonly expected: Expected } & OfAttempt)
-  /** Its request exceeded `within`, but continues. `next`: the option that starts instead. */
+  /** The step's request exceeded `within`, but continues. `next`: the option that starts instead. */
   | ({ readonly type: "step.overdue"; readonly withinMs: number; readonly next?: string } & OfAttempt)
   | ({ readonly type: "upload.stored"; readonly step: string } & StoredCopy)
   | {
@@ -41,12 +41,12 @@ export type StepEvent =
       readonly type: "approval.decided";
       readonly step: string;
       readonly approved: boolean;
-      /** Position among what the step shows; null if there was no choice. */
+      /** Position among the results that the step shows; null if there was no choice. */
       readonly pick: number | null;
       readonly note: string | null;
-      /** The value approved instead of the shown one; absent: the shown one. */
+      /** The value that was approved instead of the shown one. Absent: the shown value was approved. */
       readonly value?: Json;
-      /** Absent: anyone who may act on the run. */
+      /** Absent: the person is unknown. */
       readonly by?: DecidedBy;
     }
   | { readonly type: "comment.added"; readonly step: string; readonly comment: Comment }
@@ -71,7 +71,7 @@ export type StepEvent =
       readonly step: string;
       readonly index: number;
       readonly file: string;
-      /** Its manifest, relative in the same way. */
+      /** The path of its manifest, also relative to outDir. */
       readonly manifest?: string;
     };
 

@@ -27,15 +27,15 @@ export type SubmitEvent = OfAttempt &
         readonly input: Json;
         readonly holdMicros: number;
         readonly clockOffsetMs?: number;
-        /** The provider that it is sent to and charged by. Absent: the service and its wallet. */
+        /** The provider that receives the job and charges for it. Absent: the service, which charges the wallet. */
         readonly provider?: string;
       }
-    /** It is about to be sent again with its key. Recorded once for all sends within some minutes. */
+    /** The submit is about to be sent again with its key. Recorded once for all sends within a few minutes. */
     | { readonly type: "job.submit.resent"; readonly clockOffsetMs: number }
-    /** Sent, but it is unknown whether a job was created. Recorded once. */
+    /** The submit was sent, but it is unknown whether a job was created. Recorded once. */
     | { readonly type: "job.submit.unknown"; readonly message: CleanText; readonly clockOffsetMs?: number }
     | { readonly type: "job.submit.refused"; readonly error: JournalError }
-    /** Refused before a job was created: the hold is released, the attempt stays and is sent again once possible. */
+    /** The submit was refused before a job was created. The hold is released, and the attempt is sent again once possible. */
     | { readonly type: "job.submit.withdrawn"; readonly reason: keyof typeof withdrawals }
     | {
         readonly type: "job.unresolved";
@@ -44,7 +44,7 @@ export type SubmitEvent = OfAttempt &
         /** The job that the service named when the key was sent. */
         readonly jobId?: string;
         readonly clockOffsetMs?: number;
-        /** Hashes of the provider's last result that is invalid or incomplete. It was paid, so it is kept. */
+        /** Hashes of the provider's last result that is invalid or incomplete. The result was paid for, so it is kept. */
         readonly unfit?: readonly string[];
       }
     /** The service returns the job of an unresolved attempt again. */
@@ -63,7 +63,7 @@ export type SubmitEvent = OfAttempt &
         readonly model: string;
         readonly replayed: boolean;
         readonly clockOffsetMs?: number;
-        /** The provider; the job's id is then ours. */
+        /** The provider; Showrunner then generates the job's id. */
         readonly provider?: string;
         /** The handle for polling the provider. */
         readonly operation?: Json;
