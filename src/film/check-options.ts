@@ -3,7 +3,7 @@ import { didYouMean } from "../core/plan/suggest.ts";
 import { FilmError } from "./ffmpeg/film-error.ts";
 import { MOST_PIXELS } from "./graph/size.ts";
 
-/** Describes the expected value; null if it is valid. */
+/** Returns a description of the expected value, or null if the value is valid. */
 type Rule = (value: unknown) => string | null;
 export type Rules = { readonly [option: string]: Rule };
 
@@ -55,8 +55,8 @@ export const letterStyle: Rules = {
 };
 
 /**
- * Checks options while the pipeline is built, before anything is paid. Handles pass, since their values are not known
- * yet. `where`: the step, and the field with these options. @throws FilmError
+ * Checks options while the pipeline is built, before anything is paid for. Accepts any handle, because its value is not
+ * known yet. `where`: the step, and the field that has these options. @throws FilmError
  */
 export function checkOptions(where: string, given: object, rules: Rules): void {
   for (const [name, value] of Object.entries(given)) {
@@ -71,7 +71,7 @@ export function checkOptions(where: string, given: object, rules: Rules): void {
   }
 }
 
-/** @throws FilmError if a blend is as long as its parts */
+/** @throws FilmError if a blend takes as long as a part, or longer */
 export function checkBlend(where: string, fade: unknown, { length, what }: { length: number; what: string }): void {
   if (typeof fade !== "number" || fade === 0 || fade < length) return;
   throw unfit(`${where}: fade is ${fade} s, but ${what} ${length} s; use a shorter fade`);

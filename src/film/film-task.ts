@@ -10,21 +10,21 @@ import { ffmpegWith, type Need } from "./ffmpeg/requirement.ts";
 import { lookAt } from "./graph/clip.ts";
 import type { Ends, EndsOf } from "./graph/length.ts";
 
-/** The method of `build` that adds local functions; every step of a film is one. */
+/** The method of `build` that adds local functions; every film step is one. */
 export type Task = TaskMethod;
 
 /** Options common to all film steps. */
 export type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect"> & {
   /**
-   * Maximum duration of each input in seconds. A frame may last up to a sixtieth of that, at up to 120 frames per
-   * second. Default 7200.
+   * Maximum duration of each input in seconds. A single frame may last up to a sixtieth of it, and frame rates may be up
+   * to 120. Default 7200.
    */
   readonly mostSeconds?: number | undefined;
 };
 
 const STEP_FIELDS = ["after", "when", "attempts", "onFailure", "prune", "expect", "mostSeconds"] as const;
 
-/** Separates the step's options from the function's. In JavaScript, required options may be missing. */
+/** Separates the step's options from the function's own. In JavaScript, callers may leave out required options. */
 export function splitOptions<O extends StepFields>(
   options: O = {} as O,
 ): { readonly step: StepFields; readonly own: Omit<O, keyof StepFields> } {
@@ -40,7 +40,7 @@ export function splitOptions<O extends StepFields>(
 /** Definition of a film step. */
 interface FilmTask<I, V, F extends TaskFiles> {
   readonly files: F;
-  /** Changed when the same input gives other bytes, so that drift is detected and outdated results are not reused. */
+  /** Change it when the same input gives different bytes, so that drift is detected and outdated results are not reused. */
   readonly version: string;
   readonly needs?: readonly Need[];
   /** The texts drawn, as far as known. */
@@ -81,7 +81,7 @@ export function filmTask<I, V, F extends TaskFiles>(
   return task(name, input, run, options) as unknown as TaskHandle<V, F>;
 }
 
-/** Reports files that the step will refuse, warns of input that is too long for it, and adds the forecast of the kind of step. */
+/** Reports files that the step will refuse, warns about inputs that are too long, and adds the forecast for this kind of step. */
 function foreseeing(own: FilmTask<unknown, unknown, TaskFiles>["foresee"], most: number): Foresee {
   return async (input, known) => {
     const given = [...mediaIn(input)];
@@ -130,7 +130,7 @@ export function listOf<K extends MediaKind>(media: MediaList<K>): readonly (Medi
   return "step" in media ? [media] : media;
 }
 
-/** The files of such a list with their names in errors; a handle may stand for several. */
+/** The files in a media list, each with its name for error messages; a handle may stand for several files. */
 export function namedFiles(files: readonly unknown[], named: ReturnType<typeof clipNames>) {
   const flat = files.flat() as readonly LocalFile[];
   return flat.map(({ path }, index) => ({ path, name: named(index, flat.length) }));

@@ -10,10 +10,10 @@ interface Subtitled {
 type Named<H> = H extends Subtitled ? Extract<H["film" | "srt" | "vtt"], object> : H;
 
 /**
- * Names a pipeline's returned files by a template: `named("{client}-{sku}-{format}", { client, sku }, reframed)`
+ * Names the files that a pipeline returns by a template: `named("{client}-{sku}-{format}", { client, sku }, reframed)`
  * returns the handles under names such as `acme-mug-9x16`. `{format}` is each handle's key with `x` instead of the
- * colon. A film and its subtitles from `caption` get the same name (`guide-en.mp4`, `guide-en.srt`), by which players
- * pair them.
+ * colon. A film and its subtitles from `caption` get the same name (`guide-en.mp4`, `guide-en.srt`), so that players
+ * find the subtitles.
  * @throws FilmError for a field without a value
  */
 export function named<H>(

@@ -8,7 +8,7 @@ export interface TimedWord extends Span {
   readonly isJoined?: boolean;
 }
 
-/** Relative speaking time of a text: its letters, plus more for symbols that are spoken as words. */
+/** Relative speaking time of a text: its number of letters, plus extra for symbols that are spoken as words. */
 export function weightOf(text: string): number {
   let weight = 0;
   for (const sign of text) {
@@ -19,12 +19,12 @@ export function weightOf(text: string): number {
   return Math.max(1, weight);
 }
 
-/** Ratio, in seconds, at which a pause outweighs its distance from the expected boundary. */
+/** Seconds by which a line's end may move to reach a pause of at least 0.4 s; less for shorter pauses. */
 const PAUSE_WORTH = 1.2;
 
 /**
- * Times each line. A line ends at a pause if there is one near the end that its length suggests; of all assignments of
- * lines to pauses, in order, the one with the smallest shifts is used.
+ * Times each line. A line ends at a pause if there is one near the end that its length suggests. Of all ways to assign
+ * pauses to lines in order, the one that shifts the ends least is used.
  */
 export function alignLines(lines: readonly string[], speech: readonly Span[]): readonly Span[] {
   if (speech.length === 0 || lines.length === 0) return [];
@@ -41,13 +41,13 @@ export function alignLines(lines: readonly string[], speech: readonly Span[]): r
 }
 
 interface Pause extends Span {
-  /** Seconds of speech before it. */
+  /** Seconds of speech before the pause. */
   readonly at: number;
 }
 
 type End = { readonly at: number; readonly pause: Pause | null };
 
-/** For each expected end, a pause or the expected place itself, in order and without repeats. */
+/** For each expected end, a pause or the expected end itself, in order and without repeats. */
 function chooseEnds(expected: readonly number[], pauses: readonly Pause[]): readonly End[] {
   type Way = { readonly cost: number; readonly ends: readonly End[] };
   let ways: readonly Way[] = [{ cost: 0, ends: [] }];
@@ -70,7 +70,7 @@ function chooseEnds(expected: readonly number[], pauses: readonly Pause[]): read
   return ways.toSorted((a, b) => a.cost - b.cost)[0]?.ends ?? expected.map((at) => ({ at, pause: null }));
 }
 
-/** Times the words of a line in proportion to their letters within its speech. */
+/** Times the words of a line in proportion to their letters, within the speech in its span. */
 export function alignWords(line: string, span: Span, speech: readonly Span[]): readonly TimedWord[] {
   const words = piecesOf(line);
   const within = speech
@@ -110,7 +110,7 @@ function pausesOf(speech: readonly Span[]): readonly Pause[] {
   });
 }
 
-/** The second at which this much has been spoken; `isNext`: at a pause, its end. */
+/** The second at which this much has been spoken. `isNext`: if that is at a pause, returns the pause's end. */
 function clock(at: number, speech: readonly Span[], isNext = false): number {
   let rest = at;
   for (const { start, end } of speech) {

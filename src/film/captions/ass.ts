@@ -3,11 +3,10 @@ import { CAPTION_SIZE, captionBox, linePx } from "../graph/layout.ts";
 import type { Pixels } from "../graph/size.ts";
 import type { Cue } from "./cues.ts";
 
-/** Style of text. */
 export interface LetterStyle {
-  /** Font family as known to fontconfig or `fontFile`. Default `DejaVu Sans`, or fontconfig's substitute. */
+  /** Font family known to fontconfig or contained in `fontFile`. Default `DejaVu Sans`, or fontconfig's substitute. */
   readonly font?: string;
-  /** Path of a font file, for the same text on every machine. */
+  /** Path of a font file, so that text looks the same on every machine. */
   readonly fontFile?: string;
   /** Text height as a fraction of the shorter side. Default 0.05. */
   readonly size?: number;
@@ -25,7 +24,7 @@ export interface LetterStyle {
 
 export const DEFAULT_FONT = "DejaVu Sans";
 
-/** A script for the filter `ass` with one event per text. */
+/** A script for ffmpeg's `ass` filter, from its event lines. */
 export function ass(
   events: readonly string[],
   { pixels, style }: { readonly pixels: Pixels; readonly style: LetterStyle },
@@ -48,13 +47,13 @@ interface Line extends LetterStyle {
   readonly heightPx: number;
   readonly edgePx: number;
   readonly isBold: boolean;
-  /** Position as on a numeric keypad, 1 at the lower left. */
+  /** Position as on a numeric keypad: 1 is the lower left. */
   readonly alignment?: number;
   /** Left, right, and top or bottom. */
   readonly margins?: readonly [number, number, number];
 }
 
-/** Text direction by its first letter. */
+/** Makes libass choose the text direction from the first letter. */
 const BY_ITS_LETTERS = -1;
 
 export function styleLine(name: string, line: Line): string {

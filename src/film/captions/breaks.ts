@@ -12,7 +12,7 @@ const UNSPACED =
 const CLOSES = /^[\p{Pe}\p{Pf}\p{Po}\p{M}\p{Lm}ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮ]/u;
 const OPENS = /[\p{Ps}\p{Pi}]$/u;
 
-// A fixed locale, so that a text breaks the same way on every machine; it includes all scripts' dictionaries.
+// A fixed locale, so that a text breaks the same way on every machine; the dictionaries of all scripts are included.
 const words = new Intl.Segmenter("en", { granularity: "word" });
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
@@ -53,7 +53,7 @@ export function sentencesOf(script: string): readonly string[] {
     .filter((sentence) => sentence !== "");
 }
 
-/** Widths relative to an average letter, from the default font in bold; no smaller than other fonts'. */
+/** Widths relative to an average letter, measured with the default font in bold; other fonts are not wider. */
 const WIDTHS: readonly (readonly [RegExp, number])[] = [
   [/^[\p{M}\p{Cf}]$/u, 0],
   [/^[iljftrI.,:;'’|!()[\] ]$/u, 0.6],

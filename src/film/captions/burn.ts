@@ -15,7 +15,7 @@ export async function assFilter(script: string, { fontFile }: LetterStyle, folde
   return "ass=letters.ass:fontsdir=fonts";
 }
 
-/** The fonts used for drawing, according to libass. */
+/** The fonts that libass reports having used. */
 export function fontsDrawn(log: string): readonly string[] {
   const found = [...log.matchAll(/fontselect: \([^)]*\) -> ([^,\n]+)/g)].map(([, name]) => name!.trim());
   return [...new Set(found.map((name) => name.slice(name.lastIndexOf("/") + 1)))].toSorted();

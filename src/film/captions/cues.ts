@@ -14,7 +14,7 @@ export interface CueLimits {
   readonly letters: number;
 }
 
-/** Average letters of the default size that fit on the shorter side. */
+/** Average letters at the default size that fit the length of the shorter side. */
 const BESIDE = 22;
 const MOST_READ = 42;
 
@@ -33,7 +33,7 @@ export function limitsFor(
 /** Minimum letters per line: what fits at half the picture's height. */
 const LEAST = 2;
 
-/** A pause of this many seconds within a line starts a new cue. */
+/** Seconds of pause within a line that start a new cue. */
 const LONG_PAUSE = 0.7;
 
 /** Splits a line into cues of similar length, at words, preferably after a sentence or comma. */

@@ -23,14 +23,14 @@ export async function checkLetters(letters: Letters, signal: AbortSignal): Promi
 }
 
 /**
- * Checks before anything is paid: what ffmpeg lacks for drawing text and, as far as the texts are known, what its fonts
- * lack.
+ * Checks, before anything is paid for, whether ffmpeg can draw text and whether its fonts have all characters of the
+ * texts known so far.
  */
 export function lettersDrawn(letters: Letters): Requirement {
   return async () => (await ffmpegWith("lettering")()) ?? (await inTurn(letters));
 }
 
-/** Characters known to be drawable, by style, because many plans have similar texts. */
+/** Characters known to be drawable, by style; cached because many plans have similar texts. */
 const drawn = new Map<string, Set<string>>();
 let turn: Promise<unknown> = Promise.resolve();
 
@@ -49,12 +49,12 @@ function inTurn(letters: Letters): Promise<string | null> {
   return answer;
 }
 
-/** Composed characters, as fonts shape them. */
+/** Distinct visible characters in composed form (NFC), as fonts shape them. */
 function charactersOf({ texts }: Letters): readonly string[] {
   return [...new Set(texts.join("").normalize("NFC"))].filter((character) => !UNSEEN.test(character));
 }
 
-/** Lets libass draw them once and returns the glyphs that it reports as missing. */
+/** Has libass draw the characters once and returns the glyphs that it reports as missing. */
 async function lackIn(characters: readonly string[], style: LetterStyle, signal?: AbortSignal): Promise<string | null> {
   if (characters.length === 0) return null;
   const folder = await mkdtemp(join(tmpdir(), "showrunner-letters-"));

@@ -14,7 +14,7 @@ import type { Pixels } from "../graph/size.ts";
 import { assColor, assEvent, assScript, assText, type LetterStyle, styleLine } from "./ass.ts";
 import { piecesOf, widthOf } from "./breaks.ts";
 
-/** A name and its description, at the left of the lower part of the picture. */
+/** A name and its description, shown in the lower left of the picture. */
 export interface LowerThirdText {
   readonly title: string;
   readonly subtitle?: string | undefined;

@@ -9,18 +9,18 @@ export interface Span {
 }
 
 const RATE = 16_000;
-/** Maximum size for reading samples into memory: four hours, which a tiny file can claim. */
+/** Maximum size of samples read into memory: four hours of audio, a duration that even a tiny file can claim. */
 const MOST_BYTES = 4 * 3600 * RATE * 2;
 /** Interval of level measurements, in seconds. */
 const STEP = 0.01;
 const WINDOW = RATE * STEP;
-/** Level of silence relative to the loud parts, as an amplitude ratio: -32 dB. */
+/** Level below which audio is silence, relative to the loud parts, as an amplitude ratio: -32 dB. */
 const SILENCE = 10 ** (-32 / 20);
-/** Level of an empty room, of 32768. */
+/** Level of an empty room, on a scale to 32768. */
 const FLOOR = 24;
-/** Shorter gaps are within a word, in seconds. */
+/** Seconds; shorter gaps are inside a word. */
 const SHORTEST_PAUSE = 0.12;
-/** Shorter sounds are clicks, in seconds. */
+/** Seconds; shorter sounds are clicks. */
 const SHORTEST_SPEECH = 0.04;
 
 /** Finds the stretches of speech in a file, in order. `folder`: for temporary samples. */

@@ -2,13 +2,13 @@ import type { Inspected, MediaKind } from "../../core/define/index.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import type { ChatJudge, LanguageJudge } from "./verdict.ts";
 
-/** Requirements for a film, picture or sound. Only what is listed is checked. */
+/** Requirements for a film, picture or sound. Only the listed checks run. */
 export interface Checks {
-  /** No black pictures for longer than this many seconds; `true`: 0.5. A still picture must not be black. */
+  /** No black frames for longer than this many seconds; `true`: 0.5. A still picture must not be black. */
   readonly notBlack?: boolean | number;
-  /** No frozen pictures for longer than this many seconds; `true`: 2. */
+  /** No frozen frames for longer than this many seconds; `true`: 2. */
   readonly notFrozen?: boolean | number;
-  /** Has audio, without silence (below -50 dB) for longer than this many seconds; `true`: 2. */
+  /** Requires audio, without silence (below -50 dB) for longer than this many seconds; `true`: 2. */
   readonly notSilent?: boolean | number;
   /** Minimum and maximum duration in seconds. */
   readonly seconds?: readonly [least: number, most: number];
@@ -25,7 +25,7 @@ export interface Checks {
   readonly version?: string;
 }
 
-/** Checks with a judge that is a chat model of the service, in a step of its own. */
+/** Checks whose judge is a chat model on the service, called in a step of its own. */
 export interface JudgedChecks extends Omit<Checks, "judge"> {
   readonly judge: ChatJudge;
 }
@@ -49,13 +49,13 @@ export type LookedAt<C> = Exclude<
   }[keyof C & keyof Blind]
 >;
 
-/** Rejects unknown checks, which a type parameter would accept. */
+/** Rejects names that are not checks, which a type parameter alone would accept. */
 export type Known<C> = { readonly [N in Exclude<keyof C, keyof Checks>]: never };
 
-/** Gets three frames, at a tenth, the middle and nine tenths of the film, as JPEGs at most 768 pixels wide. */
+/** Receives three frames, at a tenth, half and nine tenths of the film, as JPEGs at most 768 pixels wide. */
 export type Judge = (frames: readonly Uint8Array[], signal: AbortSignal) => Inspected | Promise<Inspected>;
 
-/** Longest accepted stretches in seconds; null: not checked. */
+/** Longest accepted stretches in seconds; null if not checked. */
 export interface Limits {
   readonly black: number | null;
   readonly frozen: number | null;

@@ -12,14 +12,14 @@ const PAUSE_SECONDS = 0.3;
 /** Tolerance for rounding to whole frames, in seconds. */
 const SLACK_SECONDS = 0.05;
 
-/** All flaws of a file, worded for people. @throws FilmError if it cannot be read */
+/** All flaws in a file, described in words. @throws FilmError if it cannot be read */
 export async function findFlaws(
   { path, signal }: Pick<Candidate, "path" | "signal">,
   checks: Checks,
 ): Promise<readonly string[]> {
   const found = await probe(path, { name: "the output", signal });
   const flaws = [...sizeFlaws(found, checks), ...(await lookedFlaws(found, checks, signal))];
-  // A judge may cost money, so it is not asked about what is already rejected.
+  // A judge may cost money, so it is not asked about a file that is already rejected.
   if (checks.judge === undefined || flaws.length > 0) return flaws;
   if (found.video === null) return ["it has no pictures to judge"];
   const frames = await framesOf(found, found.video, signal);
@@ -61,14 +61,14 @@ async function lookedFlaws(found: Probed, checks: Checks, signal: AbortSignal): 
 }
 
 async function speechFlaws(found: Probed, signal: AbortSignal): Promise<readonly string[]> {
-  // A separate pass, because not every ffmpeg version distinguishes the output of two filters of a kind.
+  // A separate pass, because some ffmpeg versions do not distinguish the output of two filters of the same kind.
   const log = await filtered(found, [], [SPEECH_DB, PAUSE_SECONDS], signal);
   const all = found.audio?.seconds ?? 0;
   const audible = Math.max(0, all - lengthOf(spansOf(log, "silent", all)));
   return audible >= all / 3 ? [] : [`it has no speech: only ${say(audible)} of its audio is as loud as speech`];
 }
 
-/** Output of picture filters, and of one that detects silence (below a level in dB, for some seconds). */
+/** ffmpeg's output from the picture filters and from a filter that detects silence (below a level in dB, for some seconds). */
 async function filtered(
   { path }: Probed,
   pictures: readonly string[],
@@ -91,7 +91,7 @@ function filmFilters({ black, frozen }: Limits): readonly string[] {
   ];
 }
 
-/** A still picture has no duration for which it could be black. */
+/** A still picture has no duration, so it is checked for a black frame instead of a black stretch. */
 function stillFilters({ black }: Limits): readonly string[] {
   return black === null ? [] : ["blackframe=amount=98:threshold=32"];
 }

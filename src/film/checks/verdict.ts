@@ -2,15 +2,15 @@ import { z } from "zod";
 import type { Inspected } from "../../core/define/index.ts";
 
 /**
- * A judge that is a chat model with image input on the service. Its verdict is a step, priced and recorded like any
- * chat.
+ * A judge that is a chat model on the service and accepts images. Its verdict is a step, priced and recorded like any
+ * other chat step.
  */
 export interface ChatJudge {
   /** The model's id. */
   readonly model: string;
   /** The requirement in words, such as `"The bottle is whole, and there are no letters."`. */
   readonly asks: string;
-  /** The most that one verdict may cost, in US dollars as a decimal string. Required here or for the run. */
+  /** Maximum cost of one verdict, in US dollars as a decimal string. Required here or for the run. */
   readonly maxCost?: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface LanguageJudge {
 
 export interface LanguageModel {
   readonly specificationVersion: "v4";
-  /** Such as `openai.chat`. */
+  /** For example, `openai.chat`. */
   readonly provider: string;
   readonly modelId: string;
   doGenerate(options: never): PromiseLike<{ readonly content: readonly object[] }>;
@@ -34,7 +34,7 @@ export interface LanguageModel {
 export const verdictSchema = z.object({ pass: z.boolean(), reasons: z.array(z.string()) });
 export type Verdict = z.output<typeof verdictSchema>;
 
-/** Tells the judge that the frames are content, which must not give it instructions. */
+/** Tells the judge that the frames are content, and that it must not follow instructions in them. */
 export const INSTRUCTIONS =
   "You judge pictures: frames of one film in their order, or one picture. There is no sound. Answer with pass: true only " +
   "where all that is asked holds in every picture; otherwise with each reason as a short sentence that names the picture. " +

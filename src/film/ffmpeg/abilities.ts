@@ -17,10 +17,10 @@ export interface Ffmpeg {
   readonly decoders: ReadonlySet<string>;
 }
 
-/** Cached by program, until its file changes. */
+/** Cached by program path until the program's file changes. */
 const known = new Map<string, Promise<Ffmpeg>>();
 
-/** Finds ffmpeg and its capabilities. Null if it, or an ffprobe beside it, is missing. */
+/** Finds ffmpeg and its capabilities. Null if ffmpeg is missing, or has no ffprobe beside it. */
 export async function findFfmpeg(): Promise<Ffmpeg | null> {
   const [path, probePath] = await Promise.all([findProgram("ffmpeg"), findProgram("ffprobe")]);
   if (path === null || probePath === null) return null;
@@ -33,7 +33,7 @@ export async function findFfmpeg(): Promise<Ffmpeg | null> {
   });
 }
 
-/** {@link findFfmpeg}, but throws if there is none. @throws FilmError */
+/** Like {@link findFfmpeg}, but throws if there is none. @throws FilmError */
 export async function requireFfmpeg(): Promise<Ffmpeg> {
   const found = await findFfmpeg();
   if (found === null) throw new FilmError("FFMPEG_MISSING", `${await whyMissing()}. ${toInstall()}`);

@@ -3,7 +3,7 @@ import { FilmError } from "./film-error.ts";
 
 export interface VideoEncoder {
   readonly name: string;
-  /** True if the same pictures give the same bytes on any machine with this ffmpeg. */
+  /** True if the same frames give the same bytes on any machine with this ffmpeg. */
   readonly isExact: boolean;
   readonly args: readonly string[];
 }

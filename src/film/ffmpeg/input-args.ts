@@ -2,12 +2,12 @@ import { basename } from "node:path";
 import { open } from "../../core/kit/file-handle.ts";
 import { FilmError } from "./film-error.ts";
 
-/** Maximum pixels of a picture, three times 8K; a few bytes could claim one that fills any memory. */
+/** Maximum pixels in a picture, three times 8K; a few bytes can claim a picture too large for any memory. */
 export const MOST_PIXELS = 100_000_000;
 
 /**
- * Arguments that open an untrusted file: the demuxer of its first bytes, only the file protocol, so that it cannot lead
- * elsewhere, and a size limit. `known`: the demuxer of a file that we wrote.
+ * Arguments that open an untrusted file: the demuxer that its first bytes indicate, only the file protocol, so that the
+ * file cannot make ffmpeg open others, and a size limit. `known`: the demuxer of a file that we wrote.
  * @throws FilmError for an unknown format
  */
 export async function inputArgs(path: string, known?: string): Promise<readonly string[]> {
@@ -44,7 +44,7 @@ export function isPictureFormat(demuxer: string): boolean {
   return demuxer.endsWith("_pipe");
 }
 
-/** True for a picture in a film container. */
+/** True for a still picture in a film container (AVIF). */
 export async function isStillMov(path: string): Promise<boolean> {
   return (await headOf(path, HEAD_BYTES)).toString("latin1", 4, 12) === "ftypavif";
 }
@@ -70,7 +70,7 @@ const UNREAD: readonly { readonly begin: Begin; readonly is: string; readonly in
   { begin: [["MThd", 0]], is: "MIDI", instead: "WAV or MP3" },
 ];
 
-/** Signatures of files by demuxer. No other files are passed to ffmpeg. */
+/** File signatures by demuxer. Files with other signatures are not passed to ffmpeg. */
 const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[] = [
   ["mov", "ftyp", 4],
   ["mov", "moov", 4],
@@ -100,10 +100,10 @@ const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[
 ];
 
 const HEAD_BYTES = 512;
-/** The part of a picture's file that contains its orientation. */
+/** Bytes at the start of a picture's file, enough to contain its orientation. */
 const PICTURE_BYTES = 4 * 1024 * 1024;
 
-/** Formats that start directly with a frame. */
+/** Detects formats that start directly with a frame. */
 function byFrames(head: Buffer): string | null {
   const [first = 0, second = 0] = head;
   if (first === 0x47 && head[188] === 0x47 && head[376] === 0x47) return "mpegts";

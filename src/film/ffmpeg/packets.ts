@@ -4,10 +4,10 @@ import { runProgram } from "./run-program.ts";
 
 const TIMEOUT_MS = 20_000;
 
-/** What a stream's packets tell without decoding; seconds on the file's clock. */
+/** What a stream's packets tell without decoding, in seconds on the file's clock. */
 export interface Packets {
   readonly first: number;
-  /** End of the last one. */
+  /** End of the last packet. */
   readonly end: number;
   readonly count: number;
   /** Longest duration of a single packet. */
@@ -16,7 +16,7 @@ export interface Packets {
   readonly fault: string | null;
 }
 
-/** Walks through a file's pictures (`V:0`) or audio (`a:0`). `begins`: when it starts to be shown. */
+/** Reads through the packets of a file's pictures (`V:0`) or audio (`a:0`). `begins`: when the file starts to be shown. */
 export async function walkPackets(
   path: string,
   stream: "V:0" | "a:0",
@@ -42,7 +42,7 @@ export async function walkPackets(
       const stated = presented === "N/A" ? Number(decoded) + delay : Number.parseFloat(presented);
       if (flags.includes("D") || !Number.isFinite(stated)) continue;
       delay = stated - Number(decoded) || 0;
-      // Recordings joined in one Ogg have clocks of their own.
+      // Recordings joined in one Ogg file each have their own clock.
       if (stream === "a:0" && stated + joint < shown - 1) joint = ends - stated;
       const at = stated + joint;
       first = Math.min(first, at);
@@ -56,7 +56,7 @@ export async function walkPackets(
   const args = ["-v", "error", ...entries, ...(await inputArgs(path))];
   const { exitCode, stderr } = await runProgram(probePath, args, { timeoutMs: TIMEOUT_MS, signal, onOutput });
   const isCut = /partial file|prematurely|truncat|corrupt|invalid/i.test(stderr);
-  // Recorders do not tell the last packet's duration.
+  // Recorders do not state the last packet's duration.
   const end = ends > last || count < 2 ? ends : last + (last - first) / (count - 1);
   return { first, end, count, longest, fault: exitCode !== 0 || isCut ? stderr : null };
 }

@@ -8,7 +8,7 @@ import { walkPackets } from "./packets.ts";
 import { runProgram } from "./run-program.ts";
 import { colorsOf, type DeclaredColors, type ShownAs } from "./shown.ts";
 
-/** Milliseconds. It usually takes a tenth of a second, but longer while all cores encode. */
+/** Milliseconds. Probing usually takes a tenth of a second, but longer while all cores encode. */
 const TIMEOUT_MS = 30_000;
 
 /** Maximum duration of input media in seconds, unless the step allows more. */
@@ -25,7 +25,7 @@ export function mostSeconds(): number {
   return bounds.getStore() ?? MOST_SECONDS;
 }
 
-/** Processing costs what the file's clock claims, which may be a day in one kilobyte. */
+/** The cost of processing depends on the duration that a file claims: a file of one kilobyte may claim a day. */
 export function tooLong(name: string, why: string): FilmError {
   const cure = `if that is right, set the step's mostSeconds above ${mostSeconds()}`;
   return new FilmError("CLIP_TOO_LONG", `${name} ${why}; ${cure}`);
@@ -36,9 +36,9 @@ export interface Probed {
   readonly path: string;
   /** Duration of the pictures, or of the audio if there are none; 0 for a still picture. */
   readonly seconds: number;
-  /** When it starts to be shown, on its clock. */
+  /** When the file starts to be shown, on its own clock. */
   readonly begins: number;
-  /** True for formats that do not tell how long the last picture lasts. */
+  /** True for formats that do not state how long the last picture lasts. */
   readonly isOpenEnded: boolean;
   readonly video: ProbedVideo | null;
   readonly audio: ProbedAudio | null;
@@ -52,7 +52,7 @@ export interface ProbedVideo extends ShownAs {
   /** Frames per second; 0 for a picture, or if unknown. */
   readonly fps: number;
   readonly seconds: number;
-  /** True if the duration is that of the pictures, not only of the file. */
+  /** True if the stated duration is that of the pictures, not only of the whole file. */
   readonly isOwnLength: boolean;
   readonly isStill: boolean;
 }
@@ -123,7 +123,7 @@ export async function probe(
   const audio = sound === undefined ? null : await audioFacts(sound, whole, walked);
   if (video === null && audio === null) throw damaged("it has neither pictures nor sound");
   const pixels = video === null ? 1 : video.width * video.height;
-  // There is no size if ffmpeg cannot decode it.
+  // The size is missing if ffmpeg cannot decode the picture.
   if (pixels === 0 && isStill && !isPictureFormat(format)) {
     const unread = `${name} is an AVIF picture that ${ffmpeg.path} (${ffmpeg.version}) cannot read`;
     throw new FilmError("CLIP_FORMAT", `${unread}; save it as JPEG or PNG`);
@@ -137,7 +137,7 @@ export async function probe(
   return { path, seconds, begins, isOpenEnded: /matroska/.test(format), video, audio };
 }
 
-/** Throws if ffmpeg has no decoder for it, which is not damage. */
+/** Throws if ffmpeg has no decoder for the stream, so that this is not reported as damage. */
 function checkDecoder({ codec_name: codec }: Stream, { decoders, path, version }: Ffmpeg, name: string): void {
   if (codec === undefined || decoders.has(codec)) return;
   const built = `${path} (${version}) was built without a decoder for it`;
@@ -149,7 +149,7 @@ interface Shown {
   readonly format?: { readonly duration?: string; readonly start_time?: string; readonly format_name?: string };
 }
 
-/** Null if the output was too long to be kept from its start. */
+/** Null if the output was so long that its beginning was not kept. */
 function shownIn(stdout: string): Shown | null {
   try {
     return JSON.parse(stdout) as Shown;
@@ -198,9 +198,9 @@ async function videoFacts(stream: Stream, whole: number, isStill: boolean, walke
   };
 }
 
-/** Formats whose audio duration is estimated from the first frames, or is that of the last of several recordings. */
+/** Formats whose audio duration ffprobe estimates from the first frames, or reads from the last of several recordings. */
 const GUESSED = /^(?:mp3|aac|amr|ogg)$/;
-/** Tolerance between a stated duration and the packets, because encoders add some audio. */
+/** Tolerated difference between a stated duration and the packets, because encoders add some audio. */
 const MOST_GUESSED_OFF = 0.1;
 
 async function audioFacts(stream: Stream, whole: number, walked: Walked): Promise<ProbedAudio> {
@@ -219,7 +219,7 @@ async function packetSeconds(stream: "V:0" | "a:0", { path, begins, signal }: Wa
   return count === 0 ? 0 : end - Math.max(0, begins);
 }
 
-/** Matroska states it as a tag, `00:00:02.500000000`. */
+/** Duration of a stream. Matroska states it as a tag, `00:00:02.500000000`. */
 function lengthOf({ duration, tags }: Stream): number {
   if (duration !== undefined) return Number(duration) || 0;
   const [hours = 0, minutes = 0, seconds = 0] = (tags?.DURATION ?? "").split(":").map(Number);

@@ -4,7 +4,7 @@ import { videoEncoders } from "./encoders.ts";
 
 export type Requirement = NonNullable<TaskOptions["requires"]>;
 
-/** Filters that any recent ffmpeg has unless built without them. */
+/** Filters that any recent ffmpeg has unless it was built without them. */
 const COMMON: readonly string[] = [
   "scale crop pad overlay fps tpad trim concat xfade fade format setsar setpts settb split gblur lutyuv zoompan thumbnail",
   "hflip vflip transpose sidedata setparams colorspace colorchannelmixer aresample aformat apad atrim asetpts anullsrc acrossfade afade amix adelay volume",
@@ -18,14 +18,14 @@ const SPECIAL = {
   checks: ["blackdetect", "blackframe", "freezedetect", "silencedetect"],
 } as const;
 
-/** What a step needs of ffmpeg beyond the common filters. */
+/** Features a step needs beyond the common filters. */
 export type Need = keyof typeof SPECIAL;
 
 const asked = new Map<string, Requirement>();
 
 /**
- * Checks that ffmpeg is installed with what a step needs. Equal needs return the same function, so that it is checked
- * once.
+ * Checks that ffmpeg is installed with what a step needs. Equal needs return the same function, so that the check runs
+ * only once.
  */
 export function ffmpegWith(...needs: readonly Need[]): Requirement {
   const key = needs.join();
@@ -34,7 +34,7 @@ export function ffmpegWith(...needs: readonly Need[]): Requirement {
   return requirement;
 }
 
-/** What ffmpeg lacks, with what to do; null if nothing. */
+/** What ffmpeg lacks and what to do about it; null if nothing is missing. */
 async function lackOf(needs: readonly Need[]): Promise<string | null> {
   const ffmpeg = await findFfmpeg();
   if (ffmpeg === null) return `${await whyMissing()}. ${toInstall()}`;

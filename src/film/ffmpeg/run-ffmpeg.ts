@@ -16,7 +16,7 @@ import { DEFAULT_TIMEOUT_MS, runProgram } from "./run-program.ts";
 const MOST_BYTES = 8 * 1024 ** 3;
 
 export interface FfmpegCall {
-  /** Input files in the order that filters number them; `name`: for error messages. */
+  /** Input files in the order in which filters number them; `name`: for error messages. */
   readonly inputs: readonly {
     readonly path: string;
     readonly name: string;
@@ -26,7 +26,7 @@ export interface FfmpegCall {
   }[];
   /** Arguments between inputs and target: filters, maps, encoders. */
   readonly args: readonly string[];
-  /** Path of the result; null if only the output text is wanted. */
+  /** Path of the result; null if only ffmpeg's messages are needed. */
   readonly target: string | null;
   /** Duration of the result in seconds, for progress. */
   readonly seconds?: number | undefined;
@@ -44,21 +44,21 @@ export interface FfmpegCall {
   readonly isStrict?: boolean | undefined;
 }
 
-/** Makes output deterministic: leaves out program version, time, and the inputs' metadata. */
+/** Makes output deterministic: leaves out the program's version, the time, and the inputs' metadata. */
 const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-flags", "+bitexact"];
 
 /** Fails on a broken frame instead of drawing it grey. */
 const STRICT = ["-err_detect", "explode"];
-/** ffmpeg's TIFF reader then fails on each tag that it does not know, such as the orientation. */
+/** Not for TIFF: ffmpeg's reader would then fail on each tag that it does not know, such as the orientation. */
 const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [] : STRICT);
 
 /**
- * Still pictures are rotated by a filter, because ffmpeg versions differ, and last a second, because shorter ones have
- * no frame at a low frame rate.
+ * Still pictures are not rotated by the decoder, because ffmpeg versions differ; a filter rotates them. They last a
+ * second, because shorter ones have no frame at a low frame rate.
  */
 const STILL = ["-noautorotate", "-framerate", "1"];
 
-/** Runs ffmpeg; returns its messages. @throws FilmError that names the unreadable input */
+/** Runs ffmpeg and returns its messages. @throws FilmError that names the unreadable input */
 export async function runFfmpeg(given: FfmpegCall): Promise<string> {
   await using closed = await closedInputs(given.inputs, given.target === null ? tmpdir() : dirname(given.target));
   return await callFfmpeg({ ...given, inputs: closed.inputs });
@@ -90,7 +90,7 @@ async function callFfmpeg(call: FfmpegCall): Promise<string> {
   return stderr;
 }
 
-/** ffmpeg stops before the packet that would exceed its limit. */
+/** ffmpeg stops before the packet that would exceed its limit, so a result this close to it was cut. */
 const SLACK_BYTES = 4096;
 
 function progressReader({ seconds, onProgress }: FfmpegCall): ((text: string) => void) | undefined {
@@ -101,7 +101,7 @@ function progressReader({ seconds, onProgress }: FfmpegCall): ((text: string) =>
   };
 }
 
-/** Disk errors by code, as the C libraries of Linux, macOS and Windows word them. */
+/** Patterns for disk errors by code, as the C libraries of Linux, macOS and Windows word them. */
 const DISK_ERRORS = [
   ["ENOSPC", /no space left on device/i],
   ["EDQUOT", /dis[ck] quota exceeded/i],
@@ -116,7 +116,7 @@ function diskError(stderr: string, { target }: FfmpegCall): Error | null {
   return Object.assign(new Error(`ffmpeg failed: ${plainError(stderr)}`), { code, path: target });
 }
 
-/** Finds the input at fault by decoding each one alone, because ffmpeg's messages change with its version. */
+/** Finds the faulty input by decoding each one alone, because the wording of ffmpeg's messages depends on its version. */
 async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: string): Promise<FilmError> {
   for (const { path, name, demuxer } of inputs) {
     const input = await inputArgs(path, demuxer);
@@ -131,9 +131,9 @@ async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: s
 const BEGIN_BYTES = 65_536;
 
 /**
- * The inputs of a call. These are replaced by copies in `folder`: a WAV with an unknown size in its header, as speech
- * services stream it, which ffmpeg would consider truncated, and MP3s that were joined with their tags, at which
- * decoders fail. Disposing removes the copies.
+ * The inputs of a call, with some replaced by corrected copies in `folder`: WAVs with an unknown size in the header, as
+ * speech services stream them, which ffmpeg would consider truncated, and joined MP3s with ID3 tags between their
+ * frames, at which decoders fail. Disposing removes the copies.
  */
 async function closedInputs<I extends { readonly path: string }>(
   inputs: readonly I[],
@@ -167,7 +167,7 @@ async function* piecesOf(path: string, begin: Buffer): AsyncGenerator<Buffer> {
   yield* createReadStream(path, { start: begin.length });
 }
 
-/** Such a WAV with a corrected beginning; null for other or unreadable files. */
+/** The pieces of a WAV with an unknown size, its header corrected; null for other or unreadable files. */
 async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | null> {
   await using file = await open(path, "r").catch(() => null);
   if (file === null) return null;
@@ -177,10 +177,10 @@ async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | nul
   return header?.isOpen === true ? piecesOf(path, closedWavBegin(begin, header)) : null;
 }
 
-/** Largest MP3 that is searched for tags: more than the longest sound of a film at the highest bit rate. */
+/** Largest MP3 that is searched for tags: more than the longest sound in a film at the highest bit rate. */
 const MOST_MP3_BYTES = 512 * 1024 * 1024;
 
-/** An MP3 without the ID3 tags between its frames; null if there are none, and for larger or other files. */
+/** An MP3 without the ID3 tags between its frames; null if it has none, is larger, or is not an MP3. */
 async function untaggedMp3(path: string): Promise<readonly Buffer[] | null> {
   const args: readonly string[] = await inputArgs(path).catch(() => []);
   if (!args.includes("mp3") || (await stat(path)).size > MOST_MP3_BYTES) return null;

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { FilmError } from "./film-error.ts";
 
-/** Bytes of a program's output that are kept: the last ones. */
+/** Bytes of a program's output that are kept; older output is dropped. */
 const KEPT_BYTES = 256 * 1024;
 /** Default time limit of a program, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 30 * 60_000;
@@ -24,8 +24,8 @@ export interface ProgramResult {
 }
 
 /**
- * Runs a program without a shell. Kills it at its time limit, on abort, and when this process dies. Resolves once it
- * has ended, so that its files may be removed. @throws FilmError
+ * Runs a program without a shell. Kills it at its time limit, on abort, and when this process dies. Resolves once the
+ * program has ended, so that its files can be removed. @throws FilmError
  */
 export async function runProgram(
   path: string,
@@ -96,8 +96,8 @@ process.stdin.on("data", (chunk) => {
 let keeper: ChildProcess | null = null;
 
 /**
- * Ensures that a child is killed if this process dies without cleaning up, as by SIGKILL; a watching process starts
- * with the first child. Call the returned function once the child has ended.
+ * Ensures that a child is killed if this process dies without cleaning up, for example by SIGKILL. Starts a watching
+ * process with the first child. Call the returned function once the child has ended.
  */
 function keep({ pid }: ChildProcess): () => void {
   if (pid === undefined) return () => {};

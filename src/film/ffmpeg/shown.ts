@@ -1,6 +1,6 @@
 import type { Orientation } from "../../core/kit/exif-orientation.ts";
 
-/** A picture's colours in ffprobe's terms: as declared, otherwise as players assume. */
+/** A picture's colours in ffprobe's terms: as declared, or else as players assume. */
 export interface Colors {
   readonly matrix: string;
   readonly primaries: string;
@@ -14,9 +14,9 @@ export interface Colors {
 
 /** How to display a decoded picture. */
 export interface ShownAs {
-  /** Rotation by a filter; 1 for film, which ffmpeg rotates. */
+  /** Rotation that a filter applies; 1 (none) for film, which ffmpeg rotates itself. */
   readonly turn: Orientation;
-  /** True if a frame may hold two moments in its even and odd lines. */
+  /** True if a frame may show two moments, one in its even and one in its odd lines. */
   readonly isInterlaced: boolean;
   readonly colors: Colors;
 }
@@ -30,16 +30,16 @@ export interface DeclaredColors {
   readonly color_primaries?: string | undefined;
 }
 
-/** Names that ffmpeg's filters accept too. */
+/** Colour names that ffmpeg's filters also accept. */
 const KNOWN =
   /^(?:bt709|fcc|bt470m|bt470bg|smpte170m|smpte240m|smpte428|smpte431|smpte432|film|ycgco|ictcp|bt2020n?c?|smpte2084|arib-std-b67|linear)$/;
 const isKnown = (name: string | undefined): name is string => name !== undefined && KNOWN.test(name);
 const RGB = /^(?:0?rgb|0?bgr|x2|gbr|[ar]?rgba?|[ar]?bgra?|argb|abgr|pal8|gray|mono|ya)/;
 const ALPHA = /^(?:yuva|gbrap|ya\d|pal8|[ar]?rgba|[ar]?bgra|argb|abgr)/;
-/** Smaller films without declared colours use those of standard-definition television. */
+/** Films with fewer lines and no declared colours use those of standard-definition television. */
 const HD_LINES = 720;
 
-/** Undeclared primaries are BT.709, those of screens. */
+/** Undeclared primaries are taken as BT.709, the primaries of screens. */
 export function colorsOf(stream: DeclaredColors, isStill: boolean): Colors {
   const { height = 0, pix_fmt = "", color_range, color_space, color_transfer, color_primaries } = stream;
   const isRgb = RGB.test(pix_fmt);
@@ -75,7 +75,7 @@ const TURNS: { readonly [orientation in Orientation]: readonly string[] } = {
   8: ["transpose=cclock"],
 };
 
-/** True if a film declares only the colours that all films made here have. */
+/** True if a film declares no colours other than those of films made here. */
 export function isPlain({ colors }: ShownAs): boolean {
   return !colors.isRgb && (!colors.isDeclared || isBt709(colors));
 }
@@ -86,13 +86,13 @@ function isBt709({ transfer, matrix, primaries, range }: Colors): boolean {
 
 const isUsual = (transfer: string) => !/^(?:smpte2084|arib-std-b67|linear)$/.test(transfer);
 
-/** HDR's reference white in cd/m², and the brightness of highlights relative to it (BT.2408). */
+/** HDR's reference white in cd/m², and the peak brightness of highlights relative to it (BT.2408). */
 const [WHITE, PEAK] = [203, 4.93];
 
 /**
- * Filters that convert a decoded picture for display: upright, progressive, transparent parts black, BT.709, limited range. Standard transfer functions are
- * treated as equal, as players do. HDR's reference white stays white; brighter parts become almost equal. `shrink`: a
- * filter that scales HDR down first, for speed.
+ * Filters that convert a decoded picture for display: upright, progressive, transparent parts black, BT.709, limited
+ * range. All standard transfer functions are treated as equal, as players do. HDR's reference white stays white; brighter
+ * parts become almost equal. `shrink`: a filter that scales HDR down first, for speed.
  */
 export function shownFilter({ turn, isInterlaced, colors }: ShownAs, shrink?: string): string {
   const { matrix, primaries, range, isRgb, hasAlpha } = colors;
@@ -118,17 +118,17 @@ export function shownFilter({ turn, isInterlaced, colors }: ShownAs, shrink?: st
   ].join();
 }
 
-/** The filter colorspace needs even sizes. */
+/** Rounds down to even sizes, which the colorspace filter needs. */
 const EVEN = "scale=2*trunc(iw/2):2*trunc(ih/2)";
 const TAGGED = "setparams=range=tv:colorspace=bt709:color_primaries=bt709:color_trc=bt709";
 
-/** Converts RGB before scaling, because ffmpeg uses another matrix when it does both in one step. */
+/** Converts RGB before scaling, because ffmpeg uses another matrix if it scales and converts in one step. */
 export const FROM_RGB = "scale=in_range=full:out_range=tv:out_color_matrix=bt709";
 
 /** Converts a film's picture for PNG, after all scaling. */
 export const AS_RGB = "scale=in_color_matrix=bt709:in_range=tv,format=rgb24";
 
-/** A picture to overlay: scaled, with the given opacity, in the film's colours; keeps its transparency. */
+/** Filters for a picture to overlay: scaled, with the given opacity, in the film's colours, keeping its transparency. */
 export function laidOverFilter({ turn }: ShownAs, scaled: string, opacity: number): string {
   const turned = TURNS[turn].map((filter) => `${filter},`).join("");
   return `${turned}format=rgba,${scaled},colorchannelmixer=aa=${opacity},${FROM_RGB},format=yuva420p`;

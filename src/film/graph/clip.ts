@@ -25,14 +25,14 @@ export interface Clip extends Probed {
 
 /** Maximum frame rate of inputs. */
 const MOST_FPS = 120;
-/** Longest frame as a fraction of the maximum duration: two minutes of two hours. */
+/** Longest accepted frame as a fraction of the maximum duration: two minutes of two hours. */
 const MOST_OF_ONE_FRAME = 1 / 60;
-/** Difference between header and frames, in seconds, above which a file is incomplete. */
+/** Difference in seconds between the durations of header and frames above which a file counts as incomplete. */
 const MOST_APART = 0.5;
 
 /**
- * Opens a clip and scans it completely without decoding. @throws FilmError if it is incomplete, too long by its clock,
- * or cannot be decoded by this ffmpeg
+ * Opens a clip and scans it completely without decoding. @throws FilmError if it is incomplete, too long by its own
+ * clock, or cannot be decoded by this ffmpeg
  */
 export async function openClip(path: string, name: string, signal?: AbortSignal): Promise<Clip> {
   const probed = await probe(path, { name, signal });
@@ -49,19 +49,19 @@ export async function openClip(path: string, name: string, signal?: AbortSignal)
     const mismatch = `its pictures end at ${pictures.seconds.toFixed(1)} s of ${stated!.toFixed(1)} s`;
     throw new FilmError("CLIP_DAMAGED", `${name} is damaged: ${mismatch}`);
   }
-  // Recorders add a picture only on movement, so the last one may last long.
+  // Screen recorders add a frame only when something moves, so the last frame may last long.
   const seconds = lacks ? stated! : pictures.seconds;
   const shown = { ...video, fps: video.fps || pictures.fps, seconds: pictures.seconds };
   return { ...probed, name, video: shown, seconds };
 }
 
-/** A clip and its duration in the film, as its pictures and sound may end at different times. */
+/** A clip and its duration in the film, because its pictures and sound may end at different times. */
 export interface Lasting extends Clip {
   readonly lasts: number;
   readonly lengthNote: string | null;
 }
 
-/** {@link openClip}, with the duration by the option `length`. */
+/** Like {@link openClip}, with the duration that the `length` option gives. */
 export async function openLasting(
   path: string,
   name: string,
@@ -74,18 +74,18 @@ export async function openLasting(
   return { ...clip, lasts: seconds, lengthNote: note };
 }
 
-/** A plan may name thousands of files, and each is a process. */
+/** Limits processes, because a plan may name thousands of files and each needs a process. */
 const looking = new PQueue({ concurrency: 4 });
-/** Results by path, time of change, size and ffmpeg. */
+/** Results by path, modification time, size and ffmpeg. */
 const looked = new Map<string, Promise<Looked | null>>();
 const MOST_LOOKED = 1000;
-/** Files may come from strangers, who wait for each other here. In milliseconds. */
+/** Time limit for reading one file, in milliseconds: files may be untrusted, and reads queue behind each other. */
 const LOOK_MS = 10_000;
 
-/** Durations in a file, or why every step will refuse it. */
+/** Durations in a file, or the reason every step will refuse it. */
 type Looked = Ends | { readonly fault: string };
 
-/** Opens a file as steps will, without reading all of its packets. Null if there is no ffmpeg, or it took too long. */
+/** Opens a file as steps will, without reading all of its packets. Null if ffmpeg is missing or took too long. */
 export async function lookAt(path: string): Promise<Looked | null> {
   const [found, ffmpeg] = await Promise.all([stat(path).catch(() => null), findFfmpeg()]);
   if (found === null || ffmpeg === null) return null;
@@ -106,12 +106,12 @@ async function endsOf(path: string): Promise<Looked | null> {
     return { seconds, sound: video === null ? null : (audio?.seconds ?? null) };
   } catch (error) {
     if (!(error instanceof FilmError)) throw error;
-    // A busy machine says nothing about the file.
+    // A timeout on a busy machine says nothing about the file.
     return error.code === "FFMPEG_TIMEOUT" || error.code === "FFMPEG_STOPPED" ? null : { fault: error.message };
   }
 }
 
-/** Stated duration of the pictures; null if only the file's is stated, which may be that of longer audio. */
+/** Stated duration of the pictures; null if only that of the whole file is stated, which may be that of longer audio. */
 function statedSeconds({ audio }: Probed, { seconds, isOwnLength }: ProbedVideo): number | null {
   return isOwnLength || audio === null ? seconds : null;
 }

@@ -2,12 +2,12 @@ import { type ShownAs, shownFilter } from "../ffmpeg/shown.ts";
 import { even, type Pixels, pixelsOf, scaleFilter } from "./size.ts";
 
 /**
- * How pictures of another shape fill the frame. `crop`: cuts the excess. `pad`: adds bars. `blur`: fills the bars with
+ * How pictures of another shape fill the frame. `crop` cuts the excess, `pad` adds bars, and `blur` fills the bars with
  * a blurred copy.
  */
 export type Fit = "crop" | "pad" | "blur";
 
-/** Maximum difference of two shapes that counts as none, because it is invisible. */
+/** Maximum difference between two aspect ratios that is ignored, because it is invisible. */
 const ALIKE = 0.01;
 
 /**

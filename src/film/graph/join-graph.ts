@@ -13,7 +13,7 @@ export interface Joining {
   readonly fade: number;
   readonly fadeIn: number;
   readonly fadeOut: number;
-  /** Enlargement of pictures while shown, as a fraction of their size. */
+  /** How much each picture is enlarged while shown, as a fraction of its size. */
   readonly zoom: number;
 }
 
@@ -25,12 +25,12 @@ export interface JoinGraph {
   readonly starts: readonly number[];
 }
 
-/** Maximum frames missing at a clip's end; the last one is held. */
+/** Maximum frames that may be missing at a clip's end; the last frame is held in their place. */
 const HELD_FRAMES = 12;
 
 /**
- * Joins clips after converting them to one form. Lengths are counted in frames over the whole film, and audio in
- * samples from those frames, so neither drifts.
+ * Joins clips after converting them to one form. Lengths are counted in frames over the whole film, and audio lengths in
+ * samples calculated from those frames, so neither drifts.
  */
 export function joinGraph(clips: readonly Clip[], joining: Joining): JoinGraph {
   const { rate, fade } = joining;
@@ -87,7 +87,7 @@ function pictures(
   return `[${index}:V:0]fps=${rate.text}:start_time=0,${into}${held}${moving},format=yuv420p,trim=end_frame=${frames},setpts=PTS-STARTPTS,settb=AVTB[v${index}]`;
 }
 
-/** Draws at twice the size, because whole-pixel steps of a slow movement look shaky. */
+/** Zooms at twice the size, because a slow movement in steps of whole pixels looks shaky. */
 function zoomFilter(
   { width, height }: Pixels,
   { zoom, frames, rate }: Pick<Joining, "zoom" | "rate"> & { readonly frames: number },

@@ -1,6 +1,6 @@
 import type { Pixels } from "./size.ts";
 
-/** Pixels from the top left corner. */
+/** A box in pixels, measured from the top left corner. */
 export interface Box extends Pixels {
   readonly x: number;
   readonly y: number;
@@ -12,26 +12,26 @@ export type Corner = "top-left" | "top-right" | "bottom-left" | "bottom-right";
 /** Text heights as fractions of the shorter side. */
 export const CAPTION_SIZE = 0.05;
 export const TITLE_SIZE = 0.042;
-/** Size relative to the title's. */
+/** Size of the subtitle relative to the title. */
 export const SUBTITLE_PART = 0.7;
 /** Maximum lines of a title; its subtitle has one. */
 export const MOST_TITLE_LINES = 2;
-/** Fractions of the shorter side; a logo stays within both. */
+/** Maximum size of a logo, as fractions of the shorter side. */
 const LOGO = { width: 0.25, height: 0.18 };
 
-/** Height of a line in pixels; fonts need more than the text height. */
+/** Height of a line in pixels; it is more than the text height, as fonts require. */
 export function linePx(pixels: Pixels, size: number): number {
   return Math.round(Math.min(pixels.width, pixels.height) * size * 1.35);
 }
 
-/** Average width of the widest letters as a fraction of the line height. */
+/** Average width of the widest letters, as a fraction of the line height. */
 const LETTER = 0.567;
 
 export function lettersBeside(widthPx: number, lineHeightPx: number): number {
   return Math.floor(widthPx / (lineHeightPx * LETTER));
 }
 
-/** The area that players leave free. Phones cover the top and bottom of films in their shape with buttons and text. */
+/** The area to keep text and logos in: apps cover the top and bottom of portrait films with buttons and text. */
 export function safeArea({ width, height }: Pixels): Box {
   const isTall = height > width;
   const [x, top, bottom] = [width * 0.06, height * (isTall ? 0.08 : 0.05), height * (isTall ? 0.16 : 0.07)].map(
@@ -41,8 +41,9 @@ export function safeArea({ width, height }: Pixels): Box {
 }
 
 /**
- * The box of a caption's two lines. Above it: a lower third, then a logo in a lower corner. A caption at the top starts
- * below a logo; one in the middle ends above a lower third. So steps avoid each other without knowing each other.
+ * The box of a caption's two lines. Above it come a lower third, then a logo in a lower corner. A caption at the top
+ * starts below a logo; one in the middle ends above a lower third. So the steps never overlap, although none knows the
+ * others.
  */
 export function captionBox(pixels: Pixels, { size = CAPTION_SIZE, position = "bottom" }: CaptionPlace = {}): Box {
   const safe = safeArea(pixels);
@@ -97,14 +98,15 @@ export interface LogoPlace {
   readonly corner?: Corner | undefined;
   /** Width as a fraction of the film's. */
   readonly width?: number | undefined;
-  /** The picture's own size. */
+  /** The picture's original size. */
   readonly picture: Pixels;
-  /** The lower third that it stays above in a lower corner. */
+  /** The lower third, which a logo in a lower corner stays above. */
   readonly lowerThird?: Box | undefined;
 }
 
 /**
- * A logo in a corner of the safe area: a quarter of the shorter side wide and not too high, unless a width is given.
+ * A logo in a corner of the safe area. Unless a width is given, it is a quarter of the shorter side wide, or less if it
+ * would be too high.
  */
 export function logoBox(pixels: Pixels, { corner = "top-right", width, picture, lowerThird }: LogoPlace): Box {
   const short = shortOf(pixels);

@@ -1,14 +1,14 @@
 import { oneOf } from "../check-options.ts";
 
 /**
- * Duration of a film whose pictures and audio end at different times. `pictures`: longer audio is cut, shorter audio is
- * followed by silence. `sound`: the last picture is held, or pictures are cut. `longest`: nothing is cut.
+ * Duration of a film whose pictures and audio end at different times. `pictures`: audio is cut, or followed by silence.
+ * `sound`: pictures are cut, or the last one is held. `longest`: nothing is cut.
  */
 export type Length = "pictures" | "sound" | "longest";
 
 export const LENGTH = oneOf("pictures", "sound", "longest");
 
-/** Smaller differences come from rounding, in seconds. */
+/** Seconds; smaller differences come from rounding. */
 export const ALIKE_SECONDS = 0.05;
 
 /** Option of steps that take films with audio. */
@@ -17,16 +17,16 @@ export interface LengthOption {
   readonly length?: Length | undefined;
 }
 
-/** Durations in seconds. `sound`: of a film's audio; null if no audio determines the end, as with music only. */
+/** Durations in seconds. `sound`: of a film's audio; null if no audio determines the end, as when there is only music. */
 export interface Ends {
   readonly seconds: number;
   readonly sound: number | null;
 }
 
-/** Expected durations of an input medium; null if unknown. */
+/** Returns the expected durations of an input file; null if unknown. */
 export type EndsOf = (media: unknown) => Ends | null;
 
-/** Duration of a film, and what is lost or held, worded for people; null if both end together. */
+/** Duration of a film, and a description of what is cut or held; null if pictures and audio end together. */
 export function fitLength(
   what: string,
   { seconds: pictures, sound }: Ends,
@@ -40,7 +40,7 @@ export function fitLength(
   return { seconds, note: pictures > seconds ? `${both}: their last ${say(pictures - seconds)} are cut` : null };
 }
 
-/** {@link fitLength} of expected durations. */
+/** Like {@link fitLength}, for expected durations. */
 export function foreseenLength(what: string, film: Ends | null, length?: Length) {
   if (film === null) return { seconds: null, warning: null };
   const { seconds, note } = fitLength(what, film, length);
@@ -50,7 +50,7 @@ export function foreseenLength(what: string, film: Ends | null, length?: Length)
   };
 }
 
-/** Foresees the duration of a step that takes a `film`. */
+/** Forecasts the duration of a step that has a `film` as input. */
 export function foreseenFilm({
   length,
 }: LengthOption): (input: unknown, endsOf: EndsOf) => ReturnType<typeof foreseenLength> {

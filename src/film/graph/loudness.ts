@@ -9,7 +9,7 @@ export interface Loudness {
   readonly truePeak: number;
 }
 
-/** The first, measuring pass of loudnorm. */
+/** Measures loudness with the first pass of loudnorm. */
 export async function measureLoudness(path: string, name: string, signal?: AbortSignal): Promise<Loudness> {
   const args = ["-map", "0:a:0", "-af", "loudnorm=print_format=json"];
   const log = await runFfmpeg({ inputs: [{ path, name }], args, target: null, signal, isVerbose: true });
@@ -23,8 +23,8 @@ export async function measureLoudness(path: string, name: string, signal?: Abort
 const CEILING = -1.5;
 
 /**
- * The second pass: one gain for the whole, plus a limiter if peaks would be too high. (loudnorm would vary the gain of
- * short audio.)
+ * The second pass: one gain for the whole, plus a limiter if peaks would be too high. (loudnorm itself would vary the
+ * gain of short audio.)
  */
 export function loudnessFilter({ truePeak }: Loudness, gain: number): string {
   const raised = `volume=${gain.toFixed(3)}dB`;

@@ -1,6 +1,6 @@
 import { PLAIN_SOUND, SAMPLE_RATE } from "./output.ts";
 
-/** One sound in a mix: its input's number and its position. */
+/** A sound in a mix: the number of its input, and its position. */
 export interface Layer {
   readonly input: number;
   readonly role: "film" | "voice" | "music" | "effect";
@@ -18,7 +18,7 @@ export interface Mixing {
   readonly musicFade: number;
 }
 
-/** A graph whose output `[mixed]` is as long as the film. Sounds are added without attenuation. */
+/** A graph whose output `[mixed]` is as long as the film. Sounds are summed without attenuation. */
 export function mixGraph(layers: readonly Layer[], mixing: Mixing): string {
   const length = Math.round(mixing.seconds * SAMPLE_RATE);
   const chains = layers.map((layer, index) => chain(layer, index, { ...mixing, length }));
@@ -62,10 +62,10 @@ function sum(labels: readonly string[], to: string): string {
   return `${labels.join("")}amix=inputs=${labels.length}:duration=longest:normalize=0[${to}]`;
 }
 
-/** Well below a voice, above its breath. */
+/** Sidechain threshold: well below a voice, above its breath. */
 const THRESHOLD = 0.015;
 
-/** A voice at its usual level is about 24 dB above the threshold; the ratio turns that into the attenuation. */
+/** Compressor ratio for an attenuation: a voice at its usual level is about 24 dB above the threshold. */
 function ducking(decibels: number): string {
   const over = 24;
   const ratio = Math.min(20, over / Math.max(1, over - decibels));

@@ -9,12 +9,12 @@ import { rateOf } from "./rate.ts";
 
 export const SAMPLE_RATE = 48_000;
 
-/** Converts any audio to one form that starts with the pictures. */
+/** Filters that convert any audio to one format, starting together with the pictures. */
 export const PLAIN_SOUND = `aresample=${SAMPLE_RATE}:async=1:first_pts=0,aformat=sample_fmts=fltp:channel_layouts=stereo`;
 
 export const SOUND_ARGS: readonly string[] = ["-c:a", "aac", "-b:a", "192k", "-ar", String(SAMPLE_RATE)];
 
-/** Arguments for writing films: the best encoder here, playable while loading. */
+/** Arguments for writing films with the best encoder on this machine, playable while loading. */
 export async function filmArgs(): Promise<{ readonly args: readonly string[]; readonly encoder: string }> {
   const { name, args } = videoEncoder(await requireFfmpeg());
   const form = ["-pix_fmt", "yuv420p", ...COLORS, "-movflags", "+faststart"];
@@ -26,7 +26,7 @@ const COLORS = [
   ...["-color_primaries", "bt709", "-color_trc", "bt709"],
 ];
 
-/** Arguments that keep a film's audio if MP4 players support it and it lasts that long; else convert, and cut or pad it. */
+/** Arguments that copy a film's audio if MP4 players support it and it lasts `shall` seconds, or convert and cut or pad it. */
 export function soundOf({ audio }: { readonly audio: ProbedAudio | null }, shall: number): readonly string[] {
   if (audio === null) return [];
   const isFit = /^(?:aac|mp3)$/.test(audio.codec) && Math.abs(shall - audio.seconds) < ALIKE_SECONDS;
@@ -38,7 +38,7 @@ export function soundFor(seconds: number): string {
   return `${PLAIN_SOUND},apad,atrim=end_sample=${Math.round(seconds * SAMPLE_RATE)}`;
 }
 
-/** Filters that hold the last picture or cut the rest, for a duration in seconds. */
+/** Filters that hold the last picture or cut the rest, so that the pictures last a number of seconds. */
 export function picturesFor({ video }: Clip, seconds: number): string {
   const { text, fps } = rateOf(video.fps);
   const held = Math.max(0, seconds - video.seconds) + 1;
@@ -46,14 +46,14 @@ export function picturesFor({ video }: Clip, seconds: number): string {
   return `fps=${text}:start_time=0,tpad=stop_mode=clone:stop_duration=${held},trim=end_frame=${Math.round(seconds * fps)}`;
 }
 
-/** {@link picturesFor} as a prefix of other filters; empty if the pictures end with the film, so that their timing is kept. */
+/** {@link picturesFor} as a prefix for other filters; empty if the pictures end with the film, to keep their timing. */
 export function heldFor(clip: Lasting): string {
   return Math.abs(clip.lasts - clip.video.seconds) < ALIKE_SECONDS ? "" : `${picturesFor(clip, clip.lasts)},`;
 }
 
 /**
- * Arguments that copy the pictures of a film with this duration. Re-encodes them if the duration differs, MP4 players
- * do not support them, or their colours differ from those of films made here.
+ * Arguments that copy the pictures of a film with this duration, or re-encode them if the duration differs, if MP4
+ * players do not support them, or if their colours differ from those of films made here.
  */
 export async function picturesOf(clip: Clip, shall: number): Promise<readonly string[]> {
   const { seconds, video } = clip;

@@ -6,7 +6,7 @@ export interface Rate {
 
 const [LEAST, MOST, USUAL] = [10, 60, 30];
 
-/** A standard rate close to the measured or requested one. */
+/** The standard rate closest to the measured or requested one. */
 export function rateOf(fps: number): Rate {
   if (!(fps > 0)) return { text: String(USUAL), fps: USUAL };
   const inside = Math.min(MOST, Math.max(LEAST, fps));
@@ -17,10 +17,10 @@ export function rateOf(fps: number): Rate {
   return { text: String(whole), fps: whole };
 }
 
-/** Part of a frame by which a blend starts early, so that its frame, at a rounded instant, is not missed. */
+/** Fraction of a frame by which a blend starts early, so that rounding does not skip its first frame. */
 export const EARLY = 0.25;
 
-/** The frame at which each clip ends, counted over the whole film, because rounding each clip would add up. */
+/** The frame at which each clip ends, counted over the whole film, because rounding each clip would add up errors. */
 export function frameEnds(seconds: readonly number[], { fps }: Rate): readonly number[] {
   let at = 0;
   return seconds.map((length) => {

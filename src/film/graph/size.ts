@@ -3,7 +3,7 @@ import { MOST_PIXELS as MOST_DRAWN } from "../ffmpeg/input-args.ts";
 
 /** Aspect ratio of a film. */
 export type Format = "16:9" | "9:16" | "1:1" | "4:5";
-/** Lines of the shorter side, or width and height in pixels: `"1080p"`, `"1280x720"`. */
+/** Length of the shorter side in pixels, such as `"1080p"`, or width and height, such as `"1280x720"`. */
 export type Size = "480p" | "720p" | "1080p" | "2160p" | `${number}x${number}`;
 
 /** A size in pixels. */
@@ -19,7 +19,7 @@ export function even(length: number): number {
 
 const LEAST = 2;
 
-/** Maximum pixels of a side. */
+/** Maximum pixels per side. */
 export const MOST_PIXELS = 8192;
 /** Maximum pixels of a written film's picture, slightly more than 8K; encoders keep dozens in memory. */
 const MOST_FILM_PIXELS = 36_000_000;
@@ -31,7 +31,7 @@ export function sizeFault({ width, height }: Pixels): string | null {
   return `${width}x${height} pixels, more than ${MOST_PIXELS} a side or ${MOST_FILM_PIXELS / 1e6} million in all`;
 }
 
-/** Size of the pictures: as requested, otherwise that of the first clip. */
+/** Size of the pictures: the requested size, or else that of the first clip. */
 export function pixelsOf(first: Pixels, size?: Size, format?: Format): Pixels {
   const exact = /^(\d{1,5})x(\d{1,5})$/.exec(size ?? "");
   if (exact !== null) return checked({ width: even(Number(exact[1])), height: even(Number(exact[2])) });
@@ -55,14 +55,14 @@ function checked(pixels: Pixels, least = 16): Pixels {
   );
 }
 
-/** The filter that scales pictures. @throws FilmError for an extreme shape, which could take any amount of memory */
+/** The filter that scales pictures. @throws FilmError for an extreme shape, which could need any amount of memory */
 export function scaleFilter({ width, height }: Pixels): string {
   if (width * height <= MOST_DRAWN) return `scale=${width}:${height}`;
   const why = "a picture is far too elongated for the shape it fills";
   throw new FilmError("FILM_INPUT", `${why} and would be scaled to ${width}x${height}; crop it first`);
 }
 
-/** The ratio for a file name. */
+/** The aspect ratio as it appears in file names. */
 export function formatName(format: Format): string {
   return format.replace(":", "x");
 }

@@ -12,17 +12,17 @@ import { type Format, pixelsOf, type Size } from "../graph/size.ts";
 
 /** Options of `audiogram`. */
 export interface AudiogramOptions extends StepFields {
-  /** Background of the wave, cropped to the frame. */
+  /** Picture behind the waveform, cropped to the frame. */
   readonly picture: Media<"image">;
   /** Default `1080p`. */
   readonly size?: Size;
-  /** Default 1:1. */
+  /** Default `1:1`. */
   readonly format?: Format;
-  /** Colour of the wave, `#rrggbb`. Default white. */
+  /** Colour of the waveform, `#rrggbb`. Default white. */
   readonly color?: string;
 }
 
-/** Turns audio into a film: its wave moves over a picture. */
+/** Turns audio into a film: its waveform moves over a picture. */
 export function audiogram(task: Task, name: string, sound: Media<"audio">, options: AudiogramOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { picture: any, size, format, color });

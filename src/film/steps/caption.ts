@@ -19,14 +19,14 @@ import { foreseenFilm, LENGTH, type LengthOption } from "../graph/length.ts";
 import { filmArgs, heldFor, picturesOf, soundOf } from "../graph/output.ts";
 import { pixelsOf } from "../graph/size.ts";
 
-/** A spoken line and where it is heard. */
+/** A spoken line, and when it is spoken. */
 export interface SpokenLine {
   readonly text: OrValue<string>;
-  /** The audio with the line. Default: the film's own audio, which contains the lines in order. */
+  /** Audio of this line. Default: the film's own audio, which must contain the lines in order. */
   readonly voice?: Media<"audio">;
-  /** Second of the film at which `voice` starts. Default: the end of the previous voice, initially 0. */
+  /** Second of the film at which `voice` starts. Default: the end of the previous voice, or 0 for the first. */
   readonly at?: OrValue<number>;
-  /** Times of the words in seconds of `voice`, if known. Default: estimated from the words' lengths between pauses. */
+  /** Times of the words, in seconds of `voice`. Default: estimated from the pauses and the lengths of the words. */
   readonly words?: OrValue<readonly TimedWord[]>;
 }
 
@@ -36,10 +36,11 @@ export interface CaptionOptions extends StepFields, LengthOption {
   readonly lines: OrValue<string> | readonly SpokenLine[];
   /** Font size, colours and position. */
   readonly style?: LetterStyle;
-  /** True draws the captions into the pictures; false adds a track that players show on request. Default true. */
+  /** True draws the captions into the pictures; false adds a subtitle track that viewers can turn on. Default true. */
   readonly burn?: boolean;
   /**
-   * Maximum letters per line (wide ones count more); two lines are shown at once. Default: as many as fit, at most 42.
+   * Maximum letters per line; a wide letter counts as more than one. Two lines are shown at once. Default: as many as
+   * fit, at most 42.
    */
   readonly letters?: number;
 }
@@ -51,11 +52,11 @@ export interface Captioned {
   readonly cues: readonly Cue[];
   /** Fonts used for drawing. */
   readonly fonts: readonly string[];
-  /** What was held or cut where pictures and sound did not end together; null: nothing. */
+  /** What was held or cut because pictures and sound end at different times; null if nothing. */
   readonly lengthNote: string | null;
 }
 
-/** Adds captions of a known script, timed by the speech itself. Returns the film, and the captions as SRT and VTT. */
+/** Adds captions from a known script, timed by the speech. Returns the film, and the captions as SRT and VTT. */
 export function caption(task: Task, name: string, film: Media<"video">, options: CaptionOptions) {
   const { step, own } = splitOptions(options);
   if (own.lines === undefined) throw unfit(`${name}: lines is missing; set it to the spoken text`);
@@ -145,7 +146,7 @@ async function timeLines(lines: readonly GivenLine[], film: Lasting, context: Ta
     const at = line.at ?? end;
     const voice = line.voice === undefined ? null : { path: line.voice.path, name };
     if (voice !== null) end = at + ((await probe(voice.path, { name, signal: context.signal })).audio?.seconds ?? 0);
-    // A blank line in a word would end its cue and start another.
+    // A blank line within a word would end its cue and start another.
     if (line.words !== undefined)
       timed.push(line.words.map((word) => ({ ...moved(word, at), text: word.text.trim().replaceAll(/\s+/g, " ") })));
     else if (voice === null) timed.push(alignWords(line.text, spans[next++]!, speech));

@@ -31,7 +31,7 @@ import { probe } from "../ffmpeg/probe.ts";
 import { ffmpegWith } from "../ffmpeg/requirement.ts";
 
 /**
- * For `accept` of a job: `job("film", model, input, { accept: inspector({ notBlack: true, seconds: [4, 6] }) })`.
+ * Makes the `accept` option of a job: `job("film", model, input, { accept: inspector({ notBlack: true, seconds: [4, 6] }) })`.
  * @throws FilmError for an invalid check
  */
 export function inspector<const C extends Checks | JudgedChecks>(checks: C & Known<C>): Inspector<LookedAt<C>> {
@@ -53,8 +53,8 @@ const nameOf = (model: string | { readonly provider: string; readonly modelId: s
   typeof model === "string" ? model : `${model.provider}:${model.modelId}`;
 
 /**
- * Checks a film, picture or sound and stands for it: steps that use it start once it has passed. A flaw fails the step
- * with a description. `choose` is the method of `build`.
+ * Checks a film, picture or sound, and stands for it: steps that use the result start once it has passed. A flaw fails
+ * the step with a description. `choose` is the method of `build`.
  */
 export function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(
   choose: ChooseMethod,
@@ -63,7 +63,7 @@ export function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(
   checks: C & Known<C>,
 ): Chosen<H>;
 /**
- * The same with a chat model as judge; adds the steps `<name>-frames`, `<name>-verdict` and `<name>-check` before it.
+ * The same with a chat model as judge; adds the steps `<name>-frames`, `<name>-verdict` and `<name>-check` first.
  */
 export function inspect<H extends Media<LookedAt<C>>, const C extends Checks | JudgedChecks>(
   steps: InspectingSteps,
@@ -86,7 +86,7 @@ export function inspect<H extends Media<MediaKind>>(
   throw new FilmError("FILM_INPUT", `a chat model as judge adds steps; ${next}`);
 }
 
-/** The judge gave no verdict. */
+/** Thrown if the judge gave no verdict. */
 class NoVerdictError extends Error {
   readonly code = "JUDGE_FAILED";
 }
@@ -94,7 +94,7 @@ class NoVerdictError extends Error {
 type Judged = Media<"image" | "video">;
 
 /**
- * Adds the steps of a judge that is a chat model: `<name>-frames` looks for flaws and takes frames, `<name>-verdict`
+ * Adds the steps for a judge that is a chat model: `<name>-frames` looks for flaws and extracts frames, `<name>-verdict`
  * asks the model unless there are flaws, `<name>-check` fails with the reasons, and `<name>` stands for what passed.
  */
 function addJudged(
@@ -149,7 +149,7 @@ async function takeFrames(
   if (found.video === null) throw new FilmError("FILM_INPUT", "it has no pictures to judge");
   const flaws = await findFlaws({ path, signal }, checks);
   const frames = await framesOf(found, found.video, signal);
-  // A model whose kind only the service knows may have made a still picture: one frame instead of three.
+  // If only the service knows the model's kind, the result may be a still picture: one frame instead of three.
   for (const [index, file] of names.entries()) await writeFile(context.file(file), frames[index] ?? frames[0]!);
   return { flaws };
 }

@@ -17,17 +17,17 @@ import { type Format, pixelsOf, type Size } from "../graph/size.ts";
 export interface JoinOptions extends StepFields, LengthOption {
   /** Default: the first clip's size; with only `format`, the first clip's shorter side. */
   readonly size?: Size;
-  /** Default: that of `size`, or 16:9 if `size` is only a number of lines. */
+  /** Default: that of `size`, or 16:9 if `size` is only a length such as `1080p`. */
   readonly format?: Format;
   /** How clips of another shape fill the frame. Default `blur`. */
   readonly fit?: Fit;
   /** Frames per second. Default: the first clip's. */
   readonly fps?: number;
-  /** Seconds of the blend between clips; each makes the film that much shorter. Default 0: cuts. */
+  /** Length of the blend between clips in seconds; each blend shortens the film by that much. Default 0: cuts. */
   readonly fade?: number;
-  /** Seconds of the fade from black at the start. Default 0. */
+  /** Length of the fade from black at the start, in seconds. Default 0. */
   readonly fadeIn?: number;
-  /** Seconds of the fade to black at the end. Default 0. */
+  /** Length of the fade to black at the end, in seconds. Default 0. */
   readonly fadeOut?: number;
 }
 
@@ -54,9 +54,9 @@ export interface Joined {
   readonly encoder: string;
 }
 
-/** The result for clips with their own audio. */
+/** The value of `join` for clips with their own audio. */
 export interface JoinedClips extends Joined {
-  /** What was held or cut of clips whose audio and pictures end at different times; null: nothing. */
+  /** What was held or cut in clips whose audio and pictures end at different times; null if nothing. */
   readonly lengthNote: string | null;
 }
 
@@ -114,7 +114,7 @@ async function joinFiles(
   };
 }
 
-/** Writes a film of clips, or of pictures with a duration. */
+/** Writes a film from clips, or from pictures that are each shown for some seconds. */
 export async function writeJoined(
   clips: readonly Clip[],
   options: JoinOptions & { readonly zoom?: number },
@@ -139,7 +139,8 @@ export async function writeJoined(
 }
 
 /**
- * Tolerated shortfall in seconds; ffmpeg may write less without an error, which would only be noticed when watching.
+ * Maximum seconds that a result may be too short. ffmpeg may write less without an error, which only viewers would
+ * notice.
  */
 const MOST_OFF = 0.1;
 

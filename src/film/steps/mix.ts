@@ -12,12 +12,12 @@ import { type Loudness, loudnessFilter, measureLoudness } from "../graph/loudnes
 import { type Layer, mixGraph } from "../graph/mix-graph.ts";
 import { picturesOf, SOUND_ARGS } from "../graph/output.ts";
 
-/** Audio, or audio with position and level. */
+/** Audio, alone or with its position and level. */
 export type Sound =
   | Media<"audio">
   | {
       readonly sound: Media<"audio">;
-      /** Second at which it starts. Default 0; for voices in a list, the end of the previous one. */
+      /** Second at which the audio starts. Default 0; for voices in a list, the end of the previous one. */
       readonly at?: number;
       /** Decibels. Default 0; for music -8. */
       readonly volume?: number;
@@ -29,14 +29,14 @@ export interface MixOptions extends StepFields, LengthOption {
   readonly voice?: Sound | readonly Sound[];
   /** Music, repeated to the end of the film, where it fades out. */
   readonly music?: Sound;
-  /** Sounds, each starting at its own second. */
+  /** Sound effects, each starting at its own second. */
   readonly effects?: readonly Sound[];
   /** Level of the film's own audio in decibels; null removes it. Default 0. */
   readonly own?: number | null;
   /** Approximate attenuation of music and the film's own audio under the voice, in decibels. Default 12; 0: none. */
   readonly duck?: number;
   /**
-   * Loudness of the result in LUFS: video sites play at -14, podcasts at -16; null leaves it unchanged. The true peak
+   * Loudness of the result in LUFS; null leaves it unchanged. Video sites play at -14, podcasts at -16. The true peak
    * stays below -1 dB. Default -14.
    */
   readonly loudness?: number | null;
@@ -49,11 +49,11 @@ export interface Mixed {
   readonly starts: readonly [0];
   /** Second at which each voice starts. */
   readonly voices: readonly number[];
-  /** Measured LUFS of the result; null for silence, or if not requested. */
+  /** Measured loudness of the result in LUFS; null for silence, or if not requested. */
   readonly loudness: number | null;
-  /** dBTP; null as for `loudness`. */
+  /** True peak in dBTP; null in the same cases as `loudness`. */
   readonly truePeak: number | null;
-  /** What was held or cut because pictures and audio end at different times; null: nothing. */
+  /** What was held or cut because pictures and audio end at different times; null if nothing. */
   readonly lengthNote: string | null;
 }
 
@@ -80,7 +80,7 @@ const RULES: Rules = {
   length: LENGTH,
 };
 
-/** Mixes voice, music and effects under a film at one loudness. Copies the pictures without re-encoding. */
+/** Mixes voice, music and effects into a film and sets their loudness. Copies the pictures without re-encoding. */
 export function mix(task: Task, name: string, film: Media<"video">, options: MixOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, RULES);
@@ -99,7 +99,7 @@ export function mix(task: Task, name: string, film: Media<"video">, options: Mix
   });
 }
 
-/** Reads the same fields as the step, with references in place of files. */
+/** Reads the same fields as the step, but with references in place of files. */
 function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
   const { film, voice, effects, own = 0, length } = input as Given;
   const pictures = endsOf(film);
@@ -120,7 +120,7 @@ function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
   return foreseenLength("the sound", { ...pictures, sound }, length);
 }
 
-/** End of the sounds that determine the film's; its own audio does not if the film ends with a voice or effect. */
+/** When the sounds that determine the film's end are over; the film's own audio is not one if a voice or effect is. */
 function soundEnd(ends: readonly number[], own: number | null, length: Length | undefined): number | null {
   const counted = own === null || (length === "sound" && ends.length > 0) ? ends : [...ends, own];
   return counted.length === 0 ? null : Math.max(...counted);
@@ -167,7 +167,7 @@ async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
   return { seconds, starts: [0], voices, ...loud, lengthNote: note };
 }
 
-/** All sounds of the mix with their files; `end`: of those that determine the end, null if there is none. */
+/** All sounds in the mix with their files; `end`: when those that determine the end are over, null if there are none. */
 async function layersOf({ voice, music, effects, own = 0, length }: Given, film: Clip, signal: AbortSignal) {
   const inputs: { readonly path: string; readonly name: string; readonly args?: readonly string[] }[] = [film];
   const layers: Layer[] = film.audio === null || own === null ? [] : [{ input: 0, role: "film", at: 0, volume: own }];
@@ -190,7 +190,7 @@ async function layersOf({ voice, music, effects, own = 0, length }: Given, film:
   return { inputs, layers, voices: spoken.map(({ at }) => at), end };
 }
 
-/** Number of passes that compensate for the loudness that the limiter takes away. */
+/** Number of passes that make up for the loudness that the limiter removes. */
 const PASSES = 3;
 const CLOSE_ENOUGH = 0.4;
 

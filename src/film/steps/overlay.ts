@@ -33,7 +33,7 @@ export interface Logo {
   readonly corner?: Corner;
   /** Width as a fraction of the film's. Default: a quarter of the shorter side, or less for a high logo. */
   readonly width?: number;
-  /** From 0 to 1. Default 1. */
+  /** Opacity from 0 to 1. Default 1. */
   readonly opacity?: number;
 }
 
@@ -47,8 +47,8 @@ export interface LowerThird {
   /** Seconds for which it is shown. Default 4. */
   readonly seconds?: number;
   /**
-   * Style: `size` of the title, default 0.042; `outline`: colour of the plate, which `box: false` removes; `highlight`:
-   * colour of the bar.
+   * Style. `size` is that of the title, by default 0.042; `outline` the colour of the plate, which `box: false` removes;
+   * `highlight` the colour of the bar.
    */
   readonly style?: Omit<LetterStyle, "position">;
   /** The `size` of captions below it, if not the default. */
@@ -57,11 +57,11 @@ export interface LowerThird {
 
 export interface EndCard {
   readonly picture: Media<"image">;
-  /** How it fills a frame of another shape. Default `blur`, which cuts nothing. */
+  /** How the card fills a frame of another shape. Default `blur`, which cuts nothing. */
   readonly fit?: Fit;
-  /** Default 2. */
+  /** Seconds for which the card is shown. Default 2. */
   readonly seconds?: number;
-  /** Seconds of the blend from the film, which is that much shorter. Default 0.3. */
+  /** Length of the blend from the film into the card, in seconds; it shortens the film by that much. Default 0.3. */
   readonly fade?: number;
 }
 
@@ -69,13 +69,13 @@ export interface EndCard {
 export interface OverlayOptions extends StepFields, LengthOption {
   /** A picture in a corner. */
   readonly logo?: Logo;
-  /** A name and a line of text at the bottom. */
+  /** A name and a line of text in the lower left. */
   readonly lowerThird?: LowerThird;
   /** A card shown after the film, which extends it. */
   readonly endCard?: EndCard;
 }
 
-/** Adds a logo and a lower third to a film, and a card after it. */
+/** Adds a logo and a lower third to a film, and an end card after it. */
 export function overlay(task: Task, name: string, film: Media<"video">, options: OverlayOptions) {
   const { step, own } = splitOptions(options);
   checkOverlay(name, own);
@@ -159,7 +159,7 @@ async function overlayFile(given: Given, context: TaskContext) {
   return { seconds: graph.seconds, starts: [0], fonts: fontsDrawn(log), lengthNote: clip.lengthNote };
 }
 
-/** The film with one overlay after the other; `last`: the current output's name. */
+/** The film with overlays applied one after the other; `last`: the current output's name. */
 interface Graph {
   readonly inputs: readonly { readonly path: string; readonly name: string }[];
   readonly chains: readonly string[];

@@ -12,7 +12,7 @@ import { type Format, formatName, pixelsOf, type Size } from "../graph/size.ts";
 export interface ReframeOptions<F extends Format = Format> extends StepFields, LengthOption {
   /** The formats to produce, one film each. */
   readonly to: readonly F[];
-  /** Lines of the shorter side. Default: the film's. */
+  /** Length of the shorter side in pixels, such as `720p`. Default: the film's. */
   readonly size?: Extract<Size, `${number}p`>;
   /** Default `crop`. */
   readonly fit?: Fit;
@@ -29,8 +29,8 @@ const RULES: Rules = {
 };
 
 /**
- * Converts a film to other aspect ratios. One step for each (`<name>-9x16`), so that adding one does not repeat the
- * others.
+ * Converts a film to other aspect ratios. Each is a separate step (`<name>-9x16`), so that adding one does not repeat
+ * the others.
  */
 export function reframe<F extends Format>(task: Task, name: string, film: Media<"video">, options: ReframeOptions<F>) {
   const { step, own } = splitOptions(options);

@@ -9,19 +9,19 @@ import { JOINING, type JoinOptions, writeJoined } from "./join.ts";
 export interface SlideshowOptions extends JoinOptions {
   /** Seconds for which each picture is shown, including blends. Default 3. */
   readonly seconds?: number;
-  /** Enlargement of a picture while shown, as a fraction of its size; 0: none. Default 0.08. */
+  /** How much a picture is enlarged while shown, as a fraction of its size; 0 means no zoom. Default 0.08. */
   readonly zoom?: number;
 }
 
 const [SECONDS, FADE] = [3, 0.5];
 
-/** Makes a silent film of pictures, in order. Default: 16:9 at 1080p, moving slowly, with blends of half a second. */
+/** Makes a silent film from pictures, in order. By default 16:9 at 1080p, with a slow zoom and blends of half a second. */
 export function slideshow(task: Task, name: string, pictures: MediaList<"image">, options: SlideshowOptions = {}) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { ...JOINING, seconds: someSeconds, zoom: number(0, 4) });
   const list = listOf(pictures);
   const { seconds = SECONDS, fade = FADE } = own;
-  // A handle may stand for several pictures, so there are at least this many.
+  // A handle may stand for several pictures, so the list may be longer than this.
   if (list.length > 2) checkBlend(name, fade, { length: seconds / 2, what: "half of a picture's time is" });
   else if (list.length > 1) checkBlend(name, fade, { length: seconds, what: "a picture is shown for" });
   const named = clipNames(list);

@@ -9,7 +9,7 @@ import { type Format, type Pixels, pixelsOf, type Size } from "../graph/size.ts"
 
 /** Options of `thumbnail`. */
 export interface ThumbnailOptions extends StepFields {
-  /** Second of the film. Default: the most typical picture of its first ten seconds, so neither a blend nor black. */
+  /** Second of the film. Default: the most typical frame of its first ten seconds, which avoids blends and black. */
   readonly at?: OrValue<number>;
   /** Default: the film's. */
   readonly size?: Size;
@@ -19,7 +19,7 @@ export interface ThumbnailOptions extends StepFields {
   readonly fit?: Fit;
 }
 
-/** Extracts a picture of a film as PNG. */
+/** Extracts a frame of a film as PNG. */
 export function thumbnail(task: Task, name: string, film: Media<"video">, options: ThumbnailOptions = {}) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { at: seconds, size, format, fit });
@@ -45,7 +45,7 @@ interface Given {
 }
 
 const LOOKED_AT = 10;
-/** Maximum frames compared, and their pixels; the filter keeps all of them in memory. */
+/** Maximum frames compared, and maximum pixels in them; the filter keeps all of them in memory. */
 const MOST_FRAMES = 300;
 const MOST_KEPT_PIXELS = MOST_FRAMES * 1920 * 1080;
 
@@ -53,7 +53,7 @@ async function pictureFile(given: Given, { signal, file }: TaskContext): Promise
   const { film, at, size, format, fit = "crop" } = given;
   const clip = await openClip(film.path, "the film", signal);
   const pixels = pixelsOf(clip.video, size, format);
-  // The last frame starts slightly before the end.
+  // The last frame starts slightly before the film's end.
   const start = at === undefined ? 0 : Math.max(0, Math.min(at, clip.seconds - 1.5 / (clip.video.fps || 30)));
   const frames = Math.max(1, Math.floor(Math.min(LOOKED_AT, clip.seconds) * clip.video.fps));
   const looked = Math.min(frames, MOST_FRAMES);

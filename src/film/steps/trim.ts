@@ -11,13 +11,13 @@ import { rateOf } from "../graph/rate.ts";
 
 /** Options of `trim`. */
 export interface TrimOptions extends StepFields, LengthOption {
-  /** Second at which it starts. Default 0. */
+  /** Second at which the part starts. Default 0. */
   readonly from?: OrValue<number>;
-  /** Second at which it ends. Default: the film's end. */
+  /** Second at which the part ends. Default: the film's end. */
   readonly to?: OrValue<number>;
 }
 
-/** Cuts a part of a film, exact to the frame. */
+/** Cuts out a part of a film, exact to the frame. */
 export function trim(task: Task, name: string, film: Media<"video">, options: TrimOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { from: seconds, to: someSeconds, length: LENGTH });
