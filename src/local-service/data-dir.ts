@@ -4,24 +4,24 @@ import { dirname, join } from "node:path";
 import { type FolderLock, holderOf, lockFolder } from "../core/kit/folder-lock.ts";
 import { LocalServiceError, systemCode } from "./errors.ts";
 
-/** Two hex digits of a random id: shards files into 256 folders. */
+/** The first two hex digits of a random id, which spread files over 256 folders. */
 function shard(id: string): string {
   return id.slice(id.indexOf("_") + 1).slice(0, 2);
 }
 
 const INCOMING = "incoming";
-/** Names of incoming files: an id, and a second one while the file is being rendered. */
+/** Names of incoming files: an id, followed by a second one while the file is being rendered. */
 const LEFTOVER = /^(?:file_|asset_|render-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9a-f-]{36}\.part)?$/;
 
-/** Removes only files with such names, because the user may keep other files in the folder. */
+/** Removes only files with incoming names, because the user may keep other files in the folder. */
 function removeLeftovers(folder: string): void {
   for (const found of readdirSync(folder, { withFileTypes: true }))
     if (found.isFile() && LEFTOVER.test(found.name)) rmSync(join(folder, found.name), { force: true });
 }
 
 /**
- * The folders below the data folder, created where missing, without the partial files of a killed process. Paths in the
- * database are relative to it.
+ * The folders inside the data folder. Creates missing ones, and removes the partial files of a killed process. Paths in
+ * the database are relative to the data folder.
  */
 export function openDataDir(root: string) {
   const incoming = join(root, INCOMING);
@@ -31,10 +31,10 @@ export function openDataDir(root: string) {
     /** Path of an asset's bytes, relative to the root. */
     assetPath: (assetId: string) => join("assets", shard(assetId), assetId),
     uploadPath: (fileId: string) => join("uploads", shard(fileId), fileId),
-    /** Where a file of a new id is written before it is moved to its path; removed at the next start if it never is. */
+    /** Where the file for a new id is written before it is moved to its path. Files left there are removed at the next start. */
     incoming: (id: string) => join(incoming, id),
     absolute: (relative: string) => join(root, relative),
-    /** Moves a file to its path; creates the folder when needed. */
+    /** Moves a file to its path, and creates the folder if needed. */
     async moveTo(relative: string, from: string): Promise<void> {
       const to = join(root, relative);
       try {
@@ -52,19 +52,18 @@ export type DataDir = ReturnType<typeof openDataDir>;
 
 const LOCK = "service";
 
-/** The running service that holds a data folder. */
+/** The running service that uses a data folder. */
 export interface RunningService {
   readonly pid: number;
   readonly port: number;
   /** Ends in `/v3`. */
   readonly baseUrl: string;
-  /** `<key_id>:<secret>` of its first key. Only the owner can read the file that contains it. */
+  /** `<key_id>:<secret>` of the service's first key. Only the owner can read the file that contains it. */
   readonly apiKey: string;
-  /** ISO-8601. */
   readonly startedAt: string;
 }
 
-/** The live service on this folder, if any. */
+/** The running service on this folder, if there is one. */
 export function findLocalService(dataDir: string): RunningService | null {
   const holder = holderOf(dataDir, LOCK);
   return holder !== null && "baseUrl" in holder && typeof holder.baseUrl === "string"

@@ -1,11 +1,11 @@
 /**
  * - `PORT_IN_USE`: another program listens on the requested port.
- * - `DATA_DIR_IN_USE`: another live service uses the same folder.
- * - `DATA_DIR_UNUSABLE`: the folder is not writable, or its database is damaged or of a newer version.
+ * - `DATA_DIR_IN_USE`: another running service uses the same folder.
+ * - `DATA_DIR_UNUSABLE`: the folder is not writable, or its database is damaged or from a newer version.
  * - `OPTION_INVALID`: an option of `startLocalService` is invalid.
  * - `CATALOG_INVALID`: the catalog file is not an array of models.
  * - `FAMILIES_INVALID`: the file of model families is invalid.
- * - `RECORDING_UNUSABLE`: its folder has no complete recording.
+ * - `RECORDING_UNUSABLE`: the folder does not contain a complete recording.
  */
 export type LocalServiceErrorCode =
   | "PORT_IN_USE"
@@ -16,7 +16,7 @@ export type LocalServiceErrorCode =
   | "FAMILIES_INVALID"
   | "RECORDING_UNUSABLE";
 
-/** Thrown when the local service cannot start. The message says what was wrong, where, and what to do next. */
+/** Thrown if the local service cannot start. The message says what was wrong, where, and what to do next. */
 export class LocalServiceError extends Error {
   readonly code: LocalServiceErrorCode;
 
@@ -27,7 +27,7 @@ export class LocalServiceError extends Error {
   }
 }
 
-/** The `code` of a system error, such as `EADDRINUSE`; null for anything else. */
+/** The `code` of a system error, such as `EADDRINUSE`; null for other errors. */
 export function systemCode(error: unknown): string | null {
   if (!(error instanceof Error) || !("code" in error)) return null;
   return typeof error.code === "string" ? error.code : null;

@@ -11,13 +11,13 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** The names in a JSON pointer such as `/a~1b/0`. */
+/** The names in a JSON pointer, such as `/a~1b/0`. */
 export function pointerNames(pointer: string): string[] {
   const names = pointer.split("/").slice(1);
   return names.map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** The target of a reference such as `#/$defs/shot` within its document; undefined where there is none. */
+/** The target of a reference such as `#/$defs/shot` in its document; undefined if there is none. */
 export function resolveReference(root: unknown, reference: unknown): unknown {
   if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
   return pointerNames(decodeURIComponent(reference.slice(1))).reduce<unknown>(

@@ -9,7 +9,7 @@ export function usd(micros: number): number {
   return micros / MICROS_PER_USD;
 }
 
-/** Whole micro-dollars of a decimal amount. */
+/** Converts a decimal amount to whole micro-dollars. */
 export function micros(dollars: number): number {
   return Math.round(dollars * MICROS_PER_USD);
 }
@@ -19,10 +19,10 @@ export function balanceOf(workspace: WorkspaceRow | undefined): number {
   return workspace.fundedMicros - workspace.chargedMicros + workspace.refundedMicros;
 }
 
-/** Refusals for funds in a row after which uploads of a workspace are paused. */
+/** Number of consecutive refusals for insufficient funds after which a workspace's uploads are paused. */
 const MOST_REFUSALS = 10;
 
-/** Counts refusals for funds in a row; adding funds resets the count. */
+/** Counts consecutive refusals for insufficient funds; adding funds resets the count. */
 export function createRefusalCount() {
   const counts = new Map<string, { readonly count: number; readonly fundedMicros: number }>();
   const countOf = ({ workspaceId, fundedMicros }: WorkspaceRow) => {
@@ -38,7 +38,7 @@ export function createRefusalCount() {
   };
 }
 
-/** The 402 for insufficient funds; null when the wallet can pay. `requiredMicros` is null when no price was quoted. */
+/** The 402 for insufficient funds; null if the wallet can pay. `requiredMicros` is null if no price was quoted. */
 export function shortfall(
   workspace: WorkspaceRow | undefined,
   priceMicros: number,

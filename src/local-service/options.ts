@@ -13,100 +13,100 @@ import type { Renderer } from "./render/contract.ts";
 import { type Recording, readRecording } from "./replay/recording.ts";
 import { MODERATION_TRIGGERS } from "./validate/problems.ts";
 
-/** A key that exists from the start. */
+/** A key that exists from the first start. */
 export interface KeyOption {
   readonly keyId: string;
   readonly secret: string;
-  /** Default: every scope. */
+  /** Scopes of the key. Default: every scope. */
   readonly scopes?: readonly Scope[];
-  /** Default: `workspace_local`, the one that is funded. */
+  /** Workspace of the key. Default: `workspace_local`, the one that is funded. */
   readonly workspaceId?: string;
-  /** Default: `owner_local`. */
+  /** Owner of the key. Default: `owner_local`. */
   readonly ownerId?: string;
 }
 
 /**
- * How an estimate represents an unknown cost: null, zero, or omitted; or it is refused with 400 FAILED_PRECONDITION.
+ * How an estimate answers if the cost is unknown: with null, with zero, without a cost, or with 400 FAILED_PRECONDITION.
  */
 export type UnquotableCost = "null" | "zero" | "omit" | "refuse";
 
-/** What the service answers as: the description labelled 3.9, or what has been published since. */
+/** The API that the service implements: the description labelled 3.9, or the current one. */
 export type AsOf = "3.9" | "today";
 
 /** A recording to answer from. */
 export interface ReplayOption {
-  /** What `showrunner record` wrote. */
+  /** Folder written by `showrunner record`. */
   readonly folder: string;
-  /** `fast`: each read of a job moves it on; `real`: it takes the time that it took. Default: `fast`. */
+  /** `fast`: each read of a job moves the job on. `real`: a job takes as long as when recorded. Default: `fast`. */
   readonly speed?: "fast" | "real";
-  /** Requests that are not recorded are served by the local service; else they are refused with 404. Default: false. */
+  /** True to let the local service answer requests that are not recorded, instead of 404. Default: false. */
   readonly orLocal?: boolean;
 }
 
 /** Options of `startLocalService`. */
 export interface LocalServiceOptions {
-  /** Where to listen, on loopback. Default: 0, any free port. */
+  /** Port to listen on. Default: 0, any free port. */
   readonly port?: number;
   /** Address to bind. Default: `127.0.0.1`. */
   readonly host?: string;
   /**
-   * Folder of the database and the media, created when missing. Default: a new temporary folder, removed at `close`.
+   * Folder for the database and the media, created if missing. Default: a new temporary folder, removed at `close`.
    */
   readonly dataDir?: string;
-  /** Initial balance of the first workspace of a new data folder, in dollars. Default: 25. */
+  /** Initial balance of the first workspace in a new data folder, in dollars. Default: 25. */
   readonly balance?: number;
-  /** Initial keys, also as `"ID:SECRET"`. Default: one, generated at the first start and stored. */
+  /** Initial keys, as objects or as `"ID:SECRET"`. Default: one key, generated at the first start and stored. */
   readonly keys?: readonly (string | KeyOption)[];
   /** Requests per key and window. Default: 600 in 60 000 ms. */
   readonly rateLimit?: RateLimit;
   /** Jobs rendered concurrently. Default: 8, with the stub renderer 64. */
   readonly maxRunning?: number;
-  /** Divisor of simulated times; `Infinity` for none. Default: 4, with the stub renderer `Infinity`. */
+  /** Divisor of simulated times; `Infinity` removes them. Default: 4, with the stub renderer `Infinity`. */
   readonly speed?: number;
-  /** How long outputs are kept after their submit, in milliseconds. Default: 24 hours. */
+  /** How long outputs are kept after the submit, in milliseconds. Default: 24 hours. */
   readonly retentionMs?: number;
-  /** How long a download URL is valid, in milliseconds; reading the job again gives a new one. Default: 1 hour. */
+  /** How long a download URL is valid, in milliseconds; reading the job again returns a new URL. Default: 1 hour. */
   readonly urlLifeMs?: number;
-  /** Models in place of the built-in ones: a JSON file, or its content. */
+  /** Models to use instead of the built-in ones: a JSON file, or its content. */
   readonly catalog?: string | readonly unknown[];
   /**
-   * Answers as a hosted service would, timings aside: messages are fixed per condition and reveal nothing of this
+   * Answers as a hosted service would, except for timing: messages are fixed per condition and reveal nothing about this
    * machine, and the options below default to the known behavior of hosted services. Default: false.
    */
   readonly strict?: boolean;
   /**
-   * Model families beyond their schemas, merged over the built-in ones: a JSON file, or its content. Their rules refuse
-   * inputs; their prices and durations apply where the catalog has none.
+   * Rules, prices and durations of model families, merged over the built-in ones: a JSON file, or its content. The rules
+   * refuse inputs that a schema accepts; the prices and durations apply if the catalog has none.
    */
   readonly families?: FamiliesOption;
-  /** Which published state of the API it answers as. Default: `today`. */
+  /** The published version of the API that the service implements. Default: `today`. */
   readonly asOf?: AsOf;
-  /** Allows reading models, their schemas and voices without a credential. Default: as `strict`. */
+  /** Allows reading models, their schemas and voices without a credential. Default: the value of `strict`. */
   readonly openCatalog?: boolean;
   /**
-   * `cost` of an estimate for a model that cannot be quoted, always with `quotable: false`: clients that expect a
-   * number fail on null. Default: `null`; with `strict`, `refuse`.
+   * How an estimate answers for a model that cannot be quoted. Answers with a cost also have `quotable: false`, because
+   * clients that expect a number fail on null. Default: `null`; with `strict`, `refuse`.
    */
   readonly unquotableCost?: UnquotableCost;
-  /** Word in the `X-<Brand>-…` headers. Default: `Studio`. */
+  /** Word used in the `X-<Brand>-…` headers. Default: `Studio`. */
   readonly brand?: string;
   /** `real` renders pictures, films and speech; `stub` writes tiny valid media at once. Default: `real`. */
   readonly renderer?: "real" | "stub" | Renderer;
   /** Largest upload, in bytes. Default: 1 GiB. */
   readonly maxUploadBytes?: number;
-  /** Prompts with one of these words (lower case) are refused with 422. Default: `moderation-refused`. */
+  /** Prompts that contain one of these words (in lower case) are refused with 422. Default: `moderation-refused`. */
   readonly moderationTriggers?: readonly string[];
   /**
-   * Allows webhooks and log drains to this machine. Default: when `host` is a loopback address; with `strict`, never.
+   * Allows webhooks and log drains to this machine. Default: true if `host` is a loopback address; never with `strict`.
    */
   readonly deliverToLoopback?: boolean;
   /** Timeout of a webhook or log drain, in real milliseconds. Default: 10 000. */
   readonly deliveryTimeoutMs?: number;
-  /** Initial faults: rules, or a JSON file of them. Default: none. */
+  /** Initial faults: rules, or a JSON file with rules. Default: none. */
   readonly faults?: FaultsOption;
-  /** Answers as a hosted service did; uploads, keys and webhooks stay the local service's own. Default: none. */
+  /** Answers with what a hosted service answered; uploads, keys and webhooks stay with the local service. Default: none. */
   readonly replay?: ReplayOption;
-  /** Receives unexpected errors. Default: written to stderr. */
+  /** Receives unexpected errors. Default: they are written to stderr. */
   readonly onDefect?: (error: unknown, traceId: string) => void;
 }
 
@@ -118,7 +118,7 @@ export interface NormalKey {
   readonly ownerId: string;
 }
 
-/** Options with every default filled. */
+/** Options with all defaults filled. */
 export interface NormalOptions
   extends Required<Omit<LocalServiceOptions, "balance" | "keys" | "catalog" | "families" | "faults" | "replay">> {
   readonly isTemporary: boolean;
@@ -196,7 +196,7 @@ function reportDefect(error: unknown, traceId: string): void {
   process.stderr.write(`local service: unexpected error (trace ${traceId || "none"}): ${String(error)}\n`);
 }
 
-/** Fills every default and validates every value. @throws LocalServiceError `OPTION_INVALID` */
+/** Fills all defaults and validates every value. @throws LocalServiceError `OPTION_INVALID` */
 export function normalize(options: LocalServiceOptions): NormalOptions {
   const isStub = options.renderer === "stub";
   const strict = options.strict ?? false;
@@ -231,7 +231,7 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
     faults: loadFaults(options.faults ?? []),
     replay: replayOf(options.replay),
     onDefect: options.onDefect ?? reportDefect,
-    // Last, so that an option that is refused leaves no folder behind.
+    // Comes last, so that a refused option leaves no folder behind.
     dataDir: options.dataDir ?? mkdtempSync(join(tmpdir(), "showrunner-local-")),
   };
 }

@@ -28,13 +28,13 @@ export const newTokenBody = z.object({ ttl_seconds: z.int().min(1).max(TOKEN_TTL
 export const MAX_URL_LENGTH = 8192;
 export const TOO_LONG = `has more than ${MAX_URL_LENGTH} characters`;
 
-/** A destination as a body names it. Its address is checked when something is sent. */
+/** A destination URL in a body. Its address is checked only when something is sent. */
 export const httpUrl = z
   .string()
   .max(MAX_URL_LENGTH, { error: TOO_LONG, abort: true })
   .check(z.url({ protocol: /^https?$/, error: "is not an http or https URI" }));
 
-/** `POST /models/{model}`, around an input by the model's own schema. */
+/** `POST /models/{model}`; the model's own schema describes `input`. */
 export const submitBody = z.object({
   input: z.unknown(),
   webhook: httpUrl.nullish().describe("URL that receives the signed event when the job ends."),
@@ -52,7 +52,7 @@ export const defaultWebhookBody = z.object({ url: httpUrl, enabled: z.boolean().
 const MAX_HEADERS = 50;
 const MAX_VALUE_LENGTH = 4096;
 
-/** Headers set by the service or the connection. */
+/** Names of headers that the service or the connection sets. */
 const RESERVED =
   /^(content-type|content-length|content-encoding|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|x-.+-signature)$/i;
 
@@ -94,7 +94,7 @@ export const newDrainBody = z
     path: ["secret"],
     error: SECRET_REQUIRED,
     params: { reason: "required" },
-    // Also checked when other fields are invalid: every problem is reported at once.
+    // Also checked if other fields are invalid, so that every problem is reported at once.
     when: ({ value }) => typeof value === "object" && value !== null,
   });
 
@@ -111,9 +111,9 @@ export const walletBody = z.strictObject({
   workspace_id: name.optional(),
   /** Dollars to add. */
   add: z.number().min(0).max(1e9).optional(),
-  /** Makes the next 402 say that the card for top-ups was declined. */
+  /** Makes the next 402 say that the top-up card was declined. */
   card_declined: z.boolean().optional(),
-  /** Dollars of an automatic top-off: added, or reported as failed by a webhook if the card is declined. */
+  /** Dollars of an automatic top-off: added or, if the card is declined, reported as failed by a webhook. */
   top_off: z.number().min(0).max(1e9).optional(),
 });
 

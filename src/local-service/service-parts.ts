@@ -12,7 +12,7 @@ import type { ProbeResult, Renderer } from "./render/contract.ts";
 import type { Store } from "./store/store.ts";
 import type { OpenStreams } from "./stream/open-streams.ts";
 
-/** The dependencies of every part of the service; runner, webhooks and drains are built from them. */
+/** The dependencies of every part of the service. Runner, webhooks and drains are built from them. */
 export interface ServiceParts {
   readonly options: NormalOptions;
   readonly store: Store;
@@ -24,7 +24,7 @@ export interface ServiceParts {
   readonly probe: (path: string) => Promise<ProbeResult>;
   readonly hooks: HookBus;
   readonly hub: EventHub;
-  /** POSTs to addresses that callers named. */
+  /** Sends POST requests to addresses that callers specified. */
   readonly outbound: Outbound;
   readonly streams: OpenStreams;
   readonly record: EventRecorder;
@@ -35,7 +35,7 @@ export interface ServiceParts {
   readonly faultEngine: FaultEngine;
   /** Signs URLs and ids; never leaves the data folder. */
   readonly secret: string;
-  /** Such as `http://127.0.0.1:8787`, without a slash at the end. */
+  /** The service's URL without a slash at the end, such as `http://127.0.0.1:8787`. */
   origin(): string;
   /** Where a person adds funds to a workspace. */
   fundingUrl(workspaceId: string): string;
@@ -56,11 +56,11 @@ export function createMetrics() {
       const byStatus = requests[route];
       byStatus[status] = (byStatus[status] ?? 0) + 1;
     },
-    /** Counts a submit answered as an idempotent replay. */
+    /** Counts a submit that was answered as an idempotent replay. */
     replayed(): void {
       replayed += 1;
     },
-    /** Keeps a request that has no recorded answer, for the stats. */
+    /** Adds a request without a recorded answer to the stats. */
     unrecorded(request: string): void {
       if (unrecorded.length < MOST_UNRECORDED) unrecorded.push(request);
     },

@@ -45,7 +45,7 @@ import { createOpenStreams } from "./stream/open-streams.ts";
 import { usageEndpoints } from "./usage/endpoints.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
 
-/** Every endpoint below `/v3`, in the order of the documentation. Each feature adds its own list here. */
+/** Every endpoint below `/v3`, in the order of the documentation. Each feature adds its list here. */
 export function apiEndpoints(service: ServiceContext): readonly Endpoint[] {
   return [
     ...modelEndpoints(service),
@@ -94,7 +94,7 @@ export interface LocalService {
   readonly dataDir: string;
   /** Counts of jobs, money and requests, as `GET /_local/stats` shows them. */
   stats(): ServiceStats;
-  /** Adds dollars to a workspace; default: the first one. */
+  /** Adds dollars to a workspace; by default the first one. */
   fund(dollars: number, workspaceId?: string): Promise<void>;
   /**
    * Replaces all faults; an empty list removes them. The same seed selects the same matches. @throws LocalServiceError
@@ -102,7 +102,7 @@ export interface LocalService {
   faults(rules: readonly FaultRule[], seed?: number): void;
   /** The service's clock: real, scaled, or manual. */
   readonly clock: ClockControl;
-  /** Ends streams cleanly, stops rendering, closes the store. Unfinished jobs resume at the next start. */
+  /** Ends streams cleanly, stops rendering, and closes the database. Unfinished jobs resume at the next start. */
   close(): Promise<void>;
 }
 
@@ -158,7 +158,7 @@ async function run(options: NormalOptions, lock: FolderLock): Promise<LocalServi
 }
 
 /**
- * Starts the v3 service on this machine, with its state in a folder.
+ * Starts the v3 service on this machine, keeping its state in a folder.
  * @throws LocalServiceError `PORT_IN_USE`, `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `OPTION_INVALID`, `CATALOG_INVALID`
  */
 export async function startLocalService(options: LocalServiceOptions = {}): Promise<LocalService> {
@@ -173,7 +173,7 @@ export async function startLocalService(options: LocalServiceOptions = {}): Prom
   }
 }
 
-/** The configured renderer. Uploads are always decoded for real; that code loads with the first upload. */
+/** The configured renderer. Uploads are decoded for real with any renderer; the code for that loads with the first upload. */
 async function openRenderer(options: NormalOptions) {
   const probe = async (path: string): Promise<ProbeResult> => (await import("./render/index.ts")).probe(path);
   return { renderer: await rendererOf(options), probe };
@@ -184,7 +184,7 @@ async function rendererOf({ renderer }: NormalOptions): Promise<Renderer> {
   return renderer === "real" ? (await import("./render/index.ts")).createRenderer() : renderer;
 }
 
-/** The clock resumes where an earlier process left it, so that time never runs backwards for a data folder. */
+/** The clock resumes where an earlier process left it, so that time never runs backwards in a data folder. */
 function openClock(store: Store, outbound: Outbound): ClockControl {
   const afterTimer = async () => {
     store.flush();
@@ -203,14 +203,14 @@ function signingSecret(store: Store): string {
   return secret;
 }
 
-/** A service that does not listen yet. */
+/** A service that is not listening yet. */
 interface Opened {
   readonly service: ServiceContext;
   readonly apiKey: string;
   setOrigin(origin: string): void;
 }
 
-/** Composes the service. @throws LocalServiceError */
+/** Puts the service together. @throws LocalServiceError */
 async function openService(options: NormalOptions): Promise<Opened> {
   let origin = "http://127.0.0.1";
   const offered = loadCatalog(options.catalog, options);
@@ -226,7 +226,7 @@ async function openService(options: NormalOptions): Promise<Opened> {
   const hub = createEventHub();
   const faultEngine = new FaultEngine();
   faultEngine.set(options.faults.rules, options.faults.seed);
-  // A hosted service has its own billing console; this name never resolves, by RFC 2606.
+  // A hosted service has its own billing console. This name never resolves (RFC 2606).
   const billing = `https://console.${options.brand.toLowerCase()}.example/billing`;
   const fundingPage = () => (options.strict ? billing : `${origin}/_local/fund`);
   const presigner = createPresigner(secret, () => origin);
@@ -287,14 +287,14 @@ const size = { width: SIDE_PX, height: SIDE_PX };
 export const PICTURE = media("image/png", greyPng(SIDE_PX), size);
 export const FILM = media("video/mp4", greyMp4(1000, size, 5), { ...size, durationMs: 1000, fps: 5 });
 export const SOUND = media("audio/wav", plainWav(1000, LOUDNESS), { durationMs: 1000 });
-/** The same with a tone, AAC. */
+/** A film with a tone, in AAC. */
 export const HEARD_FILM = media("video/mp4", Buffer.from(HEARD_MP4, "base64"), {
   ...size,
   durationMs: 1000,
   fps: 5,
 });
 
-/** Avatars speak, and films have sound unless that is turned off. */
+/** An avatar speaks; a video has sound only if `generate_audio` is true. */
 function mediaOf({ kind, input }: RenderRequest & { readonly kind: Exclude<RenderRequest["kind"], "voice"> }) {
   switch (kind) {
     case "image":
@@ -317,8 +317,8 @@ function voice({ input }: RenderRequest): RenderResult {
 }
 
 /**
- * Renders tiny media at once, for tests and benchmarks: the same picture, film and tone every time, with a mark of what
- * was requested in the bytes, so that equal requests have equal outputs and others have not.
+ * Renders tiny media at once, for tests and benchmarks: always the same picture, film and tone, with a mark of the request
+ * in the bytes, so that equal requests have equal outputs and different requests have different outputs.
  */
 function createStubRenderer(): Renderer {
   return {
@@ -334,7 +334,7 @@ function createStubRenderer(): Renderer {
   };
 }
 
-/** Media and voices count by what they are, not by the ids and addresses that the input names them by. */
+/** Hash of a request. Media and voices count by their content, not by the ids and addresses in the input. */
 async function markOf({ kind, index, input, media, voice: spoken }: RenderRequest): Promise<string> {
   const own = Object.entries(input).filter(([field]) => !Object.hasOwn(media, field) && field !== "voice_id");
   const hash = createHash("sha256").update(JSON.stringify([kind, index, withoutAddresses(own), spoken]));
@@ -345,7 +345,7 @@ async function markOf({ kind, index, input, media, voice: spoken }: RenderReques
   return hash.digest("hex");
 }
 
-/** Fields of media may have another name here than in the request. */
+/** Removes addresses by their form, because media fields may have other names here than in the request. */
 function withoutAddresses(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_key, item: unknown) => {

@@ -12,7 +12,8 @@ export type Credential =
 export const TOKEN_PREFIX = "tok_";
 const FORM = /^(key|bearer) +(\S+)$/i;
 
-/** Reads `Key <id>:<secret>` and `Bearer <id>:<secret | token>`; null when it is neither. */
+/** Reads `Key <id>:<secret>` or `Bearer <id>:<secret
+token>`; null if the header has neither form. */
 export function parseAuthorization(header: string | null): Credential | null {
   const match = header === null ? null : FORM.exec(header.trim());
   if (!match) return null;
@@ -36,7 +37,7 @@ const TOUCH_EVERY_MS = 60_000;
 
 const unauthorized = (message: string) => refuse("UNAUTHORIZED", message);
 
-/** Whether a secret is the key's current or previous one; null when it is neither. */
+/** Whether a secret is the key's current or previous one; null if it is neither. */
 function secretKind(key: KeyRow, secret: string, now: number): "secret" | "previous-secret" | null {
   const given = hashSecret(secret);
   const isCurrent = sameHash(given, key.secretHash);
@@ -51,9 +52,9 @@ function isUsable(key: KeyRow, now: number): boolean {
 
 interface Shown {
   readonly via: Principal["via"];
-  /** Narrows those of the key; null for all of them. */
+  /** Narrows the key's scopes; null leaves them as they are. */
   readonly scopes: readonly Scope[] | null;
-  /** When the credential itself expires, before the key does; null for never. */
+  /** When the credential itself expires, which may be before the key does; null means never. */
   readonly until: number | null;
 }
 
@@ -93,7 +94,7 @@ export function authenticator(store: Store, clock: Clock): (authorization: strin
   };
 }
 
-/** Requests allowed per window. More are answered with 429. */
+/** Requests allowed per window. Requests beyond the limit are answered with 429. */
 export interface RateLimit {
   /** Requests allowed per key and window. */
   readonly requests: number;
@@ -108,7 +109,7 @@ interface Window {
 /** Maximum number of keys tracked; the oldest windows are evicted first. */
 const MAX_KEYS = 10_000;
 
-/** The 429 for a key over its limit, with the four headers. */
+/** The 429 for a key over its limit, with the four rate-limit headers. */
 export function overLimit({ requests, windowMs }: RateLimit, resetAtMs: number, now: number): Refusal {
   const retryAfter = Math.max(1, Math.ceil((resetAtMs - now) / 1000));
   const message = `Rate limit exceeded: ${requests} requests per ${windowMs / 1000} seconds.`;

@@ -11,15 +11,15 @@ import { earlier, intersect, type Principal, parseScopes, type Scope, TOKEN_SCOP
 
 const denied = (message: string, fixedMessage = message) => refuse("PERMISSION_DENIED", message, { fixedMessage });
 
-/** The scopes in `wanted` that `own` lacks; null means every scope. */
+/** The scopes in `wanted` that are missing from `own`; null means every scope. */
 function beyond(own: readonly Scope[] | null, wanted: readonly Scope[] | null): readonly string[] {
   if (own === null) return [];
   return wanted === null ? ["every scope"] : wanted.filter((scope) => !own.includes(scope));
 }
 
 /**
- * The scopes of a key created by this principal: the requested ones, or its own by default. Null means every scope.
- * @throws Refusal 403 that names the scopes that the principal lacks
+ * The scopes of a key created by this principal: the requested ones, or by default its own. Null means every scope.
+ * @throws Refusal 403 that lists the scopes the principal lacks
  */
 export function granted(
   principal: Pick<Principal, "scopes">,
@@ -31,7 +31,7 @@ export function granted(
   throw denied(`You requested scopes that you cannot grant: ${missing.join(", ")}.`);
 }
 
-/** The same for a token, which never manages keys. @throws Refusal 403 */
+/** Like {@link granted}, for a token, which never manages keys. @throws Refusal 403 */
 export function grantedToToken(
   principal: Pick<Principal, "scopes">,
   requested: readonly Scope[] | null | undefined,
@@ -40,8 +40,8 @@ export function grantedToToken(
 }
 
 /**
- * Expiry of a key created by this principal: the requested one, but never later than that of its credential. @throws
- * Refusal
+ * Expiry of a key created by this principal: the requested one, but never later than that of the principal's credential.
+ * @throws Refusal
  */
 export function grantedLifetime(
   principal: Principal,
@@ -67,8 +67,8 @@ export function assertChangesKeys({ via }: Principal): void {
 }
 
 /**
- * A new secret acts as the key's owner with the key's scopes, so only that owner, with at least these scopes, may
- * rotate.
+ * A new secret acts as the key's owner with the key's scopes. So only that owner may rotate the key, and only with at
+ * least these scopes.
  * @throws Refusal 403
  */
 export function assertMayRotate(principal: Principal, key: KeyRow): void {
@@ -77,7 +77,7 @@ export function assertMayRotate(principal: Principal, key: KeyRow): void {
   assertCovers(principal, key);
 }
 
-/** A service key belongs to the workspace, so others may revoke it after its owner has left. @throws Refusal 403 */
+/** A service key belongs to the workspace, so others can revoke it after its owner has left. @throws Refusal 403 */
 export function assertMayRevoke(principal: Principal, key: KeyRow): void {
   assertChangesKeys(principal);
   if (key.ownerId !== principal.ownerId && key.kind !== "service") {
@@ -111,7 +111,7 @@ function view(key: KeyRow, now: number) {
   };
 }
 
-/** Keys of the workspace, and short-lived tokens for browsers. */
+/** The workspace's keys, and short-lived tokens for browsers. */
 export function accessEndpoints({ store, clock, options }: ServiceContext): readonly Endpoint[] {
   function find(call: Call): KeyRow {
     const key = store.keys.get(call.param("key_id"));

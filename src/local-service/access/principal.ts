@@ -13,36 +13,36 @@ export const SCOPES = [
 /** A permission of a key or token. */
 export type Scope = (typeof SCOPES)[number];
 
-/** Scopes of tokens: all but key management, because nothing that a token creates may outlive it. */
+/** Scopes of tokens: all except key management, because nothing that a token creates may outlive it. */
 export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "keys:manage");
 
 export function isScope(value: unknown): value is Scope {
   return SCOPES.some((scope) => scope === value);
 }
 
-/** Reads the JSON column of a key or token: null means every scope. */
+/** Reads the JSON column with the scopes of a key or token: null means every scope. */
 export function parseScopes(text: string | null): readonly Scope[] | null {
   if (text === null) return null;
   const parsed: unknown = JSON.parse(text);
   return Array.isArray(parsed) ? parsed.filter(isScope) : [];
 }
 
-/** The intersection; null means every scope. */
+/** The intersection of two sets of scopes; null means every scope. */
 export function intersect(a: readonly Scope[] | null, b: readonly Scope[] | null): readonly Scope[] | null {
   if (a === null) return b;
   return b === null ? a : a.filter((scope) => b.includes(scope));
 }
 
-/** Who sent a request. Jobs, assets and voices belong to the owner, money and keys to the workspace. */
+/** The sender of a request. Jobs, assets and voices belong to the owner; money and keys belong to the workspace. */
 export interface Principal {
   readonly keyId: string;
   readonly workspaceId: string;
   readonly ownerId: string;
   /** Null means every scope. */
   readonly scopes: readonly Scope[] | null;
-  /** The credential used: the key's current secret, a rotated-out one in its grace period, or a token of the key. */
+  /** The credential used: the key's current secret, a rotated-out secret in its grace period, or a token of the key. */
   readonly via: "secret" | "previous-secret" | "token";
-  /** When the credential expires, in milliseconds; null for never. Credentials that it creates expire no later. */
+  /** When the credential expires, in milliseconds; null means never. Credentials that it creates expire no later. */
   readonly expiresAt: number | null;
 }
 

@@ -23,9 +23,9 @@ export interface CompiledModel extends ModelDefinition {
   readonly checkFamily: InputCheck;
   /** The model's table of accepted field combinations; applied before defaults are filled. */
   readonly checkCombination: InputCheck;
-  /** Set when the schema does not compile; requests for the model are then refused as unsupported, with this reason. */
+  /** Set if the schema does not compile: requests for the model are refused as unsupported, with this reason. */
   readonly defect: string | null;
-  /** Reports the unreadable rows of its table; null if there are none. */
+  /** Reports the rows of the model's table that cannot be read; null if there are none. */
   readonly notice: string | null;
 }
 
@@ -53,7 +53,7 @@ function prepareCheck({ entry }: ModelDefinition, family: Family | null): Checks
   }
 }
 
-/** Lists what an input lacks for the nearest row of its model's table; empty when a row matches. */
+/** Lists what an input lacks to match the nearest row of its model's table; empty if a row matches. */
 function combinationProblems(schema: JsonSchema, input: Readonly<Record<string, unknown>>): readonly FieldProblem[] {
   const [nearest] = missedRows(schema, input);
   const found = (nearest?.misses ?? []).map(({ name, allowed, isGiven }) => {
@@ -67,13 +67,13 @@ function unreadRows(id: string, lines: readonly string[]): string {
   return `The table of field combinations of ${id} has ${lines.length} unreadable line(s), such as: ${lines[0]!.slice(0, 200)}`;
 }
 
-/** Limit of processor time, in milliseconds, for validating by a schema without a linear bound. */
+/** Limit on processor time for validating against a schema without a linear bound, in milliseconds. */
 const MAX_CHECK_MS = 100;
 
-/** Shared by all services of a process, because they have the same built-in catalog. */
+/** Shared by all services in a process, because they have the same built-in catalog. */
 const compiledBefore = new WeakMap<JsonSchema, InputCheck>();
 
-/** Compiles an untrusted schema. @throws Error when it does not compile */
+/** Compiles an untrusted schema. @throws Error if it does not compile */
 function checkOf(schema: JsonSchema): InputCheck {
   const known = compiledBefore.get(schema);
   if (known !== undefined) return known;
@@ -91,7 +91,7 @@ function checkOf(schema: JsonSchema): InputCheck {
   return check;
 }
 
-/** A copy without `mapping` of a discriminator, which the validator does not support. */
+/** A copy without the `mapping` of discriminators, which the validator does not support. */
 function prepared(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(prepared);
   if (!isRecord(node)) return node;
@@ -102,12 +102,12 @@ function prepared(node: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Never throws: a schema that does not compile disables this one model. */
+/** Compiles a model. Never throws: a schema that does not compile disables only this model. */
 function compileModel(model: ModelDefinition, family: Family | null): CompiledModel {
   return { ...model, ...prepareCheck(model, family) };
 }
 
-/** Compiles a built-in model when an input is first checked; its schema and table are known to be valid. */
+/** Compiles a built-in model only when an input is first checked; its schema and table are known to be valid. */
 function ownModel(model: ModelDefinition, family: Family | null): CompiledModel {
   let prepared: Checks | null = null;
   const checks = () => (prepared ??= prepareCheck(model, family));
@@ -125,20 +125,19 @@ function ownModel(model: ModelDefinition, family: Family | null): CompiledModel 
 export interface Catalog {
   /** Usable models, in catalog order. */
   list(modality: Modality | null): readonly CompiledModel[];
-  /** What `GET /models` lists: usable models, and unsupported ones whose entry asks to be listed. */
+  /** The models that `GET /models` lists: usable ones, and unsupported ones whose entry asks to be listed. */
   listed(modality: Modality | null): readonly CompiledModel[];
   /** @throws Refusal 404, 410, 400 */
   use(modelId: string): CompiledModel;
   /** Finds a model in any state, for jobs accepted earlier. */
   find(modelId: string): CompiledModel | undefined;
-  /** Language models. */
   readonly chats: readonly ChatModel[];
-  /** The language model with this id, compared without regard to case. */
+  /** The language model with this id; case is ignored. */
   chat(modelId: string): ChatModel | undefined;
   stockVoice(voiceId: string): StockVoice | undefined;
-  /** Why models of this catalog are disabled. */
+  /** Why models in this catalog are disabled. */
   readonly defects: readonly string[];
-  /** Which tables of field combinations cannot be read in full. */
+  /** The tables of field combinations that cannot be fully read. */
   readonly notices: readonly string[];
 }
 
@@ -192,7 +191,7 @@ function assertUsable({ state, defect, entry }: CompiledModel): void {
   if (defect !== null) throw refuse("FAILED_PRECONDITION", defect, { fixedMessage });
 }
 
-/** The profile of a voice that this owner may use; null when there is none. */
+/** The profile of a voice that this owner may use; null if there is none. */
 export function findVoice(store: Store, catalog: Catalog, voiceId: string, owner: Owner): VoiceProfile | null {
   const stock = catalog.stockVoice(voiceId);
   if (stock) return { base: stock.base, pitchHz: null, loudnessDb: null, label: stock.name };
@@ -201,7 +200,7 @@ export function findVoice(store: Store, catalog: Catalog, voiceId: string, owner
   return JSON.parse(own.profile) as VoiceProfile;
 }
 
-/** The problem with an input's voice. */
+/** Reports an unknown or unusable voice in an input. */
 export function voiceProblems(
   store: Store,
   catalog: Catalog,

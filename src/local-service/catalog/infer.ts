@@ -27,7 +27,7 @@ function characters({ input }: Work): number {
   );
 }
 
-/** Prices of models that state theirs in prose only. */
+/** Prices for models whose entries state the price only in prose. */
 const GUESSED_PRICES: Readonly<Record<Kind, FamilyPrice>> = {
   image: { usd: 0.02, per: "image" },
   video: { usd: 0.05, per: "second" },
@@ -43,7 +43,7 @@ function guessRenderMs(kind: Kind, work: Work): number {
   return kind === "image" ? 2_000 : 3_000;
 }
 
-/** The renderer's name for the media of each role. */
+/** The renderer's field name for media of each role. */
 const FIELD_OF_ROLE: Readonly<Record<string, string>> = {
   start_frame: "start_image",
   end_frame: "end_image",
@@ -59,7 +59,7 @@ function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknown>> {
   return isRecord(schema) && isRecord(schema["properties"]) ? schema["properties"] : {};
 }
 
-/** An annotation of a media field, or of the items of a list. */
+/** An annotation on a media field, or on the items of a list. */
 function annotation(property: unknown, name: "media_type" | "role"): string | null {
   if (!isRecord(property)) return null;
   const own = property[name];
@@ -67,7 +67,7 @@ function annotation(property: unknown, name: "media_type" | "role"): string | nu
   return "items" in property ? annotation(property["items"], name) : null;
 }
 
-/** Chooses the renderer for a model from its id, its modality and the fields that it takes. */
+/** Chooses the renderer for a model from its id, its modality and its fields. */
 function inferKind({ id, modality, input_schema: schema }: CatalogEntry): Kind {
   const properties = propertiesOf(schema);
   const takesSound = Object.values(properties).some((property) =>
@@ -81,7 +81,7 @@ function inferKind({ id, modality, input_schema: schema }: CatalogEntry): Kind {
   return !hasVoice && ("name" in properties || /clon/i.test(id)) ? "voice" : "sound";
 }
 
-/** Maps the model's media fields to the renderer's. */
+/** Maps the model's media fields to the renderer's fields. */
 function inferNames(schema: JsonSchema): Readonly<Record<string, string>> {
   const names = Object.entries(propertiesOf(schema)).flatMap(([field, property]) => {
     const role = annotation(property, "role") ?? "";
@@ -92,13 +92,13 @@ function inferNames(schema: JsonSchema): Readonly<Record<string, string>> {
   return Object.fromEntries(names);
 }
 
-/** Whether the schema enumerates the voices of a text. */
+/** Whether the schema enumerates the voices for a text. */
 function listsVoices(schema: JsonSchema): boolean {
   const voice = propertiesOf(schema)["voice_id"];
   return isRecord(voice) && ("enum" in voice || "const" in voice);
 }
 
-/** Fields that a renderer requires, read from wherever a model declares them. */
+/** The fields that a renderer requires, read from wherever the model declares them. */
 function inferInput(kind: Kind, work: Work): Work["input"] {
   const { input } = work;
   const said = [input["text"], input["prompt"]].find((value) => typeof value === "string") ?? "something";
@@ -129,14 +129,14 @@ function unitsOf(per: FamilyPrice["per"], work: Work): number {
   }
 }
 
-/** Defaults are already filled. */
+/** Whether a condition holds for an input whose defaults are already filled. */
 function applies(when: FamilyCondition | undefined, { input }: Work): boolean {
   if (when === undefined) return true;
   const value = input[when.field] ?? null;
   return when.is === undefined ? value !== null : includes(when.is, value);
 }
 
-/** The factor by which an upscaler enlarges its source; other edits of a film keep its size. */
+/** The factor by which an upscaler enlarges its source; other edits keep the film's size. */
 function scaleOf({ input, media }: Work): { readonly scale?: number } {
   const [source] = media["source_video"] ?? media["source_image"] ?? [];
   if (source === undefined || (source.kind === "image" && "aspect_ratio" in input)) return {};
@@ -146,7 +146,7 @@ function scaleOf({ input, media }: Work): { readonly scale?: number } {
   return { scale: Math.max(1, target / short) };
 }
 
-/** Infers a live model from its entry: the renderer, the names of fields, the duration and the price. */
+/** Infers how to run a live model from its catalog entry: the renderer, field names, duration and price. */
 export function definitionOfEntry(
   entry: CatalogEntry,
   family: Family | null,
@@ -160,7 +160,7 @@ export function definitionOfEntry(
   return {
     entry,
     state: { is: "live" },
-    // Many video models take audio and a start image; with both, the output is an avatar.
+    // Many video models accept both audio and a start image; given both, they make an avatar.
     kind: (work) => (kind === "avatar" && !(has(work, "audio") && has(work, "start_image")) ? "video" : kind),
     unquotable: null,
     priceMicros: (work) => priceMicros([...(family?.prices ?? []), ...prices, GUESSED_PRICES[kind]], work),

@@ -10,21 +10,21 @@ import { BUILT_IN_MODELS } from "./builtin/index.ts";
 import { definitionOfEntry } from "./infer.ts";
 import { type CatalogEntry, type ModelDefinition, type ModelState, OUTPUT_SCHEMA } from "./model.ts";
 
-/** Settings in a catalog file for the local service only; not shown to callers. */
+/** Settings in a catalog file that apply only to the local service; callers do not see them. */
 const localPart = z.strictObject({
-  /** Dollars per job. Default: that of its family, else estimated from modality and input. */
+  /** Dollars per job. Default: the family's price, or an estimate from modality and input. */
   price_usd: z.number().min(0).optional(),
   /** Why the model has no quote. */
   unquotable: z.string().optional(),
-  /** 410 GONE; names the successor, or null for none. */
+  /** The model answers 410 GONE. Contains the id of its successor, or null. */
   replaced_by: z.string().nullable().optional(),
-  /** 400 FAILED_PRECONDITION with this message. */
+  /** The model answers 400 FAILED_PRECONDITION with this message. */
   unsupported: z.string().optional(),
-  /** Whether `GET /models` lists it although it is unsupported. Default: false. */
+  /** Whether `GET /models` lists the model although it is unsupported. Default: false. */
   listed: z.boolean().optional(),
 });
 
-/** A model of media as `GET /models/{model}` returns it. Unknown fields are preserved. */
+/** A media model as `GET /models/{model}` returns it. Unknown fields are preserved. */
 const fileEntry = z.looseObject({
   id: z.string().min(1).max(200),
   modality: z.enum(["image", "video", "audio"]),
@@ -59,7 +59,7 @@ function entryOf({ x_local: _local, ...file }: FileEntry): CatalogEntry {
     description: file.description ?? null,
     price_description: file.price_description ?? "",
     logo_url: file.logo_url ?? null,
-    // A malformed schema is detected when it is compiled, and disables only this model.
+    // A malformed schema is detected when compiled, and disables only this model.
     input_schema: file.input_schema as CatalogEntry["input_schema"],
     output_schema: file.output_schema ?? OUTPUT_SCHEMA,
   };
@@ -97,16 +97,14 @@ function readCatalogFile(path: string): unknown {
 }
 
 export interface Offered {
-  /** Models of media. */
   readonly models: readonly ModelDefinition[];
   readonly chats: readonly ChatModel[];
 }
 
 /**
- * Loads the models to offer from a file or an array; default: the built-in ones. The built-in language model is added where
+ * Loads the models to offer, from a file, an array, or by default the built-in ones. Adds the built-in language model if
  * the file has none.
- * @throws LocalServiceError `CATALOG_INVALID` for anything but a list of models; an invalid schema only disables its
- * model
+ * @throws LocalServiceError `CATALOG_INVALID` if it is not a list of models; an invalid schema only disables its model
  */
 export function loadCatalog(
   catalog: string | readonly unknown[] | null,

@@ -3,7 +3,7 @@ import type { JobKind } from "../store/rows.ts";
 export type Modality = "image" | "video" | "audio";
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A measured file or asset of an input. */
+/** A file or asset in an input, with its measurements. */
 export interface MeasuredMedia {
   readonly kind: "image" | "video" | "audio";
   readonly width: number | null;
@@ -11,19 +11,19 @@ export interface MeasuredMedia {
   readonly durationMs: number | null;
 }
 
-/** What prices and simulated durations are computed from. */
+/** The data from which prices and simulated durations are computed. */
 export interface Work {
-  /** Validated, with schema defaults filled. */
+  /** The validated input, with schema defaults filled. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** By media field, in the order given. */
+  /** Media by field, in the given order. */
   readonly media: Readonly<Record<string, readonly MeasuredMedia[]>>;
 }
 
 export type ModelState =
   | { readonly is: "live" }
-  /** 410 GONE. */
+  /** Answers 410 GONE. */
   | { readonly is: "retired"; readonly replacedBy: string | null }
-  /** 400 FAILED_PRECONDITION; the message says why. Hosted services list some of them. */
+  /** Answers 400 FAILED_PRECONDITION with this message. Hosted services list some of these models. */
   | { readonly is: "unsupported"; readonly message: string; readonly isListed?: boolean };
 
 /** A catalog entry as the API shows it. */
@@ -42,21 +42,21 @@ export interface CatalogEntry {
 export interface ModelDefinition {
   readonly entry: CatalogEntry;
   readonly state: ModelState;
-  /** Which renderer makes the outputs. */
+  /** The renderer that makes the outputs. */
   kind(work: Work): Exclude<JobKind, "chat">;
-  /** Null when the model can be priced without measuring its inputs; else the reason given to the caller. */
+  /** The reason given to callers if the model cannot be priced before its inputs are measured; null if it can. */
   readonly unquotable: string | null;
-  /** Whole micro-dollars for the entire job. */
+  /** Price of the entire job in whole micro-dollars. */
   priceMicros(work: Work): number;
   /** Simulated processing time, before the speed factor. */
   renderMs(work: Work): number;
-  /** The schema enumerates its voices, so ids unknown to the service are accepted. */
+  /** True if the schema enumerates the voices, so that ids unknown to the service are accepted. */
   readonly listsVoices: boolean;
-  /** Stock voices, for speech models. */
+  /** Stock voices; only speech models have any. */
   readonly voices: readonly StockVoice[];
-  /** Legacy ids that answer 404 with this advice. */
+  /** Legacy ids, each with the advice that its 404 gives. */
   readonly oldIds: Readonly<Record<string, string>>;
-  /** Maps the input to the renderer's fields, where the names differ. */
+  /** Maps the input to the renderer's fields where the names differ. */
   adapt?(work: Work): { readonly input: Work["input"]; readonly rename: Readonly<Record<string, string>> };
 }
 
@@ -83,7 +83,7 @@ export const STOCK_VOICES: readonly StockVoice[] = [
   stockVoice("4d9fbc32-8e64-40ad-9f43-90516d7e8f04", "Kevin", "kal", "male", "american"),
 ];
 
-/** At least one character that is neither white space nor a control character. */
+/** Pattern for at least one character that is neither white space nor a control character. */
 export const VISIBLE = "[^\\s\\x00-\\x1F\\x7F-\\x9F]";
 
 export const DIALECT = "https://json-schema.org/draft/2020-12/schema";

@@ -11,20 +11,20 @@ import { answerTo, argumentsOf, reasoningOn, toolCalled } from "./engine/answer.
 import { priceMicros } from "./models.ts";
 import type { ChatRequest } from "./request.ts";
 
-/** A word of up to five letters or digits, or one other character, with the white space before it. */
+/** A token: up to five letters or digits, or one other character, with the white space before it. */
 const TOKEN = /\s+$|\s*[\p{L}\p{M}\p{N}_]{1,5}|\s*[^\s\p{L}\p{M}\p{N}_]/gu;
 
-/** Splits a text into tokens for counting and streaming; joined, they give the text. About four characters each. */
+/** Splits a text into tokens of about four characters for counting and streaming. Joined, they give the text. */
 export function tokenize(text: string): readonly string[] {
   return text.match(TOKEN) ?? [];
 }
 
-/** Token overhead of each message and each answer. */
+/** Extra tokens that each message and each answer count for. */
 const PER_MESSAGE = 3;
-/** Tokens of a picture. */
+/** Tokens that a picture counts for. */
 const PER_IMAGE = 85;
 
-/** One token of an answer, and the part of the answer that it belongs to; parts come in this order. */
+/** A token of an answer, and the part of the answer that it belongs to; parts come in this order. */
 export interface AnswerToken {
   readonly of: "reasoning" | "text" | "call";
   readonly text: string;
@@ -33,7 +33,7 @@ export interface AnswerToken {
 /** A complete answer, computed before any of it is sent: text, or a tool call. */
 export interface Composed {
   readonly tokens: readonly AnswerToken[];
-  /** The tool that is called, with the tokens of `call` as its arguments. */
+  /** The tool to call, whose arguments are the tokens of `call`; null for a text answer. */
   readonly tool: string | null;
   readonly finishReason: "stop" | "length" | "tool_calls";
   readonly promptTokens: number;
@@ -50,7 +50,7 @@ function beforeStop(text: string, stops: readonly string[]): string {
   return found.length === 0 ? text : text.slice(0, Math.min(...found));
 }
 
-/** Generates the answer to a request. `black` lists its black pictures. @throws Refusal 400 */
+/** Generates the answer to a request. `black` lists the request's black pictures. @throws Refusal 400 */
 export function compose(request: ChatRequest, black: readonly number[] | null): Composed {
   const tool = toolCalled(request);
   const part = (of: AnswerToken["of"], text: string) => tokenize(text).map((token) => ({ of, text: token }));
@@ -76,7 +76,7 @@ function promptTokens({ messages, images }: ChatRequest): number {
   );
 }
 
-/** Simulated time to the first token, and between tokens. */
+/** Simulated time to the first token, then between tokens, in milliseconds. */
 const FIRST_TOKEN_MS = 200;
 const PER_TOKEN_MS = 8;
 /** Maximum number of concurrent requests per key and per workspace. */
@@ -85,18 +85,18 @@ const MOST_AT_ONCE = 15;
 /** A chat answer as a charged job. */
 export interface ChatJob {
   readonly row: JobRow;
-  /** When the n-th token is due on the service's clock. */
+  /** When the n-th token is due, on the service's clock. */
   dueMs(token: number): number;
-  /** Injected outcome; null for none. */
+  /** Injected failure; null if there is none. */
   readonly failure: ErrorBody | null;
-  /** Finishes the job: COMPLETED and charged what it cost, or FAILED and refunded. */
+  /** Finishes the job: COMPLETED and charged the actual cost, or FAILED and refunded. */
   finish(): Promise<void>;
 }
 
 type Sent = Pick<ChatRow, "requestId" | "streamed">;
 const NO_TOKENS = { promptTokens: null, completionTokens: null, reasoningTokens: null, firstTokenMs: null };
 
-/** Creates a job for an answer. It is listed like any other; it has no outputs, no delivery and no idempotency key. */
+/** Creates the job for an answer. It is listed like other jobs, but has no outputs, delivery or idempotency key. */
 export function chatJobs(service: ServiceContext) {
   const { store, clock, faults, options } = service;
   const finisher = jobFinisher(service);
@@ -123,7 +123,7 @@ export function chatJobs(service: ServiceContext) {
       queueMs: 0,
       renderMs: scaled(FIRST_TOKEN_MS + composed.tokens.length * PER_TOKEN_MS),
       createdAt: now,
-      // The maximum price of the answer is held until it ends.
+      // The maximum price of the answer is held until the answer ends.
       chargedMicros: priceMicros(request.model, composed.promptTokens, request.maxTokens),
       costShownAt: now + faults.costLateMs({ model: request.model.id, prompt }),
     };
@@ -135,7 +135,7 @@ export function chatJobs(service: ServiceContext) {
     const isOver = inFlight.ofKey >= MOST_AT_ONCE || inFlight.ofWorkspace >= MOST_AT_ONCE;
     if (isOver && options.asOf !== "3.9") throw tooMany();
     const wallet = store.workspaces.get(workspaceId);
-    // What the answer will cost is not known, so no required amount is stated.
+    // The final cost is not known yet, so no required amount is stated.
     const refused = shortfall(wallet, row.chargedMicros, false, service.fundingUrl(workspaceId));
     const isHeld = inFlight.heldMicros > 0 && balanceOf(wallet) + inFlight.heldMicros >= row.chargedMicros;
     if (refused && isHeld) throw refuse("INSUFFICIENT_BALANCE", HELD, { ...refused.body, retryable: true });

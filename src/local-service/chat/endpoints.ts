@@ -10,15 +10,15 @@ import { type ChatModel, OWN_CHAT_MODEL } from "./models.ts";
 import { type ChatRequest, MAX_CHAT_BYTES, modelNamed, readChatRequest } from "./request.ts";
 import { type ResponsesBody, readResponsesBody, responsesField, responsesForm, toChatBody } from "./responses.ts";
 
-/** Resolves when the service's clock reaches the instant; at once when it has passed. */
+/** Resolves when the service's clock reaches the instant, or at once if the instant has passed. */
 export function until(clock: Clock, dueMs: number): Promise<void> {
   if (dueMs <= clock.now()) return Promise.resolve();
   return new Promise((resolve) => void clock.at(dueMs, resolve));
 }
 
 /**
- * Streams an answer token by token. The job continues to its end when the reader disconnects. Once the stream has
- * started, a failure is reported as one event with the error, then the stream ends.
+ * Streams an answer token by token. If the reader disconnects, the job continues to its end. A failure after the stream
+ * has started is reported as one event with the error, which ends the stream.
  */
 function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
   return async (call: Call, job: ChatJob, { tokens }: Composed, form: AnswerForm): Promise<void> => {
@@ -54,8 +54,8 @@ function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
 }
 
 /**
- * Replaces trigger words that name a category. They are meant for media models; a chat that rewrites such a prompt must not
- * repeat them.
+ * Replaces trigger words that are followed by a category. They are meant for media models, and an answer that repeats
+ * one in a rewritten prompt would make the media job fail.
  */
 function withoutNamed(request: ChatRequest, triggers: readonly string[]): ChatRequest {
   const words = triggers.map((word) => word.replaceAll(/[^\w\s]/g, "\\$&"));
@@ -71,10 +71,10 @@ function moderate(request: ChatRequest, triggers: readonly string[]): void {
   if (refused !== null) throw refused;
 }
 
-/** Finds the black pictures of a request; null when it has no pictures. */
+/** Finds the black pictures in a request; null if it has no pictures. */
 async function look({ images }: ChatRequest): Promise<readonly number[] | null> {
   if (images.length === 0) return null;
-  // The image decoder is loaded with the first picture.
+  // The image decoder is loaded only when the first picture arrives.
   const { blackAmong } = await import("./pictures.ts");
   return blackAmong(images);
 }
@@ -102,7 +102,7 @@ const RESPONSES: Dialect<ResponsesBody> = {
   field: responsesField,
 };
 
-/** Rewrites a refusal with the field names of the original request. */
+/** Rewrites a refusal to use the field names of the original request. */
 function renamed(error: unknown, nameOf: (field: string) => string): unknown {
   if (!(error instanceof Refusal) || error.body.param === undefined) return error;
   const { param, details } = error.body;
@@ -113,7 +113,7 @@ function renamed(error: unknown, nameOf: (field: string) => string): unknown {
   return new Refusal(body, error.headers, error.strictBody.message);
 }
 
-/** Requests to language models: answered by the text engine in this process, and charged like any job. */
+/** Requests to language models: answered by the text engine in this process, and charged like other jobs. */
 export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { catalog, clock, options, onDefect } = service;
   const isEarlier = options.asOf === "3.9";
@@ -132,7 +132,7 @@ export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
   function answering<Body>(dialect: Dialect<Body>) {
     return async (call: Call): Promise<Answer> => {
       const sent = await call.json();
-      // When no model is named, reading the body reports it.
+      // If no model is named, reading the body reports that.
       const model = modelOf(sent) ?? OWN_CHAT_MODEL;
       const body = dialect.read(sent);
       try {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A language model as `GET /models` shows it, and as a catalog file holds it. Unknown fields are preserved. */
+/** A language model as `GET /models` shows it and as a catalog file contains it. Unknown fields are preserved. */
 export const chatEntry = z.looseObject({
   id: z.string().min(1).max(200),
   modality: z.literal("text"),
@@ -9,21 +9,21 @@ export const chatEntry = z.looseObject({
   price_description: z.string().default(""),
   logo_url: z.string().nullable().default(null),
   context_length: z.int().min(1).default(131_072),
-  /** Maximum that a request may ask for. */
+  /** Maximum number of tokens that a request may ask for. */
   max_output_tokens: z.int().min(1).default(16_384),
-  /** Limit of a request that names none; at most `max_output_tokens`. */
+  /** Limit for a request that does not set one; at most `max_output_tokens`. */
   default_max_tokens: z.int().min(1).default(4_096),
   pricing: z
     .looseObject({ usd_per_1m_input_tokens: z.number().min(0), usd_per_1m_output_tokens: z.number().min(0) })
     .default({ usd_per_1m_input_tokens: 1, usd_per_1m_output_tokens: 4 }),
   input_modalities: z.array(z.string()).default(["text"]),
-  /** Null: as many as any model takes, where `input_modalities` has images. */
+  /** Null: the maximum of all models, if `input_modalities` includes images. */
   max_images_per_request: z.int().min(0).max(96).nullable().default(null),
 });
 
 export type ChatModel = z.output<typeof chatEntry>;
 
-/** The language model of services whose catalog file has none. */
+/** The language model of services whose catalog file contains none. */
 export const OWN_CHAT_MODEL: ChatModel = chatEntry.parse({
   id: "chat-1",
   modality: "text",
@@ -40,7 +40,7 @@ export function mostImages({ input_modalities, max_images_per_request }: ChatMod
   return input_modalities.includes("image") ? (max_images_per_request ?? MOST_IMAGES) : 0;
 }
 
-/** Whole micro-dollars; a price in dollars per million tokens is one in micro-dollars per token. */
+/** Price in whole micro-dollars; a price in dollars per million tokens equals one in micro-dollars per token. */
 export function priceMicros({ pricing }: ChatModel, promptTokens: number, completionTokens: number): number {
   const { usd_per_1m_input_tokens: prompt, usd_per_1m_output_tokens: completion } = pricing;
   return Math.ceil(promptTokens * prompt + completionTokens * completion - 1e-6);

@@ -5,7 +5,7 @@ import { announcedSize, decodeImage } from "../render/probe/probe-image.ts";
 const MOST_PIXELS = 64_000_000;
 /** Side of the thumbnail that is examined, in pixels. */
 const SIDE = 16;
-/** A picture is black when every channel of every pixel is below this, of 255. */
+/** A picture is black if every channel of every pixel is below this value (of 255). */
 const BLACK_BELOW = 24;
 
 /** Finds the black pictures, numbered from 1; nothing else in a picture is recognized. @throws Refusal 400 */
@@ -17,7 +17,7 @@ export async function blackAmong(urls: readonly string[]): Promise<readonly numb
 
 async function isBlack(url: string, index: number): Promise<boolean> {
   const unread = () => invalid([problem("messages", `contain an unreadable image (number ${index + 1})`, "image")]);
-  // Remote pictures are not fetched, and count as not black.
+  // Remote pictures are not fetched; they count as not black.
   if (!url.startsWith("data:")) return false;
   const bytes = Buffer.from(url.slice(url.indexOf(",") + 1), "base64");
   const size = announcedSize(bytes);

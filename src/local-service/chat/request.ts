@@ -5,7 +5,7 @@ import { type ChatModel, mostImages } from "./models.ts";
 
 /** Largest body of a request to a language model. */
 export const MAX_CHAT_BYTES = 5 * 1024 * 1024;
-/** Upper limit on characters of all messages together. */
+/** Maximum number of characters in all messages together. */
 const MAX_PROMPT_CHARACTERS = 1_000_000;
 const MAX_STOPS = 4;
 const MAX_TOOLS = 128;
@@ -49,7 +49,7 @@ const toolChoice = z.union([
   z.looseObject({ type: z.literal("function"), function: z.looseObject({ name: toolName }) }),
 ]);
 
-/** `POST /chat/completions`. A field that is not listed is refused. */
+/** `POST /chat/completions`. Unlisted fields are refused. */
 export const chatBody = z.strictObject({
   model: z.string().max(200),
   messages: z.array(message).min(1).max(1000),
@@ -77,7 +77,7 @@ export const chatBody = z.strictObject({
   prompt_cache_key: z.string().nullish(),
 });
 
-/** The body as of 3.9, which ignored fields that are refused now. */
+/** The body as of 3.9, which ignored the fields that are refused now. */
 const earlierBody = chatBody.omit({ n: true, logprobs: true, top_logprobs: true, reasoning_effort: true }).strip();
 
 export type ResponseFormat =
@@ -101,11 +101,11 @@ export interface ChatTool {
 export interface ChatRequest {
   readonly model: ChatModel;
   readonly messages: readonly ChatMessage[];
-  /** URLs of its pictures, mostly `data:`. */
+  /** URLs of the request's pictures, mostly `data:`. */
   readonly images: readonly string[];
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** Limit of the answer, reasoning included. */
+  /** Maximum number of tokens in the answer, including reasoning. */
   readonly maxTokens: number;
   readonly temperature: number;
   readonly seed: number;
@@ -158,7 +158,7 @@ function choiceOf(choice: Body["tool_choice"]): ChatRequest["toolChoice"] {
   return typeof choice === "object" && choice !== null ? { name: choice.function.name } : (choice ?? "auto");
 }
 
-/** The effective limit of tokens, and the field that sets it. */
+/** The effective token limit, and the field that sets it. */
 function limitOf({ max_tokens, max_completion_tokens }: Body, model: ChatModel) {
   const byDefault = Math.min(model.default_max_tokens, model.max_output_tokens);
   const limits = { max_tokens: max_tokens ?? Infinity, max_completion_tokens: max_completion_tokens ?? Infinity };
@@ -166,7 +166,7 @@ function limitOf({ max_tokens, max_completion_tokens }: Body, model: ChatModel) 
   return { field, tokens: Number.isFinite(limits[field]) ? limits[field] : byDefault } as const;
 }
 
-/** Problems of a request that its schema does not detect. */
+/** Problems in a request that its schema does not detect. */
 function* problemsOf({ messages, tools, toolChoice }: ChatRequest): Generator<FieldProblem> {
   if (messages.reduce((sum, { text }) => sum + text.length, 0) > MAX_PROMPT_CHARACTERS)
     yield problem("messages", `have more than ${MAX_PROMPT_CHARACTERS} characters`, "maxLength");
@@ -189,13 +189,13 @@ function* laterProblems(body: Body, model: ChatModel, images: readonly ShownImag
     if (!/^(https:\/\/|data:)/i.test(url)) yield problem(field, "is neither an https nor a data URL", "format");
 }
 
-/** The model that a body names, read before the rest is validated; null when it names none. */
+/** The model id in a body, read before the rest is validated; null if there is none. */
 export function modelNamed(body: unknown): string | null {
   const name = typeof body === "object" && body !== null && "model" in body ? body.model : null;
   return typeof name === "string" ? name : null;
 }
 
-/** `isEarlier`: as of 3.9. @throws Refusal 400 with every bad field */
+/** Reads a request; with `isEarlier`, by the rules of 3.9. @throws Refusal 400 with every invalid field */
 export function readChatRequest(value: unknown, model: ChatModel, { isEarlier = false } = {}): ChatRequest {
   const body: Body = parseBody<Body>(isEarlier ? earlierBody : chatBody, value);
   const images = imagesOf(body);

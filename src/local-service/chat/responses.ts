@@ -36,10 +36,10 @@ const format = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("json_schema"), name: z.string(), schema: z.record(z.string(), z.unknown()) }),
 ]);
 
-/** `POST /responses`. Unlisted fields are refused, and so are references to earlier responses, because none is stored. */
+/** `POST /responses`. Unlisted fields are refused, as are references to earlier responses, because none are stored. */
 export const responsesBody = z.strictObject({
   model: z.string().max(200),
-  /** A string counts as one user message. */
+  /** A string counts as a single user message. */
   input: z.array(item).min(1).max(1000),
   instructions: z.string().nullish(),
   tools: z.array(z.discriminatedUnion("type", [functionTool, namespaceTool])).nullish(),
@@ -65,7 +65,7 @@ export const responsesBody = z.strictObject({
 
 export type ResponsesBody = z.output<typeof responsesBody>;
 
-/** @throws Refusal 400 with every bad field */
+/** @throws Refusal 400 with every invalid field */
 export function readResponsesBody(value: unknown): ResponsesBody {
   const isText = isRecord(value) && typeof value["input"] === "string";
   return parseBody(responsesBody, isText ? { ...value, input: [{ role: "user", content: value["input"] }] } : value);
@@ -82,7 +82,7 @@ export function responsesField(field: string): string {
   return NAMES.reduce((name, [pattern, here]) => name.replace(pattern, here), field);
 }
 
-/** Joins a namespace and the name of its tool, as the model sees them. */
+/** Joins a namespace and the name of a tool in it, as the model sees them. */
 const SEPARATOR = "__";
 const EFFORTS: Readonly<Record<string, string | null>> = { minimal: "low", medium: null, xhigh: "max" };
 
@@ -141,7 +141,7 @@ function formatOf(format: NonNullable<ResponsesBody["text"]>["format"]): object 
   return { type, json_schema };
 }
 
-/** Names of an answer's parts in the events of a stream. */
+/** Names of an answer's parts in stream events. */
 const EVENTS = {
   text: { delta: "output_text", part: "content_part", index: "content_index" },
   reasoning: { delta: "reasoning_summary_text", part: "reasoning_summary_part", index: "summary_index" },
@@ -154,7 +154,7 @@ interface OutputItem {
   readonly whole: Readonly<Record<string, unknown>> & { readonly id: string };
 }
 
-/** The items of an answer, in the order in which they are written. */
+/** An answer's items, in the order in which they are written. */
 function itemsOf(head: AnswerHead, composed: Composed, body: ResponsesBody): readonly OutputItem[] {
   const { tool, reasoningTokens } = composed;
   const id = (prefix: string) => head.id.replace("job_", `${prefix}_`);
@@ -184,7 +184,7 @@ function partOf(of: AnswerToken["of"], text: string): object {
     : { type: "output_text", text, annotations: [], logprobs: [] };
 }
 
-/** `POST /responses`, whole or as its events. */
+/** The answer to `POST /responses`, whole or as stream events. */
 export function responsesForm(head: AnswerHead, composed: Composed, body: ResponsesBody): AnswerForm {
   const items = itemsOf(head, composed, body);
   const isCut = composed.finishReason === "length";
@@ -253,7 +253,7 @@ export function responsesForm(head: AnswerHead, composed: Composed, body: Respon
       ];
     }
 
-    /** Ends the open item, and begins those up to this one. */
+    /** Ends the open item, and begins the items up to this one. */
     function upTo(next: number): readonly string[] {
       const frames: string[] = [];
       while (open < next) {

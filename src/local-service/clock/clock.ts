@@ -1,6 +1,6 @@
 import TinyQueue from "tinyqueue";
 
-/** A timer of the service's clock. Cancelled timers stay in the heap until they reach its top. */
+/** A timer on the service's clock. Cancelled timers stay in the heap until they reach its top. */
 interface Timer {
   readonly dueMs: number;
   readonly order: number;
@@ -8,49 +8,49 @@ interface Timer {
   cancelled: boolean;
 }
 
-/** Earliest first; equal instants in order of creation. */
+/** Sorts the earliest first; equal instants in order of creation. */
 function compare(a: Timer, b: Timer): number {
   return a.dueMs - b.dueMs || a.order - b.order;
 }
 
-/** `real` follows the machine, `scaled` runs faster, `manual` only moves by `advance`. */
+/** `real` follows the machine's clock, `scaled` runs faster, and `manual` moves only when advanced. */
 export type ClockMode = "real" | "scaled" | "manual";
 
 /** The service's only source of time; the machine's clock is not read elsewhere. */
 export interface Clock {
   /** Milliseconds since the Unix epoch, on the service's clock. */
   now(): number;
-  /** Calls once when the clock reaches `dueMs`; at the next tick when that has passed. Returns the cancellation. */
+  /** Calls once when the clock reaches `dueMs`, or at the next tick if it is past. Returns a function that cancels. */
   at(dueMs: number, call: () => void): () => void;
 }
 
-/** The operator's control of time, which never runs backwards. */
+/** Lets the operator control the time, which never runs backwards. */
 export interface ClockControl extends Clock {
   readonly mode: ClockMode;
-  /** Clock milliseconds per real millisecond: 1 when real, 0 when manual. */
+  /** Clock milliseconds per real millisecond: 1 in real mode, 0 in manual mode. */
   readonly factor: number;
-  /** Follows the machine's clock; keeps the advance so far. */
+  /** Follows the machine's clock, but keeps the time advanced so far. */
   real(): void;
   /** Runs `factor` times as fast as the machine's clock. */
   scaled(factor: number): void;
-  /** Stops until advanced. */
+  /** Stops the clock until it is advanced. */
   manual(): void;
   /**
-   * Moves forward by `ms` and runs every timer due on the way, each at its own instant, including timers that these
-   * set.
+   * Moves the clock forward by `ms` and runs every timer due in that time, each at its own instant, including timers set
+   * by these timers.
    */
   advance(ms: number): Promise<void>;
   /** Cancels all timers. */
   stop(): void;
 }
 
-/** Longest delay that `setTimeout` takes without firing at once. */
+/** Longest delay that `setTimeout` accepts without firing at once. */
 const MAX_DELAY_MS = 2_147_483_647;
 
 export interface ClockOptions {
   /** Added to the machine's time at the start, in milliseconds. Default: 0. */
   readonly offsetMs?: number;
-  /** Awaited after every timer that an advance runs, so that its consequences may set timers too. */
+  /** Awaited after every timer that runs during an advance, so that the work it starts can set timers too. */
   readonly afterTimer?: () => Promise<void>;
 }
 

@@ -8,18 +8,18 @@ import { drainMessage } from "./message.ts";
 import { type DrainEventRow, type DrainRow, type DrainTables, drainTables, failed, shipped } from "./tables.ts";
 
 /**
- * Maximum number of drains served concurrently; each has at most one batch in flight, so its events arrive in order.
+ * Maximum number of drains served at once. Each has at most one batch in flight, so its events arrive in order.
  */
 const LIMITS = { total: 8, perLane: 1 } as const;
 
 /** How long events are collected before a batch is posted, in milliseconds on the service's clock. */
 const GATHER_MS = 250;
 
-/** Posts pending events to drains, batch by batch. */
+/** Posts pending events to drains in batches. */
 function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspaceId: string) => void) {
   const { store, clock, outbound } = ports;
   const outbox = new Outbox(ports, LIMITS, serve);
-  /** Drains that wait for an instant, and drains that are queued or sending. */
+  /** Timers of drains that wait for an instant, and drains that are queued or sending. */
   const timers = new Map<number, () => void>();
   const turns = new Set<number>();
 
@@ -39,7 +39,7 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
     return rows.length === 0 ? null : { drain, rows };
   }
 
-  /** The drain may have been changed or removed while the batch was in flight. */
+  /** Records a batch's outcome. Reads the drain again, because it may have been changed or removed in the meantime. */
   function note(seq: number, position: number, outcome: Outcome): DrainRow | null {
     const drain = tables.bySeq(seq);
     if (!drain) return null;
@@ -70,11 +70,11 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
   }
 
   return {
-    /** The drain has new pending events. */
+    /** Called when the drain has new pending events. */
     nudge(seq: number): void {
       if (!outbox.closed && !timers.has(seq) && !turns.has(seq)) at(seq, clock.now() + GATHER_MS);
     },
-    /** A person changed the drain, which ends its retry delay. */
+    /** Called when a person has changed the drain, which ends its retry delay. */
     restart(seq: number): void {
       timers.get(seq)?.();
       timers.delete(seq);
@@ -84,10 +84,10 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
   };
 }
 
-/** Retention of undelivered events: their maximum age in milliseconds, and their maximum number per workspace. */
+/** Limits on undelivered events: their maximum age in milliseconds, and their maximum number per workspace. */
 const KEEP_MS = 7 * DAY_MS;
 const KEEP_EVENTS = 100_000;
-/** Events stored between two checks of those limits. */
+/** Number of events stored between two checks of those limits. */
 const PRUNE_EVERY = 1000;
 
 /** Sends lifecycle events of a workspace's jobs to its log drains. */
@@ -95,11 +95,11 @@ export function createDrains(ports: ServiceParts) {
   const { store, clock } = ports;
   const tables = drainTables(store.statements);
   const shipper = createShipper(ports, tables, prune);
-  /** Workspaces that have, or had, a drain: jobs of other workspaces skip the query. */
+  /** Workspaces that have or had a drain. Jobs in other workspaces skip the query. */
   const workspaces = new Set(tables.all().map((drain) => drain.workspaceId));
   let stored = 0;
 
-  /** A disabled drain keeps its cursor, within the limits. */
+  /** Deletes delivered events and those beyond the limits. A disabled drain keeps its place within them. */
   function prune(workspaceId: string): void {
     const positions = tables.ofWorkspace(workspaceId).map((drain) => drain.position);
     const deliveredToAll = positions.length === 0 ? Number.MAX_SAFE_INTEGER : Math.min(...positions);
@@ -134,11 +134,11 @@ export function createDrains(ports: ServiceParts) {
 
   return {
     endpoints: drainEndpoints(ports, tables, register),
-    /** Resumes delivery of events that an earlier process left unsent. */
+    /** Resumes the delivery of events that an earlier process left unsent. */
     recover(): void {
       for (const drain of tables.all()) if (drain.enabled === 1) shipper.restart(drain.seq);
     },
-    /** Starts no further batch. */
+    /** Stops starting batches. */
     close: shipper.close,
   };
 }

@@ -15,7 +15,7 @@ import type { ServiceParts } from "../service-parts.ts";
 import { drainMessage } from "./message.ts";
 import { type DrainEventRow, type DrainRow, type DrainTables, newDrain, switched } from "./tables.ts";
 
-/** A drain without its secret and header values. */
+/** A drain as the API shows it, without its secret and header values. */
 export function drainView(row: DrainRow) {
   return {
     id: row.drainId,
@@ -40,12 +40,12 @@ export function drainView(row: DrainRow) {
 const MAX_DRAINS = 50;
 const DEFAULT_BATCH_SIZE = 1000;
 
-/** Is notified of created, changed and removed drains. */
+/** Notified when drains are created, changed or removed. */
 export interface DrainRegister {
-  /** Called inside the transaction that creates it. */
+  /** Called inside the transaction that creates the drain. */
   added(drain: DrainRow): void;
   changed(drain: DrainRow): void;
-  /** Called inside the transaction that removes it. */
+  /** Called inside the transaction that removes the drain. */
   removed(drain: DrainRow): void;
 }
 
@@ -56,7 +56,7 @@ function sampleEvent(drain: DrainRow, now: number): DrainEventRow {
   return { seq: now, ...job, at: now, ...said, data: "{}" };
 }
 
-/** The drain with the requested changes; null and absent fields stay unchanged. */
+/** The updated drain; fields that are null or absent in the request stay unchanged. */
 function changed(drain: DrainRow, body: DrainChanges, keyId: string, now: number): DrainRow {
   const next: DrainRow = {
     ...drain,
@@ -72,7 +72,7 @@ function changed(drain: DrainRow, body: DrainChanges, keyId: string, now: number
   return typeof body.enabled === "boolean" ? switched(next, body.enabled) : next;
 }
 
-/** Everything below `/log-drains`. */
+/** All endpoints under `/log-drains`. */
 export function drainEndpoints(ports: ServiceParts, tables: DrainTables, register: DrainRegister): readonly Endpoint[] {
   const { store, clock, outbound, options } = ports;
 

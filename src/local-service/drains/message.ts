@@ -4,7 +4,7 @@ import type { Message } from "../outbound/outbound.ts";
 import type { LogLevel } from "../store/rows.ts";
 import { type DrainEventRow, type DrainRow, logIdOf } from "./tables.ts";
 
-/** The part of the protobuf wire format that log export needs: each function returns one field, tag included. */
+// The part of the protobuf wire format that log export needs. Each function returns one field, including its tag.
 
 const VARINT = 0;
 const FIXED_64 = 1;
@@ -23,7 +23,7 @@ function rawVarint(value: bigint): Buffer {
 
 const tag = (field: number, wire: number) => rawVarint(BigInt(field * 8 + wire));
 
-/** An int32, int64, enum or bool; negative ones in two's complement. */
+/** A field of type int32, int64, enum or bool; negative values in two's complement. */
 export function varintField(field: number, value: bigint): Buffer {
   return Buffer.concat([tag(field, VARINT), rawVarint(value)]);
 }
@@ -49,10 +49,10 @@ export function stringField(field: number, text: string): Buffer {
   return messageField(field, Buffer.from(text));
 }
 
-/** Numbers of the severities INFO, WARN and ERROR. */
+/** OpenTelemetry numbers of the severities INFO, WARN and ERROR. */
 const SEVERITY: Readonly<Record<LogLevel, bigint>> = { info: 9n, warning: 13n, error: 17n };
 
-/** The AnyValue field for a JSON value; null is an AnyValue without one. */
+/** The AnyValue field for a JSON value; null becomes an AnyValue without content. */
 function anyValue(value: unknown): Uint8Array {
   if (typeof value === "string") return stringField(1, value);
   if (typeof value === "boolean") return varintField(2, value ? 1n : 0n);
@@ -111,7 +111,7 @@ function line(row: DrainEventRow, brand: string): string {
   });
 }
 
-/** NDJSON: one line per event, signed with the drain's secret. */
+/** A batch as NDJSON: one line per event, signed with the drain's secret. */
 export function ndjsonMessage(rows: readonly DrainEventRow[], brand: string, secret: string): Message {
   const body = Buffer.from(`${rows.map((row) => line(row, brand)).join("\n")}\n`);
   const signature = createHmac("sha256", secret).update(body).digest("hex");

@@ -2,7 +2,7 @@ import type { FailureCode } from "../outbound/outbound.ts";
 import type { Statements } from "../store/database.ts";
 import type { LogLevel } from "../store/rows.ts";
 
-/** Consecutive failed batches that disable a drain. */
+/** Number of consecutive failed batches that disables a drain. */
 export const MAX_FAILURES = 5;
 
 /** Delivery state of a drain. Instants are epoch milliseconds on the service's clock. */
@@ -15,7 +15,7 @@ export interface DrainState {
   readonly lastFailureStatus: number | null;
   readonly lastError: FailureCode | null;
   readonly disabledReason: "consecutive_failures" | "disabled_by_user" | null;
-  /** The last event that the destination accepted. */
+  /** The last event that the drain's server accepted. */
   readonly position: number;
 }
 
@@ -34,12 +34,12 @@ export function newDrain(enabled: boolean, position: number): DrainState {
   };
 }
 
-/** The destination accepted a batch up to `position`. */
+/** The state after the drain's server accepted a batch up to `position`. */
 export function shipped<D extends DrainState>(drain: D, position: number, now: number): D {
   return { ...drain, consecutiveFailures: 0, lastSuccessAt: now, position: Math.max(drain.position, position) };
 }
 
-/** A batch failed; it stays pending and is retried. */
+/** The state after a failed batch, which stays pending and is retried. */
 export function failed<D extends DrainState>(drain: D, error: FailureCode, status: number | null, now: number): D {
   const consecutiveFailures = drain.consecutiveFailures + 1;
   const noted = { ...drain, consecutiveFailures, lastFailureAt: now, lastFailureStatus: status, lastError: error };
@@ -47,7 +47,7 @@ export function failed<D extends DrainState>(drain: D, error: FailureCode, statu
   return isOver ? { ...noted, enabled: 0, disabledReason: "consecutive_failures" } : noted;
 }
 
-/** A person enables it, which resets its failures, or disables it. */
+/** The state after a person enables the drain, which resets its failures, or disables it. */
 export function switched<D extends DrainState>(drain: D, on: boolean): D {
   const count = on ? 0 : drain.consecutiveFailures;
   const disabledReason = on ? null : BY_USER;
@@ -73,7 +73,7 @@ export interface DrainRow extends DrainSettings, DrainState {
   readonly createdAt: number;
 }
 
-/** A lifecycle event pending for the drains of a workspace. */
+/** A lifecycle event that the drains of a workspace have yet to receive. */
 export interface DrainEventRow {
   readonly seq: number;
   readonly workspaceId: string;
@@ -88,7 +88,7 @@ export interface DrainEventRow {
   readonly data: string;
 }
 
-/** The event's id for its recipient: equal in every batch that contains it, and unique in the service. */
+/** The event's id for its recipient: the same in every batch that contains it, and unique within the service. */
 export function logIdOf({ seq }: Pick<DrainEventRow, "seq">): string {
   return `log_${seq}`;
 }
@@ -114,7 +114,7 @@ const PAGE = "SELECT * FROM drains WHERE workspaceId = ? AND seq < ? ORDER BY se
 const EVENTS = "SELECT * FROM drainEvents WHERE workspaceId = ? AND seq > ? ORDER BY seq LIMIT ?";
 const NEWEST = "SELECT seq FROM drainEvents WHERE workspaceId = ? ORDER BY seq DESC LIMIT 1 OFFSET ?";
 
-/** Drains and their pending events; creates the tables when missing. */
+/** Drains and their pending events. Creates missing tables. */
 export function drainTables(db: Statements) {
   db.define(TABLES);
   return {
@@ -127,16 +127,16 @@ export function drainTables(db: Statements) {
     all: () => db.all<DrainRow>("SELECT * FROM drains ORDER BY seq"),
     ofWorkspace: (workspaceId: string) =>
       db.all<DrainRow>("SELECT * FROM drains WHERE workspaceId = ? ORDER BY seq", workspaceId),
-    /** Newest first, before the cursor `before`. */
+    /** A page of drains before the cursor `before`, newest first. */
     page: (workspaceId: string, before: number, limit: number) => db.all<DrainRow>(PAGE, workspaceId, before, limit),
     addEvent: (row: Omit<DrainEventRow, "seq">) => db.insert("drainEvents", row),
-    /** Oldest first, after a position. */
+    /** Events after a position, oldest first. */
     events: (workspaceId: string, position: number, limit: number) =>
       db.all<DrainEventRow>(EVENTS, workspaceId, position, limit),
     /** The position of the newest event. */
     present: () => db.get<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'drainEvents'")?.seq ?? 0,
     /**
-     * Deletes events that every drain of the workspace has received, expired ones, and those beyond the newest `most`.
+     * Deletes events that every drain in the workspace has received, expired events, and those beyond the newest `most`.
      */
     prune(workspaceId: string, deliveredToAll: number, olderThan: number, most: number): void {
       const tooMany = db.get<{ seq: number }>(NEWEST, workspaceId, most)?.seq ?? 0;

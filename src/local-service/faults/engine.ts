@@ -27,7 +27,7 @@ function matches({ rule, prompt }: LiveRule, subject: FaultSubject): boolean {
 }
 
 /**
- * Whether this match triggers the fault; counts the match. Draws depend on the seed, the rule and the match's number.
+ * Whether this match triggers the fault; counts the match. Random draws depend on the seed, the rule and the match's number.
  */
 function strikes(live: LiveRule, seed: number): boolean {
   const { rule } = live;
@@ -58,12 +58,12 @@ export class FaultEngine {
     return this.#rules.length === 0;
   }
 
-  /** Whether any rule of these kinds exists, exhausted or not. */
+  /** Whether there is any rule of these kinds, even an exhausted one. */
   has(...kinds: readonly FaultKind[]): boolean {
     return this.#rules.some(({ rule }) => kinds.includes(rule.kind));
   }
 
-  /** The first rule of a kind that applies to this subject; null for none. Each query counts as a match. */
+  /** The first rule of a kind that applies to this subject; null if there is none. Each query counts as a match. */
   strike<Kind extends FaultKind>(
     kind: Kind,
     subject: FaultSubject,
@@ -90,19 +90,19 @@ function pattern(source: string | undefined): RegExp | null {
   }
 }
 
-/** The properties of a job that rules match on. */
+/** The properties of a job that rules match. */
 export interface JobSubject {
   readonly model: string;
   readonly prompt: string | null;
 }
 
-/** Faults of a stream; null for none. */
+/** Faults to inject into a stream. */
 export interface StreamFault {
   /** Real milliseconds between events. */
   readonly delayMs: number;
-  /** Frames sent before the cut; null for all. */
+  /** Number of frames sent before the cut; null sends all. */
   readonly cutAfter: number | null;
-  /** Ends cleanly, or by a reset. */
+  /** True to end the stream cleanly, false to reset the connection. */
   readonly clean: boolean;
 }
 
@@ -113,7 +113,7 @@ export interface WebhookFault {
   readonly delayMs: number;
 }
 
-/** The job outcome that a rule forces, in place of the renderer's. */
+/** The job outcome that a rule forces, instead of the renderer's. */
 export interface ForcedEnd {
   readonly job: ErrorBody | null;
   /** By position. */
@@ -122,7 +122,7 @@ export interface ForcedEnd {
   readonly expireNow: boolean;
 }
 
-/** The text of an input that prompt patterns match. */
+/** The text in an input that prompt patterns match. */
 export function promptOf(input: unknown): string | null {
   if (typeof input !== "object" || input === null) return null;
   const texts = ["prompt", "text", "name"].map((field) =>
@@ -140,15 +140,15 @@ function errorBody({ code, param, category }: Objection, retryable: boolean): Er
   return retryable ? { ...body, retry_after: 1 } : body;
 }
 
-/** Where jobs, streams and webhooks query the fault rules. */
+/** The fault rules as jobs, streams and webhooks query them. */
 export function jobFaults(engine: FaultEngine) {
   const strike = <Kind extends FaultKind>(kind: Kind, { model, prompt }: JobSubject) =>
     engine.strike(kind, { route: null, model, prompt });
 
   return {
-    /** How long a job's cost stays hidden after the charge. */
+    /** How long a job's cost stays hidden after the charge, in milliseconds. */
     costLateMs: (job: JobSubject) => strike("cost_late", job)?.delay_ms ?? 0,
-    /** Multiple of its price that a job is charged. */
+    /** The factor by which a job's price is multiplied when charged. */
     chargeFactor: (job: JobSubject) => strike("charge", job)?.factor ?? 1,
     /** Whether an idempotency key is treated as new. */
     forgetsKeys: (job: JobSubject) => strike("forget_key", job) !== null,
@@ -178,7 +178,7 @@ export function jobFaults(engine: FaultEngine) {
       duplicate: strike("webhook_duplicate", job) !== null,
       delayMs: strike("webhook_delay", job)?.delay_ms ?? 0,
     }),
-    /** Bytes of a download that are sent; null for all. */
+    /** Number of bytes of a download to send; null sends all. */
     download: (job: JobSubject) => strike("truncate_download", job)?.bytes ?? null,
   };
 }

@@ -4,7 +4,7 @@ import { readJsonFile } from "../../core/kit/file-handle.ts";
 import { LocalServiceError } from "../errors.ts";
 import { type ErrorCode, HTTP_STATUS } from "../http/refusal.ts";
 
-/** Rules with an optional seed, as code or as a JSON file. */
+/** Rules with an optional seed, as objects or as a JSON file. */
 export type FaultsOption =
   | string
   | readonly FaultRule[]
@@ -41,14 +41,14 @@ const count = z.int().min(0).max(1_000_000);
 
 /** Which calls or jobs a rule applies to, and how often. All given conditions must hold. */
 const match = {
-  /** `POST /models/{model}`, as in the table of endpoints; every route when absent. */
+  /** Route as in the table of endpoints, such as `POST /models/{model}`; every route if absent. */
   route: z.string().max(200).optional(),
   model: z.string().max(200).optional(),
   /** Regular expression that the prompt (or text) must contain. */
   prompt: z.string().max(500).optional(),
-  /** 0 to 1; default 1. */
+  /** From 0 to 1; default 1. */
   probability: z.number().min(0).max(1).optional(),
-  /** Maximum number of times that it applies; unlimited when absent. */
+  /** Maximum number of times that the rule applies; unlimited if absent. */
   count: count.optional(),
   /** Number of matches to skip first; default 0. */
   skip: count.optional(),
@@ -63,7 +63,7 @@ const rule = <Kind extends string, Shape extends z.ZodRawShape>(kind: Kind, shap
 export const faultRule = z.discriminatedUnion("kind", [
   /** Waits, in real milliseconds, before the request is handled. */
   rule("delay", { delay_ms: ms }),
-  /** Cuts the connection: before anything is done, or after the work was done but before the answer (a lost ack). */
+  /** Cuts the connection: before any work is done, or after the work but before the answer (a lost acknowledgement). */
   rule("drop", { when: z.enum(["before", "after"]).default("before") }),
   /** Answers with an error instead of doing the work. `envelope: false` sends bare text, as a proxy would. */
   rule("error", {
@@ -74,25 +74,25 @@ export const faultRule = z.discriminatedUnion("kind", [
   }),
   /** Waits between the events of a stream. */
   rule("slow_stream", { delay_ms: ms }),
-  /** Ends a stream after this many frames, without `done`: cleanly, or by a reset. */
+  /** Ends a stream after this many frames, without `done`: either cleanly or by a reset. */
   rule("cut_stream", { after_frames: count.default(1), clean: z.boolean().default(true) }),
   /** Cuts a download after this many bytes. */
   rule("truncate_download", { bytes: count.default(1) }),
   /** The job ends FAILED and is refunded; `param` and `category` say what moderation refused. A chat reports `CANCELLED` as `client_abort` and `DEADLINE_EXCEEDED` as `timeout`. */
   rule("fail_job", { code: z.enum(codes).default("INTERNAL"), retryable: z.boolean().default(true), ...objection }),
-  /** These outputs, by position, end FAILED and are refunded pro rata. */
+  /** The outputs at these positions end FAILED and are refunded pro rata. */
   rule("fail_output", {
     outputs: z.array(count).max(100).default([0]),
     code: z.enum(codes).default("INTERNAL"),
     ...objection,
   }),
-  /** Outputs are EXPIRED as soon as the job is complete. */
+  /** Outputs are EXPIRED as soon as the job completes. */
   rule("expire_now", {}),
   /** The frame rate is null for this long after completion. */
   rule("fps_late", { delay_ms: ms }),
-  /** The cost is not shown for this long after the submit. */
+  /** The cost stays hidden for this long after the submit. */
   rule("cost_late", { delay_ms: ms }),
-  /** Charges the job this multiple of its price, ignoring the quote. */
+  /** Charges the job this multiple of its price, regardless of the quote. */
   rule("charge", { factor: z.number().min(0).max(100) }),
   /** A submit checks the wallet before its idempotency key. */
   rule("funds_before_keys", {}),
@@ -102,15 +102,15 @@ export const faultRule = z.discriminatedUnion("kind", [
   rule("delete_unavailable", {}),
   /** A webhook is sent twice. */
   rule("webhook_duplicate", {}),
-  /** A webhook is sent this much later, by the service's clock; different delays put webhooks out of order. */
+  /** A webhook is sent this much later, on the service's clock; different delays change the order of webhooks. */
   rule("webhook_delay", { delay_ms: ms }),
   /** A webhook is never sent. */
   rule("webhook_never", {}),
 ]);
 
-/** A rule as written, before defaults. */
+/** A rule as written, before defaults are filled. */
 export type FaultRule = z.input<typeof faultRule>;
-/** A rule with its defaults. */
+/** A rule with its defaults filled. */
 export type ParsedRule = z.output<typeof faultRule>;
 export type FaultKind = ParsedRule["kind"];
 

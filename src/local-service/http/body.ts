@@ -3,9 +3,9 @@ import type { z } from "zod";
 import { fieldPath } from "../validate/problems.ts";
 import { type FieldProblem, invalid, problem } from "./refusal.ts";
 
-/** Deepest nesting of a JSON body. */
+/** Maximum nesting depth of a JSON body. */
 export const MAX_DEPTH = 64;
-/** Maximum number of values in a JSON body, over all its lists and objects. */
+/** Maximum number of values in a JSON body, across all its lists and objects. */
 export const MAX_VALUES = 20_000;
 /** Maximum number of fields in one object. */
 export const MAX_FIELDS = 1000;
@@ -22,7 +22,7 @@ function afterText(text: string, start: number): number {
   return text.length;
 }
 
-/** The limit of depth, values or fields that a JSON text exceeds, counted without parsing it; null for none. */
+/** The limit on depth, values or fields that a JSON text exceeds, counted without parsing; null if it exceeds none. */
 export function jsonExcess(text: string): Excess | null {
   const open: { readonly isObject: boolean; commas: number }[] = [];
   const marks = /["{}[\],]/g;
@@ -42,10 +42,10 @@ export function jsonExcess(text: string): Excess | null {
   return null;
 }
 
-/** Largest JSON body: enough for many long shot prompts, and a bound on memory. */
+/** Maximum size of a JSON body: enough for many long shot prompts, and a bound on memory. */
 export const MAX_JSON_BYTES = 16 * 1024 * 1024;
 
-/** Bytes of a refused body that are read and discarded before the connection is cut. */
+/** Bytes of a refused body that are still read and discarded before the connection is cut. */
 const MAX_READ_BYTES = 4 * MAX_JSON_BYTES;
 
 const bad = (text: string, reason: string) => invalid([problem("body", text, reason)]);
@@ -56,7 +56,7 @@ const EXCESS: Readonly<Record<Excess, string>> = {
   max_fields: `contains an object with more than ${MAX_FIELDS} fields`,
 };
 
-/** Collects the body; stops at the limit. @throws Refusal 400 */
+/** Collects the body, and stops at the limit. @throws Refusal 400 */
 export function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const tooLarge = () => bad(`is larger than ${maxBytes} bytes`, "max_size");
   if (Number(incoming.headers["content-length"] ?? 0) > maxBytes) return Promise.reject(tooLarge());
@@ -66,7 +66,7 @@ export function readBody(incoming: IncomingMessage, maxBytes: number): Promise<B
     incoming.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size <= maxBytes) chunks.push(chunk);
-      // The rest is read and dropped: a client whose connection is cut while it sends would not receive the answer.
+      // The rest is read and dropped, because a client whose connection is cut while it sends would not receive the answer.
       else if (size <= MAX_READ_BYTES) reject(tooLarge());
       else incoming.destroy();
     });
@@ -78,7 +78,7 @@ export function readBody(incoming: IncomingMessage, maxBytes: number): Promise<B
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Strict UTF-8 JSON of bounded size; an empty body counts as `{}`. @throws Refusal 400 */
+/** Reads strict UTF-8 JSON of bounded size; an empty body counts as `{}`. @throws Refusal 400 */
 export async function readJson(incoming: IncomingMessage, maxBytes = MAX_JSON_BYTES): Promise<unknown> {
   const text = utf8(await readBody(incoming, maxBytes));
   const excess = jsonExcess(text);
@@ -127,13 +127,13 @@ function toProblem(issue: z.core.$ZodIssue, field: string): FieldProblem {
   return problem(field, issue.message, isMissing ? "required" : (REASONS[issue.code] ?? "invalid"), allowed);
 }
 
-/** The problems of a value by its schema; the parsed value where there are none. */
+/** Validates a value against a schema; returns the problems, or the parsed value if there are none. */
 export function problemsOf<T>(schema: z.ZodType<T>, value: unknown): { problems: FieldProblem[]; data: T | undefined } {
   const { data, error } = schema.safeParse(value, { reportInput: true });
   return { data, problems: error?.issues.flatMap(toProblems) ?? [] };
 }
 
-/** Reads a body by its schema. @throws Refusal 400 with every bad field */
+/** Reads a body by its schema. @throws Refusal 400 with every invalid field */
 export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
   const { problems, data } = problemsOf(schema, value);
   if (problems.length > 0) throw invalid(problems);

@@ -3,20 +3,20 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Principal, Scope } from "../access/principal.ts";
 import { invalid, problem } from "./refusal.ts";
 
-/** One request, as handlers see it. */
+/** A request as handlers see it. */
 export interface Call {
   readonly method: string;
   /** Path parameters, decoded. */
   param(name: string): string;
-  /** Query parameter; null when absent. The last of repeated ones is used. */
+  /** A query parameter; null if absent. If it is repeated, the last one counts. */
   query(name: string): string | null;
   header(name: string): string | null;
-  /** The body as JSON; `{}` for an empty one. @throws Refusal 400 */
+  /** The body as JSON; `{}` if it is empty. @throws Refusal 400 */
   json(): Promise<unknown>;
-  /** The caller. Only on endpoints that need a credential. */
+  /** The caller. Available only on endpoints that need a credential. */
   readonly principal: Principal;
   readonly traceId: string;
-  /** For handlers that stream: headers every response carries. */
+  /** Headers that every response carries, for handlers that stream. */
   readonly standardHeaders: Readonly<Record<string, string>>;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
@@ -28,34 +28,34 @@ export type Answer =
   | { readonly is: "json"; readonly status: number; readonly body: unknown; readonly headers?: Headers }
   | { readonly is: "text"; readonly status: number; readonly body: string; readonly headers: Headers }
   | { readonly is: "empty"; readonly status: number; readonly headers?: Headers }
-  /** The handler wrote to the socket itself. */
+  /** The handler has written the response to the socket itself. */
   | { readonly is: "sent"; readonly status: number };
 
 export const ok = (body: unknown, headers: Headers = {}): Answer => ({ is: "json", status: 200, body, headers });
 export const created = (body: unknown): Answer => ({ is: "json", status: 201, body });
 export const noContent: Answer = { is: "empty", status: 204 };
 
-/** Required access: a scope, any key (`"key"`, no token), any credential, or none. */
+/** Required access: a scope, any key but no token (`"key"`), any credential, or none. */
 export type Access = Scope | "key" | "credential" | "public";
 
 /** One row of the service's table of endpoints. */
 export interface Endpoint {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Below `/v3`, in braces: `/jobs/{job_id}`. */
+  /** Path below `/v3`, with parameters in braces: `/jobs/{job_id}`. */
   readonly path: string;
   readonly access: Access;
-  /** Accepts requests without a credential; one that is sent is still verified. */
+  /** Accepts requests without a credential, but verifies a credential that is sent. */
   readonly isOpen?: true;
-  /** Largest JSON body, where it is below the usual limit. */
+  /** Largest JSON body, if smaller than the usual limit. */
   readonly maxBodyBytes?: number;
-  /** Errors have the form of `asChatError`. */
+  /** Errors have the form that `asChatError` gives them. */
   readonly hasChatErrors?: true;
   /** One line for the documentation. */
   readonly summary: string;
   handle(call: Call): Promise<Answer> | Answer;
 }
 
-/** A row of the table. */
+/** Creates a row of the table of endpoints. */
 export const endpoint = (
   method: Endpoint["method"],
   path: string,
@@ -88,7 +88,7 @@ export function readLimit(call: Call, max = MAX_LIMIT): number {
   throw invalid([problem("limit", `must be an integer from 1 to ${max}`, limit > max ? "maximum" : "minimum")]);
 }
 
-/** Reads a query parameter that is one of these; null when absent. @throws Refusal 400 */
+/** Reads a query parameter whose value must be one of these; null if absent. @throws Refusal 400 */
 export function readChoice<T extends string>(call: Call, name: string, allowed: readonly T[]): T | null {
   const requested = call.query(name);
   if (requested === null) return null;
@@ -99,19 +99,19 @@ export function readChoice<T extends string>(call: Call, name: string, allowed: 
 
 type ListCall = Pick<Call, "incoming" | "query">;
 
-/** Identifies the list that a cursor belongs to, by its path and some parameters of its query. */
+/** Identifies the list that a cursor belongs to, by the path and some query parameters. */
 function listOf(call: ListCall, filters: readonly string[]): string {
   const [path = ""] = (call.incoming.url ?? "").split("?", 1);
   const values = filters.map((name) => call.query(name));
   return hash("sha256", [path, ...(filters.length > 0 ? [JSON.stringify(values)] : [])].join("?")).slice(0, 8);
 }
 
-/** Encodes a position in the list that is called as an opaque cursor. */
+/** Encodes a position in the called list as an opaque cursor. */
 export function cursorOf(call: ListCall, position: number, filters: readonly string[] = []): string {
   return Buffer.from(`c2:${listOf(call, filters)}:${position}`).toString("base64url");
 }
 
-/** Reads the position of a cursor in the query. @throws Refusal 400 for a cursor of another list */
+/** Reads the position from a cursor in the query. @throws Refusal 400 for a cursor of another list */
 export function readCursor(call: Call, field: "cursor" | "logs_after", filters: readonly string[] = []): number | null {
   const text = call.query(field);
   if (text === null) return null;
@@ -121,7 +121,7 @@ export function readCursor(call: Call, field: "cursor" | "logs_after", filters: 
   throw invalid([problem(field, "is not a cursor that this list returned", "format")]);
 }
 
-/** Builds a page of `limit` rows; a further row shows that there is a next page. */
+/** Builds a page of `limit` rows; an additional row means that there is a next page. */
 export function pageOf<Row>(
   call: Call,
   rows: readonly Row[],
@@ -139,8 +139,8 @@ export function pageOf<Row>(
 }
 
 /**
- * Answers with a page of rows, newest first. `read` returns the rows before a position. A cursor is valid only with the same
- * `filters`, which are parameters of the query. @throws Refusal 400
+ * Answers with a page of rows, newest first. `read` returns the rows before a position. A cursor is valid only with the
+ * same `filters`, which are query parameters. @throws Refusal 400
  */
 export function newestFirst<Row extends { readonly seq: number }>(
   call: Call,

@@ -8,7 +8,7 @@ import { readJson } from "./body.ts";
 import type { Access, Answer, Call, Endpoint, Headers } from "./call.ts";
 import { asChatError, type ErrorBody, type ErrorPorts, errorAnswer, notFound, refuse } from "./refusal.ts";
 
-/** @throws Refusal 403 that names what is missing. */
+/** Checks that a principal has the required access. @throws Refusal 403 that says what is missing */
 export function permit(principal: Principal, access: Access): void {
   if (access === "public" || access === "credential") return;
   if (access === "key") {
@@ -21,13 +21,13 @@ export function permit(principal: Principal, access: Access): void {
 
 type Bindings = { Bindings: HttpBindings };
 
-/** Wraps every call below `/v3`, for fault injection. A non-null answer from `before` replaces the call. */
+/** Wraps every call below `/v3` to inject faults. If `before` returns an answer, the call is not made. */
 export interface Interceptor {
   before(endpoint: Endpoint, call: Call): Promise<Answer | null>;
   after(endpoint: Endpoint, call: Call, answer: Answer): Promise<Answer>;
 }
 
-/** The operator removes faults by a call, so faults never apply to that call. */
+/** Used for the call that removes faults, so that faults never apply to it. */
 const NO_INTERCEPTOR: Interceptor = { before: async () => null, after: async (_endpoint, _call, answer) => answer };
 
 export interface KernelPorts extends ErrorPorts {
@@ -62,7 +62,7 @@ const PREFLIGHT: Headers = {
   "Access-Control-Max-Age": "600",
 };
 
-/** Lets a browser page with a token read API responses; other endpoints are not for pages of other origins. */
+/** Lets a web page with a token read API responses; other endpoints are closed to pages from other origins. */
 function crossOrigin({ headers, url }: HttpBindings["incoming"]): Headers {
   const isForPages = headers.origin !== undefined && /^\/v3(\/|$)/.test(url ?? "");
   return !isForPages ? {} : { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED };
@@ -123,7 +123,7 @@ function respond(answer: Answer, headers: Headers): Response {
   return new Response(JSON.stringify(answer.body), { status: answer.status, headers: all });
 }
 
-/** Gives an error the form of language models, with a header that says whether to retry; other answers stay unchanged. */
+/** Converts an error to the form of language models, with a header that says whether to retry. Leaves other answers unchanged. */
 function asChatAnswer(answer: Answer): Answer {
   if (answer.is !== "json" || answer.status < 400) return answer;
   const body = answer.body as { readonly error: ErrorBody };
@@ -168,10 +168,10 @@ function mount(app: Hono<Bindings>, prefix: string, endpoints: readonly Endpoint
   }
 }
 
-/** A model id with a raw slash, such as `/models/zai-org/glm-5.3`; not a route such as `/models/{model}/jobs`. */
+/** Matches a model id with a raw slash, such as `/models/zai-org/glm-5.3`, but not routes such as `/models/{model}/jobs`. */
 const RAW_ID = /^(\/v3\/models\/[^/]+)\/(?!(?:openapi\.json|estimate|jobs|voices)(?:\/|$))(?=[^/])/;
 
-/** Mounts tables of endpoints, each below its prefix. */
+/** Mounts tables of endpoints, each under its prefix. */
 export function createKernel(
   tables: Readonly<Record<string, readonly Endpoint[]>>,
   ports: KernelPorts,

@@ -18,7 +18,7 @@ function malformedAnswer(what: string): { readonly text: string; readonly header
 
 const NOT_HTTP = "The request is not valid HTTP.";
 
-/** For the HTTP adapter: a request whose line or headers do not form a URL. */
+/** The HTTP adapter's response to a request whose line or headers do not form a URL. */
 export function malformedResponse(): Response {
   const { text, headers } = malformedAnswer(NOT_HTTP);
   return new Response(text, { status: 400, headers });
@@ -37,7 +37,7 @@ function refuseExpectation(outgoing: ServerResponse): void {
   outgoing.writeHead(400, { ...headers, Connection: "close" }).end(text);
 }
 
-/** Answers unparsable requests with the error envelope, instead of Node's bare status lines. */
+/** Answers unparsable requests with the error envelope instead of Node's bare status lines. */
 export function answerMalformed(server: Server): void {
   server.on("clientError", (error: Error & { code?: string }, socket) => {
     if (error.code === "ECONNRESET") socket.destroy();
@@ -48,13 +48,13 @@ export function answerMalformed(server: Server): void {
 
 export interface Listening {
   readonly port: number;
-  /** Without a slash at the end. */
+  /** The service's URL, without a slash at the end. */
   readonly origin: string;
-  /** Stops accepting connections, and ends open ones. */
+  /** Stops accepting connections, and closes open ones. */
   close(): Promise<void>;
 }
 
-/** Grace period at close for requests in flight. */
+/** Grace period at close for requests in flight, in milliseconds. */
 const DRAIN_MS = 1_000;
 
 function listenOn(server: Server, port: number, host: string): Promise<void> {
@@ -84,7 +84,7 @@ export async function listen(
   const listener = getRequestListener(handle, { overrideGlobalObjects: false, errorHandler: malformedResponse });
   const server = createServer(listener);
   answerMalformed(server);
-  // Uploads may be slow; request headers may not.
+  // Uploads may be slow, but not request headers.
   server.requestTimeout = 0;
   server.headersTimeout = 60_000;
   server.keepAliveTimeout = 30_000;

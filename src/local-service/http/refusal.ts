@@ -1,7 +1,7 @@
 export interface ErrorPorts {
   /** An unexpected error; its text never reaches the caller. */
   onDefect(error: unknown, traceId: string): void;
-  /** Use the messages of a hosted service. */
+  /** True to use the messages of a hosted service. */
   readonly strict: boolean;
 }
 
@@ -13,7 +13,7 @@ interface ErrorAnswer {
 }
 
 /**
- * The error envelope for a thrown value. Anything but a refusal is a defect: it is reported, and its text is not sent.
+ * The error envelope for a thrown value. Anything but a refusal is a defect: it is reported, but its text is not sent.
  */
 export function errorAnswer(thrown: unknown, traceId: string, { onDefect, strict }: ErrorPorts): ErrorAnswer {
   if (!(thrown instanceof Refusal)) onDefect(thrown, traceId);
@@ -24,7 +24,7 @@ export function errorAnswer(thrown: unknown, traceId: string, { onDefect, strict
   return { is: "json", status, body: { error, trace_id: traceId }, headers };
 }
 
-/** Every code of the API with its HTTP status. */
+/** Every error code of the API, with its HTTP status. */
 export const HTTP_STATUS = {
   UNKNOWN: 500,
   INVALID_ARGUMENT: 400,
@@ -46,17 +46,17 @@ export const HTTP_STATUS = {
 
 export type ErrorCode = keyof typeof HTTP_STATUS;
 
-/** One bad field of a request. `message` begins with the field's path. */
+/** An invalid field in a request. `message` begins with the field's path. */
 export interface FieldProblem {
   readonly field: string;
   readonly message: string;
   readonly reason: string | null;
-  /** Accepted values; accepted names only on the first unknown field. */
+  /** Accepted values. Accepted field names are listed only for the first unknown field. */
   readonly allowed: readonly string[] | null;
 }
 
 export interface Billing {
-  /** Dollars, as `GET /balance` shows them. */
+  /** Balance in dollars, as `GET /balance` shows it. */
   readonly balance: number;
   readonly required: number | null;
   readonly currency: "USD";
@@ -68,7 +68,7 @@ export interface Billing {
 export interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
-  /** Of language models only: the kind of error, as their clients name it. */
+  /** The kind of error, as clients of language models name it; only for language models. */
   readonly type?: string;
   readonly retryable: boolean;
   readonly retry_after?: number;
@@ -85,8 +85,8 @@ const CHAT_ERROR_TYPES: Readonly<Record<number, string>> = {
 };
 
 /**
- * Gives an error the form of language models: adds its `type`, and keeps it retryable only where a retry could succeed, which
- * is never once output was sent (`hasBegun`).
+ * Converts an error to the form of language models: adds its `type`, and keeps it retryable only if a retry could
+ * succeed, which is never so once output was sent (`hasBegun`).
  */
 export function asChatError({ retry_after = 1, ...error }: ErrorBody, hasBegun = false): ErrorBody {
   const status = HTTP_STATUS[error.code];
@@ -95,7 +95,7 @@ export function asChatError({ retry_after = 1, ...error }: ErrorBody, hasBegun =
   return { ...error, type, retryable, ...(retryable && { retry_after }) };
 }
 
-/** A request that the service answers with an error envelope. Thrown by handlers, caught once in `kernel.ts`. */
+/** A request that the service answers with an error envelope. Thrown by handlers and caught in one place, `kernel.ts`. */
 export class Refusal extends Error {
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
@@ -109,7 +109,7 @@ export class Refusal extends Error {
     this.#fixedMessage = fixedMessage;
   }
 
-  /** The body as a hosted service words it, with one fixed message per condition. */
+  /** The body as a hosted service words it, with a fixed message per condition. */
   get strictBody(): ErrorBody {
     return { ...this.body, message: this.#fixedMessage };
   }
@@ -121,7 +121,7 @@ export class Refusal extends Error {
 
 interface More extends Omit<Partial<ErrorBody>, "code" | "message"> {
   /**
-   * The message of the strict profile, where `message` reveals more than the condition, such as details of this
+   * The message of the strict profile, if `message` reveals more than the condition, such as details of this
    * request.
    */
   readonly fixedMessage?: string;
@@ -142,9 +142,9 @@ export function refuseForNow(
   return new Refusal(body, { "Retry-After": String(retryAfter), ...headers });
 }
 
-/** Maximum number of problems in one response. */
+/** Maximum number of problems listed in a response. */
 const MAX_DETAILS = 100;
-/** Maximum lengths of a field path, message and accepted value, in characters; field names come from the request. */
+/** Maximum lengths of a field path, a message and an accepted value, in characters, since field names come from the request. */
 const MAX_FIELD_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 500;
 /** Maximum number of accepted values listed per problem. */
@@ -163,7 +163,7 @@ function bounded({ field, message, reason, allowed }: FieldProblem): FieldProble
   };
 }
 
-/** 400 with the first hundred invalid fields, and the total number of them. */
+/** A 400 with the first hundred invalid fields and their total number. */
 export function invalid(problems: readonly FieldProblem[]): Refusal {
   const count = new Set(problems.map((problem) => problem.field)).size;
   const noun = count === 1 ? "1 invalid input field" : `${count} invalid input fields`;
@@ -173,7 +173,7 @@ export function invalid(problems: readonly FieldProblem[]): Refusal {
   return refuse("INVALID_ARGUMENT", `The request has ${noun}; ${where}.`, { param: details[0]!.field, details });
 }
 
-/** One invalid field. `text` follows the field's path in the message. */
+/** An invalid field. `text` follows the field's path in the message. */
 export function problem(field: string, text: string, reason: string, allowed: readonly string[] | null = null) {
   const path = shortened(field, MAX_FIELD_LENGTH);
   return { field, message: `${path}: ${text}`, reason, allowed } satisfies FieldProblem;
@@ -181,7 +181,7 @@ export function problem(field: string, text: string, reason: string, allowed: re
 
 export const notFound = (what: string, fixedMessage = what) => refuse("NOT_FOUND", what, { fixedMessage });
 
-/** The fields of an error that say what moderation refused. */
+/** The error fields that say what moderation refused. */
 export function flagged(field: string, category: string | undefined): Partial<ErrorBody> {
   if (category === undefined) return { param: field };
   return { param: field, details: [problem(field, `flagged as ${category}`, category)] };

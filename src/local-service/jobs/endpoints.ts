@@ -34,9 +34,9 @@ function assertDeletable({ store, faults, options: { asOf } }: ServiceContext, j
 }
 
 /**
- * Removes prompt, logs and media; the job stays listed. Idempotent.
- * @throws Refusal 409 while it, or a job that reads its output, runs; 400 for a voice clone; 503 when it must be
- * repeated
+ * Removes the prompt, logs and media; the job stays listed. Idempotent.
+ * @throws Refusal 409 while the job, or a job that reads its output, is running; 400 for a voice clone; 503 if the
+ * delete must be repeated
  */
 export async function deleteJob(service: ServiceContext, requested: JobRow): Promise<void> {
   const { store, clock, dataDir, onDefect } = service;
@@ -63,7 +63,7 @@ export async function deleteJob(service: ServiceContext, requested: JobRow): Pro
 /** Maximum number of events in a `logs_after` response. */
 const LOGS_PER_POLL = 1000;
 
-/** The job of the path, if the caller may see it. @throws Refusal 404 */
+/** Finds the job in the path if the caller may see it. @throws Refusal 404 */
 export function jobFinder({ store }: ServiceContext) {
   return (call: Call): JobRow => {
     const { workspaceId, ownerId } = call.principal;
@@ -73,7 +73,7 @@ export function jobFinder({ store }: ServiceContext) {
   };
 }
 
-/** Everything under `/jobs`. */
+/** All endpoints under `/jobs`. */
 export function jobEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { store, views, options } = service;
   const find = jobFinder(service);
@@ -85,7 +85,7 @@ export function jobEndpoints(service: ServiceContext): readonly Endpoint[] {
     const after = call.query("logs_after") === "start" ? 0 : (readCursor(call, "logs_after") ?? 0);
     const rows = store.events.after(job.seq, after, LOGS_PER_POLL);
     const logs = rows.map(logItem);
-    // Without new events the cursor is omitted; the previous one stays valid.
+    // Without new events the cursor is omitted, and the previous one stays valid.
     if (logs.length === 0 && options.asOf !== "3.9") return { logs };
     return { logs, logs_next_cursor: cursorOf(call, rows.at(-1)?.id ?? after) };
   }

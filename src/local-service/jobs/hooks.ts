@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type { EventRow, JobRow, NewEvent } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 
-/** Stores lifecycle events of a job inside a transaction, and notifies listeners after the commit. */
+/** Stores a job's lifecycle events inside a transaction, and notifies listeners after the commit. */
 export function eventRecorder(store: Store, hooks: HookBus, hub: EventHub, now: () => number) {
   return (job: JobRow, events: readonly NewEvent[]): void => {
     const rows = store.events.append(job.seq, job.lastEventId, now(), events);
@@ -14,7 +14,7 @@ export function eventRecorder(store: Store, hooks: HookBus, hub: EventHub, now: 
 
 export type EventRecorder = ReturnType<typeof eventRecorder>;
 
-/** Notifies live streams of changes to a job; they read the change from the store. */
+/** Notifies live streams that a job has changed; they read the change from the store. */
 export function createEventHub() {
   const wakes = new EventEmitter().setMaxListeners(0);
   return {
@@ -30,12 +30,12 @@ export function createEventHub() {
 export type EventHub = ReturnType<typeof createEventHub>;
 
 /**
- * Notifies other parts of the service (webhooks, log drains) of jobs. Each call runs inside the transaction that makes
- * the change, so that a row written there is committed exactly when the change is. Wake a worker with
+ * Notifies other parts of the service (webhooks, log drains) about jobs. Each call runs inside the transaction that makes
+ * the change, so that a row written there is committed only if the change is. To wake a worker, use
  * `store.afterCommit`.
  */
 export interface JobHooks {
-  /** A submit was accepted: write the delivery's row here. Chat jobs are not reported. */
+  /** A submit was accepted: write the row of the delivery here. Not called for chat jobs. */
   accepted?(job: JobRow): void;
   /** Lifecycle events were stored, in order. */
   logged?(job: JobRow, events: readonly EventRow[]): void;

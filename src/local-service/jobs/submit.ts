@@ -18,7 +18,7 @@ import type { Owner } from "../store/tables.ts";
 import { moderate } from "../validate/problems.ts";
 import { instant } from "./views.ts";
 
-/** A submit as it was sent. `problems` concern fields other than `input`. */
+/** A submit as it was sent. `problems` are those in fields other than `input`. */
 export interface SubmitBody {
   readonly input: unknown;
   readonly webhook: string | null;
@@ -26,7 +26,7 @@ export interface SubmitBody {
   readonly problems: readonly FieldProblem[];
 }
 
-/** Reads a submit body; unknown fields are ignored. @throws Refusal 400 when it is not an object. */
+/** Reads a submit body; unknown fields are ignored. @throws Refusal 400 if it is not an object */
 export function readSubmitBody(value: unknown): SubmitBody {
   if (!isRecord(value)) throw invalid([problem("body", "must be a JSON object", "type")]);
   const { input } = value;
@@ -34,7 +34,7 @@ export function readSubmitBody(value: unknown): SubmitBody {
   return { input, webhook: data?.webhook ?? null, idempotencyKey: data?.idempotency_key ?? null, problems };
 }
 
-/** An input that is absent or not an object, detected before schema validation. */
+/** Reports an input that is absent or not an object, before schema validation. */
 export function inputShapeProblems(input: unknown): FieldProblem[] {
   if (input === undefined || input === null) return [problem("input", "is required", "required")];
   return isRecord(input) ? [] : [problem("input", "must be an object", "type")];
@@ -45,11 +45,11 @@ export interface PreparedWork extends Work {
   readonly media: Readonly<Record<string, readonly FoundMedia[]>>;
 }
 
-/** Validates an input for one owner, identically for estimate and submit. */
+/** Validates an input for one owner, in the same way for estimate and submit. */
 export function workPreparer({ store, catalog, clock, options }: ServiceContext) {
   const resolve = mediaResolver(store, clock);
 
-  /** Marks a rule of the family as ours; the strict profile does not. */
+  /** Marks a broken family rule as Showrunner's own; the strict profile does not mark it. */
   const marked = (broken: FieldProblem): FieldProblem =>
     options.strict ? broken : { ...broken, message: `${broken.message} (${OURS})` };
 
@@ -63,7 +63,7 @@ export function workPreparer({ store, catalog, clock, options }: ServiceContext)
     const { media, problems } = resolve(model.entry.input_schema, input, owner);
     const known = new Set(bySchema.map((item) => item.field));
     const voices = model.listsVoices ? [] : voiceProblems(store, catalog, input, owner);
-    // The intended row is known only once every field is valid.
+    // The intended row of the table is known only once every field is valid.
     const rows = bySchema.length === 0 ? byTable : [];
     const more = [...rows, ...byFamily, ...problems, ...voices].filter((item) => !known.has(item.field));
     const all = [...bySchema, ...more, ...others];
@@ -109,7 +109,7 @@ function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** `POST /models/{model}`: from the idempotency key to the charge, one transaction. */
+/** `POST /models/{model}`: one transaction from the idempotency key to the charge. */
 export function submitHandler(service: ServiceContext) {
   const { store, clock, catalog, hooks, runner, metrics, options } = service;
   const prepare = workPreparer(service);

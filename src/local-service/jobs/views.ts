@@ -25,7 +25,7 @@ export function logItem(row: EventRow) {
   return { id, timestamp: instant(row.at), level, event, message, source, data: parsed(row.data) };
 }
 
-/** A chat that is still being answered has no cost, only a hold. */
+/** A chat that is still being answered has only a hold, not a cost. */
 function costOf(job: JobRow, now: number) {
   if (job.costShownAt > now || (job.kind === "chat" && job.completedAt === null)) return {};
   return { cost: usd(job.chargedMicros - job.refundedMicros), currency: "USD" };
@@ -36,7 +36,7 @@ const completedAtOf = (job: JobRow) => (job.completedAt === null ? {} : { comple
 
 /** The API representations of jobs. */
 export function jobViews({ store, now, sign, asOf, urlLifeMs }: ViewPorts) {
-  /** Past its retention, an output is EXPIRED even before the sweep removes its bytes. */
+  /** An output is EXPIRED once its retention is over, even before the sweep removes its bytes. */
   function isExpired(output: OutputRow, job: JobRow): boolean {
     if (output.status === "EXPIRED") return true;
     const isOver = job.expiresAt !== null && job.expiresAt <= now();
@@ -94,7 +94,7 @@ export function jobViews({ store, now, sign, asOf, urlLifeMs }: ViewPorts) {
       ...costOf(job, now()),
     }),
 
-    /** The result envelope; a webhook's payload is the same without logs and cost. */
+    /** The result envelope; a webhook's payload is the same, without logs and cost. */
     result(job: JobRow, part: "all" | "payload" = "all") {
       const isDeleted = job.deletedAt !== null;
       const logs = () => store.events.latest(job.seq, LOGS_IN_RESULT).map(logItem);

@@ -4,7 +4,7 @@ import type { JobRow, JobStatus, NewEvent } from "../store/rows.ts";
 /** Upper bound of the progress shown before completion. */
 const MOST_WHILE_RUNNING = 0.99;
 
-/** 0 to 1; null after a failure. */
+/** Progress from 0 to 1; null after a failure. */
 export function progressOf(job: JobRow, now: number): number | null {
   if (job.status === "COMPLETED") return 1;
   if (job.status === "FAILED") return null;
@@ -13,7 +13,7 @@ export function progressOf(job: JobRow, now: number): number | null {
   return Math.round(Math.min(MOST_WHILE_RUNNING, Math.max(0, fraction)) * 100) / 100;
 }
 
-/** Estimated completion in epoch milliseconds: exact once the job runs, estimated from earlier jobs before. */
+/** Estimated completion in epoch milliseconds: exact once the job runs, and before that estimated from earlier jobs. */
 export function estimatedCompletion(job: JobRow, averageMs: number | null, now: number): number | null {
   if (isTerminal(job.status)) return null;
   if (job.startedAt !== null) return Math.max(now, job.startedAt + job.renderMs);
@@ -33,7 +33,7 @@ const MOVES: Readonly<Record<JobStatus, readonly JobStatus[]>> = {
   FAILED: [],
 };
 
-/** Whether a status transition is legal. Statuses never go back, and final ones never change. */
+/** Whether a status transition is allowed. Statuses never go back, and final ones never change. */
 export function canMove(from: JobStatus, to: JobStatus): boolean {
   return MOVES[from].includes(to);
 }
@@ -52,7 +52,7 @@ const event = (
   level: NewEvent["level"] = "info",
 ): NewEvent => ({ event, source, message, data, level });
 
-/** What is logged when a submit is accepted. */
+/** The events logged when a submit is accepted. */
 export const acceptedEvents: readonly NewEvent[] = [
   event("queued", "api", "The job is queued."),
   event("moderation.passed", "api", "The input passed moderation."),
@@ -63,7 +63,7 @@ export const startedEvents: readonly NewEvent[] = [
   event("provider.submitted", "worker", "The job was submitted to the model."),
 ];
 
-/** The service restarted while the job ran. */
+/** The events logged if the service restarted while the job was running. */
 export const recoveredEvents: readonly NewEvent[] = [
   event("recovered", "cron", "The job was interrupted and is restarting.", {}, "warning"),
 ];
@@ -95,7 +95,7 @@ export function failure(chargedMicros: number, error: ErrorBody): JobOutcome {
   };
 }
 
-/** A job with at least one successful output is completed; failed outputs are refunded pro rata. */
+/** The outcome of rendering: a job with at least one successful output is completed; failed outputs are refunded pro rata. */
 export function outcomeOf(chargedMicros: number, ends: readonly OutputEnd[]): JobOutcome {
   const failed = ends.flatMap((end) => (end.ok ? [] : [end.error]));
   const [firstError] = failed;

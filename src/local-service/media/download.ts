@@ -9,15 +9,15 @@ import { traceId as newTraceId } from "../ids.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { pathOf } from "../store/tables.ts";
 
-/** A file addressed by a presigned URL. */
+/** A file to serve at a presigned URL. */
 export interface Served {
   readonly path: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** Never changes for the same id, so it is a strong validator. */
+  /** A strong validator, since the bytes of an id never change. */
   readonly etag: string;
   readonly modifiedAt: number;
-  /** Bytes to send before a fault cuts the download; null for all. */
+  /** Number of bytes to send before a fault cuts the download; null sends all. */
   cutAfter(): number | null;
 }
 
@@ -63,13 +63,13 @@ async function send({ incoming, outgoing }: HttpBindings, served: Served, cutAft
   const { start, end: whole } = range === "whole" ? { start: 0, end: served.sizeBytes - 1 } : range;
   const end = cutAfter === null ? whole : Math.min(whole, start + cutAfter - 1);
   const bytes = createReadStream(served.path, { start, end });
-  // A client disconnect is not a defect.
+  // A client that disconnects is not a defect.
   await pipeline(bytes, outgoing, { end: end === whole }).catch(() => outgoing.destroy());
   if (end !== whole) outgoing.destroy();
   return status;
 }
 
-/** The bytes behind presigned URLs: `/media/{asset_id}` and `/uploads/{file_id}`, outside `/v3`, without a credential. */
+/** Serves presigned URLs: `/media/{asset_id}` and `/uploads/{file_id}`, outside `/v3` and without a credential. */
 export function mountDownloads(
   app: Hono<Env>,
   service: ServiceContext,

@@ -10,7 +10,7 @@ export function createPresigner(key: string, origin: () => string) {
       const expires = String(Math.floor(expiresAtMs / 1000));
       return `${origin()}${path}?expires=${expires}&signature=${mac(path, expires)}`;
     },
-    /** Whether `expires` and `signature` match the path and have not expired. */
+    /** Whether the signature matches the path and `expires`, and has not expired. */
     verify(path: string, expires: string, signature: string, now: number): "valid" | "expired" | "forged" {
       const expected = Buffer.from(mac(path, expires));
       const given = Buffer.from(signature);

@@ -14,7 +14,7 @@ export interface FoundMedia extends MeasuredMedia {
   readonly path: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** Why it cannot be decoded; null when it can. */
+  /** Why the file cannot be decoded; null if it can. */
   readonly fault: string | null;
   /** The job that produced it; null for an upload. */
   readonly sourceSeq: number | null;

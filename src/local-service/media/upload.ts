@@ -66,8 +66,8 @@ async function store(part: Readable & { truncated?: boolean }, target: string, m
 }
 
 /**
- * `POST /files`: free. The type is sniffed from the first bytes; other defects of the file are stored, and fail the job
- * that reads it.
+ * `POST /files`, which is free. The type is detected from the first bytes. Other defects in the file are stored, and make
+ * the job that reads the file fail.
  */
 export function uploadHandler(service: ServiceContext) {
   const { store: db, clock, dataDir, presigner, probe } = service;

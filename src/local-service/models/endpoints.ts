@@ -49,7 +49,7 @@ function rankOf({ name, labels }: ListedVoice, q: string): number | null {
   return wanted.split(/\s+/).every((part) => words.includes(part)) ? 3 : null;
 }
 
-/** Why the input cannot be priced; null when it can. */
+/** Why the input cannot be priced; null if it can. */
 function unmeasured({ media }: PreparedWork): string | null {
   const [field] =
     Object.entries(media).find(([, files]) =>
@@ -58,7 +58,7 @@ function unmeasured({ media }: PreparedWork): string | null {
   return field === undefined ? null : `The duration of input.${field} cannot be measured.`;
 }
 
-/** Everything below `/models` except the submit. */
+/** All endpoints under `/models` except the submit. */
 export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { catalog, store, views, options } = service;
   const prepare = workPreparer(service);
@@ -114,7 +114,7 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
     return [...stock, ...own];
   }
 
-  /** The best fits first; `limit` bounds the whole answer. */
+  /** Searches voices, best match first; `limit` bounds the whole answer. */
   function searchVoices(call: Call): Answer {
     const model = use(call);
     const q = call.query("q")?.trim() ?? "";

@@ -26,13 +26,13 @@ import { API_SPECS, SUBMIT_ERRORS, SUBMIT_SUCCESS } from "./operations.ts";
 import { webhookComponents, webhooksOf } from "./webhooks.ts";
 
 export interface ModelNames {
-  /** Such as `submit_video_1`. */
+  /** For example, `submit_video_1`. */
   readonly operationId: string;
-  /** Component of the input's schema: `Video1Input`. */
+  /** Component name of the input's schema, such as `Video1Input`. */
   readonly input: string;
 }
 
-/** Reserved for the operation for all models, and the remainder of an id without Latin letters or digits. */
+/** Spellings that need a hash: the name reserved for the operation for all models, and an id without Latin letters or digits. */
 const RESERVED = ["job", ""];
 
 const words = (id: string): string[] => id.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
@@ -49,7 +49,7 @@ function pascal(id: string): string {
 
 const short = (id: string) => createHash("sha256").update(id).digest("hex").slice(0, 6);
 
-/** Names by id. They depend on the id alone; only ids whose names generators would spell alike carry a hash. */
+/** Names by model id. A hash is added only to ids that generators would otherwise spell alike. */
 export function modelNames(ids: readonly string[]): ReadonlyMap<string, ModelNames> {
   const spelling = (id: string) => words(id).join("").toLowerCase();
   const uses = new Map<string, number>();
@@ -63,7 +63,7 @@ export function modelNames(ids: readonly string[]): ReadonlyMap<string, ModelNam
   );
 }
 
-/** The path of a model's own submit operation. */
+/** The path of the submit operation for one model. */
 export const modelPath = (id: string) => `/models/${encodeURIComponent(id)}`;
 
 /** `POST /models/{model}` for one model, with the schema of its input. */
@@ -80,23 +80,23 @@ export function modelOperation(entry: CatalogEntry, { operationId }: ModelNames,
     operationId,
     body: jsonBody(submitRequest(input)),
     success: SUBMIT_SUCCESS,
-    // The model is listed, so it is neither unknown nor retired.
+    // The model is listed, so it can be neither unknown nor retired.
     errors: SUBMIT_ERRORS.filter((code) => code !== "NOT_FOUND" && code !== "GONE"),
   });
 }
 
 /**
- * A model's input as a component. Its defaults are an extension there: generators that type requests and answers alike
- * would else require the fields that have one.
+ * A model's input as a component. Its defaults are written as an extension, because generators that share types between
+ * requests and answers would otherwise require the fields that have a default.
  */
 export function inputComponent(entry: CatalogEntry, name: string): JsonSchema {
   const { $id: _id, ...schema } = entry.input_schema;
   return inDocument(schema, `#/components/schemas/${name}`, ["default"]);
 }
 
-/** A model's input inline in its operation. */
+/** A model's input, inline in its operation. */
 export function inlineInput({ id, input_schema }: CatalogEntry): JsonSchema {
-  // A pointer in a fragment: its own escapes, then those of a URL.
+  // A pointer in a URL fragment needs both the pointer's own escapes and those of a URL.
   const path = modelPath(id).replaceAll("~", "~0").replaceAll("/", "~1").replaceAll("%", "%25");
   const pointer = `#/paths/${path}/post/requestBody/content/application~1json/schema/properties/input`;
   return inDocument(input_schema, "$id" in input_schema ? "#" : pointer, []);
@@ -112,8 +112,8 @@ const PLAIN = `$schema $id $anchor $dynamicRef $dynamicAnchor $comment $ref type
 const [one, some, named, plain] = [ONE, SOME, NAMED, PLAIN].map((words) => new Set(words.split(/\s+/)));
 
 /**
- * Converts a schema of the catalog to OpenAPI 3.1: prefixes keywords unknown there, such as `media_type`, and those in
- * `extensions` with `x-`, and moves references within the schema to `pointer`.
+ * Converts a catalog schema to OpenAPI 3.1. Prefixes keywords unknown there, such as `media_type`, and those in
+ * `extensions` with `x-`, and makes references within the schema relative to `pointer`.
  */
 function inDocument(schema: unknown, pointer: string, extensions: readonly string[]): JsonSchema {
   const within = (part: unknown): unknown => {
@@ -136,10 +136,10 @@ function inDocument(schema: unknown, pointer: string, extensions: readonly strin
   return within(schema) as JsonSchema;
 }
 
-/** The label of the API description that this service follows. */
+/** The label of the API description that this service implements. */
 export const API_VERSION = "3.21.14";
 
-/** An endpoint without a description is still listed, and a test fails on it. */
+/** The spec of an endpoint without a description: it is still listed, and a test fails on it. */
 function undescribed(route: string): OperationSpec {
   return {
     tag: "Undescribed",
@@ -182,7 +182,7 @@ interface About {
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 
-/** The schemas reachable from a part of the document, transitively. */
+/** The schemas that a part of the document refers to, directly or indirectly. */
 function reached(part: unknown, schemas: Schemas): Schemas {
   const found = new Set<string>();
   const visit = (node: unknown) => {
@@ -218,7 +218,7 @@ function document({ title, description, server }: About, content: Content, more:
 /** What differs between deployments. */
 export type Deployment = Pick<NormalOptions, "brand" | "unquotableCost">;
 
-/** `GET /v3/openapi.json`: every endpoint of the table, one typed submit operation per model, and the webhooks. */
+/** `GET /v3/openapi.json`: every endpoint in the table, one typed submit operation per model, and the webhooks. */
 export function apiDocument(endpoints: readonly Endpoint[], models: readonly CatalogEntry[], options: Deployment) {
   const { brand, unquotableCost } = options;
   const paths = pathsOf(endpoints, API_SPECS);
@@ -243,14 +243,14 @@ export function operatorDocument(endpoints: readonly Endpoint[], specs: Specs) {
   return document({ title: "Operator API", description, server: "/_local" }, { paths: pathsOf(endpoints, specs) });
 }
 
-/** `GET /models/{model}/openapi.json`: one operation, with the schema of the catalog entry. */
+/** `GET /models/{model}/openapi.json`: one operation, with the schema from the catalog entry. */
 export function modelDocument(entry: CatalogEntry, names: ModelNames) {
   const description = entry.description ?? "";
   const paths = { [modelPath(entry.id)]: { post: modelOperation(entry, names, inlineInput(entry)) } };
   return document({ title: entry.name ?? entry.id, description, server: "/v3" }, { paths });
 }
 
-/** The same for a language model: the operation that all of them share. */
+/** The document for a language model: the operation that all language models share. */
 export function chatDocument({ id, name, description }: ChatModel) {
   const chat = endpoint("POST", "/chat/completions", "chat:write", `Ask ${name ?? id}`, () => ({
     is: "empty",
@@ -306,7 +306,7 @@ export const operatorOperations: Specs = {
   "GET /openapi.json": read("get_openapi", "This document."),
 };
 
-/** The table with one more row: the document that describes it, generated on its first request. */
+/** Adds a row to the table for the document that describes it, which is generated on the first request. */
 function withDocument(
   endpoints: readonly Endpoint[],
   summary: string,
@@ -328,7 +328,7 @@ export function described(endpoints: readonly Endpoint[], catalog: Catalog, opti
   return withDocument(endpoints, "This API as OpenAPI 3.1", (all) => apiDocument(all, models, options));
 }
 
-/** The same for the operator endpoints, which answer on this machine only. */
+/** Adds a document to the operator endpoints, which answer only on this machine. */
 export function describedOperator(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   const document = (all: readonly Endpoint[]) => operatorDocument(all, operatorOperations);
   const assertAllowed = ({ incoming }: Call) => assertOperator(incoming);

@@ -13,7 +13,7 @@ export const uri: JsonSchema = { type: "string", format: "uri" };
 export const dollars: JsonSchema = { type: "number", description: "US dollars." };
 export const usd: JsonSchema = { type: "string", const: "USD" };
 
-/** An object of any fields; generators treat an object schema that declares no fields as empty. */
+/** An object with any fields. Declared explicitly, because generators treat an object schema without fields as empty. */
 export const anyFields: JsonSchema = { type: "object", additionalProperties: true };
 
 export const oneOf = (...values: readonly string[]): JsonSchema => ({ type: "string", enum: values });
@@ -30,7 +30,7 @@ export function orNull(schema: JsonSchema): JsonSchema {
 
 type Fields = Readonly<Record<string, JsonSchema>>;
 
-/** An object with all of `fields`, and optionally some of `optional`. */
+/** An object that requires all of `fields` and allows those in `optional`. */
 export function object(fields: Fields, optional: Fields = {}): JsonSchema {
   const required = Object.keys(fields);
   return { type: "object", ...(required.length > 0 ? { required } : {}), properties: { ...fields, ...optional } };
@@ -38,19 +38,19 @@ export function object(fields: Fields, optional: Fields = {}): JsonSchema {
 
 export const pageOf = (component: string): JsonSchema => refTo(`${component}Page`);
 
-/** The list shape as a component for each item type; the cursor is null on the last page. */
+/** A list component for each item type; the cursor is null on the last page. */
 export function pages(...components: readonly string[]): Readonly<Record<string, JsonSchema>> {
   const page = (component: string) => object({ data: listOf(refTo(component)), next_cursor: orNull(text) });
   return Object.fromEntries(components.map((name) => [`${name}Page`, page(name)]));
 }
 
-/** The schema of a request body, generated from the schema that parses it. */
+/** The schema of a request body, generated from the schema that validates it. */
 export function bodyOf(body: z.ZodType): JsonSchema {
   const { $schema: _dialect, ...schema } = z.toJSONSchema(body, { io: "input", unrepresentable: "any" });
   return schema;
 }
 
-/** The body of a submit, around a model's input. */
+/** The body of a submit, containing a model's input. */
 export function submitRequest(input: JsonSchema): JsonSchema {
   const { properties, ...body } = bodyOf(submitBody);
   return { ...body, required: ["input"], properties: { ...(properties as object), input } };
@@ -88,18 +88,18 @@ export const TAG_OBJECTS = Object.entries(ABOUT).map(([key, description]) => ({
   description,
 }));
 
-/** What an endpoint's description adds to its row in the table. */
+/** What an endpoint's description adds to its row in the table of endpoints. */
 export interface OperationSpec {
   readonly tag: string;
   readonly operationId: string;
-  /** By name. */
+  /** Query parameters by name. */
   readonly query?: Readonly<Record<string, JsonSchema>>;
   /** Default: none. */
   readonly requiredQuery?: readonly string[];
   readonly headers?: Readonly<Record<string, JsonSchema>>;
   readonly body?: RequestBody;
   readonly success: Success;
-  /** In addition to those common to every endpoint of its kind. */
+  /** Error codes in addition to those common to every endpoint of its kind. */
   readonly errors?: readonly ErrorCode[];
 }
 
@@ -113,18 +113,18 @@ export interface RequestBody {
 export interface Success {
   readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
-  /** By media type; none for an empty response. */
+  /** Schemas by media type; absent for an empty response. */
   readonly content?: Readonly<Record<string, JsonSchema>>;
   /**
-   * An event stream, in place of `content` or in addition: its data is component `<name>Data`, a whole frame
-   * `<name>Frame`.
+   * An event stream, instead of or in addition to `content`. Component `<name>Data` describes its data, and `<name>Frame` a
+   * whole frame.
    */
   readonly stream?: "JobStream" | "ChatCompletionStream" | "ResponseStream";
-  /** By name; header objects. */
+  /** Header objects by name. */
   readonly headers?: Readonly<Record<string, object>>;
 }
 
-/** By `METHOD /path`. */
+/** Specs by `METHOD /path`. */
 export type Specs = Readonly<Record<string, OperationSpec>>;
 
 export function json(schema: JsonSchema, description: string, status: 200 | 201 | 202 = 200): Success {
@@ -178,7 +178,7 @@ const ALWAYS = {
 };
 
 const SHOULD_RETRY = { description: "The same as retryable.", required: true, schema: oneOf("true", "false") };
-/** For language models, whose requests in flight are limited too; only the exceeded limit is stated. */
+/** Rate headers of language models, whose requests in flight are also limited; only the exceeded limit is stated. */
 const CHAT_RATE_HEADERS = {
   ...Object.fromEntries(Object.entries(RATE_HEADERS).map(([name, header]) => [name, { ...header, required: false }])),
   "X-RateLimit-Concurrency-Limit": integerHeader("Allowed requests in flight; sent if this limit was exceeded.", false),
@@ -208,8 +208,8 @@ function usualErrors(endpoint: Endpoint, spec: OperationSpec): ErrorCode[] {
 }
 
 /**
- * OpenAPI 3.1 has no `itemSchema` for the events of a stream. Generators that read streams use `schema` for the data of
- * one event; an extension describes the whole frame, with its event name and id.
+ * OpenAPI 3.1 has no `itemSchema` for stream events. Generators that read streams use `schema` for the data of one event;
+ * an extension describes the whole frame, with its event name and id.
  */
 const streamed = (name: string) => ({
   "text/event-stream": { schema: refTo(`${name}Data`), "x-itemSchema": refTo(`${name}Frame`) },
@@ -235,7 +235,7 @@ function parameters(endpoint: Endpoint, spec: OperationSpec) {
   return [...inPath, ...of("query", spec.query), ...of("header", spec.headers)];
 }
 
-/** Required access: OpenAPI 3.1 lists the scopes next to the scheme. */
+/** Required access. OpenAPI 3.1 lists the scopes next to the scheme. */
 function security({ access, isOpen }: Endpoint) {
   if (access === "public") return [];
   const scopes = access === "key" || access === "credential" ? [] : [access];

@@ -34,7 +34,7 @@ const usage = object({
   estimated: flag,
 });
 
-/* A webhook's payload: the job without logs and cost. */
+// A webhook's payload: the job without logs and cost.
 const ended = { job_id: jobId, model: text, outputs };
 const said = { quality: text, prompt: text, created_at: instant, completed_at: instant };
 
@@ -81,13 +81,13 @@ export const jobComponents = {
 
 const anyOf = (...names: readonly string[]) => ({ oneOf: names.map(refTo) });
 
-/** A frame named `event`; the last frame of a stream has no id to resume from. */
+/** A frame named `event`; a stream's last frame has no id to resume from. */
 const frame = (event: string, data: JsonSchema, id: JsonSchema | null) =>
   object({ event: exactly(event), data, ...(id ? { id } : {}) });
 
 const resumable = { ...text, description: "Send it as Last-Event-ID to continue after this frame." };
 
-/** Frames of event streams, their data parsed where it is JSON. */
+/** Frames in event streams, with their data parsed if it is JSON. */
 export const streamComponents = {
   JobStreamData: anyOf("JobStatus", "LogEvent", "JobStreamEnd"),
   JobStreamEnd: { ...exactly("[STREAM_DONE]"), description: "Not JSON. Occurs in no other frame." },
@@ -166,7 +166,7 @@ function announcement(brand: string, event: string, component: string, summary: 
   return post({ operationId, tag: TAGS.webhooks, summary, parameters, content: content(refTo(component)) });
 }
 
-/** One line of a batch. Its field names carry the brand. */
+/** A line in a batch. Its field names contain the brand. */
 function drainedLine(brand: string): JsonSchema {
   const own = (fields: Readonly<Record<string, JsonSchema>>) =>
     Object.fromEntries(Object.entries(fields).map(([name, schema]) => [`${brand.toLowerCase()}_${name}`, schema]));
@@ -198,7 +198,7 @@ function batch(brand: string) {
   });
 }
 
-/** What the service sends on its own, as OpenAPI `webhooks`. */
+/** The requests that the service itself sends, as OpenAPI `webhooks`. */
 export function webhooksOf(brand: string) {
   return {
     "job.completed": announcement(brand, "job.completed", "JobCompletedEvent", "A job is complete"),
@@ -209,7 +209,6 @@ export function webhooksOf(brand: string) {
   };
 }
 
-/** Schemas used only by webhooks. */
 export function webhookComponents(brand: string): Readonly<Record<string, JsonSchema>> {
   return { LogDrainLine: drainedLine(brand) };
 }

@@ -18,7 +18,7 @@ import type { ServiceContext } from "../service-context.ts";
 import type { Store } from "../store/store.ts";
 import { readStats, walletStats } from "./stats.ts";
 
-/** Stores the credential generated at the first start; readable by its owner only. */
+/** File with the credential generated at the first start; only its owner can read it. */
 const CREDENTIAL_FILE = "credential";
 
 const FIRST = { workspaceId: FIRST_WORKSPACE, ownerId: FIRST_OWNER, scopes: null };
@@ -26,7 +26,7 @@ const FIRST = { workspaceId: FIRST_WORKSPACE, ownerId: FIRST_OWNER, scopes: null
 function storedKey(dataDir: string): NormalKey {
   const file = join(dataDir, CREDENTIAL_FILE);
   if (existsSync(file)) {
-    // Also restores the mode of a file copied without it.
+    // This also restores the mode of a file that was copied without it.
     chmodSync(file, 0o600);
     const [keyId = "", secret = ""] = readFileSync(file, "utf8").trim().split(":");
     if (keyId && secret) return { keyId, secret, ...FIRST };
@@ -36,7 +36,7 @@ function storedKey(dataDir: string): NormalKey {
   return key;
 }
 
-/** Creates the configured keys, and funds the first workspace once. Returns the first key as `id:secret`. */
+/** Creates the configured keys, and funds the first workspace unless that was done. Returns the first key as `id:secret`. */
 export async function openAccounts(store: Store, options: NormalOptions, now: number): Promise<string> {
   const keys = options.keys.length > 0 ? options.keys : [storedKey(options.dataDir)];
   await store.write(() => {
@@ -49,7 +49,7 @@ export async function openAccounts(store: Store, options: NormalOptions, now: nu
   return `${first!.keyId}:${first!.secret}`;
 }
 
-/** Ensures that a workspace, its owner and a key with this secret exist. Call inside a transaction. */
+/** Creates a workspace, its owner and a key with this secret if they are missing. Call inside a transaction. */
 export function ensureKey(store: Store, key: NormalKey, now: number): void {
   const secretHash = hashSecret(key.secret);
   store.workspaces.create(key.workspaceId);
@@ -79,14 +79,14 @@ export function freshKey(access: Pick<NormalKey, "scopes" | "workspaceId" | "own
 const LOOPBACK_ADDRESS = /^(::1|127\.\d+\.\d+\.\d+|::ffff:127\.\d+\.\d+\.\d+)$/;
 const LOOPBACK_NAME = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i;
 
-/** Whether `Host` names this machine and the port that received the request. */
+/** Whether the `Host` header contains this machine and the port that received the request. */
 function isOwnHost(incoming: IncomingMessage): boolean {
   const [, name = "", port = "80"] = /^(.*?)(?::(\d+))?$/.exec(incoming.headers.host ?? "") ?? [];
   return LOOPBACK_NAME.test(name) && Number(port) === incoming.socket.localPort;
 }
 
 /**
- * Whether the request comes from no page, from a page of the same origin, or is a person's navigation to such a page.
+ * True if the request comes from no page, from a page of the same origin, or from a person who navigates to such a page.
  */
 function isOwnSite({ method, headers }: IncomingMessage): boolean {
   if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`) return false;
@@ -97,7 +97,7 @@ function isOwnSite({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Admits only this machine, and no web page but the operator's own: this refuses cross-origin requests and DNS
+ * Admits only this machine, and no web pages but the operator's own. This refuses cross-origin requests and DNS
  * rebinding.
  * @throws Refusal 403
  */
@@ -107,7 +107,7 @@ export function assertOperator(incoming: IncomingMessage): void {
   throw refuse("PERMISSION_DENIED", "The operator API answers only requests from this machine and from its own page.");
 }
 
-/** Requires JSON: a browser sends simple content types to any address without a preflight. @throws Refusal 400 */
+/** Requires JSON, because a browser sends simple content types to any address without a preflight. @throws Refusal 400 */
 export function assertJson({ headers }: IncomingMessage): void {
   if (/^application\/json *(;|$)/i.test(headers["content-type"] ?? "")) return;
   throw invalid([problem("content-type", "must be application/json", "content_type")]);
@@ -135,7 +135,7 @@ function page(workspaceId: string, balanceMicros: number): Answer {
   return { is: "text", status: 200, body, headers: HEADERS };
 }
 
-/** The page at `billing.funding_url`, for a person with a browser. */
+/** The page at `billing.funding_url`, which a person opens in a browser. */
 export function fundingPage({ store }: ServiceContext, fund: (dollars: number, workspaceId: string) => Promise<void>) {
   const workspaceOf = (call: Call) => {
     const id = call.query("workspace_id") ?? FIRST_WORKSPACE;
@@ -156,7 +156,7 @@ export function fundingPage({ store }: ServiceContext, fund: (dollars: number, w
   };
 }
 
-/** Adds dollars to a workspace, created when missing. */
+/** Adds dollars to a workspace, and creates it if missing. */
 export function funder({ store, clock }: Pick<ServiceContext, "store" | "clock">) {
   return async (dollars: number, workspaceId = FIRST_WORKSPACE): Promise<void> => {
     if (!(dollars >= 0 && Number.isFinite(dollars))) {
@@ -169,7 +169,7 @@ export function funder({ store, clock }: Pick<ServiceContext, "store" | "clock">
   };
 }
 
-/** The operator endpoints, below `/_local`. */
+/** All endpoints under `/_local`, for the operator. */
 export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { store, clock, webhooks } = service;
   const fund = funder(service);
@@ -255,8 +255,8 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
 }
 
 /**
- * `POST /_local/render`: renders without a job, a model or a charge, to rehearse requests to other providers. The input has the
- * renderer's fields.
+ * `POST /_local/render`: renders without a job, model or charge, to rehearse requests to other providers. The input has
+ * the renderer's fields.
  */
 function renderEndpoint({ renderer, dataDir }: Pick<ServiceContext, "renderer" | "dataDir">) {
   return async (call: Call): Promise<Answer> => {

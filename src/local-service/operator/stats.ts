@@ -11,25 +11,25 @@ export interface WalletStats {
   readonly card_declined: boolean;
 }
 
-/** `GET /_local/stats`. Jobs and money count over the life of the data folder, requests since this process started. */
+/** `GET /_local/stats`. Jobs and money are counted over the life of the data folder, requests since this process started. */
 export interface ServiceStats {
   readonly jobs_created: number;
-  /** By idempotency key. */
+  /** Number of jobs by idempotency key. */
   readonly jobs_by_key: Readonly<Record<string, number>>;
   readonly jobs_by_model: Readonly<Record<string, number>>;
   readonly replayed_submits: number;
-  /** Requests that a replay has no answer to, with what sets each apart from what was recorded. */
+  /** Requests that a replay could not answer, with how each differs from the recorded ones. */
   readonly unrecorded: readonly string[];
   readonly charged_micros: number;
   readonly refunded_micros: number;
-  /** By route, then by HTTP status. */
+  /** Number of requests by route, then by HTTP status. */
   readonly requests: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly open_streams: number;
   readonly running_jobs: number;
   readonly wallets: readonly WalletStats[];
-  /** Models of the catalog that are disabled, and why. */
+  /** Disabled models in the catalog, and why. */
   readonly disabled_models: readonly string[];
-  /** Tables of field combinations that cannot be read in full. */
+  /** The tables of field combinations that cannot be fully read. */
   readonly unread_tables: readonly string[];
 }
 

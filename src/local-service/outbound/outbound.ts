@@ -9,16 +9,16 @@ import type { ErrorCode } from "../http/refusal.ts";
 /** The outcome of one POST to an external server. */
 export type Outcome =
   | { readonly is: "answered"; readonly status: number }
-  /** The address is forbidden; nothing was sent. */
+  /** The address is forbidden, so nothing was sent. */
   | { readonly is: "blocked" }
   /** No answer within the time limit. */
   | { readonly is: "late" }
-  /** No such host, no connection, or a connection closed before the response. */
+  /** The host is unknown, or the connection failed or closed before the response. */
   | { readonly is: "unreachable" }
   /** The body could not be built, so nothing was sent. */
   | { readonly is: "no-body" };
 
-/** Failure messages for callers: fixed per code, revealing nothing of the destination or its response. */
+/** Failure messages for callers: fixed per code, revealing nothing about the destination or its response. */
 export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
@@ -83,7 +83,7 @@ export function statusOf(outcome: Outcome): number | null {
   return outcome.is === "answered" ? outcome.status : null;
 }
 
-/** The caller's result of a test POST. Null means that the service closed first. */
+/** What a caller is told about a test POST. A null outcome means that the service closed first. */
 export function testResult(outcome: Outcome | null) {
   const code = outcome === null ? "UNKNOWN" : codeOf(outcome);
   return {
@@ -99,13 +99,13 @@ export interface Message {
   readonly body: Uint8Array;
 }
 
-/** Bytes of a response's body that are read and ignored before the connection is closed. */
+/** Bytes of a response's body that are read and dropped before the connection is closed. */
 const MAX_ANSWER_BYTES = 65_536;
 
-/** An unresolved name may still be one that a proxy resolves. */
+/** A destination that may be posted to. A name that does not resolve may still resolve at the proxy. */
 type Reachable = Exclude<Destination, { readonly is: "blocked" }>;
 
-/** Pins the connection to the checked addresses, even if the name now resolves to others. */
+/** Pins the connection to the checked addresses, even if the name resolves to others by then. */
 function pinned(to: Extract<Destination, { readonly is: "open" }>["to"]): LookupFunction {
   return (_host, options, callback) => {
     if (options.all) callback(null, [...to]);
@@ -123,8 +123,8 @@ function drain(response: http.IncomingMessage): void {
 }
 
 /**
- * One POST on its own connection, to the given addresses or through the proxy that the environment names. Follows no redirect.
- * Resolves as soon as the response's headers arrive; null when the signal aborts first, which ends the whole exchange.
+ * Makes one POST on its own connection, to the given addresses or through the proxy set in the environment. Follows no
+ * redirects. Resolves as soon as the response's headers arrive, or to null if the signal aborts the exchange first.
  */
 function post(destination: Reachable, message: Message, signal: AbortSignal): Promise<Outcome | null> {
   return new Promise((resolve) => {
@@ -156,17 +156,17 @@ interface ResolvedAddress {
   readonly family: number;
 }
 
-/** Resolves a host to all its addresses. Rejects when there is none. */
+/** Resolves a host to all its addresses. Rejects if there are none. */
 export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
 
 /** Addresses that are allowed besides public ones. */
 interface DestinationRules {
   readonly allowLoopback: boolean;
-  /** The service's own port, refused so that the service cannot call itself. */
+  /** The service's own port, which is refused so that the service cannot call itself. */
   ownPort(): number;
 }
 
-/** The pinned destination of a POST: the connection uses these addresses without resolving the name again. */
+/** The destination of a POST. The connection uses these addresses without resolving the name again. */
 type Destination =
   | { readonly is: "open"; readonly url: URL; readonly to: readonly [ResolvedAddress, ...ResolvedAddress[]] }
   | { readonly is: "blocked" }
@@ -191,7 +191,7 @@ async function addressesOf(url: URL, resolve: Resolve): Promise<readonly Resolve
   return family === 0 ? resolve(host) : [{ address: host, family }];
 }
 
-/** Checks a URL when it is about to be used. One forbidden address among a host's addresses refuses it. */
+/** Checks a URL just before it is used. A host with even one forbidden address is refused. */
 async function findDestination(text: string, resolve: Resolve, rules: DestinationRules): Promise<Destination> {
   if (!URL.canParse(text)) return BLOCKED;
   const url = new URL(text);
@@ -204,15 +204,15 @@ async function findDestination(text: string, resolve: Resolve, rules: Destinatio
     : BLOCKED;
 }
 
-/** The only egress of the service: every POST to an address that a caller named goes through here. */
+/** The service's only way out: every POST to an address that a caller specified goes through here. */
 export interface Outbound {
   /**
-   * Checks the destination, then posts. Null when the service closes first, so the outcome is unknown. Never rejects.
+   * Checks the destination, then posts. Null if the service closes first, so that the outcome is unknown. Never rejects.
    */
   post(url: string, message: Message): Promise<Outcome | null>;
   /** Counts work as in flight until it ends; `idle` waits for it. */
   during<T>(work: Promise<T>): Promise<T>;
-  /** Resolves when no work is in flight; under continuous load, after a bounded number of rounds. */
+  /** Resolves when no work is in flight or, under continuous load, after a fixed number of rounds. */
   idle(): Promise<void>;
   /** Aborts every POST; later ones are not sent. */
   close(): Promise<void>;

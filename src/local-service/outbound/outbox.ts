@@ -1,9 +1,9 @@
 import type { ServiceParts } from "../service-parts.ts";
 
 export interface QueueLimits {
-  /** Maximum in flight, over all lanes. */
+  /** Maximum number in flight, across all lanes. */
   readonly total: number;
-  /** Maximum in flight per lane. */
+  /** Maximum number in flight per lane. */
   readonly perLane: number;
 }
 
@@ -31,7 +31,7 @@ export class FairQueue {
     else this.#lanes.set(lane, { waiting: [item], active: 0 });
   }
 
-  /** The next item that may start now. Call `done` with its lane afterwards. */
+  /** The next item that may start now. Call `done` with its lane once the item has ended. */
   take(): { readonly lane: string; readonly item: number } | null {
     if (this.#active >= this.#limits.total) return null;
     for (const [name, lane] of this.#lanes) {
@@ -64,7 +64,7 @@ export function delayAfter(failures: number): number {
   return Math.min(HOUR_S, 10 * 3 ** (failures - 1)) * 1000;
 }
 
-/** Items due to be sent, in lanes: calls `send` for each when its lane has its turn. */
+/** Sends items in lanes: calls `send` for each when it is due and its lane has its turn. */
 export class Outbox {
   readonly #ports: Pick<ServiceParts, "outbound" | "onDefect">;
   readonly #queue: FairQueue;

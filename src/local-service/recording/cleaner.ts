@@ -4,33 +4,33 @@ import { credentialsIn, KnownSecrets } from "../../core/kit/known-secrets.ts";
 import { isRecord, parsed } from "../json.ts";
 import { mapTexts, OUTPUT_URL, RECORDED_HEADERS, recordable, withoutSendersOwn } from "./recorded-values.ts";
 
-/** Handles of uploads that are distinguished. */
+/** Maximum number of upload handles that are told apart. */
 const MOST_HANDLES = 100_000;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Removes secrets from every text that a recording keeps of an exchange. */
+/** Removes secrets from all recorded texts. */
 export class Cleaner {
   readonly #secrets = new KnownSecrets();
-  /** Marks of uploads, by the hash of the handle that the service gave for them. */
+  /** Marks of uploads, by the hash of the handle that the service returned. */
   readonly #uploads: Map<string, string>;
 
   constructor(uploads: ReadonlyMap<string, string>) {
     this.#uploads = new Map(uploads);
   }
 
-  /** Learns what may be a credential in the headers of a request; it is removed from every text from now on. */
+  /** Collects possible credentials from a request's headers; they are removed from every later text. */
   learnRequest(headers: IncomingHttpHeaders): void {
     for (const secret of credentialsIn(headers)) this.#secrets.learn(secret);
     this.#learnCookies(headers.cookie?.split(/;\s*/) ?? []);
   }
 
-  /** Learns the values of the cookies that an answer sets. */
+  /** Collects the values of cookies that an answer sets. */
   learnAnswer(headers: IncomingHttpHeaders): void {
     this.#learnCookies(headers["set-cookie"] ?? []);
   }
 
-  /** Replaces the handle with the mark from now on. Returns the handle's hash. */
+  /** Makes the mark replace the handle from now on. Returns the handle's hash. */
   learnUpload(handle: string, mark: string): string {
     const hash = hashOf(handle);
     if (this.#uploads.size < MOST_HANDLES) this.#uploads.set(hash, mark);
@@ -49,7 +49,7 @@ export class Cleaner {
     return Object.fromEntries(kept);
   }
 
-  /** The body of a request, without the fields that concern only its sender; undefined for an empty one. */
+  /** The body of a request without the fields that matter only to its sender; undefined if empty. */
   request(text: string): unknown {
     if (text === "") return undefined;
     const value = parsed(text);
@@ -79,7 +79,7 @@ export class Cleaner {
   }
 }
 
-/** Removes the URLs of outputs: they are secret, and each read gives different ones. */
+/** Removes the URLs of outputs, because they are secret and differ at each read. */
 function withoutOutputUrls(answer: Json): Json {
   const { outputs, trace_id } = answer;
   const plain = trace_id === undefined ? answer : { ...answer, trace_id: null };

@@ -2,18 +2,18 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { redactText, withoutSecrets } from "../../core/kit/clean-text.ts";
 
-/** The version of the format; another one is refused. */
+/** The version of the format; recordings with another version are refused. */
 export const RECORDING_VERSION = 1;
-/** The file of a recording; the folder {@link RECORDED_MEDIA} beside it holds bytes by hash. */
+/** File name of a recording; the folder {@link RECORDED_MEDIA} beside it contains media named by their hash. */
 export const RECORDING_FILE = "recording.jsonl";
 export const RECORDED_MEDIA = "media";
-/** Replaces the presigned URL of an output, whose bytes are found by `asset_id`. */
+/** Stands for the presigned URL of an output, whose bytes are found by `asset_id`. */
 export const OUTPUT_URL = "recorded:output";
 
-/** Replaces the handle of an upload; names the file by its content. */
+/** Stands for the handle of an upload, and identifies the file by its content. */
 export const uploadMark = (sha256: string): string => `recorded:upload:${sha256}`;
 
-/** Parts of the API whose answers are recorded; the others concern credentials and webhooks. */
+/** Parts of the API whose answers are recorded; the other parts are about credentials and webhooks. */
 export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "models",
   "jobs",
@@ -23,7 +23,7 @@ export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "usage",
   "openapi.json",
 ]);
-/** Query parameters that are recorded; others are omitted, because they may sign the request or identify its sender. */
+/** Query parameters that are recorded. Others are left out, because they may sign the request or identify its sender. */
 export const RECORDED_QUERY: ReadonlySet<string> = new Set([
   ...["modality", "limit", "cursor", "logs_after", "start", "end", "group_by"],
 ]);
@@ -55,22 +55,22 @@ const frame = z.object({
 export const recordedAnswer = z.object({
   /** Milliseconds since the recording was begun. */
   at_ms: z.number().int().min(0).max(1e13),
-  /** Such as `POST /models/image-1`. */
+  /** For example, `POST /models/image-1`. */
   request: text(8_192, /^(?:GET|HEAD|POST|PUT|PATCH|DELETE) \/[\x21-\x7e]*$/),
   body: z.unknown().optional(),
-  /** Of an upload: SHA-256 of its handle, by which a later recorder recognizes it. */
+  /** For an upload: the SHA-256 of its handle, by which a later recorder recognizes it. */
   handle: z.string().optional(),
   status: z.number().int().min(200).max(599),
   headers: z.partialRecord(z.enum(RECORDED_HEADERS), text(500, /^[\x20-\x7e]*$/)).catch({}),
   answer: z.unknown().optional(),
-  /** An answer that is not JSON. */
+  /** The body of an answer that is not JSON. */
   text: z.string().max(100_000).optional(),
   events: z.array(frame).max(100_000).optional(),
-  /** The stream was cut short. */
+  /** Set if the stream was cut short. */
   cut: z.literal(true).optional(),
 });
 
-/** An output's bytes, kept by hash. */
+/** An output whose bytes are stored under their hash. */
 export const recordedAsset = z.object({
   asset: z.string().min(1).max(300),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
@@ -82,20 +82,20 @@ export type RecordedFrame = Readonly<z.output<typeof frame>>;
 export type RecordedAnswer = Readonly<z.output<typeof recordedAnswer>>;
 export type RecordedAsset = Readonly<z.output<typeof recordedAsset>>;
 
-/** Fields of a submit that concern only its sender: submits that differ in nothing else request the same. */
+/** Fields of a submit that matter only to its sender: submits that differ only in these are the same request. */
 export const SENDERS_OWN: ReadonlySet<string> = new Set(["idempotency_key", "webhook"]);
 
-/** Values that are nested deeper are not changed. */
+/** Values nested more deeply are not changed. */
 const MOST_DEPTH = 100;
-/** The beginning of media inlined in a text. */
+/** The beginning of media embedded in a text. */
 const INLINE_MEDIA = /^data:([\w.+/-]{0,100})[;,]/;
 const SHORTEST_MEDIUM = 1_000;
-/** Only this much of a text is searched: an expression overflows on megabytes. */
+/** Only this much of a text is searched, because the expression overflows on megabytes. */
 const MOST_BEFORE_DATA = 200;
 
 /**
- * Makes a JSON value fit for a repository: removes secrets, and replaces inlined media with their hash. Requests that mean the
- * same stay equal.
+ * Makes a JSON value fit for a repository: removes secrets, and replaces embedded media with their hash. Equivalent
+ * requests stay equal.
  */
 export function recordable(value: unknown): unknown {
   return withoutSecrets(value, recordableText);
@@ -108,13 +108,13 @@ function recordableText(text: string): string {
   return redactText(text);
 }
 
-/** The body of a submit without the fields that concern only its sender. */
+/** The body of a submit without the fields that matter only to its sender. */
 export function withoutSendersOwn(body: unknown): unknown {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return body;
   return Object.fromEntries(Object.entries(body).filter(([name]) => !SENDERS_OWN.has(name)));
 }
 
-/** Changes every text of a JSON value, given the name of its field; with `changeName` also the names. */
+/** Changes every text in a JSON value by a function that also gets the field's name; with `changeName`, changes names too. */
 export function mapTexts(
   value: unknown,
   change: (text: string, name: string) => string,
@@ -130,7 +130,7 @@ export function mapTexts(
   return mapped(value, "", MOST_DEPTH);
 }
 
-/** The method and path of a request below the base, with the recorded query parameters in order. */
+/** The method and path of a request below the base URL, with the recorded query parameters in a fixed order. */
 export function requestLine(method: string, path: string, query: URLSearchParams): string {
   const counted = [...query].filter(([name]) => RECORDED_QUERY.has(name)).sort(([a], [b]) => (a < b ? -1 : 1));
   const parameters = new URLSearchParams(counted).toString();

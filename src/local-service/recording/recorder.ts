@@ -17,27 +17,27 @@ import { RecordingError } from "./recording-error.ts";
 import { type RecordedLine, RecordingFile } from "./recording-file.ts";
 
 export interface RecorderOptions {
-  /** Folder of the recording; created when missing, else continued. */
+  /** Folder of the recording. Created if missing; an existing recording is continued. */
   readonly folder: string;
   /** The service that is recorded, such as `https://host/v3`. */
   readonly baseUrl: string;
-  /** On loopback; 0 takes a free one. */
+  /** Port on loopback; 0 uses a free one. */
   readonly port: number;
-  /** Fetches outputs and keeps them by hash; without, a replay makes placeholders of their kind, size and length. */
+  /** Fetches outputs and stores them under their hash. If false, a replay makes placeholders of the same kind, size and length. */
   readonly keepMedia: boolean;
-  /** Receives a line about what cannot be recorded; the recorded program continues. */
+  /** Receives a line about anything that cannot be recorded; the recorded program continues. */
   readonly say: (text: string) => void;
 }
 
 export interface Recorder {
-  /** Replaces the service's own. */
+  /** Address to use in place of the service's own. */
   readonly baseUrl: string;
   /** Number of answers written. */
   readonly lines: number;
   close(): Promise<void>;
 }
 
-/** Largest recorded body; larger ones are passed on unrecorded. */
+/** Maximum size of a recorded body; larger ones are forwarded but not recorded. */
 const MOST_BYTES = 16 * 1024 * 1024;
 /** Headers that apply to one connection only. */
 const HOP_BY_HOP = new Set(
@@ -45,8 +45,8 @@ const HOP_BY_HOP = new Set(
 );
 
 /**
- * Starts a proxy on loopback in front of a service. It passes every request on unchanged, with the caller's credential, and
- * records the answers. It holds no credential and records none. @throws RecordingError
+ * Starts a proxy on loopback in front of a service. It forwards every request unchanged, with the caller's credential, and
+ * records the answers. It has no credential of its own and records none. @throws RecordingError
  */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
   const base = parseBaseUrl(options.baseUrl);
@@ -134,7 +134,7 @@ class Recording {
     if (seen !== null && isRecorded(path)) await this.#record(seen);
   }
 
-  /** The target of a request; null for another host, and for a path outside the base. */
+  /** The target of a request; null for another host or a path outside the base URL. */
   #targetOf({ headers, url = "" }: IncomingMessage): URL | null {
     if (!this.hosts.has(headers.host?.toLowerCase() ?? "") || !url.startsWith("/")) return null;
     const text = `${this.#base.origin}${url}`;
@@ -167,7 +167,7 @@ class Recording {
       () => true,
       () => false,
     );
-    // The caller disconnected; the service did not cut the answer.
+    // The caller disconnected, so the service did not cut the answer.
     if (!isWhole && answer.body.errored?.name === "AbortError") return null;
     const [body, said] = [sent.text(), came.text()];
     if (body === null || said === null) {
@@ -211,7 +211,7 @@ async function* seenBy(see: (chunk: Buffer) => void, bytes: AsyncIterable<Buffer
   }
 }
 
-/** Collects bytes up to the limit of a recording. */
+/** Collects bytes up to the limit for recorded bodies. */
 class Gathered {
   #chunks: Buffer[] | null = [];
   #sizeBytes = 0;
@@ -222,7 +222,7 @@ class Gathered {
     this.#chunks?.push(chunk);
   }
 
-  /** Null above the limit. */
+  /** The text; null if it exceeds the limit. */
   text(): string | null {
     return this.#chunks === null ? null : Buffer.concat(this.#chunks).toString("utf8");
   }
@@ -237,14 +237,14 @@ function passedOn(headers: IncomingHttpHeaders): Record<string, string | string[
   return Object.fromEntries(kept);
 }
 
-/** Downloads outputs while the program is recorded, and stores each under its hash. */
+/** Downloads outputs during the recording, and stores each under its hash. */
 interface MediaKeeper {
   keep(asset: string, url: string): void;
   /** Waits for pending downloads. */
   close(): Promise<void>;
 }
 
-/** Downloads follow the client's rules for addresses, and send no credential. */
+/** Downloads obey the client's rules for addresses, and send no credential. */
 function openMediaKeeper(
   folder: string,
   baseUrl: string,
@@ -284,7 +284,7 @@ function openMediaKeeper(
   };
 }
 
-/** Hashes the part `file` of a multipart body as it passes; keeps none of its bytes. */
+/** Hashes the part named `file` of a multipart body as it passes, without keeping its bytes. */
 class UploadHash {
   readonly #parser: InstanceType<typeof Busboy> | null;
   readonly #over: Promise<unknown>;
@@ -300,7 +300,7 @@ class UploadHash {
       part.once("end", () => {
         this.#digest ??= hash.digest("hex");
       });
-      // Cut short: it has no digest.
+      // A part that was cut short has no digest.
       part.once("error", () => undefined);
     });
   }
@@ -309,7 +309,7 @@ class UploadHash {
     this.#parser?.write(chunk);
   }
 
-  /** Lowercase hex; null when no whole part `file` passed. */
+  /** The hash in lowercase hex; null unless a whole part named `file` passed. */
   async digest(): Promise<string | null> {
     this.#parser?.end();
     await this.#over;
@@ -317,7 +317,7 @@ class UploadHash {
   }
 }
 
-/** Null for headers without a boundary. */
+/** A parser for a multipart body; null for headers without a boundary. */
 function parserOf(headers: IncomingHttpHeaders) {
   try {
     return new Busboy({ headers: { ...headers, "content-type": headers["content-type"]! } });
@@ -329,28 +329,28 @@ function parserOf(headers: IncomingHttpHeaders) {
 /** A finished exchange. */
 interface Seen {
   readonly method: string;
-  /** Below the base, with its query. */
+  /** Path below the base URL, with its query. */
   readonly path: string;
-  /** Empty for an upload. */
+  /** Body of the request; empty for an upload. */
   readonly body: string;
-  /** Of an uploaded file. */
+  /** Hash of an uploaded file. */
   readonly sha256: string | null;
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly answer: string;
-  /** The service cut its answer short. */
+  /** True if the service cut its answer short. */
   readonly cut: boolean;
 }
 
 /** Maximum length of a recorded answer that is not JSON, in characters. */
 const MOST_TEXT = 10_000;
 
-/** Whether requests to a path below the base are recorded. */
+/** Whether requests to a path below the base URL are recorded. */
 function isRecorded(path: string): boolean {
   return RECORDED_PARTS.has(path.split(/[/?]/, 2)[1] ?? "");
 }
 
-/** The recorded line of an exchange; null for an answer that was cut short, unless it is a stream. */
+/** The line to record for an exchange; null for an answer that was cut short, unless it is a stream. */
 export function lineOf(seen: Seen, cleaner: Cleaner): RecordedLine | null {
   const { method, path, status, sha256 } = seen;
   const { pathname, searchParams } = new URL(path, "http://base");
@@ -373,11 +373,11 @@ function answerOf(
   if (cut) return null;
   if (answer === "") return {};
   const value = cleaner.answer(answer);
-  // Cleaned before it is cut: half a secret would not be recognized.
+  // Cleaned before it is shortened, because half a secret would not be recognized.
   return value === undefined ? { text: cleaner.text(answer).slice(0, MOST_TEXT) } : { answer: value };
 }
 
-/** Whole frames of a stream of server-sent events; comments are left out. */
+/** The complete frames in a stream of server-sent events; comments are left out. */
 function framesOf(text: string, cleaner: Cleaner): RecordedFrame[] {
   const frames = text.replaceAll(/\r\n?/g, "\n").split("\n\n").slice(0, -1);
   return frames.flatMap((frame) => {
@@ -405,7 +405,7 @@ function learnUpload({ status, answer }: Seen, cleaner: Cleaner, mark: string): 
   return isRecord(said) && typeof said.url === "string" ? cleaner.learnUpload(said.url, mark) : null;
 }
 
-/** The outputs of an answer that can be downloaded. */
+/** The outputs in an answer that can be downloaded. */
 function outputsOf({ status, answer }: Seen): readonly { readonly asset: string; readonly url: string }[] {
   const said = status === 200 ? parsed(answer) : null;
   return (isRecord(said) && Array.isArray(said.outputs) ? said.outputs : []).flatMap((output: unknown) => {

@@ -12,21 +12,21 @@ export type RecordedLine = Omit<RecordedAnswer, "at_ms">;
 
 /** Fields that change between polls without meaning. */
 const VOLATILE = new Set(["progress", "estimated_completion_at", "logs", "logs_next_cursor", "trace_id"]);
-/** A larger file could not be replayed. */
+/** Maximum size of a recording file; a larger one could not be replayed. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
 const LOCK = "recorder";
 
-/** The file of a recording, with one line per answer; one process at a time has it open. */
+/** The file of a recording, with one line per answer. Only one process at a time can open it. */
 export class RecordingFile {
   readonly #file: FileHandle;
   #lock: FolderLock | null = null;
   readonly #startedAt: number;
   #sizeBytes: number;
-  /** The last answer to each request; an equal one is not written again. */
+  /** The last answer to each request; the same answer is not written again. */
   readonly #last = new Map<string, string>();
   readonly #assets = new Set<string>();
-  /** Jobs whose submit is recorded; a replayed submit makes no second job. */
+  /** Jobs whose submit is recorded; an idempotent replay of a submit does not add a second job. */
   readonly #jobs = new Set<string>();
   readonly #uploads = new Map<string, string>();
   #writing: Promise<void> = Promise.resolve();
@@ -38,7 +38,7 @@ export class RecordingFile {
     this.#sizeBytes = sizeBytes;
   }
 
-  /** Begins a recording, or continues one of the same service. @throws RecordingError */
+  /** Begins a recording, or continues one for the same service. @throws RecordingError */
   static async open(folder: string, service: string, now: number): Promise<RecordingFile> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const lock = lockedFor(folder);
@@ -70,7 +70,7 @@ export class RecordingFile {
     const { size } = await file.stat();
     if (size > MOST_BYTES) throw new RecordingError(`${path} is larger than ${MOST_BYTES} bytes; use another folder.`);
     const bytes = await file.readFile();
-    // A killed process may have left a torn line.
+    // A killed process may have left an incomplete line.
     const whole = bytes.lastIndexOf(10) + 1;
     if (whole < bytes.length) await file.truncate(whole);
     const [first, ...lines] = bytes.subarray(0, whole).toString("utf8").split("\n");
@@ -109,7 +109,7 @@ export class RecordingFile {
     return this.#assets.has(assetId);
   }
 
-  /** The mark of each upload, by the hash of its handle. */
+  /** The mark of each upload, by its handle's hash. */
   get uploads(): ReadonlyMap<string, string> {
     return this.#uploads;
   }
@@ -141,7 +141,7 @@ export class RecordingFile {
     if (typeof handle === "string" && typeof body === "string") this.#uploads.set(handle, body);
   }
 
-  /** Writes lines one after the other, so that a crash leaves whole lines and at most one torn one. */
+  /** Writes lines one after the other, so that a crash leaves complete lines and at most one incomplete one. */
   #append(line: object): Promise<void> {
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
     this.#sizeBytes += bytes.length;
@@ -178,7 +178,7 @@ function inUse(folder: string): RecordingError {
   return new RecordingError(`${who} is recording to ${folder} (${LOCK}.lock); stop it, or use another folder.`);
 }
 
-/** The job that an acknowledged submit made; null for anything else. */
+/** The id of the job that an acknowledged submit created; null for other answers. */
 function submittedJob({ request, status, answer }: RecordedLine): string | null {
   if (status !== 202 || !/^POST \/models\/[^/]+$/.test(request)) return null;
   const job = (answer as { readonly job_id?: unknown } | null)?.job_id;

@@ -1,25 +1,25 @@
-/** Kinds of output. `sound` is audio other than speech: music, noises, or a changed recording. `voice` makes a voice profile and no file. */
+/** Kinds of output. `sound` is audio other than speech: music, noises or a changed recording. `voice` makes only a voice profile. */
 export type RenderKind = "image" | "video" | "avatar" | "speech" | "sound" | "voice";
 
 /** A media input on disk, with the measurements of its upload. */
 export interface MediaFile {
   readonly path: string;
   readonly contentType: string;
-  /** Pixels; null for sound. */
+  /** Width in pixels; null for sound. */
   readonly width: number | null;
   readonly height: number | null;
-  /** Milliseconds; null for a still image. */
+  /** Duration in milliseconds; null for a still image. */
   readonly durationMs: number | null;
-  /** A picture that this service drew, with its prompt in small letters at the lower left. */
+  /** True for a picture that this service drew, with its prompt in small letters at the lower left. */
   readonly isCaptioned?: boolean;
 }
 
-/** The sound of a voice: a stock voice, shifted to a pitch and a loudness. */
+/** A voice: a stock voice, shifted to a pitch and a loudness. */
 export interface VoiceProfile {
   readonly base: "slt" | "rms" | "awb" | "kal";
   /** Median pitch in hertz; null keeps the stock voice's own. */
   readonly pitchHz: number | null;
-  /** Loudness of the spoken parts in dB below full scale (negative); null means the default. */
+  /** Loudness of the spoken parts in dB relative to full scale (negative); null means the default. */
   readonly loudnessDb: number | null;
   readonly label: string;
 }
@@ -27,7 +27,7 @@ export interface VoiceProfile {
 /** One output to render. */
 export interface RenderRequest {
   readonly kind: RenderKind;
-  /** Position of this output among the job's outputs, from 0; outputs of one job differ. */
+  /** Position of this output among the job's outputs, from 0; the outputs of a job differ from each other. */
   readonly index: number;
   readonly seed: number;
   /** The job's input: validated, with schema defaults filled. */
@@ -36,11 +36,11 @@ export interface RenderRequest {
   readonly media: Readonly<Record<string, readonly MediaFile[]>>;
   /** The voice to speak in; null means the default voice. */
   readonly voice: VoiceProfile | null;
-  /** Output path; written to a temporary file next to it first, then renamed. */
+  /** Output path. The file is first written to a temporary file next to it, then renamed. */
   readonly outPath: string;
 }
 
-/** The output, measured on the bytes written. Every media field is null for kind `voice`. */
+/** The output's properties, measured on the written bytes. Every media field is null for kind `voice`. */
 export interface RenderResult {
   readonly contentType: string | null;
   readonly width: number | null;
@@ -53,21 +53,21 @@ export interface RenderResult {
 }
 
 export interface RenderOptions {
-  /** Aborting stops the work at once and leaves no file behind. */
+  /** Aborting stops the work at once; no file is left behind. */
   readonly signal?: AbortSignal;
-  /** Called with a rising fraction from 0 to 1 while frames or sentences are made. */
+  /** Called with a fraction that rises from 0 to 1 while frames or sentences are made. */
   readonly onProgress?: (fraction: number) => void;
 }
 
-/** Renders off the event loop, a few requests at a time; the rest are queued. */
+/** Renders off the event loop, a few requests at a time; other requests are queued. */
 export interface Renderer {
-  /** @throws RenderError when an input cannot be decoded, the worker dies, or the signal aborts */
+  /** @throws RenderError if an input cannot be decoded, the worker dies, or the signal aborts */
   render(request: RenderRequest, options?: RenderOptions): Promise<RenderResult>;
-  /** Stops the workers; requests in flight are rejected. */
+  /** Stops the workers and rejects requests in flight. */
   close(): Promise<void>;
 }
 
-/** What a file's headers declare, true or not; null where that cannot be read without decoding it. */
+/** What a file's headers declare, true or not; null if that cannot be read without decoding. */
 export interface AnnouncedMedia {
   readonly kind: "image" | "video" | "audio";
   readonly contentType: string;
@@ -77,18 +77,18 @@ export interface AnnouncedMedia {
 }
 
 /**
- * The probed properties of a file; a corrupt or unsupported file is a value with the reason in prose, and with its
- * declared properties when its first bytes are those of an accepted format.
+ * The properties of a probed file. For a corrupt or unsupported file: the reason in words and, if its first bytes are
+ * those of an accepted format, its declared properties.
  */
 export type ProbeResult =
   | ({ readonly ok: true; readonly fps: number | null } & AnnouncedMedia)
   | { readonly ok: false; readonly reason: string; readonly announced?: AnnouncedMedia };
 
 /**
- * - `RENDER_ABORTED`: stopped by the caller's signal or by `close()`.
+ * - `RENDER_ABORTED`: the caller's signal or `close()` stopped the work.
  * - `RENDER_INPUT`: a media input cannot be decoded, or nothing can be rendered from the input.
  * - `RENDER_WORKER_LOST`: the worker thread died (for example out of memory); the next request gets a new one.
- * - `RENDER_FAILED`: anything else, a defect of the renderer.
+ * - `RENDER_FAILED`: any other error, which is a defect in the renderer.
  */
 export type RenderErrorCode = "RENDER_ABORTED" | "RENDER_INPUT" | "RENDER_WORKER_LOST" | "RENDER_FAILED";
 
@@ -103,7 +103,7 @@ export class RenderError extends Error {
   }
 }
 
-/** An unusable input, named by its field. */
+/** The error for an unusable input, naming its field. */
 export function inputError(field: string, reason: string): RenderError {
   return new RenderError("RENDER_INPUT", `${field}: ${reason}`);
 }

@@ -4,7 +4,7 @@ import type { ProbeResult, Renderer, RenderResult } from "./contract.ts";
 import { WorkerPool } from "./pool.ts";
 import { probeHead } from "./probe/probe-file.ts";
 
-/** @param options.workers how many requests render at the same time; default 2 */
+/** @param options.workers number of requests that render at the same time; default 2 */
 export function createRenderer(options: { readonly workers?: number } = {}): Renderer {
   const pool = new WorkerPool(options.workers ?? 2);
   return {
@@ -21,14 +21,14 @@ export function createRenderer(options: { readonly workers?: number } = {}): Ren
   };
 }
 
-/** Timeout against a damaged file that makes a parser loop and would block all later uploads. */
+/** Timeout in milliseconds, for damaged files that make a parser loop and would block all later uploads. */
 const PROBE_LIMIT_MS = 60_000;
 
 let probing: WorkerPool | undefined;
 
 /**
- * Decodes the file fully, not only its header, in its own thread that keeps no process alive; a corrupt or unsupported
- * file is a value. The type is sniffed from the bytes.
+ * Decodes the whole file, not only its header, in a thread of its own that keeps no process alive. For a corrupt or
+ * unsupported file, returns the reason. The type is detected from the bytes.
  */
 export async function probe(path: string): Promise<ProbeResult> {
   probing ??= new WorkerPool(1);

@@ -7,7 +7,7 @@ export interface Placeholder {
   readonly width: number | null;
   readonly height: number | null;
   readonly durationMs: number | null;
-  /** Hex digits; different marks give different bytes. */
+  /** Hex digits; different marks produce different bytes. */
   readonly mark: string;
 }
 
@@ -16,7 +16,7 @@ const DEFAULT_MS = 1_000;
 const MOST_PX = 4_096;
 const MOST_SOUND_MS = 600_000;
 
-/** Small media of that kind, size and length: PNG, JPEG or WebP in one color, a grey film as MP4, or a tone as WAV. */
+/** A small file of that kind, size and length: PNG, JPEG or WebP in one color, a grey film as MP4, or a tone as WAV. */
 export async function writePlaceholder(placeholder: Placeholder): Promise<Uint8Array> {
   const { contentType, durationMs, mark } = placeholder;
   const lengthMs = Math.max(durationMs ?? DEFAULT_MS, 40);
@@ -38,13 +38,13 @@ export async function writePlaceholder(placeholder: Placeholder): Promise<Uint8A
 
 const side = (px: number | null) => Math.min(Math.max(Math.round(px ?? DEFAULT_PX), 2), MOST_PX);
 
-/** The media with a text where its container lets readers skip unknown parts. */
+/** Adds a text to the media where its container lets readers skip unknown parts. */
 export function withMark(bytes: Uint8Array, contentType: string | null, mark: string): Uint8Array {
   const text = Buffer.from(mark, "latin1");
   const size = Buffer.alloc(4);
   switch (contentType) {
     case "image/png": {
-      // A chunk `tEXt` before the last one, `IEND`.
+      // A `tEXt` chunk before the last chunk, `IEND`.
       const chunk = pngChunk("tEXt", Buffer.concat([Buffer.from("Comment\0"), text]));
       const end = bytes.length - 12;
       return Buffer.concat([bytes.subarray(0, end), chunk, bytes.subarray(end)]);
@@ -53,7 +53,7 @@ export function withMark(bytes: Uint8Array, contentType: string | null, mark: st
       size.writeUInt32BE(text.length + 8);
       return Buffer.concat([bytes, size, Buffer.from("free"), text]);
     default: {
-      // A chunk of its own at the end of the RIFF file, whose header states the file's size.
+      // An additional chunk at the end of the RIFF file, whose header states the file's size.
       size.writeUInt32LE(text.length);
       const marked = Buffer.concat([bytes, Buffer.from("mark"), size, text]);
       marked.writeUInt32LE(marked.length - 8, 4);

@@ -9,8 +9,8 @@ import {
 } from "./contract.ts";
 
 /**
- * Counts a thread's decodes in flight, and whether the thread is closing; shared with the pool that closes it.
- * Terminating a thread during a decode makes the decoder report a memory leak on stderr.
+ * Counts a thread's decodes in flight and says whether the thread is closing. Shared with the pool that closes the thread,
+ * because terminating it during a decode makes the decoder report a memory leak on stderr.
  */
 export interface DecodeGate {
   readonly cells: Int32Array<SharedArrayBuffer>;
@@ -18,14 +18,14 @@ export interface DecodeGate {
 
 const PENDING = 0;
 const CLOSING = 1;
-/** How long to wait for decodes in flight before terminating, in milliseconds. */
+/** Maximum time to wait for decodes in flight before terminating, in milliseconds. */
 const LONGEST_DECODE_MS = 5_000;
 
 export function newGate(): DecodeGate {
   return { cells: new Int32Array(new SharedArrayBuffer(8)) };
 }
 
-/** Runs the work unless the thread is closing; then the promise stays pending, and nothing waits for it. */
+/** Runs the work unless the thread is closing, in which case the promise stays pending and nothing waits for it. */
 export async function passGate<T>({ cells }: DecodeGate, work: () => Promise<T>): Promise<T> {
   Atomics.add(cells, PENDING, 1);
   try {
@@ -37,7 +37,7 @@ export async function passGate<T>({ cells }: DecodeGate, work: () => Promise<T>)
   return new Promise<never>(() => {});
 }
 
-/** Starts no further work, and resolves when none is in flight. */
+/** Prevents further work from starting, and resolves once none is in flight. */
 export async function closeGate({ cells }: DecodeGate): Promise<void> {
   Atomics.store(cells, CLOSING, 1);
   for (;;) {
@@ -48,7 +48,7 @@ export async function closeGate({ cells }: DecodeGate): Promise<void> {
   }
 }
 
-/** A worker's task. `tempPath` is where the bytes are written before they are renamed. */
+/** A task for a worker. `tempPath` is where the bytes are written before they are renamed. */
 export type Task =
   | { readonly type: "render"; readonly request: RenderRequest; readonly tempPath: string }
   | { readonly type: "probe"; readonly path: string };
@@ -58,7 +58,7 @@ export interface TaskResults {
   readonly probe: ProbeResult;
 }
 
-/** Worker to pool. `done` and `failed` end the task. */
+/** A message from worker to pool. `done` and `failed` end the task. */
 export type Reply =
   | { readonly type: "progress"; readonly fraction: number }
   | { readonly type: "done"; readonly result: RenderResult | ProbeResult }
@@ -67,7 +67,7 @@ export type Reply =
 type Result = RenderResult | ProbeResult;
 
 interface PoolOptions extends RenderOptions {
-  /** Timeout of the task once a thread runs it, in milliseconds; then it is aborted. Default: no limit. */
+  /** Time limit once a thread runs the task, in milliseconds, after which the task is aborted. Default: no limit. */
   readonly timeLimitMs?: number;
 }
 
@@ -87,7 +87,7 @@ interface Lane {
   current: Waiting | null;
 }
 
-/** The worker's file: TypeScript when run from source, the built file in the package. */
+/** Starts a worker from TypeScript when run from source, or from the built file in the package. */
 function startWorker(gate: DecodeGate): Worker {
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
   const worker = new Worker(new URL(`./worker.${extension}`, import.meta.url), {
@@ -99,7 +99,7 @@ function startWorker(gate: DecodeGate): Worker {
   return worker;
 }
 
-/** Up to `size` worker threads, started on demand, each running one task at a time; further tasks are queued. */
+/** Up to `size` worker threads, started on demand, each running one task at a time; other tasks are queued. */
 export class WorkerPool {
   readonly #size: number;
   readonly #onStart: (worker: Worker) => void;
@@ -107,7 +107,7 @@ export class WorkerPool {
   readonly #queue: Waiting[] = [];
   #closed = false;
 
-  /** @param onStart called with every worker thread that starts; default none */
+  /** @param onStart called with every worker thread that starts; default: nothing */
   constructor(size: number, onStart: (worker: Worker) => void = () => {}) {
     this.#onStart = onStart;
     this.#size = Math.max(1, Math.floor(size));
@@ -207,7 +207,7 @@ export class WorkerPool {
     this.#lanes.delete(lane);
     const { current } = lane;
     lane.current = null;
-    // Waiting for the gate does not keep the process alive.
+    // Keeps the process alive while waiting, which waiting for the gate alone would not do.
     lane.worker.ref();
     await closeGate(lane.gate);
     await lane.worker.terminate();

@@ -1,7 +1,7 @@
-/** A stream of numbers in [0, 1) that is the same for the same seed on every machine. */
+/** Returns the next number in [0, 1); the same seed gives the same sequence on every machine. */
 export type Random = () => number;
 
-/** Folds any parts into one 32-bit number (FNV-1a over their text). */
+/** Hashes any parts to one 32-bit number (FNV-1a over their text). */
 export function hashOf(...parts: readonly (string | number)[]): number {
   let hash = 0x811c9dc5;
   for (const character of parts.join("\u0001")) {
@@ -11,7 +11,7 @@ export function hashOf(...parts: readonly (string | number)[]): number {
   return hash >>> 0;
 }
 
-/** Mulberry32, seeded by the hash of the parts. */
+/** A Mulberry32 generator, seeded by the hash of the parts. */
 export function randomFrom(...parts: readonly (string | number)[]): Random {
   let state = hashOf(...parts);
   return () => {
@@ -22,12 +22,12 @@ export function randomFrom(...parts: readonly (string | number)[]): Random {
   };
 }
 
-/** A number in [low, high). */
+/** A random number in [low, high). */
 export function between(random: Random, low: number, high: number): number {
   return low + (high - low) * random();
 }
 
-/** One element of a list that is not empty. */
+/** A random element of a non-empty list. */
 export function pick<T>(random: Random, list: readonly [T, ...T[]]): T {
   return list[Math.floor(random() * list.length)] ?? list[0];
 }

@@ -16,22 +16,21 @@ export interface Recording {
   readonly folder: string;
   /** The recorded service's v3 address. */
   readonly service: string;
-  /** Epoch milliseconds. */
   readonly startedAt: number;
   readonly answers: readonly RecordedAnswer[];
   readonly assets: ReadonlyMap<string, RecordedAsset>;
-  /** Number of the torn line at its end, which is skipped; null when there is none. */
+  /** Number of an incomplete last line, which is skipped; null if there is none. */
   readonly tornLine: number | null;
 }
 
 const MOST_BYTES = 300 * 1024 * 1024;
 const MOST_LINES = 1_000_000;
 
-/** Reads a whole recording; skips the torn line that a killed recorder may leave. @throws LocalServiceError */
+/** Reads a whole recording, except an incomplete last line that a killed recorder may leave. @throws LocalServiceError */
 export function readRecording(folder: string): Recording {
   const path = join(folder, RECORDING_FILE);
   const lines = readPlainFile(path, MOST_BYTES, folder).toString("utf8").split("\n");
-  // Without its line break a line is torn.
+  // A line without its line break is incomplete.
   const tornLine = lines.pop() === "" ? null : lines.length + 1;
   const [first = "", ...rest] = lines;
   const known = recordingHead.safeParse(parsed(first));
@@ -57,7 +56,7 @@ export function readRecording(folder: string): Recording {
   return { folder, service, startedAt: Date.parse(startedAt), answers, assets, tornLine };
 }
 
-/** Opens a plain file of a recording; refuses links, devices and pipes. @throws Error */
+/** Opens a file of a recording; refuses links, devices and pipes. @throws Error */
 export function openPlainFile(path: string): number {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

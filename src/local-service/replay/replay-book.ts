@@ -9,7 +9,7 @@ import {
 import type { Recording } from "./recording.ts";
 import { idsIn, type RecordedJob, ReplayedJob, recordedId } from "./replayed-job.ts";
 
-/** Recorded answers to one request, in order. */
+/** The recorded answers to one request, in order. */
 interface Sequence {
   readonly answers: readonly RecordedAnswer[];
   position: number;
@@ -18,14 +18,14 @@ interface Sequence {
 const JOB_PATH = /^\w+ \/jobs\/([^/?]+)/;
 export const SUBMIT = /^POST \/models\/[^/?]+$/;
 
-/** The recorded answers by request, and the progress of a replay through them. */
+/** The recorded answers by request, and how far a replay has got through them. */
 export class ReplayBook {
   readonly #recording: Recording;
   readonly #sequences = new Map<string, { readonly answers: RecordedAnswer[]; position: number }>();
   readonly #jobs = new Map<string, RecordedJob>();
-  /** All recorded ids of jobs, assets and voices. */
+  /** The ids of all recorded jobs, assets and voices. */
   readonly #ids = new Set<string>();
-  /** Number of jobs made from each recorded one. */
+  /** Number of replayed jobs made from each recorded one. */
   readonly #counts = new Map<string, number>();
   readonly #replayed = new Map<string, ReplayedJob>();
 
@@ -42,7 +42,7 @@ export class ReplayBook {
     }
   }
 
-  /** The next answer to a request that concerns no job; repeats the last one. Null when none is recorded. */
+  /** The next answer to a request that is not about a job; the last one is repeated. Null if none is recorded. */
   next(request: string, body: unknown): RecordedAnswer | null {
     const sequence = this.#find(request, body);
     if (sequence === null) return null;
@@ -51,7 +51,7 @@ export class ReplayBook {
     return answer;
   }
 
-  /** The next answer to a submit, and its job. Once all were given, recorded jobs repeat under new ids. */
+  /** The next answer to a submit, and its job. Once all answers are used, recorded jobs repeat under new ids. */
   submit(
     request: string,
     body: unknown,
@@ -62,14 +62,14 @@ export class ReplayBook {
     const due = sequence.answers[sequence.position];
     sequence.position += 1;
     const made = sequence.answers.filter((answer) => ackedJob(answer) !== null);
-    // Further submits take turns among the recorded jobs; refusals that passed are not repeated.
+    // Further submits cycle through the recorded jobs; recorded refusals are not repeated.
     const turn = (sequence.position - sequence.answers.length - 1) % Math.max(1, made.length);
     const answer = due ?? made[turn] ?? sequence.answers.at(-1)!;
     const jobId = ackedJob(answer);
     return { answer, job: jobId === null ? null : this.#create(jobId, answer, now) };
   }
 
-  /** A job of this replay, or one that existed before the recording. */
+  /** A job from this replay, or one that existed before the recording. */
   job(id: string, now: number): ReplayedJob | null {
     const known = this.#replayed.get(id);
     if (known !== undefined) return known;
@@ -81,7 +81,7 @@ export class ReplayBook {
     return job;
   }
 
-  /** Replaces ids of this replay in a body with the recorded ones. */
+  /** Replaces the ids of this replay in a body by the recorded ones. */
   inRecordedIds(body: unknown): unknown {
     return mapTexts(body, (text) => {
       const id = recordedId(text);
@@ -89,7 +89,7 @@ export class ReplayBook {
     });
   }
 
-  /** Where a request differs from the most similar recorded one; empty when none has the same address. */
+  /** Where a request differs from the most similar recorded one; empty if none has the same address. */
   nearest(request: string, body: unknown): readonly string[] {
     const same = this.#recording.answers.filter((answer) => answer.request === request).slice(0, 1_000);
     const differences = same.map((answer) => differencesOf(body ?? {}, answer.body ?? {}));
@@ -121,7 +121,7 @@ export class ReplayBook {
 
 const keyOf = (request: string, body: unknown) => `${request}\n${meaningOf(body)}`;
 
-/** The job that an acknowledgement names. */
+/** The id of the job in an acknowledgement. */
 function ackedJob({ request, status, answer }: RecordedAnswer): string | null {
   if (!SUBMIT.test(request) || status !== 202 || !isRecord(answer)) return null;
   return typeof answer.job_id === "string" ? answer.job_id : null;
@@ -137,10 +137,10 @@ function jobOf(request: string): string | null {
   }
 }
 
-/** Deepest nesting that is compared. */
+/** Maximum nesting depth that is compared. */
 const MOST_DEPTH = 100;
 
-/** A body in canonical form, without the fields that concern only its sender; absent, empty and `{}` are equal. */
+/** A body in canonical form, without the fields that matter only to its sender; absent, empty and `{}` are equal. */
 function meaningOf(body: unknown): string {
   return JSON.stringify(ordered(recordable(withoutSendersOwn(body) ?? {}), MOST_DEPTH));
 }
@@ -152,11 +152,11 @@ function ordered(value: unknown, depth: number): unknown {
     // A null field means the same as an absent one.
     .filter(([, item]) => item !== null)
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  // A list of pairs, because objects put numeric names first.
+  // A list of pairs, because objects sort numeric names first.
   return fields.map(([name, item]) => [name, ordered(item, depth - 1)]);
 }
 
-/** Paths at which two bodies differ, three at most. */
+/** Up to three paths at which two bodies differ. */
 function differencesOf(a: unknown, b: unknown, path = "", depth = MOST_DEPTH): readonly string[] {
   if (JSON.stringify(ordered(a, depth)) === JSON.stringify(ordered(b, depth))) return [];
   const isBoth = isRecord(a) && isRecord(b);

@@ -1,24 +1,24 @@
 import { isRecord } from "../json.ts";
 import { mapTexts, type RecordedAnswer } from "../recording/recorded-values.ts";
 
-/** When a recorded answer is due: in the order of requests, or as long after the submit as recorded. */
+/** When a recorded answer is due: at the next request (`fast`), or as long after the submit as recorded (`real`). */
 export type ReplaySpeed = "fast" | "real";
 
-/** Everything recorded of one job. */
+/** Everything that was recorded about a job. */
 export interface RecordedJob {
   readonly jobId: string;
-  /** Its answers in order, without the acknowledgement. */
+  /** The job's answers in order, without the acknowledgement. */
   readonly answers: readonly RecordedAnswer[];
-  /** Its own id, its assets' and voices'. */
+  /** The ids of the job, its assets and its voices. */
   readonly ids: ReadonlySet<string>;
 }
 
-/** A job of a replay, made from a recorded job, and its progress. */
+/** A replayed job, made from a recorded one, and its progress. */
 export class ReplayedJob {
   readonly recorded: RecordedJob;
   /** Epoch milliseconds on the service's clock. */
   readonly submittedAt: number;
-  /** How much later than the recorded one it was submitted, milliseconds. */
+  /** How much later it was submitted than the recorded job, in milliseconds. */
   readonly #shiftMs: number;
   readonly #ackAtMs: number;
   readonly #suffix: string;
@@ -41,21 +41,21 @@ export class ReplayedJob {
     return this.recorded.jobId + this.#suffix;
   }
 
-  /** When an answer is due at real speed, epoch milliseconds on the service's clock. */
+  /** When an answer is due at real speed, in epoch milliseconds on the service's clock. */
   dueAt({ at_ms }: RecordedAnswer): number {
     return this.submittedAt + at_ms - this.#ackAtMs;
   }
 
-  /** The stream that is open at real speed: the first that is not over, else the last; null when none is recorded. */
+  /** The stream that is open at real speed: the first that has not ended, or else the last; null if none is recorded. */
   openStream(isWanted: (answer: RecordedAnswer) => boolean, now: number): RecordedAnswer | null {
     const known = this.recorded.answers.filter(isWanted);
     return known.find((answer) => this.dueAt(answer) > now) ?? known.at(-1) ?? null;
   }
 
   /**
-   * The answer that is due to a request of this job. In fast replays each answer moves the job forward for all endpoints, so
-   * that no read shows an older state than the one before. Null when no answer of this kind is recorded, or, at real speed,
-   * when none is due yet.
+   * The answer that is due to a request about this job. In a fast replay each answer moves the job forward for all
+   * endpoints, so that no read shows an older state than the one before. Null if no answer of this kind is recorded or, at
+   * real speed, if none is due yet.
    */
   next(isWanted: (answer: RecordedAnswer) => boolean, speed: ReplaySpeed, now: number): RecordedAnswer | null {
     const { answers } = this.recorded;
@@ -68,20 +68,20 @@ export class ReplayedJob {
     return answers[at]!;
   }
 
-  /** At real speed: whether answers of this kind are recorded, but none is due yet. */
+  /** True at real speed if answers of this kind are recorded, but none is due yet. */
   isEarly(isWanted: (answer: RecordedAnswer) => boolean, now: number): boolean {
     const known = this.recorded.answers.filter(isWanted);
     return known.length > 0 && known.every((answer) => this.dueAt(answer) > now);
   }
 
-  /** Whether all recorded answers are past, and none of them says that the job ended. */
+  /** True if all recorded answers are past, and none of them says that the job ended. */
   isCutOff(speed: ReplaySpeed, now: number): boolean {
     const { answers } = this.recorded;
     const isPast = speed === "real" ? answers.every((one) => this.dueAt(one) <= now) : this.#position >= answers.length;
     return isPast && answers.length > 0 && !answers.some(saysEnd);
   }
 
-  /** A recorded value with the ids of this job, and with its times shifted to the submit of this job. */
+  /** A recorded value with this job's ids, and with times shifted to this job's submit. */
   personal(value: unknown): unknown {
     return mapTexts(value, (text, name) => {
       if (/(?:_at|^timestamp)$/.test(name)) return this.#shifted(text);
@@ -111,7 +111,7 @@ function saysEnd({ status, answer, events }: RecordedAnswer): boolean {
   return isGone || said.some((one) => isRecord(one) && ENDS.has(String(one.status)));
 }
 
-/** The recorded id behind an id of a replay. */
+/** The recorded id from which an id in a replay was made. */
 export function recordedId(id: string): string {
   return id.replace(/~\d+$/, "");
 }

@@ -10,11 +10,11 @@ import type { ServiceContext } from "../service-context.ts";
 import { openPlainFile, type Recording } from "./recording.ts";
 import { recordedId } from "./replayed-job.ts";
 
-/** The outputs of a replay: the recorded bytes, else placeholders of the same kind, size and length. */
+/** The outputs in a replay: the recorded bytes, or else placeholders of the same kind, size and length. */
 export interface ReplayedMedia {
   /** A presigned URL for a recorded output. */
   urlOf(output: Readonly<Record<string, unknown>>): string;
-  /** What is at `/replayed/{id}`; null for an unknown one. */
+  /** The file at `/replayed/{id}`; null for an unknown id. */
   file(id: string): Promise<Served | null>;
 }
 
@@ -26,7 +26,7 @@ export function createReplayedMedia(
   const making = new Map<string, Promise<string>>();
   const folder = dataDir.absolute("replayed");
 
-  /** The path of a file that is written once per id. */
+  /** The path of a file for an id, which is written only once. */
   function prepared(id: string, write: (path: string) => Promise<void>): Promise<string> {
     const path = join(folder, id);
     const known = making.get(id);
@@ -45,7 +45,7 @@ export function createReplayedMedia(
   return {
     urlOf(output) {
       const named = typeof output.asset_id === "string" ? output.asset_id : "";
-      // A repeated job has its own ids and the same bytes.
+      // A repeated job has ids of its own, but the same bytes.
       const asset = recording.assets.get(named) ?? recording.assets.get(recordedId(named));
       const id = createHash("sha256")
         .update(JSON.stringify([named, output.content_type, output.width, output.height]))
@@ -68,7 +68,7 @@ export function createReplayedMedia(
   };
 }
 
-/** Copies recorded bytes into the data folder, and checks them against their hash. */
+/** Copies recorded bytes into the data folder, and checks their hash. */
 async function copyChecked(from: string, to: string, { sha256, size_bytes }: RecordedAsset): Promise<void> {
   const fd = openPlainFile(from);
   if (fstatSync(fd).size !== size_bytes) {

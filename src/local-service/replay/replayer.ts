@@ -20,7 +20,7 @@ import { ReplayBook } from "./replay-book.ts";
 import type { ReplayedJob, ReplaySpeed } from "./replayed-job.ts";
 import { createReplayedMedia, type ReplayedMedia } from "./replayed-media.ts";
 
-/** A recording that answers in place of the service; null where the options name none. */
+/** A recording that answers in place of the service; null if the options set none. */
 export function openReplay(service: ServiceContext) {
   const { replay } = service.options;
   if (replay === null) return null;
@@ -28,7 +28,7 @@ export function openReplay(service: ServiceContext) {
   return { answer: new Replayer(replay.recording, service, media, replay).answer, file: media.file };
 }
 
-/** Faults come first: they apply to replayed answers as to the service's own. */
+/** Adds a replay after the faults, which apply to replayed answers as they do to the service's own. */
 export function withReplay(faults: Interceptor, replay: ReturnType<typeof openReplay>): Interceptor {
   if (replay === null) return faults;
   return {
@@ -39,7 +39,7 @@ export function withReplay(faults: Interceptor, replay: ReturnType<typeof openRe
 
 interface ReplayOptions {
   readonly speed: ReplaySpeed;
-  /** The local service answers what is not recorded. */
+  /** True if the local service answers requests that are not recorded. */
   readonly orLocal: boolean;
 }
 
@@ -51,7 +51,7 @@ class Replayer {
   readonly #media: ReplayedMedia;
   readonly #options: ReplayOptions;
   readonly #hashOfUpload: (url: string) => string | null;
-  /** Acknowledged submits, by workspace and key. */
+  /** Acknowledged submits, by workspace and idempotency key. */
   readonly #keys = new Map<string, { readonly model: string; readonly ack: Answer & { readonly is: "json" } }>();
 
   constructor(recording: Recording, service: ServiceContext, media: ReplayedMedia, options: ReplayOptions) {
@@ -63,7 +63,7 @@ class Replayer {
     this.#hashOfUpload = createUploadHashes(service);
   }
 
-  /** Null for what the local service answers itself. @throws Refusal for what is not recorded */
+  /** Answers a call; null if the local service should answer it. @throws Refusal if no answer is recorded */
   readonly answer = async ({ method, path }: Endpoint, call: Call): Promise<Answer | null> => {
     if (!RECORDED_PARTS.has(path.split("/", 2)[1] ?? "") || path === "/files") return null;
     const { pathname, searchParams } = new URL(call.incoming.url ?? "/", "http://base");
@@ -90,7 +90,7 @@ class Replayer {
     const isOpen = part === "stream" && speed === "real";
     const answer = isOpen ? job.openStream(isSame, now) : job.next(isSame, speed, now);
     if (answer !== null) return this.#given(answer, job, call);
-    // A job that was recorded with a stream may be polled, and the reverse.
+    // A job that was recorded with a stream may be polled, and vice versa.
     if (call.method === "GET" && part === "status") {
       const status = job.next((one) => statusAnswer(one) !== null, speed, now);
       if (status !== null) return this.#given(statusAnswer(status)!, job, call);
@@ -99,14 +99,14 @@ class Replayer {
     return stream === null ? this.#notRecorded(request, undefined) : this.#given(stream, job, call);
   }
 
-  /** The answer for a job before its first recorded answer is due: it is queued. */
+  /** Shows a job as queued, before its first recorded answer is due. */
   #asSubmitted({ jobId }: ReplayedJob, part: string): Answer {
     const said = { job_id: jobId, status: "IN_QUEUE" };
     const more = part === "status" ? { progress: null, estimated_completion_at: null } : { outputs: [], error: null };
     return { is: "json", status: 200, body: { ...said, ...more }, headers: {} };
   }
 
-  /** The end of the job is not recorded; without an error, it would be polled forever. */
+  /** The error if the end of a job is not recorded; without it, clients would poll forever. */
   #cutOff(request: string, { jobId }: ReplayedJob) {
     this.#service.metrics.unrecorded(request);
     return refuse(
@@ -159,7 +159,7 @@ class Replayer {
   }
 
   #headersOf({ headers }: RecordedAnswer, personal: (value: unknown) => unknown): Record<string, string> {
-    // The header is set here, for submits that this replay repeats.
+    // This header is set below, for submits that this replay repeats.
     const { "retry-after": wait, location, "x-idempotent-replayed": _replayed, ...own } = headers;
     return {
       ...own,
@@ -168,7 +168,7 @@ class Replayer {
     };
   }
 
-  /** In a fast replay nothing waits, so refusals need no delay either. */
+  /** Removes retry delays, because nothing needs to wait in a fast replay. */
   #atOnce(answer: unknown): unknown {
     if (this.#options.speed === "real" || !isRecord(answer) || !isRecord(answer.error)) return answer;
     if (answer.error.retry_after === undefined) return answer;
@@ -207,7 +207,7 @@ function partOf({ request }: RecordedAnswer): string {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** The hash of an upload by its handle; null if the text is not a handle of this service. */
+/** Returns the hash of an upload for its handle; null if the text is not a handle of this service. */
 function createUploadHashes({ store, dataDir, origin }: ServiceContext): (url: string) => string | null {
   const known = new Map<string, string>();
   return (url) => {
@@ -234,7 +234,7 @@ function hashOf(path: string): string {
   return hash.digest("hex");
 }
 
-/** Sends the recorded frames of a stream once they are due, and cuts it where the service did. */
+/** Sends the recorded frames of a stream when they are due, and cuts the stream where the service did. */
 function sendRecordedStream(
   { status, events, cut }: RecordedAnswer,
   personal: (value: unknown) => unknown,
@@ -275,7 +275,7 @@ function frameText({ event, id, retry, data }: RecordedFrame, personal: (value: 
   return `${lines.join("\n")}\n\n`;
 }
 
-/** Converts an answer of a job to one of the status endpoint; null when it shows no status. */
+/** Converts an answer about a job to one of the status endpoint; null if it contains no status. */
 function statusAnswer(recorded: RecordedAnswer): RecordedAnswer | null {
   const frames = recorded.events?.filter(({ event }) => event === "status") ?? [];
   const shown = recorded.status === 200 ? (frames.at(-1)?.data ?? recorded.answer) : null;
@@ -284,7 +284,7 @@ function statusAnswer(recorded: RecordedAnswer): RecordedAnswer | null {
   return { ...recorded, events: undefined, headers: {}, answer: { job_id, status, progress, estimated_completion_at } };
 }
 
-/** Makes a stream of a job that was polled: a frame per status, and the end. Null when no status is recorded. */
+/** Makes a stream for a job that was polled: a frame per status, and the end. Null if no status is recorded. */
 function streamAnswer(answers: readonly RecordedAnswer[]): RecordedAnswer | null {
   const shown = answers.flatMap((answer) => statusAnswer(answer) ?? []);
   const last = shown.at(-1);

@@ -7,7 +7,7 @@ import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow, OutputRow, VoiceRow } from "../store/rows.ts";
 import type { Rendered } from "./render-job.ts";
 
-/** The retryable failure of a job for a cause other than its input. */
+/** The retryable failure of a job whose cause is not its input. */
 export const WORK_FAILED: ErrorBody = {
   code: "INTERNAL",
   message: "The model could not finish this job; it was refunded.",
@@ -15,7 +15,7 @@ export const WORK_FAILED: ErrorBody = {
   retry_after: 1,
 };
 
-/** The strict profile does not reveal why a renderer cannot use an input. */
+/** The error for a failed rendering. The strict profile does not reveal why an input cannot be used. */
 function errorOf(error: unknown, strict: boolean): ErrorBody {
   const isInput = error instanceof Error && "code" in error && error.code === "RENDER_INPUT";
   if (!isInput) return WORK_FAILED;
@@ -45,7 +45,7 @@ function outputRow(job: JobRow, position: number, rendered: Rendered, end: Outpu
   return { ...base, ...measured, ...identity, status: "COMPLETED", error: null };
 }
 
-/** Ends a job inside a transaction: outputs, voice, refund, events, hooks. */
+/** Ends a job inside a transaction: writes outputs, voice, refund and events, and calls hooks. */
 export function jobFinisher(
   service: Pick<ServiceParts, "store" | "clock" | "dataDir" | "hooks" | "record" | "options">,
 ) {
@@ -80,7 +80,7 @@ export function jobFinisher(
   }
 
   return {
-    /** A job that produced something, or failed in rendering. */
+    /** Ends a job that was rendered, whether or not that succeeded. */
     finish(seq: number, rendered: readonly Rendered[], forced: ForcedEnd): void {
       const job = store.jobs.bySeq(seq);
       if (!job || !canMove(job.status, "COMPLETED")) return;
@@ -99,7 +99,7 @@ export function jobFinisher(
       endJob(job, end, hasMedia ? expiresAt : null);
     },
 
-    /** A job that failed before rendering. */
+    /** Ends a job that failed before rendering. */
     fail(seq: number, error: ErrorBody): void {
       const job = store.jobs.bySeq(seq);
       if (job && canMove(job.status, "FAILED")) endJob(job, failure(job.chargedMicros, error), null);

@@ -3,25 +3,25 @@ import { DAY_MS } from "../../core/kit/duration.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 const SWEEP_EVERY_MS = 600_000;
-/** How often, in real time, the service's clock is polled: a jump of days causes one sweep. */
+/** How often the service's clock is polled, in real milliseconds; a jump of days causes only one sweep. */
 const POLL_EVERY_MS = 1_000;
-/** Drift beyond which the clock's offset is stored. */
+/** Drift in milliseconds above which the clock's offset is stored. */
 const DRIFT_MS = 1_000;
 const BATCH = 200;
-/** Uploads are retained this long after their handle expired, for queued jobs that read them. */
+/** How long uploads are kept after their handles expire, for queued jobs that read them. */
 const UPLOAD_GRACE_MS = DAY_MS;
 
 /**
- * Name under which the clock's offset from the machine's is stored, so that time never runs backwards for a data
- * folder.
+ * Name under which the difference between the service's and the machine's clock is stored, so that time never runs
+ * backwards in a data folder.
  */
 export const CLOCK_OFFSET = "clock_offset_ms";
 
 type Ports = Pick<ServiceContext, "store" | "clock" | "dataDir" | "onDefect">;
 
 /**
- * Removes the bytes of expired media, and stores the clock's offset. Readers see the expiry at its instant without
- * this; the sweep only frees space. Outputs that an unfinished job reads stay until it has finished.
+ * Removes the bytes of expired media, and stores the clock's offset. Readers see media expire on time even without this;
+ * the sweep only frees space. Outputs that an unfinished job reads are kept until it has finished.
  */
 export function startRetention({ store, clock, dataDir, onDefect }: Ports): () => void {
   let sweepAt = clock.now() + SWEEP_EVERY_MS;

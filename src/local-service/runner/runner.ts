@@ -7,7 +7,7 @@ import { renderJob } from "./render-job.ts";
 
 const PROGRESS_AT = [0.25, 0.5, 0.75];
 
-/** Runs accepted jobs to completion, in order of acceptance, with bounded concurrency. */
+/** Runs accepted jobs to completion, in order of acceptance, with limited concurrency. */
 export function createRunner(ports: ServiceParts) {
   const { store, clock, options, catalog } = ports;
   const finisher = jobFinisher(ports);
@@ -58,7 +58,7 @@ export function createRunner(ports: ServiceParts) {
     pump();
   }
 
-  /** The moment on the service's clock, or the stop of the service. */
+  /** Resolves when the service's clock reaches the instant, or when the service stops. */
   function until(dueMs: number): Promise<void> {
     if (dueMs <= clock.now()) return Promise.resolve();
     return new Promise((resolve) => {
@@ -111,7 +111,7 @@ export function createRunner(ports: ServiceParts) {
   }
 
   return {
-    /** After the submit is committed. */
+    /** Call it after the submit is committed. */
     enqueue(job: JobRow): void {
       const due = job.createdAt + job.queueMs;
       if (due <= clock.now()) queue(job.seq);
@@ -126,7 +126,7 @@ export function createRunner(ports: ServiceParts) {
       }
     },
     running: () => active.size,
-    /** Stops rendering; unfinished jobs stay for the next start. */
+    /** Stops rendering; unfinished jobs resume at the next start. */
     async close(): Promise<void> {
       stopping.abort();
       for (const wakeUp of [...sleepers]) wakeUp();

@@ -2,10 +2,10 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 
 type Values = readonly SQLInputValue[];
 
-/** A row to write; its fields are named like the columns. */
+/** A row to write, with fields named like the columns. */
 type Columns<Row> = { readonly [Field in keyof Row]: SQLInputValue };
 
-/** The prepared statements of one database, each prepared on first use. Rows are cast here: the schema is ours. */
+/** The prepared statements of a database, each prepared on first use. Rows are cast here, because the schema is our own. */
 export class Statements {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();
@@ -27,12 +27,12 @@ export class Statements {
     return this.#statement(sql).all(...values) as Row[];
   }
 
-  /** How many rows it changed. */
+  /** Runs a statement, and returns how many rows it changed. */
   run(sql: string, ...values: Values): number {
     return Number(this.#statement(sql).run(...values).changes);
   }
 
-  /** The number of the new row. */
+  /** Inserts a row, and returns its number. */
   insert<Row extends Columns<Row>>(table: string, row: Row, verb = "INSERT"): number {
     const columns = Object.keys(row);
     const sql = `${verb} INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
@@ -53,7 +53,7 @@ export class Statements {
   }
 }
 
-/** Maximum pieces of work per transaction, so that a burst does not block the event loop. */
+/** Maximum number of work items per transaction, so that a burst does not block the event loop. */
 const MAX_BATCH = 256;
 
 interface Pending {
@@ -65,8 +65,8 @@ interface Pending {
 type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
 
 /**
- * Batches all work of one event-loop turn into one transaction. A piece of work that throws is rolled back alone;
- * promises resolve only after the commit.
+ * Batches all work from one turn of the event loop into one transaction. A work item that throws is rolled back alone.
+ * Promises resolve only after the commit.
  */
 export class Writer {
   readonly #database: DatabaseSync;
@@ -86,7 +86,7 @@ export class Writer {
     });
   }
 
-  /** Called from inside `work`: runs `call` once the transaction is durable, and never when it was rolled back. */
+  /** Call it inside `work`: runs `call` once the transaction is durable, and never if the work is rolled back. */
   afterCommit(call: () => void): void {
     this.#afterCommit.push(call);
   }

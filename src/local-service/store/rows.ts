@@ -1,4 +1,4 @@
-/** Rows of the tables in `schema.ts`, which states the units. */
+// Rows of the tables in `SCHEMA` below, which states the units.
 
 export type JobStatus = "IN_QUEUE" | "IN_PROGRESS" | "COMPLETED" | "FAILED";
 export type OutputStatus = "COMPLETED" | "FAILED" | "EXPIRED";
@@ -15,16 +15,16 @@ export interface JobRow {
   readonly quality: string | null;
   readonly status: JobStatus;
   readonly prompt: string | null;
-  /** JSON: validated, defaults filled. */
+  /** JSON of the validated input, with defaults filled. */
   readonly input: string;
-  /** JSON: the files of each media field, as of the submit. */
+  /** JSON with the files of each media field at the time of the submit. */
   readonly media: string;
   readonly webhook: string | null;
   readonly idempotencyKey: string | null;
   readonly seed: number;
-  /** Simulated wait before the job may start. */
+  /** Simulated wait before the job can start. */
   readonly queueMs: number;
-  /** Simulated length of the work. */
+  /** Simulated duration of the work. */
   readonly renderMs: number;
   readonly createdAt: number;
   readonly startedAt: number | null;
@@ -50,7 +50,7 @@ export interface OutputRow {
   readonly status: OutputStatus;
   readonly assetId: string | null;
   readonly voiceId: string | null;
-  /** Relative to the data folder. */
+  /** Path relative to the data folder. */
   readonly path: string | null;
   readonly contentType: string | null;
   readonly width: number | null;
@@ -58,7 +58,7 @@ export interface OutputRow {
   readonly durationMs: number | null;
   readonly fps: number | null;
   readonly sizeBytes: number | null;
-  /** The frame rate is reported as not probed before this instant; null means never hidden. */
+  /** Until this instant the frame rate is reported as not probed; null means it is never hidden. */
   readonly fpsShownAt: number | null;
   readonly error: string | null;
 }
@@ -79,7 +79,7 @@ export type LogName =
   | "failed"
   | "recovered";
 
-/** A transition's event; the store adds id and instant. */
+/** An event to store; the store adds id and instant. */
 export interface NewEvent {
   readonly level: LogLevel;
   readonly event: LogName;
@@ -100,7 +100,7 @@ export interface EventRow {
   readonly data: string;
 }
 
-/** A request to a language model. Tokens are null until it has ended; the completion's include those of its reasoning. */
+/** A request to a language model. Token counts are null until it has ended; those of the completion include reasoning. */
 export interface ChatRow {
   readonly jobSeq: number;
   /** `X-Request-Id` of the answer. */
@@ -139,7 +139,7 @@ export interface KeyRow {
   readonly lastUsedAt: number | null;
 }
 
-/** A new key; the other columns are null. */
+/** A new key; its other columns are null. */
 export type NewKeyRow = Omit<KeyRow, "seq" | "previousHash" | "previousUntil" | "revokedAt" | "lastUsedAt">;
 
 export interface TokenRow {
@@ -160,7 +160,7 @@ export interface FileRow {
   readonly width: number | null;
   readonly height: number | null;
   readonly durationMs: number | null;
-  /** Why no job can decode it; null when it can be decoded. */
+  /** Why no job can decode the file; null if it can be decoded. */
   readonly fault: string | null;
   readonly sizeBytes: number;
   readonly createdAt: number;
@@ -178,13 +178,13 @@ export interface VoiceRow {
   readonly createdAt: number;
 }
 
-/** One movement of a workspace's money. */
+/** A movement of money in a workspace. */
 export interface TransactionRow {
   /** Position in the list, from 1. */
   readonly seq: number;
   readonly id: string;
   readonly kind: "purchase" | "grant" | "usage" | "refund";
-  /** Negative for a charge. */
+  /** Amount; negative for a charge. */
   readonly micros: number;
   readonly at: number;
 }
@@ -197,10 +197,10 @@ export interface IdempotencyRow {
   readonly ack: string;
 }
 
-/** Incremented with every change that older code cannot read. */
+/** Increment it with every change that older code cannot read. */
 export const SCHEMA_VERSION = 1;
 
-/** Instants are milliseconds since the Unix epoch, money whole micro-dollars, structured columns JSON text. */
+/** Instants are milliseconds since the Unix epoch, money is whole micro-dollars, and structured columns are JSON text. */
 export const SCHEMA = `
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 

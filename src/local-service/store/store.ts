@@ -33,7 +33,7 @@ function prepare(database: DatabaseSync, file: string): void {
   if (version > SCHEMA_VERSION) throw unusable(file, `was written by a newer version (schema ${version}).`);
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000");
   database.exec("PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY");
-  // One transaction, so that a first start needs one fsync.
+  // A single transaction, so that a first start needs only one fsync.
   database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
 }
 
@@ -52,22 +52,22 @@ export function openDatabase(dataDir: string): DatabaseSync {
   }
 }
 
-/** Only the owner may read the database, because it holds secrets of drains. SQLite gives its side files the same mode. */
+/** Lets only the owner read the database, because it contains the drains' secrets. SQLite gives its side files the same mode. */
 function makePrivate(file: string): void {
   closeSync(openSync(file, "a", 0o600));
   for (const path of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(path)) chmodSync(path, 0o600);
 }
 
 /**
- * The service's database. Reads may happen at any time; writes belong inside `write`, which batches all writes of one
- * event-loop turn into one transaction.
+ * The service's database. Reads can happen at any time; writes belong inside `write`, which batches all writes from one
+ * turn of the event loop into one transaction.
  */
 export function openStore(dataDir: string) {
   const database = openDatabase(dataDir);
   const writer = new Writer(database);
   const statements = new Statements(database);
   return {
-    /** For parts of the service with their own tables. */
+    /** For parts of the service that have their own tables. */
     statements,
     write: <T>(work: () => T) => writer.write(work),
     afterCommit: (call: () => void) => writer.afterCommit(call),

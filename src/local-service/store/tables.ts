@@ -17,7 +17,7 @@ import type {
   WorkspaceRow,
 } from "./rows.ts";
 
-/** The owner to filter by: jobs belong to an owner within a workspace. */
+/** The owner to filter by; jobs belong to an owner in a workspace. */
 export interface Owner {
   readonly workspaceId: string;
   readonly ownerId: string;
@@ -27,7 +27,7 @@ export interface UsageRow {
   readonly key: string;
   readonly jobs: number;
   readonly spentMicros: number;
-  /** Chats among the jobs. */
+  /** Number of chats among the jobs. */
   readonly requests: number;
 }
 
@@ -53,7 +53,7 @@ const CHATS_IN_FLIGHT = `SELECT count(*) AS ofWorkspace, count(*) FILTER (WHERE 
 const RUNNING_READERS =
   "SELECT count(*) AS count FROM reads JOIN jobs ON seq = readerSeq WHERE sourceSeq = ? AND completedAt IS NULL";
 
-/** The groups of usage: the expression of the key, and the end of the query. */
+/** How usage can be grouped: the expression for the key, and the end of the query. */
 const USAGE = {
   total: ["'total'", "HAVING count(*) > 0"],
   day: ["date(createdAt / 1000, 'unixepoch')", "GROUP BY key ORDER BY key"],
@@ -71,27 +71,27 @@ export function jobTable(db: Statements) {
     insert: (row: NewJobRow): number => db.insert("jobs", row),
     bySeq: (seq: number) => db.get<JobRow>("SELECT * FROM jobs WHERE seq = ?", seq),
     byId: (jobId: string) => db.get<JobRow>("SELECT * FROM jobs WHERE jobId = ?", jobId),
-    /** Newest first, before the cursor `before`. */
+    /** Jobs before the cursor `before`, newest first. */
     page: ({ workspaceId, ownerId }: Owner, before: number, limit: number) =>
       db.all<JobRow>(OF_OWNER, workspaceId, ownerId, before, limit),
     pageOfModel: ({ workspaceId, ownerId }: Owner, model: string, before: number, limit: number) =>
       db.all<JobRow>(OF_MODEL, workspaceId, ownerId, model, before, limit),
-    /** Jobs accepted and not finished, oldest first. */
+    /** Jobs that were accepted but have not finished, oldest first. */
     unfinished: () =>
       db.all<JobRow>("SELECT seq FROM jobs WHERE completedAt IS NULL ORDER BY seq").map(({ seq }) => seq),
     toExpire: (now: number, limit: number) =>
       db.all<JobRow>("SELECT * FROM jobs WHERE expiresAt <= ? ORDER BY expiresAt LIMIT ?", now, limit),
-    /** Unfinished jobs that read an output of this one. */
+    /** Number of unfinished jobs that read an output of this one. */
     runningReaders: (seq: number) => db.get<{ count: number }>(RUNNING_READERS, seq)?.count ?? 0,
     usage: (group: keyof typeof USAGE, workspaceId: string, from: number, to: number) =>
       db.all<UsageRow>(usageSql(group), workspaceId, from, to),
     start: (seq: number, startedAt: number) => db.update("jobs", { seq, status: "IN_PROGRESS", startedAt }),
     end: (seq: number, { status, completedAt, expiresAt, refundedMicros, error }: JobEnd) =>
       db.update("jobs", { seq, status, completedAt, expiresAt, refundedMicros, error }),
-    /** Keeps the expiry, whose sweep removes what an unrepeated delete has left. */
+    /** Keeps the expiry, so that the sweep removes what an interrupted delete has left. */
     markDeleted: (seq: number, deletedAt: number) =>
       db.update("jobs", { seq, deletedAt, prompt: null, input: "{}", media: "{}" }),
-    /** Chats in flight: their number in the workspace and with the key, and the sum of their holds. */
+    /** Chats in flight: their number in the workspace and for the key, and the sum of their holds. */
     chatsInFlight: (workspaceId: string, keyId: string) => db.get<ChatsInFlight>(CHATS_IN_FLIGHT, keyId, workspaceId)!,
     /** Replaces the hold of a job with its cost. */
     settle: (seq: number, chargedMicros: number) => db.update("jobs", { seq, chargedMicros }),
@@ -101,7 +101,7 @@ export function jobTable(db: Statements) {
   };
 }
 
-/** Which requests to language models are listed; null for any. */
+/** Filter for requests to language models; null means any. */
 export interface ChatFilter {
   readonly start: number | null;
   readonly end: number | null;
@@ -113,18 +113,18 @@ const CHATS = `SELECT * FROM jobs JOIN chats ON jobSeq = seq WHERE workspaceId =
   AND (?3 IS NULL OR createdAt < ?3) AND (?4 IS NULL OR model = ?4) AND (?5 IS NULL OR keyId = ?5)
   AND seq < ?6 ORDER BY seq DESC LIMIT ?7`;
 
-/** Requests to language models, and what their answers consisted of. */
+/** Requests to language models, and the tokens in their answers. */
 export function chatTable(db: Statements) {
   return {
     put: (row: ChatRow) => db.insert("chats", row, "INSERT OR REPLACE"),
-    /** Newest first, before the cursor `before`. */
+    /** Requests before the cursor `before`, newest first. */
     page: (workspaceId: string, { start, end, model, keyId }: ChatFilter, before: number, limit: number) =>
       db.all<JobRow & ChatRow>(CHATS, workspaceId, start, end, model, keyId, before, limit),
     ofJob: (jobSeq: number) => db.get<ChatRow>("SELECT * FROM chats WHERE jobSeq = ?", jobSeq),
   };
 }
 
-/** Maps idempotency keys of a workspace to submits. */
+/** Maps a workspace's idempotency keys to submits. */
 export function idempotencyTable(db: Statements) {
   return {
     get: (workspaceId: string, key: string) =>
@@ -136,7 +136,7 @@ export function idempotencyTable(db: Statements) {
 /** Lifecycle events of each job. */
 export function eventTable(db: Statements) {
   return {
-    /** Numbers the events from `lastId` on and stores them. */
+    /** Numbers the events, continuing after `lastId`, and stores them. */
     append(jobSeq: number, lastId: number, at: number, events: readonly NewEvent[]): EventRow[] {
       return events.map((event, index) => {
         const row: EventRow = { ...event, jobSeq, id: lastId + index + 1, at, data: JSON.stringify(event.data) };
@@ -144,10 +144,10 @@ export function eventTable(db: Statements) {
         return row;
       });
     },
-    /** Oldest first. */
+    /** Events after an id, oldest first. */
     after: (jobSeq: number, id: number, limit: number) =>
       db.all<EventRow>("SELECT * FROM jobEvents WHERE jobSeq = ? AND id > ? ORDER BY id LIMIT ?", jobSeq, id, limit),
-    /** The most recent ones, oldest first. */
+    /** The most recent events, oldest first. */
     latest: (jobSeq: number, limit: number) =>
       db.all<EventRow>("SELECT * FROM jobEvents WHERE jobSeq = ? ORDER BY id DESC LIMIT ?", jobSeq, limit).reverse(),
     clear: (jobSeq: number) => db.run("DELETE FROM jobEvents WHERE jobSeq = ?", jobSeq),
@@ -161,14 +161,14 @@ const ADD_MODEL_RUN = `INSERT INTO modelRuns (model, runs, averageMs) VALUES (?,
 /** Rendering times of each model, for estimates. */
 export function modelRunTable(db: Statements) {
   return {
-    /** Mean time from accepted to finished; null for a model never run. */
+    /** Mean time from accepted to finished; null for a model that has never run. */
     averageMs: (model: string) =>
       db.get<{ averageMs: number }>("SELECT averageMs FROM modelRuns WHERE model = ?", model)?.averageMs ?? null,
     add: (model: string, tookMs: number) => db.run(ADD_MODEL_RUN, model, tookMs),
   };
 }
 
-/** Small named values: signing secrets, the clock's offset. */
+/** Small named values, such as signing secrets and the clock's offset. */
 export function metaTable(db: Statements) {
   return {
     get: (name: string) => db.get<{ value: string }>("SELECT value FROM meta WHERE name = ?", name)?.value ?? null,
@@ -182,7 +182,7 @@ export interface JobCounts {
   readonly byModel: Readonly<Record<string, number>>;
 }
 
-/** Counts over all jobs ever accepted, for the operator. */
+/** Numbers for all jobs ever accepted, for the operator. */
 export function countJobs(db: Statements): JobCounts {
   const tally = (column: string) => {
     const rows = db.all<{ name: string; count: number }>(
@@ -194,7 +194,7 @@ export function countJobs(db: Statements): JobCounts {
   return { total, byKey: tally("idempotencyKey"), byModel: tally("model") };
 }
 
-/** All movements of money. At one instant, funds come first, then charges, then refunds. */
+/** All movements of money. At the same instant, funds come first, then charges, then refunds. */
 const TRANSACTIONS = `WITH moves AS (
     SELECT 'txn_f' || seq AS id, kind, micros, at, 0 AS rank, seq AS number FROM funds WHERE workspaceId = ?
     UNION ALL SELECT 'txn_u' || seq, 'usage', -chargedMicros, createdAt, 1, seq FROM jobs
@@ -206,7 +206,7 @@ const TRANSACTIONS = `WITH moves AS (
 
 type Amount = "fundedMicros" | "chargedMicros" | "refundedMicros";
 
-/** Workspaces with their wallets, and who belongs to them. */
+/** Workspaces with their wallets and members. */
 export function workspaceTable(db: Statements) {
   const add = (amount: Amount, workspaceId: string, micros: number) =>
     db.run(`UPDATE workspaces SET ${amount} = ${amount} + ? WHERE workspaceId = ?`, micros, workspaceId);
@@ -220,7 +220,7 @@ export function workspaceTable(db: Statements) {
       add("fundedMicros", workspaceId, micros);
       db.insert("funds", { workspaceId, kind, micros, at });
     },
-    /** Newest first, before the cursor `before`. */
+    /** Transactions before the cursor `before`, newest first. */
     transactions: (workspaceId: string, before: number, limit: number) =>
       db.all<TransactionRow>(TRANSACTIONS, workspaceId, workspaceId, workspaceId, before, limit),
     charge: (workspaceId: string, micros: number) => add("chargedMicros", workspaceId, micros),
@@ -229,7 +229,7 @@ export function workspaceTable(db: Statements) {
       db.run("UPDATE workspaces SET cardDeclined = ? WHERE workspaceId = ?", declined ? 1 : 0, workspaceId),
     join: (workspaceId: string, ownerId: string) =>
       db.run("INSERT OR IGNORE INTO members (workspaceId, ownerId) VALUES (?, ?)", workspaceId, ownerId),
-    /** Null undoes a departure. */
+    /** Records when an owner left the workspace; null records a return. */
     setLeft: (workspaceId: string, ownerId: string, at: number | null) =>
       db.run("UPDATE members SET leftAt = ? WHERE workspaceId = ? AND ownerId = ?", at, workspaceId, ownerId) === 1,
     isMember(workspaceId: string, ownerId: string): boolean {
@@ -239,14 +239,14 @@ export function workspaceTable(db: Statements) {
   };
 }
 
-/** Keys and the tokens minted from them. Only hashes of secrets are kept. */
+/** Keys, and the tokens created with them. Only hashes of secrets are stored. */
 export function keyTable(db: Statements) {
   const page = "SELECT * FROM keys WHERE workspaceId = ? AND seq < ? ORDER BY seq DESC LIMIT ?";
   return {
     insert: (row: NewKeyRow) => db.insert("keys", row),
     get: (keyId: string) => db.get<KeyRow>("SELECT * FROM keys WHERE keyId = ?", keyId),
     page: (workspaceId: string, before: number, limit: number) => db.all<KeyRow>(page, workspaceId, before, limit),
-    /** Tokens minted with the old secret expire with it. */
+    /** Tokens created with the old secret expire with it. */
     rotate(keyId: string, secretHash: Uint8Array, previousUntil: number): void {
       const rotate = "UPDATE keys SET previousHash = secretHash, previousUntil = ?, secretHash = ? WHERE keyId = ?";
       db.run(rotate, previousUntil, secretHash, keyId);
@@ -263,7 +263,7 @@ export function keyTable(db: Statements) {
   };
 }
 
-/** Uploaded files, until some time after their handles expire. */
+/** Uploaded files, kept until some time after their handles expire. */
 export function fileTable(db: Statements) {
   return {
     insert: (row: FileRow) => db.insert("files", row),
@@ -274,7 +274,7 @@ export function fileTable(db: Statements) {
   };
 }
 
-/** Voices cloned by jobs. They do not expire. */
+/** Voices cloned by jobs, which do not expire. */
 export function voiceTable(db: Statements) {
   const ofOwner = "SELECT * FROM voices WHERE workspaceId = ? AND ownerId = ? ORDER BY createdAt, voiceId";
   return {
@@ -284,7 +284,7 @@ export function voiceTable(db: Statements) {
   };
 }
 
-/** Path of an output's bytes; null once they have expired, even before they are removed. */
+/** Path of an output's bytes; null once they have expired, even if they are not removed yet. */
 export function pathOf({ status, path }: OutputRow): string | null {
   return status === "COMPLETED" ? path : null;
 }
@@ -297,13 +297,13 @@ export function outputTable(db: Statements) {
     ofJob: (jobSeq: number) => db.all<OutputRow>("SELECT * FROM outputs WHERE jobSeq = ? ORDER BY position", jobSeq),
     byAsset: (assetId: string) => db.get<OutputRow>("SELECT * FROM outputs WHERE assetId = ?", assetId),
     /**
-     * After a delete, failed outputs included. The asset id stays, so that a later use is refused as "expired", not
-     * "unknown"; the paths stay until `forgetPaths`, so that an unfinished delete can be repeated.
+     * Expires all outputs of a deleted job, including failed ones. Asset ids stay, so that a later use is refused as "expired"
+     * rather than "unknown". Paths stay until `forgetPaths`, so that an unfinished delete can be repeated.
      */
     expireAll: (jobSeq: number) =>
       db.run("UPDATE outputs SET status = 'EXPIRED', error = NULL WHERE jobSeq = ?", jobSeq),
     forgetPaths: (jobSeq: number) => db.run("UPDATE outputs SET path = NULL WHERE jobSeq = ?", jobSeq),
-    /** After the retention: outputs that had bytes. */
+    /** Expires outputs that had bytes, once their retention is over. */
     expireMade: (jobSeq: number) => db.run(expireMade, jobSeq),
   };
 }

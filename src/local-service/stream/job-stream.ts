@@ -14,10 +14,10 @@ import {
 } from "./open-streams.ts";
 
 const EVENTS_PER_READ = 200;
-/** Sent when the service itself ends a stream. */
+/** Reconnect delay sent when the service itself ends a stream, in milliseconds. */
 const RETRY_MS = 1000;
 
-/** `GET /jobs/{job_id}/stream`. Reads from the store whenever it is woken, with backpressure from the reader. */
+/** `GET /jobs/{job_id}/stream`. Reads from the store whenever it is woken, no faster than the reader accepts frames. */
 export function jobStream(service: ServiceContext, find: (call: Call) => JobRow) {
   const { store, views, hub, streams } = service;
 
@@ -39,7 +39,7 @@ export function jobStream(service: ServiceContext, find: (call: Call) => JobRow)
     });
     call.outgoing.on("close", wake);
 
-    /** A snapshot is the current status; only the frame after all logs is terminal. */
+    /** Sends the current status as a snapshot; only the frame after all logs is terminal. */
     const showStatus = (current: JobRow, isEnd: boolean) => {
       shown = current.status;
       return sink.send(statusFrame(lastEventId, isEnd, views.status(current)));

@@ -4,7 +4,7 @@ import { HOUR_MS } from "../../core/kit/duration.ts";
 import type { StreamFault } from "../faults/engine.ts";
 import type { Call } from "../http/call.ts";
 
-/** Marks the end of a stream; must never appear inside another frame. */
+/** Marks the end of a stream, and must never appear inside another frame. */
 const DONE = "[STREAM_DONE]";
 const HARMLESS = "\\u005bSTREAM_DONE]";
 
@@ -14,37 +14,37 @@ export const KEEP_ALIVE = ": keep-alive\n\n";
 /** Tells the client to reconnect after this many milliseconds. */
 export const retryFrame = (ms: number) => `retry: ${ms}\n\n`;
 
-/** The data is one line of JSON, so user text cannot inject the end marker. */
+/** Formats a frame. The data is one line of JSON, so that user text cannot inject the end marker. */
 function frame(event: "status" | "log", id: string, data: unknown): string {
   return `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data).replaceAll(DONE, HARMLESS)}\n\n`;
 }
 
 export const logFrame = (id: number, data: unknown) => frame("log", String(id), data);
 
-/** A status frame's id holds the id of the last event before it, and whether it ends the stream. */
+/** A status frame. Its id contains the id of the last event before it, and whether the frame ends the stream. */
 export const statusFrame = (lastEventId: number, isEnd: boolean, data: unknown) =>
   frame("status", `${lastEventId}.${isEnd ? 2 : 1}`, data);
 
-/** A client's position in the stream. */
+/** How far a client has read a stream. */
 export interface ResumePoint {
   readonly eventId: number;
-  /** The client has already received the terminal status. */
+  /** True if the client has already received the terminal status. */
   readonly sawEnd: boolean;
 }
 
-/** Parses `Last-Event-ID`; an unknown format restarts from the beginning. */
+/** Parses `Last-Event-ID`; an unknown format restarts the stream from the beginning. */
 export function parseResumePoint(header: string | null): ResumePoint {
   const match = /^(\d{1,15})(?:\.([012]))?$/.exec(header?.trim() ?? "");
   return match ? { eventId: Number(match[1]), sawEnd: match[2] === "2" } : { eventId: 0, sawEnd: false };
 }
 
-/** Where a stream's frames are written. After the reader disconnects, writes are no-ops. */
+/** Writes a stream's frames. After the reader disconnects, writes do nothing. */
 interface Sink {
-  /** False once it has ended, or its reader has left. */
+  /** False once the stream has ended or its reader has disconnected. */
   readonly isOpen: boolean;
-  /** Resolves when the buffer has capacity again. */
+  /** Sends a frame, and resolves once the buffer has room again. */
   send(frame: string): Promise<void>;
-  /** Writes at once, bypassing injected delays and cuts. */
+  /** Writes at once, without injected delays and cuts. */
   comment(text: string): void;
   end(last?: string): void;
 }
@@ -55,7 +55,7 @@ export const STREAM_HEADERS = {
   "X-Accel-Buffering": "no",
 };
 
-/** Opens the answer as an event stream; faults may delay it or cut it after some frames. */
+/** Opens the response as an event stream; faults can delay it, or cut it after some frames. */
 export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault | null): Sink {
   let isOpen = true;
   let framesLeft = fault?.cutAfter ?? Number.POSITIVE_INFINITY;
@@ -96,16 +96,16 @@ export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault
 }
 
 const KEEP_ALIVE_MS = 15_000;
-/** A stream is ended cleanly after this time; its client reconnects and resumes. */
+/** A stream is ended cleanly after this time, in milliseconds; its client reconnects and resumes. */
 const MAX_STREAM_MS = HOUR_MS;
 
-/** One open stream, as seen by the registry. */
+/** An open stream, as the registry sees it. */
 export interface OpenStream {
-  /** Subscribes to changes; returns the function that unsubscribes. */
+  /** Subscribes to changes, and returns the function that unsubscribes. */
   wakeOn(wake: () => void): () => void;
   onWake(): void;
   keepAlive(comment: string): void;
-  /** Ends it cleanly, and tells the client to reconnect. */
+  /** Ends the stream cleanly, and tells the client to reconnect. */
   shutDown(): void;
 }
 
@@ -114,7 +114,7 @@ interface Entry {
   readonly since: number;
 }
 
-/** All open streams: one timer keeps them alive, one call ends them. */
+/** All open streams, with one timer that keeps them alive and one call that ends them. */
 export function createOpenStreams() {
   const open = new Set<Entry>();
 
@@ -128,7 +128,7 @@ export function createOpenStreams() {
   sweep.unref();
 
   return {
-    /** Returns the function that unregisters. */
+    /** Registers a stream, and returns the function that unregisters it. */
     add(stream: OpenStream): () => void {
       const entry = { stream, since: performance.now() };
       open.add(entry);

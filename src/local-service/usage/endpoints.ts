@@ -10,7 +10,7 @@ const DEFAULT_WINDOW_MS = 7 * DAY_MS;
 const MAX_WINDOW_MS = 90 * DAY_MS;
 const GROUPS = ["total", "day", "model"] as const;
 
-/** `2026-11-21` or an instant; null when absent. @throws Refusal 400 */
+/** Reads a date such as `2026-11-21`, or an instant; null if absent. @throws Refusal 400 */
 function readInstant(call: Call, name: string): number | null {
   const text = call.query(name);
   if (text === null) return null;
@@ -27,7 +27,7 @@ function readWindow(call: Call, now: number): { start: number; end: number } {
   return { start, end };
 }
 
-/** Of a request that failed, by the code of its error; the model failed in any other case. */
+/** Reasons for a failed request by error code; for all other codes, the model failed. */
 const FAILURES: Readonly<Record<string, string>> = { CANCELLED: "client_abort", DEADLINE_EXCEEDED: "timeout" };
 
 function outcomeOf({ status, error }: JobRow): string {
@@ -35,7 +35,7 @@ function outcomeOf({ status, error }: JobRow): string {
   return FAILURES[(JSON.parse(error ?? "{}") as { code?: string }).code ?? ""] ?? "upstream_error";
 }
 
-/** A request to a language model, with the cost charged at its end. */
+/** The API's view of a request to a language model, with the cost charged at its end. */
 function llmRequest(row: JobRow & ChatRow, now: number) {
   const hasCost = row.completedAt !== null && row.costShownAt <= now;
   return {
@@ -60,7 +60,7 @@ function llmRequest(row: JobRow & ChatRow, now: number) {
 
 const LLM_FILTERS = ["start", "end", "model", "key_id"];
 
-/** Balance and spending of the workspace. */
+/** Endpoints for the workspace's balance and spending. */
 export function usageEndpoints({ store, clock, options, catalog }: ServiceContext): readonly Endpoint[] {
   const isToday = options.asOf !== "3.9";
 

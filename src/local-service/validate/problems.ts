@@ -2,13 +2,13 @@ import type { ErrorObject } from "ajv/dist/2020.js";
 import { type FieldProblem, flagged, problem, type Refusal, refuse } from "../http/refusal.ts";
 import { isRecord, pointerNames } from "../json.ts";
 
-/** `/images/0/url` below `input` → `input.images[0].url`. */
+/** Converts a JSON pointer below a root to a field path: `/images/0/url` below `input` is `input.images[0].url`. */
 export function fieldPath(root: string, pointer: string): string {
   const step = (path: string, name: string) => (/^\d+$/.test(name) ? `${path}[${name}]` : `${path}.${name}`);
   return pointerNames(pointer).reduce(step, root);
 }
 
-/** All subschemas of some schemas, to identify the errors that they cause. */
+/** Collects all subschemas of some schemas, to identify the errors that they cause. */
 function schemaObjects(node: unknown, found = new Set<unknown>()): Set<unknown> {
   if (typeof node !== "object" || node === null || found.has(node)) return found;
   found.add(node);
@@ -16,7 +16,7 @@ function schemaObjects(node: unknown, found = new Set<unknown>()): Set<unknown> 
   return found;
 }
 
-/** Errors within the branches of a failed oneOf or anyOf add nothing to the failure itself. */
+/** Removes errors inside the branches of a failed oneOf or anyOf, because they add nothing to that failure. */
 function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   const branches = new Set<unknown>();
   for (const error of errors) {
@@ -25,7 +25,7 @@ function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   return errors.filter((error) => error.keyword !== "if" && !branches.has(error.parentSchema));
 }
 
-/** The field names that branches require, when they do nothing else: `oneOf: [{required: [a]}, {required: [b]}]`. */
+/** The field names that branches require, if they do nothing else: `oneOf: [{required: [a]}, {required: [b]}]`. */
 function alternatives(schema: unknown): string[] | null {
   if (!Array.isArray(schema)) return null;
   const names = schema.map((branch: unknown) => {
@@ -51,7 +51,7 @@ function acceptedNames(error: ErrorObject): string[] {
   return isRecord(properties) ? Object.keys(properties) : [];
 }
 
-/** The enumerated values of a missing field; null where there is no enumeration. */
+/** The enumerated values for a missing field; null if there is no enumeration. */
 function acceptedValues(error: ErrorObject, name: string): string[] | null {
   const properties = error.parentSchema?.["properties"];
   const field = isRecord(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
@@ -89,7 +89,7 @@ function toProblem(error: ErrorObject, root: string): FieldProblem {
   }
 }
 
-/** Accepted names are listed for the first unknown field only. */
+/** Keeps the list of accepted names only on the first unknown field. */
 function allowedOnce(problems: readonly FieldProblem[]): FieldProblem[] {
   const first = problems.findIndex((item) => item.reason === "unknown_field");
   return problems.map((item, index) =>
@@ -97,7 +97,7 @@ function allowedOnce(problems: readonly FieldProblem[]): FieldProblem[] {
   );
 }
 
-/** A value of the wrong type violates its other rules too; report one problem. */
+/** Reports only the wrong type of a value, because it violates the other rules too. */
 function typeFirst(problems: readonly FieldProblem[]): FieldProblem[] {
   const mistyped = new Set(problems.filter((item) => item.reason === "type").map((item) => item.field));
   return problems.filter((item) => item.reason === "type" || !mistyped.has(item.field));
@@ -108,12 +108,12 @@ function unique(problems: readonly FieldProblem[]): FieldProblem[] {
   return [...seen.values()];
 }
 
-/** Every invalid field at once, as API error messages. `root` is the path of the validated value. */
+/** All invalid fields at once, as API error messages. `root` is the path of the validated value. */
 export function toProblems(errors: readonly ErrorObject[], root: string): FieldProblem[] {
   return allowedOnce(typeFirst(unique(withoutBranches(errors).map((error) => toProblem(error, root)))));
 }
 
-/** Prompts with one of these words are refused, so that clients can test the refusal. */
+/** Prompts that contain one of these words are refused, so that clients can test the refusal. */
 export const MODERATION_TRIGGERS: readonly string[] = ["moderation-refused"];
 
 const FIELDS = ["prompt", "negative_prompt", "text", "name"];
@@ -136,12 +136,12 @@ function said(input: Readonly<Record<string, unknown>>): Said[] {
   return [...own, ...spoken];
 }
 
-/** The 422 for a moderated input; null when nothing is refused. */
+/** The 422 for an input refused by moderation; null if it is accepted. */
 export function moderate(input: Readonly<Record<string, unknown>>, triggers: readonly string[]): Refusal | null {
   return moderateTexts(said(input), triggers);
 }
 
-/** A category may follow the word: `moderation-refused:violence`. */
+/** Moderates texts. A category may follow the trigger word: `moderation-refused:violence`. */
 export function moderateTexts(texts: readonly Said[], triggers: readonly string[]): Refusal | null {
   for (const { field, text } of texts) {
     const lower = text.toLowerCase();

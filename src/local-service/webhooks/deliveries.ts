@@ -3,15 +3,15 @@ import { codeOf, type FailureCode, type Outcome, statusOf } from "../outbound/ou
 import { delayAfter } from "../outbound/outbox.ts";
 import type { Statements } from "../store/database.ts";
 
-/** The headers of a delivery; all but the attempt's number are signed. */
+/** The headers of a delivery; all except the attempt number are signed. */
 export interface Announcement {
-  /** Equal for every attempt and redelivery of one event. */
+  /** The same for all attempts and redeliveries of an event. */
   readonly id: string;
   readonly event: string;
   readonly redelivery: boolean;
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** Instant of signing, epoch milliseconds. */
+  /** Instant of signing, in epoch milliseconds. */
   readonly signedAt: number;
 }
 
@@ -23,7 +23,7 @@ interface Meta {
   set(name: string, value: string): unknown;
 }
 
-/** The data folder's signing key, created at the first start. */
+/** The data folder's signing key, which is created at the first start. */
 function signingKey(meta: Meta): KeyObject {
   const known = meta.get(KEY_NAME);
   if (known !== null) {
@@ -43,9 +43,9 @@ export function webhookSigner(meta: Meta, brand: string) {
   const privateKey = signingKey(meta);
   const name = (ending: string) => `X-${brand}-Webhook-${ending}`;
   return {
-    /** Base64 of the raw 32 bytes. */
+    /** Base64 of the 32 raw bytes. */
     publicKey: rawPublicKey(privateKey),
-    /** All headers of one delivery. */
+    /** All headers for a delivery. */
     headers({ id, event, redelivery, attempt, signedAt }: Announcement, body: Uint8Array): Record<string, string> {
       const timestamp = String(Math.floor(signedAt / 1000));
       const digest = createHash("sha256").update(body).digest("hex");
@@ -66,7 +66,7 @@ export function webhookSigner(meta: Meta, brand: string) {
 
 export type WebhookSigner = ReturnType<typeof webhookSigner>;
 
-/** Attempts per cycle: of the first sending, and of each redelivery. */
+/** Maximum attempts per cycle; the first sending is a cycle, and so is each redelivery. */
 export const MAX_ATTEMPTS = 12;
 
 /*
@@ -84,20 +84,20 @@ export interface DeliveryState {
   readonly status: DeliveryStatus;
   /** Null until the job has ended. */
   readonly event: DeliveryEvent | null;
-  /** Total attempts started; never decreases. */
+  /** Total number of attempts started; never decreases. */
   readonly attempts: number;
-  /** Failed attempts of the current cycle, which the retry schedule counts. */
+  /** Number of failed attempts in the current cycle, which determines the retry delay. */
   readonly failedInCycle: number;
   readonly redeliveryCount: number;
   readonly lastResponseStatus: number | null;
-  /** Of the most recent failed attempt. */
+  /** Error of the most recent failed attempt. */
   readonly lastError: FailureCode | null;
   readonly lastAttemptAt: number | null;
-  /** Null while there is nothing to send. */
+  /** Null if there is nothing to send. */
   readonly nextAttemptAt: number | null;
 }
 
-/** A delivery's state when a redelivery was requested. */
+/** A delivery's state at the time a redelivery was requested. */
 export interface ReplayEntry {
   readonly requestedAt: number;
   readonly status: DeliveryStatus;
@@ -119,7 +119,7 @@ export const NEW_DELIVERY: DeliveryState = {
   nextAttemptAt: null,
 };
 
-/** The job has ended: the first attempt is due. */
+/** The delivery once the job has ended: the first attempt is due. */
 export function fire<D extends DeliveryState>(delivery: D, event: DeliveryEvent, dueAt: number): D {
   return { ...delivery, event, nextAttemptAt: dueAt };
 }
@@ -129,13 +129,13 @@ export function isDue({ status, nextAttemptAt }: DeliveryState, now: number): bo
   return status === "PENDING" && nextAttemptAt !== null && nextAttemptAt <= now;
 }
 
-/** Stored before anything is sent. */
+/** The delivery when an attempt starts; stored before anything is sent. */
 export function begin<D extends DeliveryState>(delivery: D, now: number): D {
   const attempts = delivery.attempts + 1;
   return { ...delivery, status: "DELIVERING", attempts, lastAttemptAt: now, nextAttemptAt: null };
 }
 
-/** The delivery after an attempt. A forbidden destination is final at once. */
+/** The delivery after an attempt. If the destination is forbidden, the failure is final at once. */
 export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now: number): D {
   const error = codeOf(outcome);
   const answered = { ...delivery, lastResponseStatus: statusOf(outcome) };
@@ -146,7 +146,7 @@ export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now:
   return { ...failed, status: "PENDING", nextAttemptAt: now + delayAfter(failedInCycle) };
 }
 
-/** The process died during an attempt; whether it arrived is unknown, so it is repeated. */
+/** The delivery after the process died during an attempt, which is repeated because it may not have arrived. */
 export function interrupted<D extends DeliveryState>(delivery: D, now: number): D {
   return { ...delivery, status: "PENDING", nextAttemptAt: now };
 }
@@ -155,7 +155,7 @@ export function mayReplay({ status }: DeliveryState): boolean {
   return status === "DELIVERED" || status === "FAILED";
 }
 
-/** A person requests redelivery: a new cycle, and a history entry. */
+/** The delivery after a person requests redelivery: a new cycle, and a history entry. */
 export function replay<D extends DeliveryState>(
   delivery: D,
   now: number,
@@ -168,7 +168,7 @@ export function replay<D extends DeliveryState>(
   };
 }
 
-/** A delivery with the values fixed at the submit. */
+/** A delivery, with the values that were fixed at the submit. */
 export interface DeliveryRow extends DeliveryState {
   readonly seq: number;
   readonly jobSeq: number;
@@ -179,9 +179,9 @@ export interface DeliveryRow extends DeliveryState {
   readonly url: string;
   readonly source: "per_job" | "default";
   readonly createdAt: number;
-  /** POSTs of the next attempt: 2 when a fault duplicates it. */
+  /** Number of POSTs in the next attempt: 2 if a fault duplicates it. */
   readonly copies: number;
-  /** The body of an event without a job; such a delivery is neither listed nor replayed. */
+  /** The body of an event that belongs to no job; such a delivery is neither listed nor redelivered. */
   readonly payload: string | null;
 }
 
@@ -218,7 +218,7 @@ CREATE TABLE IF NOT EXISTS redeliveries (
 const PAGE = "SELECT * FROM deliveries WHERE workspaceId = ? AND payload IS NULL AND seq < ? ORDER BY seq DESC LIMIT ?";
 const UNSENT = "SELECT * FROM deliveries WHERE nextAttemptAt IS NOT NULL OR status = 'DELIVERING' ORDER BY seq";
 
-/** Default webhooks, deliveries and their redeliveries; creates the tables when missing. */
+/** Default webhooks, deliveries and their redeliveries. Creates missing tables. */
 export function webhookTables(db: Statements) {
   db.define(TABLES);
   return {
@@ -238,13 +238,13 @@ export function webhookTables(db: Statements) {
         workspaceId,
         jobId,
       ),
-    /** Newest first, before the cursor `before`. */
+    /** Deliveries before the cursor `before`, newest first. */
     page: (workspaceId: string, before: number, limit: number) => db.all<DeliveryRow>(PAGE, workspaceId, before, limit),
-    /** Deliveries with something left to send, and those that a dead process was sending. */
+    /** Deliveries that are yet to be sent, and those that a dead process was sending. */
     unsent: () => db.all<DeliveryRow>(UNSENT),
     addReplay: (deliverySeq: number, number: number, entry: ReplayEntry) =>
       db.insert("redeliveries", { deliverySeq, number, ...entry }),
-    /** Oldest first. */
+    /** Redeliveries of a delivery, oldest first. */
     replays: (seq: number) =>
       db.all<ReplayEntry>("SELECT * FROM redeliveries WHERE deliverySeq = ? ORDER BY number", seq),
   };

@@ -28,7 +28,7 @@ import {
   webhookTables,
 } from "./deliveries.ts";
 
-/** Maximum concurrent POSTs, in all and per host. */
+/** Maximum number of concurrent POSTs, in total and per host. */
 const LIMITS = { total: 32, perLane: 8 } as const;
 
 function laneOf(url: string): string {
@@ -40,14 +40,14 @@ function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: We
   const { store, clock, views, outbound } = ports;
   const outbox = new Outbox(ports, LIMITS, attempt);
 
-  /** Call after the commit that made it due. */
+  /** Call it after the commit that made the delivery due. */
   function schedule(delivery: DeliveryRow): void {
     const { seq, nextAttemptAt } = delivery;
     if (nextAttemptAt === null || outbox.closed) return;
     clock.at(nextAttemptAt, () => outbox.push(laneOf(delivery.url), seq));
   }
 
-  /** Built for each attempt, since URLs in the body are signed anew. */
+  /** Builds the message for each attempt, because URLs in the body are signed anew. */
   function messageOf(delivery: DeliveryRow): Message {
     const job = store.jobs.bySeq(delivery.jobSeq);
     const payload = delivery.payload ?? (job && JSON.stringify(views.result(job, "payload")));
@@ -79,7 +79,7 @@ function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: We
     const delivery = await store.write(() => start(seq));
     if (!delivery) return;
     const outcome = await post(delivery);
-    // Closing: the row stays DELIVERING, and the next start repeats the attempt.
+    // The service is closing: the row stays DELIVERING, and the next start repeats the attempt.
     if (outcome === null) return;
     for (let copy = 1; copy < delivery.copies; copy += 1) await post(delivery);
     await store.write(() => {
@@ -103,7 +103,7 @@ function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: We
   };
 }
 
-/** Signed webhooks for finished jobs. */
+/** Sends signed webhooks for finished jobs. */
 export function createWebhooks(ports: ServiceParts) {
   const { store, clock, faults } = ports;
   const tables = webhookTables(store.statements);
@@ -111,7 +111,7 @@ export function createWebhooks(ports: ServiceParts) {
   const dispatcher = createDispatcher(ports, tables, signer);
 
   /**
-   * The job's own URL, else the workspace's current default: a later change of the default does not affect the
+   * The job's own URL, or else the workspace's default at this time, so that later changes of the default do not affect the
    * delivery.
    */
   function targetOf(job: JobRow): Pick<DeliveryRow, "url" | "source"> | null {
@@ -144,7 +144,7 @@ export function createWebhooks(ports: ServiceParts) {
     endpoints: webhookEndpoints(ports, tables, signer, dispatcher),
     /** Resumes deliveries that an earlier process left unsent. */
     recover: dispatcher.recover,
-    /** Sends that a top-off failed to the default webhook, if there is one. */
+    /** Reports a failed top-off to the default webhook, if there is one. */
     topOffFailed: (workspaceId: string, dollars: number) =>
       store.write(() => {
         const target = tables.defaults.get(workspaceId);
@@ -154,21 +154,21 @@ export function createWebhooks(ports: ServiceParts) {
         const money = { amount_attempted: dollars, balance: usd(balanceOf(store.workspaces.get(workspaceId))) };
         const reason = "payment_method_declined";
         const payload = JSON.stringify({ id, type, created_at: instant(now), reason, ...money, currency: "USD" });
-        // No job has a number below zero.
+        // A negative number, because no job has one.
         const owner = { jobSeq: -randomInt(2 ** 47), jobId: id, workspaceId, ownerId: "", model: "" };
         const fixed = { ...owner, url: target.url, source: "default", createdAt: now, copies: 1, payload } as const;
         const due = fire({ ...NEW_DELIVERY, ...fixed }, type, now);
         const seq = tables.insert(due);
         store.afterCommit(() => dispatcher.schedule({ ...due, seq }));
       }),
-    /** Starts no further attempt. */
+    /** Stops starting attempts. */
     close: dispatcher.close,
   };
 }
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-/** The fields that a delivery and its history have in common. */
+/** The fields shared by a delivery and its history. */
 function attemptsView({
   status,
   attempts,
@@ -185,7 +185,7 @@ function attemptsView({
   };
 }
 
-/** A delivery as visible to `reader`. */
+/** A delivery as shown to `reader`. */
 function deliveryView(row: DeliveryRow, replays: readonly ReplayEntry[], reader: { readonly ownerId: string }) {
   return {
     job_id: row.jobId,
@@ -201,7 +201,7 @@ function deliveryView(row: DeliveryRow, replays: readonly ReplayEntry[], reader:
   };
 }
 
-/** Null when none is set. */
+/** The default webhook as the API shows it; null if none is set. */
 function defaultWebhookView(row: DefaultWebhookRow | null) {
   if (row === null) return { url: null, enabled: false, updated_at: null, updated_by_key_id: null };
   return {
@@ -212,7 +212,7 @@ function defaultWebhookView(row: DefaultWebhookRow | null) {
   };
 }
 
-/** Everything below `/webhooks`. */
+/** All endpoints under `/webhooks`. */
 function webhookEndpoints(
   { store, clock, outbound }: ServiceParts,
   tables: WebhookTables,
@@ -241,7 +241,7 @@ function webhookEndpoints(
     return noContent;
   }
 
-  /** Signed like a delivery, for a job that does not exist; its event kind identifies it as a test. */
+  /** Sends a delivery signed like any other, for a job that does not exist; its event kind identifies it as a test. */
   async function testDefault(call: Call): Promise<Answer> {
     const { url } = findDefault(call);
     const id = `job_${randomUUID()}`;

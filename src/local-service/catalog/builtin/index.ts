@@ -102,7 +102,7 @@ export const image = builtIn({
 
 const AVATAR_PER_SECOND_MICROS: Readonly<Record<string, number>> = { "720p": 80_000, "1080p": 120_000 };
 
-/** The audio's duration unless `duration_ms` is given. */
+/** Duration of the film: `duration_ms`, or else that of the audio. */
 const filmMs = (work: Work) => integer(work, "duration_ms", mediaMs(work, "audio"));
 
 /** Animates a face that speaks the given audio. */
@@ -153,7 +153,7 @@ function upscalePrice(work: Work): number {
   return Math.max(1, megapixels) * integer(work, "scale", 2) * PER_MEGAPIXEL_MICROS;
 }
 
-/** Priced only after its input is measured, which happens at submit. */
+/** Priced only once its input has been measured, which happens at submit. */
 export const upscale = builtIn({
   id: "upscale-1",
   modality: "video",
@@ -190,7 +190,7 @@ export const upscale = builtIn({
   }),
 });
 
-/** Answers 410 GONE everywhere. */
+/** A model whose endpoints all answer 410 GONE. */
 export const imageRetired = builtIn({
   id: "image-0",
   modality: "image",
@@ -204,7 +204,7 @@ export const imageRetired = builtIn({
 
 export { STOCK_VOICES };
 
-/** The built-in catalog: models of this service's own, then those of hosted services. */
+/** The built-in catalog: this service's own models, then those of hosted services. */
 export const BUILT_IN_MODELS: readonly ModelDefinition[] = [
   image,
   video,

@@ -14,7 +14,7 @@ import {
   VISIBLE,
 } from "../model.ts";
 
-/* Models of hosted services, with their published fields and limits. Names, texts and prices are our own. */
+// Models of hosted services, with their published fields and limits. Names, texts and prices are our own.
 
 const SOUND_BYTES = 104_857_600;
 const LARGE_IMAGE_BYTES = 30_000_000;
@@ -52,7 +52,7 @@ const frames = (bytes = MAX_IMAGE_BYTES, limits: Limits = {}) => ({
 
 type Fields = Readonly<Record<string, JsonSchema>>;
 
-/** A `!` after the name of a field makes it required. `rules` are keywords of the whole input, and no field. */
+/** A `!` after a field's name makes the field required. `rules` are keywords for the whole input, not fields. */
 function model(
   id: string,
   modality: Modality,

@@ -16,7 +16,7 @@ import {
   type Work,
 } from "../model.ts";
 
-/** What each built-in model declares; the other properties are the same for all. */
+/** What each built-in model declares; all other properties are the same for every model. */
 export interface BuiltIn extends Partial<Omit<ModelDefinition, "entry" | "kind">> {
   readonly id: string;
   readonly modality: Modality;
@@ -65,18 +65,18 @@ export function integer(work: Work, field: string, fallback: number): number {
   return typeof value === "number" ? value : fallback;
 }
 
-/** Total duration of all media of a field, in milliseconds. */
+/** Total duration of all media in a field, in milliseconds. */
 export function mediaMs(work: Work, field: string): number {
   return (work.media[field] ?? []).reduce((sum, media) => sum + (media.durationMs ?? 0), 0);
 }
 
-/** Rounds up to whole seconds. */
+/** Rounds up to whole seconds, as billing does. */
 export function secondsBegun(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1000));
 }
 
 const PER_SECOND_MICROS: Readonly<Record<string, number>> = { "720p": 50_000, "1080p": 90_000, "4K": 200_000 };
-/** Surcharge for sound, in percent of the price of the pictures. */
+/** Surcharge for sound, as a percentage of the price of the pictures. */
 const SOUND_PERCENT = 20;
 
 const TIERS: JsonSchema = {
@@ -109,7 +109,7 @@ function priceMicros(work: Work): number {
   return work.input["generate_audio"] === false ? pictures : (pictures * (100 + SOUND_PERCENT)) / 100;
 }
 
-/** Animates a start frame; the example model of the API description, with every field and combination rule. */
+/** Animates a start frame. This is the example model of the API description, with every field and combination rule. */
 export const video = builtIn({
   id: "video-1",
   modality: "video",
@@ -157,7 +157,7 @@ export const video = builtIn({
   oldIds: { "video-1-fast": "Use video-1 with quality standard." },
 });
 
-/** Exists, but answers 400 FAILED_PRECONDITION. */
+/** A model that exists, but answers 400 FAILED_PRECONDITION. */
 export const videoToCome = builtIn({
   id: "video-2",
   modality: "video",

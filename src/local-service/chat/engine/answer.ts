@@ -14,7 +14,7 @@ const MOST_QUOTED = 120;
 /** Maximum number of characters of a request that are analyzed. */
 const MOST_READ = 20_000;
 
-/** The text of a request without its JSON, in one line, cut at a word. */
+/** The text of a request without its JSON, on one line, cut at a word. */
 function inShort(requested: string): string {
   const line = withoutJson(requested.slice(0, MOST_READ)).replaceAll(/\s+/gu, " ").trim();
   if (line.length <= MOST_QUOTED) return line;
@@ -27,7 +27,7 @@ function literal(requested: string): string | null {
   return LITERAL.exec(short)?.[1] ?? BARE_LITERAL.exec(short)?.[1] ?? null;
 }
 
-/** Answers with different seeds differ in `variant`. */
+/** Generates texts that quote the request. `variant` distinguishes answers with different seeds. */
 function simulatedText(requested: string, variant: string): SimulatedText {
   const about = inShort(requested);
   return (index) => {
@@ -36,7 +36,7 @@ function simulatedText(requested: string, variant: string): SimulatedText {
   };
 }
 
-/** Limit for reading a prompt, in milliseconds. */
+/** Time limit for reading a prompt, in milliseconds. */
 const MAX_READ_MS = 250;
 
 function lastRequest(messages: readonly ChatMessage[]): string {
@@ -44,13 +44,13 @@ function lastRequest(messages: readonly ChatMessage[]): string {
   return requested?.text ?? messages.at(-1)?.text ?? "";
 }
 
-/** Seed material of the answer's words: at temperature 0 the messages alone. */
+/** Seed material for the answer's words: at temperature 0, only the messages. */
 function seedOf({ messages, temperature, seed }: ChatRequest): string {
   const loose = temperature === 0 ? [] : [temperature, seed];
   return JSON.stringify([messages, 0, ...loose]);
 }
 
-/** The shape of an answer in JSON; null for an answer in words. A schema that the caller stated is kept to the letter. */
+/** The shape of a JSON answer; null for an answer in words. A schema that the caller stated is followed strictly. */
 function shapeOf({ format }: ChatRequest, requested: string, text: string): SchemaNode | null {
   if (format.is === "schema") return format.schema;
   const wantsJson = format.is === "json" || /\bjson\b/i.test(requested);
@@ -67,7 +67,7 @@ function readInTime<T>(work: () => T): T {
   }
 }
 
-/** What text and JSON answers are generated from. */
+/** The text and pictures that answers are generated from. */
 function portsOf(request: ChatRequest, black: readonly number[] | null) {
   const requested = lastRequest(request.messages);
   const all = request.messages.map(({ text }) => text).join("\n");
@@ -79,9 +79,9 @@ function portsOf(request: ChatRequest, black: readonly number[] | null) {
 }
 
 /**
- * Answers a request with JSON if requested, else with a sentence that says it is simulated. Equal requests get equal answers. A
- * JSON verdict on pictures (`pass` with `reasons`) fails black pictures only.
- * @throws Refusal 400 for a schema that cannot be satisfied
+ * Answers a request with JSON if requested, and otherwise with a sentence that says it is simulated. Equal requests get
+ * equal answers. A JSON verdict on pictures (`pass` with `reasons`) fails only black pictures.
+ * @throws Refusal 400 for a schema that no value can satisfy
  */
 export function answerTo(request: ChatRequest, black: readonly number[] | null = null): string {
   const { last, all, ports } = portsOf(request, black);
@@ -94,18 +94,18 @@ export function answerTo(request: ChatRequest, black: readonly number[] | null =
   throw invalid([problem("response_format.json_schema.schema", `cannot be answered: ${answer.reason}`, "schema")]);
 }
 
-/** The reasoning before an answer; empty when none was requested. */
+/** The reasoning before an answer; empty if none was requested. */
 export function reasoningOn({ effort, messages }: ChatRequest): string {
   if (effort === null || effort === "none") return "";
   return `Simulated reasoning (effort ${effort}) about: ${inShort(lastRequest(messages))}`;
 }
 
-/** Shorter words of a tool's name are ignored. */
+/** Shorter words in a tool's name are ignored. */
 const LEAST_LETTERS = 4;
 
 /**
- * The tool that an answer calls: the required one, else the first whose name shares a word with the user's message. Tool results
- * are answered with text.
+ * The tool that an answer calls: the required one, or else the first whose name shares a word with the user's message.
+ * Tool results are answered with text.
  */
 export function toolCalled({ tools, toolChoice, messages }: ChatRequest): ChatTool | null {
   if (toolChoice === "none") return null;
@@ -116,7 +116,7 @@ export function toolCalled({ tools, toolChoice, messages }: ChatRequest): ChatTo
   return messages.at(-1)?.role === "user" ? (named ?? null) : null;
 }
 
-/** Arguments that fit a tool's schema, as JSON. @throws Refusal 400 for a schema that cannot be satisfied */
+/** Arguments that fit a tool's schema, as JSON. @throws Refusal 400 for a schema that no value can satisfy */
 export function argumentsOf(request: ChatRequest, { name, parameters }: ChatTool): string {
   const answer = jsonAnswer({ type: "object", ...parameters }, portsOf(request, null).ports);
   if (answer.is === "value") return JSON.stringify(answer.value);

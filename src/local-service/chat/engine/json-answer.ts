@@ -6,11 +6,11 @@ import { isRecord } from "../../json.ts";
 import type { Random } from "../../render/random.ts";
 import type { SchemaNode } from "./json-text.ts";
 
-/** Keywords that identify the document or dialect; local references do not need them. */
+/** Keywords that identify the document or dialect, and are not needed to resolve local references. */
 const LEFT_OUT = new Set(["$schema", "$id", "id"]);
 
 /**
- * Normalizes an untrusted schema to the dialect used here: lists under `items`, as older dialects have them, become `prefixItems`.
+ * Converts an untrusted schema to the dialect used here: a list under `items`, as in older dialects, becomes `prefixItems`.
  */
 function prepareSchema(schema: SchemaNode): SchemaNode {
   function prepared(node: unknown): unknown {
@@ -29,9 +29,9 @@ function prepareSchema(schema: SchemaNode): SchemaNode {
 
 /** Number of elements in a generated list. */
 const USUAL_LENGTH = 3;
-/** Limit for one answer, in milliseconds. */
+/** Time limit for one answer, in milliseconds. */
 const MAX_MS = 400;
-/** Every other attempt omits optional properties. Only the first half replaces generated values with suitable ones. */
+/** Number of attempts. Every other one omits optional properties; only the first half inserts values that suit the request. */
 const ATTEMPTS = 12;
 const DEEPEST = 30;
 const LONGEST_PATTERN = 20_000;
@@ -41,7 +41,7 @@ export type JsonAnswer =
   /** The schema is invalid, or no matching value was found. */
   | { readonly is: "impossible"; readonly reason: string };
 
-/** Text number `index` of an answer, recognizable as simulated. */
+/** Returns the text at `index` in an answer, recognizable as simulated. */
 export type SimulatedText = (index: number) => string;
 
 interface Ports {
@@ -49,18 +49,18 @@ interface Ports {
   readonly requested: string;
   readonly text: SimulatedText;
   readonly random: Random;
-  /** Numbers of the pictures that are black; null where there are no pictures. */
+  /** The numbers of the black pictures; null if there are no pictures. */
   readonly black: readonly number[] | null;
 }
 
-/** Corrects a verdict on pictures; returns any other value unchanged. */
+/** Corrects a verdict on pictures, and returns any other value unchanged. */
 function judged(value: unknown, { black }: Ports): unknown {
   if (black === null || !isRecord(value) || typeof value["pass"] !== "boolean") return value;
   const reasons = black.map((number) => `picture ${number} is black`);
   return { ...value, pass: black.length === 0, ...(Array.isArray(value["reasons"]) && { reasons }) };
 }
 
-/** Replaces a generated value with one that fits the request, where the schema allows it. */
+/** Replaces a generated value with one that suits the request, where the schema allows it. */
 function suited(value: unknown, schema: JsonSchema, pointer: string, { requested, text }: Ports): unknown {
   if (!isRecord(schema) || "const" in schema) return value;
   const place = placeOf(pointer);
@@ -74,8 +74,8 @@ function suited(value: unknown, schema: JsonSchema, pointer: string, { requested
 }
 
 /**
- * Adapts a schema for the generator: hides the lengths of texts with a pattern, which it would pad with arbitrary letters, and
- * gives lists three elements, within their bounds.
+ * Adapts a schema for the generator: hides the lengths of texts that have a pattern, because the generator would pad them
+ * with arbitrary letters, and gives lists three elements, within their bounds.
  */
 function withUsualLengths(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(withUsualLengths);
@@ -91,7 +91,7 @@ function withUsualLengths(node: unknown): unknown {
   return { ...rest, lengths: [minLength, maxLength] };
 }
 
-/** Repeats or cuts a text to the allowed length; most patterns without a length still match it. */
+/** Repeats or cuts a text to the allowed length. Most patterns that do not state a length still match it. */
 function repeated(text: string, schema: SchemaNode): string {
   const [minLength, maxLength] = schema["lengths"] as readonly unknown[];
   const least = Math.min(LONGEST_PATTERN, numberOf(minLength) ?? 0);
@@ -112,7 +112,7 @@ function isWithin(value: number, schema: SchemaNode): boolean {
 
 function attempt(schema: SchemaNode, ports: Ports): JsonAnswer {
   const open = withUsualLengths(schema) as JsonSchema;
-  // Not shared, because the time limit may stop it anywhere.
+  // Not shared, because the time limit may interrupt it at any point.
   const ajv = new Ajv2020({ strict: false, logger: false, multipleOfPrecision: 6, meta: false, validateSchema: false });
   formatsPlugin.default(ajv);
   const fits = ajv.compile(schema);
@@ -151,7 +151,7 @@ export function jsonAnswer(schema: SchemaNode, ports: Ports): JsonAnswer {
 
 export const numberOf = (value: unknown): number | null => (typeof value === "number" ? value : null);
 
-/** The location of a value: the name of its property or list, and its position in the list. */
+/** The place of a value: the name of its property or list, and its position in the list. */
 export interface Place {
   readonly name: string;
   readonly index: number;
@@ -163,7 +163,7 @@ export function placeOf(pointer: string): Place {
   return { name: parts.findLast((part) => !isPosition(part)) ?? "", index: Number(parts.findLast(isPosition) ?? 0) };
 }
 
-/** Texts by words of a property's name, where a sentence could not be used as such. */
+/** Texts for properties whose names contain certain words, where a sentence would be useless. */
 const TEXTS: readonly (readonly [words: string, write: (index: number) => string])[] = [
   ["id slug key handle", (index) => `item-${index + 1}`],
   ["ratio", () => "16:9"],
@@ -172,13 +172,13 @@ const TEXTS: readonly (readonly [words: string, write: (index: number) => string
   ["url link href", (index) => `https://example.com/item-${index + 1}`],
 ];
 
-/** Words of a name: `shotList`, `shot_list` and `shots-list` have `shot` and `list`. */
+/** The words in a name: `shotList`, `shot_list` and `shots-list` all contain `shot` and `list`. */
 export function wordsOf(name: string): readonly string[] {
   const spaced = name.replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
   return spaced.split(/[^a-z]+/).flatMap((word) => [word, word.replace(/s$/, "")]);
 }
 
-/** A text that suits the place and the lengths of the schema. */
+/** A text that suits the place and the schema's lengths. */
 function likelyText(schema: SchemaNode, { name, index }: Place, text: SimulatedText): string {
   const words = new Set(wordsOf(name));
   const write = TEXTS.find(([known]) => known.split(" ").some((word) => words.has(word)))?.[1] ?? text;
@@ -186,7 +186,7 @@ function likelyText(schema: SchemaNode, { name, index }: Place, text: SimulatedT
   return fitted(written, numberOf(schema["minLength"]) ?? 0, numberOf(schema["maxLength"]) ?? written.length);
 }
 
-/** Cuts at a word where that is long enough, and repeats what is too short. */
+/** Cuts at a word if that leaves enough, and repeats a text that is too short. */
 function fitted(text: string, least: number, most: number): string {
   const enough = `${text} `.repeat(Math.ceil(least / text.length) || 1).trimEnd();
   const characters = [...enough];
@@ -196,7 +196,7 @@ function fitted(text: string, least: number, most: number): string {
   return [...atWord].length >= Math.max(1, least) ? atWord : cut;
 }
 
-/** A number that suits the place; null when its name gives no hint. */
+/** A number that suits the place; null if the name gives no hint. */
 function likelyNumber({ name, index }: Place): number | null {
   const words = new Set(wordsOf(name));
   const has = (...all: readonly string[]) => all.some((word) => words.has(word));
@@ -207,7 +207,7 @@ function likelyNumber({ name, index }: Place): number | null {
   return has("index", "order", "shot", "scene") ? index + 1 : null;
 }
 
-/** The enum option that the request mentions as a separate word. */
+/** The enum value that the request mentions as a separate word. */
 function namedOption(schema: SchemaNode, requested: string): string | undefined {
   const padded = ` ${requested.replaceAll(/[^\p{L}\p{N}:_-]+/gu, " ")} `;
   return [schema["enum"]].flat().find((option): option is string => {

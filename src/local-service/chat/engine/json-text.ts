@@ -1,13 +1,13 @@
 import { isRecord, parsed } from "../../json.ts";
 
-/** A JSON Schema, or part of one, unvalidated. */
+/** A JSON Schema, or part of one, not validated. */
 export type SchemaNode = Readonly<Record<string, unknown>>;
 
-/** Limits on the text searched and on the number of positions tried. */
+/** Maximum length of the text searched, and maximum number of positions tried. */
 const MAX_SEARCHED = 200_000;
 const MAX_STARTS = 50;
 
-/** The end of the JSON value that starts here, by its brackets; -1 when they do not close. */
+/** The end of the JSON value that starts here, found by its brackets; -1 if they are not closed. */
 function endOf(text: string, start: number): number {
   let depth = 0;
   let quoted = false;
@@ -66,7 +66,7 @@ function closedObject(properties: readonly (readonly [string, SchemaNode])[]): S
   return { type: "object", properties: Object.fromEntries(properties), required, additionalProperties: false };
 }
 
-/** The JSON shape that a prompt requests: a schema in it, or else an example of the answer; null for neither. */
+/** The JSON shape that a prompt requests: a schema in it, or else an example of the answer; null if it has neither. */
 export function schemaInText(text: string): SchemaNode | null {
   const { objects } = split(text);
   const schema = objects.find(isSchema);

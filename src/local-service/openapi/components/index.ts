@@ -47,7 +47,7 @@ const summary = {
 };
 
 const price = { type: "number", minimum: 0, description: "US dollars." };
-/** Of language models alone. */
+// Components only for language models.
 const chat = {
   context_length: whole,
   max_output_tokens: whole,
@@ -228,7 +228,7 @@ const called = (...required: readonly ("id" | "type")[]) => {
   const always = Object.fromEntries(required.map((name) => [name, fields[name]]));
   return object({ ...always, function: object({ arguments: text }, { name: text }) }, { ...fields, index: whole });
 };
-/** With further fields, as clients of that form know them. */
+/** Allows additional fields, as clients of that API form expect. */
 const open = (schema: JsonSchema): JsonSchema => ({ ...schema, additionalProperties: true });
 const calls = { tool_calls: listOf(called("id", "type")) };
 const reasoning = { reasoning_content: text };
@@ -300,7 +300,7 @@ export const chatComponents = {
 
 const anyInput = { ...anyFields, description: "Matches the model's input_schema." };
 
-/** Its input may be one text instead of items. */
+/** The schema of a request, whose input may be a text instead of items. */
 function responsesRequest(): JsonSchema {
   const { properties, ...body } = bodyOf(responsesBody);
   const { input, ...rest } = properties as Readonly<Record<string, JsonSchema>>;
@@ -346,7 +346,7 @@ export const errorComponents = {
   ),
 };
 
-/** All schemas of requests and responses. Clients must tolerate additional fields. */
+/** All request and response schemas. Clients must tolerate additional fields. */
 export const COMPONENTS: Readonly<Record<string, JsonSchema>> = {
   ...jobComponents,
   ...streamComponents,

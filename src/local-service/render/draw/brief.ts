@@ -1,7 +1,7 @@
 import { pick, type Random, randomFrom } from "../random.ts";
 import { type Color, mix } from "./brush.ts";
 
-/** The colours of one picture, chosen to harmonize. */
+/** The colours of a picture, which go well together. */
 export interface Palette {
   readonly sky: readonly [top: Color, middle: Color, bottom: Color];
   readonly far: Color;
@@ -16,7 +16,7 @@ export type Mood = "day" | "dawn" | "sunset" | "night" | "neon" | "forest" | "wa
 
 type Colors = [Color, Color, Color, Color, Color, Color, Color, Color];
 
-/** The three colours of the sky, then far, middle and near distance, accent and light. */
+/** Three colours for the sky, then far, middle and near distance, accent and light. */
 function palette(colors: string, isDark: boolean): Palette {
   const [top, middle, bottom, far, mid, near, accent, light] = colors.split(" ") as Colors;
   return { sky: [top, middle, bottom], far, mid, near, accent, light, isDark };
@@ -57,36 +57,36 @@ const COLOR_WORDS = new Map(
     .map((pair) => pair.split(" ") as [string, Color]),
 );
 
-/** The palette that the words name, else the usual one of the place, else a random one. */
+/** The palette that the words name, or else the place's usual one, or else a random one. */
 function paletteFor(words: string, usual: Mood | null, random: Random): Palette {
   const chance = pick<Mood>(random, ["day", "dawn", "calm", "candy", "warm", "sunset"]);
   return PALETTES[firstMatch(MOOD_WORDS, words) ?? usual ?? chance];
 }
 
-/** The first colour that the words name, softened a little into the palette. */
+/** The first colour that the words name, softened to fit the palette. */
 function namedColor(words: string, palette: Palette): Color | null {
   const named = words.split(/[^a-z]+/u).flatMap((word) => COLOR_WORDS.get(word) ?? []);
   return named[0] === undefined ? null : mix(named[0], palette.sky[1], 0.08);
 }
 
 export type Setting = "mountain" | "sea" | "city" | "forest" | "desert" | "hills" | "studio" | "space";
-/** Each has a picture of its name in `figures/`. */
+/** What a picture can show; each subject has a drawing with its name in `figures/`. */
 export type Subject =
   | ("face" | "cat" | "dog" | "bird" | "robot")
   | ("car" | "boat" | "rocket" | "balloon" | "bottle" | "cup" | "house" | "flower");
 
 export type Weather = "clear" | "rain" | "snow" | "fog" | "sparks";
 
-/** What a picture shows, derived from the prompt's words; random draws fill in the rest. */
+/** What a picture shows, derived from the prompt's words; the rest is drawn at random. */
 export interface Brief {
   readonly prompt: string;
   readonly setting: Setting;
   readonly subject: Subject | null;
   readonly weather: Weather;
   readonly palette: Palette;
-  /** Colour of the subject: a colour named in the prompt, else the palette's accent. */
+  /** Colour of the subject: the one named in the prompt, or else the palette's accent. */
   readonly tint: Color;
-  /** The random source of every further choice. */
+  /** Seed for all further random choices. */
   readonly key: string;
 }
 
@@ -94,7 +94,7 @@ type Row = readonly [Subject, RegExp, usual: readonly [Setting, ...Setting[]]];
 
 const OPEN_LAND = ["mountain", "hills", "sea", "forest"] as const;
 
-/** What a word shows, and where it usually appears. */
+/** The subject that a word stands for, and where it usually appears. */
 const SUBJECTS: readonly Row[] = [
   ["robot", /\b(robots?|androids?|droid)\b/, ["studio"]],
   ["cat", /\b(cats?|kittens?|kitty)\b/, ["studio"]],
@@ -137,7 +137,7 @@ const WEATHER: readonly (readonly [Weather, RegExp])[] = [
   ["sparks", /\b(sparks?|embers?|fire|fireflies|magic|magical|glitter|confetti|celebration)\b/],
 ];
 
-/** Derives the brief. Equal prompt, seed and index always give the same brief. */
+/** Derives the brief from a prompt. The same prompt, seed and index always give the same brief. */
 export function readBrief(prompt: string, seed: number, index: number): Brief {
   const words = prompt.toLowerCase();
   const key = `${prompt}\u0001${seed}\u0001${index}`;

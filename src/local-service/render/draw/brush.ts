@@ -1,12 +1,12 @@
 import { type Canvas, createCanvas, type Image, type SKRSContext2D } from "@napi-rs/canvas";
 import type { Size } from "../size.ts";
 
-/** "#rrggbb". */
+/** A colour as `#rrggbb`. */
 export type Color = string;
 
 type Rgb = readonly [number, number, number];
 
-/** The colour part of the way from `from` (0) to `to` (1). */
+/** The colour between `from` (at 0) and `to` (at 1). */
 export function mix(from: Color, to: Color, amount: number): Color {
   const [a, b] = [parse(from), parse(to)];
   return format([0, 1, 2].map((i) => (a[i] ?? 0) + ((b[i] ?? 0) - (a[i] ?? 0)) * amount));
@@ -15,7 +15,7 @@ export function mix(from: Color, to: Color, amount: number): Color {
 export const lighter = (color: Color, amount: number): Color => mix(color, "#ffffff", amount);
 export const darker = (color: Color, amount: number): Color => mix(color, "#0a0a1a", amount);
 
-/** The colour with an opacity from 0 to 1, as CSS. */
+/** The colour with an opacity from 0 to 1, in CSS. */
 export function alpha(color: Color, opacity: number): string {
   const [r, g, b] = parse(color);
   return `rgba(${r}, ${g}, ${b}, ${opacity.toFixed(3)})`;
@@ -43,14 +43,14 @@ export type Context = SKRSContext2D;
 export type Surface = Canvas;
 export type Gradient = ReturnType<Context["createLinearGradient"]>;
 
-/** A gradient from one height to another, its colours evenly spread. */
+/** A vertical gradient between two heights, with evenly spaced colours. */
 export function vertical(context: Context, from: number, to: number, colors: readonly string[]): Gradient {
   const gradient = context.createLinearGradient(0, from, 0, to);
   for (const [i, color] of colors.entries()) gradient.addColorStop(i / (colors.length - 1), color);
   return gradient;
 }
 
-/** Fills the frame from a height down. */
+/** Fills the frame below a height. */
 export function band(context: Context, { width, height }: Size, from: number, fill: string | Gradient): void {
   context.fillStyle = fill;
   context.fillRect(0, from, width, height - from);
@@ -92,7 +92,7 @@ export function slab(
   context.fill();
 }
 
-/** Fills a closed shape given as its corners. */
+/** Fills a polygon given by its corners. */
 export function shape(context: Context, fill: string, corners: readonly (readonly [number, number])[]): void {
   context.fillStyle = fill;
   context.beginPath();
@@ -101,7 +101,7 @@ export function shape(context: Context, fill: string, corners: readonly (readonl
   context.fill();
 }
 
-/** Fills everything below a curve through evenly spaced heights. */
+/** Fills everything below a curve that passes through evenly spaced heights. */
 export function ridge(
   context: Context,
   { width, height }: Size,
@@ -125,7 +125,7 @@ export function ridge(
   context.fill();
 }
 
-/** Draws the picture to cover the box, cropped evenly. */
+/** Draws the picture so that it covers the box, cropped equally on opposite sides. */
 export function drawCover(
   context: Context,
   picture: Image | Canvas,

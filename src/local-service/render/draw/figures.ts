@@ -5,14 +5,14 @@ import type { Size } from "../size.ts";
 import type { Brief, Subject } from "./brief.ts";
 import { alpha, type Color, type Context, darker, lighter, mix, oval } from "./brush.ts";
 
-/** How far a moving camera looks beyond the frame on every side, as a part of the frame; figures are drawn so far. */
+/** How far a moving camera looks beyond the frame on every side, as a fraction of the frame; figures are drawn up to there. */
 export const OVERSCAN = 0.12;
 
-/** Colours by name, and parts that are shown ("1") or not ("0"). */
+/** Colours by name, and whether optional parts are shown ("1") or not ("0"). */
 type Tones = Readonly<Record<string, string>>;
 
 /**
- * A picture of `figures/` in the given tones: `{coat}` is a colour, `{coat+20}` is a fifth lighter, `{coat-20}` a fifth
+ * A drawing from `figures/` in the given tones: `{coat}` is a colour, `{coat+20}` is 20 % lighter, and `{coat-20}` 20 %
  * darker.
  */
 function inTones(name: Subject, tones: Tones): string {
@@ -24,7 +24,7 @@ function inTones(name: Subject, tones: Tones): string {
   });
 }
 
-/** Where the middle of a figure stands, and how many pixels its unit has. */
+/** The position of a figure's centre, and the length of its unit in pixels. */
 interface Place {
   readonly x: number;
   readonly y: number;
@@ -41,11 +41,11 @@ function drawFigure(context: Context, { width, height }: Size, svg: string, { x,
 }
 
 interface Placement {
-  /** Height of the ground (or of the middle, for what flies) as a part of the frame. */
+  /** Height of the ground (or of the centre, if it flies) as a fraction of the frame. */
   readonly at: number;
-  /** Half the width as a part of the shorter side. */
+  /** Half the width as a fraction of the shorter side. */
   readonly scale: number;
-  /** Half the width of its shadow on the ground; 0 for what flies or floats. */
+  /** Half the width of its shadow on the ground; 0 if it flies or floats. */
   readonly shadow: number;
 }
 
@@ -84,7 +84,7 @@ function tonesOf({ palette, tint, key }: Brief): Tones {
   };
 }
 
-/** The main thing of the picture, in the middle. */
+/** Draws the picture's main subject, in the middle. */
 export function drawSubject(context: Context, size: Size, brief: Brief): void {
   const { subject, palette } = brief;
   if (subject === null) return;
@@ -105,13 +105,13 @@ export function drawSubject(context: Context, size: Size, brief: Brief): void {
 export interface FaceGeometry {
   readonly x: number;
   readonly y: number;
-  /** Half the width of the head; it is 1.28 times as tall. */
+  /** Half the width of the head, whose height is 1.28 times its width. */
   readonly radius: number;
   readonly mouth: { readonly x: number; readonly y: number; readonly halfWidth: number };
   readonly eyes: { readonly y: number; readonly apart: number; readonly radius: number };
 }
 
-/** A drawn face always has this position in a frame of this size, so that an avatar finds its mouth again. */
+/** Positions of a drawn face. They depend only on the frame's size, so that an avatar can find the mouth again. */
 export function faceGeometry({ width, height }: Size): FaceGeometry {
   const radius = Math.min(width * 0.27, height * 0.2);
   const [x, y] = [width / 2, height * 0.42];
@@ -148,7 +148,7 @@ function hairStyle(words: string, isMan: boolean, random: Random): HairStyle {
   return pick<HairStyle>(random, isWoman ? ["long", "bob", "bun"] : ["short", "long", "bob", "curly", "bun"]);
 }
 
-/** Head and shoulders, looking at the camera: how they look, by the prompt's words. */
+/** The tones of a person (head and shoulders, facing the camera), chosen by the prompt's words. */
 function personOf({ prompt, palette, tint, key }: Brief): Tones {
   const random = randomFrom(key, "face");
   const words = prompt.toLowerCase();

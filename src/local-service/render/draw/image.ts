@@ -16,7 +16,7 @@ const FILES: readonly (readonly [family: string, file: string])[] = [
   ["Render DejaVu", "dejavu-fonts-ttf/ttf/DejaVuSans.ttf"],
 ];
 
-/** A CSS font value of our own font files; the machine's fonts are never used, so text looks the same everywhere. */
+/** A CSS font value for the bundled fonts. The machine's own fonts are never used, so text looks the same everywhere. */
 export function fontOf(sizePx: number): string {
   for (const [family, file] of FILES) {
     if (!GlobalFonts.has(family)) GlobalFonts.registerFromPath(require.resolve(file), family);
@@ -28,7 +28,7 @@ const LINES = 2;
 
 const letterOf = ({ width, height }: Size) => Math.max(11, Math.min(width, height) * 0.023);
 
-/** The prompt in small letters at the lower left, over a shade that keeps it legible. */
+/** Writes the prompt in small letters at the lower left, over a shade that keeps it legible. */
 export function drawCaption(context: Context, size: Size, prompt: string): void {
   const { width, height } = size;
   const text = prompt.replace(/\s+/gu, " ").trim();
@@ -49,7 +49,7 @@ export function drawCaption(context: Context, size: Size, prompt: string): void 
   for (const [i, line] of lines.entries()) context.fillText(line, margin, top + i * letter * 1.4);
 }
 
-/** The picture with its caption covered by a mirror image of the strip above it: a moving camera would cut the letters. */
+/** The picture with its caption covered by a mirror image of the strip above, because a moving camera would cut the letters. */
 export function withoutCaption(picture: Canvas): Canvas {
   const { width, height } = picture;
   const strip = Math.ceil(letterOf(picture) * (1.7 + 1.4 * LINES));
@@ -84,14 +84,14 @@ function ellipsized(context: Context, line: string, width: number): string {
   return `${shown.trimEnd()}…`;
 }
 
-/** How wide the scene's own band is, next to one band for each reference. */
+/** Width of the scene's own band, relative to that of a band for a reference. */
 const SCENE_SHARE = 0.7;
-/** Half the width of a dissolve between two bands, as a part of the frame. */
+/** Half the width of the dissolve between two bands, as a fraction of the frame. */
 const SOFTNESS = 0.07;
 
 /**
- * One picture in which every reference fills a soft-edged band of its own and the prompt's scene grows out of the last
- * one, all under the light of the prompt's palette.
+ * Combines references into one picture: each fills a soft-edged band, and the prompt's scene follows the last one, all in
+ * the light of the prompt's palette.
  */
 export function blendReferences(scene: Surface, references: readonly Image[], brief: Brief): Surface {
   const { width, height } = scene;
@@ -128,7 +128,7 @@ export function blendReferences(scene: Surface, references: readonly Image[], br
 
 const MAX_SIDE = 8192;
 
-/** The picture itself, `scale` times as large; the longer side at most 8192 pixels. */
+/** The picture enlarged by `scale`, with the longer side at most 8192 pixels. */
 export function enlargePicture(picture: Image, scale: number): Surface {
   const factor = Math.min(scale, MAX_SIDE / Math.max(picture.width, picture.height));
   const canvas = createCanvas(Math.round(picture.width * factor), Math.round(picture.height * factor));
@@ -140,7 +140,7 @@ export function enlargePicture(picture: Image, scale: number): Surface {
 
 const REFERENCE_FIELDS = ["images", "image", "start_image", "reference_images"] as const;
 
-/** An image of the prompt, or with `scale` the first given picture enlarged; `output_format` png (default), jpeg or webp. */
+/** An image for the prompt or, with `scale`, the first given picture enlarged. `output_format`: png (default), jpeg or webp. */
 export async function renderImage(request: RenderRequest): Promise<Uint8Array> {
   const { input, media, seed, index } = request;
   const files = REFERENCE_FIELDS.flatMap((field) => (media[field] ?? []).map((file) => ({ file, field })));

@@ -6,7 +6,7 @@ import { alpha, band, type Context, disc, glow, mix, type Surface, vertical } fr
 import { drawSubject } from "./figures.ts";
 import { drawSetting } from "./settings.ts";
 
-/** Where the sun or moon stands, as parts of the frame; other layers take their light from it. */
+/** Position of the sun or moon in the frame; other layers take their light from it. */
 export function sunAt(brief: Brief, { width, height }: Size) {
   const random = randomFrom(brief.key, "sun");
   const side = random() < 0.5 ? between(random, 0.2, 0.36) : between(random, 0.64, 0.8);
@@ -18,7 +18,6 @@ export function sunAt(brief: Brief, { width, height }: Size) {
   };
 }
 
-/** Sky, sun or moon, stars and clouds. */
 function drawSky(context: Context, size: Size, brief: Brief): void {
   const { width, height } = size;
   const { palette, setting } = brief;
@@ -40,7 +39,7 @@ function drawSky(context: Context, size: Size, brief: Brief): void {
   }
 }
 
-/** A flat cloud: three pills on one base line, as one path so that their overlaps do not show. */
+/** Draws a flat cloud: three pills on a common base line, as a single path so that their overlaps do not show. */
 function drawCloud(context: Context, x: number, y: number, width: number): void {
   const h = width * 0.13;
   context.beginPath();
@@ -50,7 +49,7 @@ function drawCloud(context: Context, x: number, y: number, width: number): void 
   context.fill("nonzero");
 }
 
-/** Sky and place under their fog, without the subject, and darker to the rim. */
+/** Draws the sky and the place with their fog, without the subject, and darkens the edges. */
 export function drawBackdrop(context: Context, size: Size, brief: Brief): void {
   const { width, height } = size;
   const { light } = brief.palette;
@@ -67,10 +66,10 @@ export function drawBackdrop(context: Context, size: Size, brief: Brief): void {
   band(context, size, 0, rim);
 }
 
-/** What is in the air after some seconds. `strength` fades it in and out, so that given frames stay untouched. */
+/** Draws what is in the air at a second of the shot. `strength` fades it in and out, so that given frames stay untouched. */
 export type Air = (context: Context, seconds: number, strength: number) => void;
 
-/** How many fall or float, and how far down a second, as a part of the frame. */
+/** Number of particles, and how far they fall per second, as a fraction of the frame. */
 const WEATHER: Readonly<Record<Weather, readonly [count: number, fall: number]>> = {
   clear: [16, -0.02],
   fog: [10, -0.02],
@@ -79,7 +78,7 @@ const WEATHER: Readonly<Record<Weather, readonly [count: number, fall: number]>>
   sparks: [50, -0.14],
 };
 
-/** Rain, snow, sparks or slow motes of light, as the words ask for. */
+/** Rain, snow, sparks or slow motes of light, as the prompt's words suggest. */
 export function airOf({ width, height }: Size, { key, weather, palette }: Brief): Air {
   const [count, fall] = WEATHER[weather];
   const random = randomFrom(key, "particles");
@@ -122,7 +121,7 @@ export function airOf({ width, height }: Size, { key, weather, palette }: Brief)
   };
 }
 
-/** The whole picture of a brief. */
+/** Draws the whole picture for a brief. */
 export function drawScene(size: Size, brief: Brief): Surface {
   const canvas = createCanvas(size.width, size.height);
   const context = canvas.getContext("2d");

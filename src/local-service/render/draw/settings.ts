@@ -18,7 +18,7 @@ import {
   vertical,
 } from "./brush.ts";
 
-/** A place to be drawn, with what its drawing needs. */
+/** The canvas for a place, with the values that drawing it needs. */
 interface Stage extends Size {
   readonly context: Context;
   readonly brief: Brief;
@@ -29,7 +29,7 @@ interface Stage extends Size {
   readonly sun: { readonly x: number; readonly y: number; readonly radius: number };
 }
 
-/** Colours from the far distance over the middle to the near one. */
+/** Colours from the far distance over the middle distance to the near distance. */
 function distances({ far, mid, near }: Palette, count: number): Color[] {
   return Array.from({ length: count }, (_, i) => {
     const t = (2 * i) / (count - 1);
@@ -37,7 +37,7 @@ function distances({ far, mid, near }: Palette, count: number): Color[] {
   });
 }
 
-/** Heights that swing gently about a base line. */
+/** Heights that vary gently around a base line. */
 function waves(random: Random, count: number, base: number, swing: number): number[] {
   return Array.from({ length: count }, () => base + between(random, -swing, swing));
 }
@@ -49,7 +49,7 @@ function peaks(random: Random, count: number, base: number, rise: number): numbe
   );
 }
 
-/** A pale band that lifts what comes after it off what lies behind. */
+/** Draws a pale band that separates what is in front of it from what is behind. */
 function haze(stage: Stage, y: number): void {
   const { context, height, palette } = stage;
   const top = y - height * 0.2;
@@ -57,7 +57,7 @@ function haze(stage: Stage, y: number): void {
   band(context, stage, top, vertical(context, top, y + height * 0.04, pale));
 }
 
-/** Rolling ground, lit from above. */
+/** Draws rolling ground, lit from above. */
 function land(stage: Stage, base: number, swing: number, tone: Color): void {
   const { context, height, random } = stage;
   const fill = vertical(context, base - height * 0.05, base + height * 0.18, [lighter(tone, 0.17), tone]);
@@ -90,7 +90,7 @@ function drawWindows({ context, height, random }: Stage, left: number, top: numb
   }
 }
 
-/** A seamless backdrop with a soft light, a large quiet circle and a floor. */
+/** Draws a seamless backdrop with soft light, a large pale circle and a floor. */
 function drawStudio(stage: Stage): void {
   const { context, width, height, unit, palette, brief } = stage;
   const isPortrait = brief.subject === "face";
@@ -106,7 +106,6 @@ function drawStudio(stage: Stage): void {
   band(context, stage, height * 0.7, vertical(context, height * 0.7, height, floor));
 }
 
-/** A planet with its ring. */
 function drawSpace(stage: Stage): void {
   const { context, width, height, unit, palette, brief, random } = stage;
   glow(context, width * 0.3, height * 0.4, unit * 0.8, mix(brief.tint, palette.sky[2], 0.5), 0.35);
@@ -143,7 +142,7 @@ function drawMountains(stage: Stage): void {
   land(stage, height * 0.91, 0.03, palette.near);
 }
 
-/** The cap of a summit, in the slopes of its two flanks: steps aside, and parts of the flank down. */
+/** Outline of the snow on a summit: horizontal steps from the summit, and how far down the flank, as a fraction. */
 const SNOW = [
   [0, 0],
   [0.21, 0.21],
@@ -217,7 +216,7 @@ function drawDesert(stage: Stage): void {
   for (const [i, tone] of tones.entries()) land(stage, stage.height * (0.6 + i * 0.085), 0.05, tone);
 }
 
-/** Hills with round trees on them. */
+/** Draws hills with round trees. */
 function drawHills(stage: Stage): void {
   const { context, width, height, palette, random } = stage;
   for (const [i, tone] of distances(palette, 4).entries()) {
@@ -243,7 +242,7 @@ const DRAWERS: Readonly<Record<Setting, (stage: Stage) => void>> = {
   space: drawSpace,
 };
 
-/** The place of the picture, in front of the sky. */
+/** Draws the picture's place, in front of the sky. */
 export function drawSetting(context: Context, size: Size, brief: Brief, sun: Stage["sun"]): void {
   const random = randomFrom(brief.key, "setting");
   const unit = Math.min(size.width, size.height);

@@ -5,7 +5,7 @@ import { open } from "../../../core/kit/file-handle.ts";
 export interface Format {
   readonly kind: "image" | "video" | "audio";
   readonly contentType: string;
-  /** The library for it: the canvas, the demuxer, or a decoder of sound. */
+  /** The library that reads it: the canvas, the demuxer, or a sound decoder. */
   readonly reader: "canvas" | "demuxer" | "mp3" | "flac" | "ogg";
 }
 
@@ -13,7 +13,7 @@ function format(kind: Format["kind"], type: string, reader: Format["reader"]): F
   return { kind, contentType: `${kind}/${type}`, reader };
 }
 
-/** By the sniffer's name for it. */
+/** Accepted formats by the sniffer's name for them. */
 const FORMATS: ReadonlyMap<string, Format> = new Map([
   ["image/png", format("image", "png", "canvas")],
   ["image/apng", format("image", "png", "canvas")],
@@ -38,7 +38,7 @@ const FORMATS: ReadonlyMap<string, Format> = new Map([
 const ACCEPTED = "PNG, JPEG, WebP, GIF, AVIF, MP4, MOV, WebM, WAV, MP3, M4A, OGG or FLAC";
 const HEAD_BYTES = 65_536;
 
-/** Both ends of a file, which say what it is and whether it is whole. */
+/** Both ends of a file, which show its format and whether it is complete. */
 export interface FileEnds {
   readonly path: string;
   readonly sizeBytes: number;
@@ -57,10 +57,10 @@ export async function endsOf(path: string): Promise<FileEnds> {
   return { path, sizeBytes: size, head, tail: size <= HEAD_BYTES ? head : await read(size - HEAD_BYTES) };
 }
 
-/** The format by a file's first bytes. @throws Error that says why it is not accepted */
+/** Detects the format from a file's first bytes. @throws Error that says why it is not accepted */
 export async function sniff({ head }: FileEnds): Promise<Format> {
   if (head.length === 0) throw new Error("the file is empty");
-  // The sniffer reads a PNG's chunks to detect animation, and fails on a damaged one.
+  // The sniffer reads a PNG's chunks to detect animation, and fails on damaged ones.
   const isPng = head.toString("latin1", 0, 8) === "\x89PNG\r\n\x1a\n";
   const type = isPng ? "image/png" : (await fileTypeFromBuffer(head.subarray(0, 4096)).catch(() => undefined))?.mime;
   if (type === undefined) throw new Error(`the bytes are not a known media format (${ACCEPTED})`);
@@ -71,7 +71,7 @@ export async function sniff({ head }: FileEnds): Promise<Format> {
 
 const CUT = "it is truncated";
 
-/** Why the file is not whole, as its ends show; null where they show nothing. Decoders make up what is missing. */
+/** Why the file is incomplete, judging by its ends; null if they show nothing. Needed because decoders fill in what is missing. */
 export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }: Format): string | null {
   switch (contentType) {
     case "image/gif":
@@ -81,7 +81,7 @@ export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }:
     case "image/webp":
     case "audio/wav": {
       const stated = head.length < 8 ? sizeBytes : head.readUInt32LE(4) + 8;
-      // A streaming writer leaves the size open.
+      // A streaming writer leaves the size unset.
       return stated > sizeBytes && stated < 0xffff_ffff ? CUT : null;
     }
     case "audio/ogg": {
@@ -98,10 +98,10 @@ export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }:
 }
 
 const SEGMENT = "18538067";
-/** SeekHead, Info, Tracks, Cluster, Cues, Chapters, Tags, Attachments, Void and CRC-32 of a segment. */
+/** Ids of the parts of a segment: SeekHead, Info, Tracks, Cluster, Cues, Chapters, Tags, Attachments, Void and CRC-32. */
 const PARTS = /^(114d9b74|1549a966|1654ae6b|1f43b675|1c53bb6b|1043a770|1254c367|1941a469|ec|bf)$/;
 
-/** Whether the first elements of a WebM are those of one: the demuxer may never come to an end with others. */
+/** Whether a WebM begins with elements known to it; with others, the demuxer may never finish. */
 function hasKnownParts(head: Buffer): boolean {
   const lengthAt = (at: number) => Math.clz32(head[at] ?? 0) - 23;
   for (let [at, count] = [0, 0]; at + 12 < head.length; count++) {

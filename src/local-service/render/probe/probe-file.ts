@@ -4,7 +4,7 @@ import { endsOf, type FileEnds, type Format, missingEnd, sniff } from "./formats
 
 const MAX_BYTES = 512 * 1024 * 1024;
 
-/** Probes the bytes, never the name, in bounded memory. Run it in a worker thread: it decodes. */
+/** Probes the bytes, never the name, in bounded memory. Run it in a worker thread, because it decodes. */
 export async function probeFile(path: string): Promise<ProbeResult> {
   let announced: AnnouncedMedia | undefined;
   try {
@@ -20,7 +20,7 @@ export async function probeFile(path: string): Promise<ProbeResult> {
   }
 }
 
-/** What a file's first bytes declare, without decoding. @throws Error when the format is not accepted */
+/** What a file's first bytes declare, without decoding. @throws Error if the format is not accepted */
 export async function probeHead(path: string): Promise<AnnouncedMedia> {
   const file = await endsOf(path);
   return announcedBy(file, await sniff(file));
@@ -34,7 +34,7 @@ async function announcedBy({ head }: FileEnds, { kind, contentType }: Format): P
 
 type Measured = Omit<Extract<ProbeResult, { ok: true }>, "ok">;
 
-/** Each library is loaded on first use, since one alone weighs more than most files. */
+/** Measures a file. Loads each library on first use, because even one is larger than most files. */
 async function measure(file: FileEnds, format: Format): Promise<Measured> {
   const { path, sizeBytes } = file;
   const { kind, contentType, reader } = format;
@@ -53,21 +53,21 @@ async function measure(file: FileEnds, format: Format): Promise<Measured> {
 
 const MAX_SIDE = 8192;
 
-/** Reads every packet of every track, one at a time. */
+/** Measures a file by reading every packet of every track, one at a time. */
 async function measureTracks(path: string, { kind, contentType }: Format): Promise<Measured> {
   const { openInput } = await import("../sound/decode.ts");
   using input = openInput(path);
   const tracks = await input.getTracks();
   if (tracks.length === 0) throw new Error("it has no tracks");
   for (const track of tracks) await readThrough(track);
-  // A WebM states its duration, but not that of its last frame.
+  // A WebM states its duration, but not the duration of its last frame.
   const [stated, found] = [await input.getDurationFromMetadata(), await input.computeDuration()];
   if ((stated ?? 0) > found * 1.3 + 0.1) throw new Error("it is truncated");
   const isWebm = contentType === "video/webm";
   const durationMs = Math.round(((isWebm ? stated : null) ?? found) * 1000);
   const video = await input.getPrimaryVideoTrack();
   if (video === null) {
-    // Containers of films say that they are one even when there is only sound in them.
+    // Film containers declare themselves as video even if they contain only sound.
     const type = contentType.replace("quicktime", "mp4").replace("x-m4v", "mp4").replace("video/", "audio/");
     return { kind: "audio", contentType: type, width: null, height: null, durationMs, fps: null };
   }
@@ -92,7 +92,7 @@ async function readThrough(track: InputTrack): Promise<void> {
   if (packets < (await track.computePacketStats()).packetCount) throw new Error("it is truncated");
 }
 
-/** The NAL units of one length-prefixed picture, and where the last whole one ends. */
+/** The NAL units of a length-prefixed picture, and where the last complete one ends. */
 export function nalUnits(picture: Uint8Array): { readonly units: readonly Uint8Array[]; readonly end: number } {
   const view = new DataView(picture.buffer, picture.byteOffset, picture.byteLength);
   const units: Uint8Array[] = [];
@@ -106,7 +106,7 @@ export function nalUnits(picture: Uint8Array): { readonly units: readonly Uint8A
   return { units, end };
 }
 
-/** Frames per second, from the intervals between them: not every container states the duration of the last one. */
+/** Frames per second, from the intervals between frames, because not every container states the last frame's duration. */
 export async function frameRateOf(track: InputVideoTrack): Promise<number> {
   const { packetCount, averagePacketRate } = await track.computePacketStats();
   const last = await new EncodedPacketSink(track).getPacket(Number.POSITIVE_INFINITY, { metadataOnly: true });

@@ -8,13 +8,13 @@ import { type DecodeGate, passGate } from "../pool.ts";
 import type { Size } from "../size.ts";
 import { endsOf, type FileEnds, type Format, missingEnd, sniff } from "./formats.ts";
 
-/** Decodes an image; in a pool thread, only while the thread is not closing. */
+/** Decodes an image; in a pool thread, only unless the thread is closing. */
 export function decodeImage(bytes: Uint8Array): Promise<Image> {
   const gate = workerData as DecodeGate | null;
   return gate === null ? loadImage(bytes) : passGate(gate, () => loadImage(bytes));
 }
 
-/** The size that an image's first bytes declare; null where they declare none. */
+/** The size that an image's first bytes declare; null if they declare none. */
 export function announcedSize(head: Uint8Array): Size | null {
   try {
     const { width, height } = imageSize(head);
@@ -29,7 +29,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_SIDE = 16_384;
 const MAX_PIXELS = 64_000_000;
 
-/** The size of an image, which is decoded for it once its declared size was accepted. @throws Error */
+/** Measures an image by decoding it, once its declared size has been accepted. @throws Error */
 export async function measureImage(file: FileEnds, format: Format): Promise<Size> {
   const { width, height } = await decodeFile(file, format);
   return { width, height };
@@ -50,7 +50,7 @@ async function decodeFile({ path, sizeBytes, head }: FileEnds, { contentType }: 
   return image;
 }
 
-/** The decoder shows a damaged PNG as far as it goes. @throws Error */
+/** Checks a PNG's checksums, because the decoder shows a damaged PNG as far as it can. @throws Error */
 function assertChecksums(bytes: Buffer): void {
   for (let at = 8; at + 12 <= bytes.length; ) {
     const end = at + 8 + bytes.readUInt32BE(at);
@@ -63,7 +63,7 @@ function assertChecksums(bytes: Buffer): void {
   throw new Error("it is truncated");
 }
 
-/** Decodes the image of input field `field`, with the same checks as an upload. @throws RenderError */
+/** Decodes the image in the input field `field`, with the same checks as for an upload. @throws RenderError */
 export async function loadPicture({ path }: MediaFile, field: string): Promise<Image> {
   const file = await endsOf(path);
   try {

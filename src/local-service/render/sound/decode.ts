@@ -18,7 +18,7 @@ import { endsOf, type Format, missingEnd, sniff } from "../probe/formats.ts";
 import { joined, type Sound, withLength } from "./sound.ts";
 
 const MAX_SECONDS = 20 * 60;
-/** Assumed length of a damaged frame; formats differ, their frames are about as long. */
+/** Assumed length of a damaged frame; frames of all formats are about this long. */
 const SAMPLES_PER_FRAME = 1152;
 
 interface Decoded {
@@ -28,7 +28,7 @@ interface Decoded {
   readonly errors: readonly unknown[];
 }
 
-/** A streaming decoder. Each is imported on first use, since one alone weighs more than most files. */
+/** A streaming decoder. Each is imported on first use, because even one is larger than most files. */
 interface SoundDecoder {
   readonly ready: Promise<void>;
   decode(slice: Uint8Array): Decoded | Promise<Decoded>;
@@ -42,13 +42,13 @@ type Sink = (channels: readonly Float32Array[]) => void;
 
 type Slices = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** Length of a sound, in samples of each channel. */
+/** Length of a sound, in samples per channel. */
 interface Length {
   readonly rate: number;
   readonly samples: number;
 }
 
-/** Decodes slice by slice, and frees the decoder. @throws Error */
+/** Decodes slice by slice, then frees the decoder. @throws Error */
 async function unpack(decoder: SoundDecoder, slices: Slices, sink: Sink): Promise<Length> {
   let [rate, samples, faults] = [0, 0, 0];
   const take = ({ channelData, sampleRate, samplesDecoded, errors }: Decoded) => {
@@ -72,24 +72,24 @@ async function unpack(decoder: SoundDecoder, slices: Slices, sink: Sink): Promis
   return { rate, samples };
 }
 
-/** Opens a container; an error between two reads surfaces in the next one, and does not end the thread. */
+/** Opens a container. An error between two reads surfaces in the next read instead of ending the thread. */
 export function openInput(path: string): Input {
   const source = new FilePathSource(path, { handleUnhandledError: () => undefined });
   return new Input({ source, formats: [MP4, QTFF, WEBM, OGG, WAVE] });
 }
 
-/** Decodes FLAC, bare or within Ogg, at its stated length. */
+/** Decodes FLAC, bare or in Ogg, to its stated length. */
 async function unpackFlac(path: string, head: Buffer, sink: Sink): Promise<Length> {
   const { FLACDecoder } = await import("@wasm-audio-decoders/flac");
   const found = await unpack(new FLACDecoder(), createReadStream(path), sink);
   if (head.toString("latin1", 0, 4) !== "fLaC") return found;
   const stated = (head.readUInt8(21) & 15) * 2 ** 32 + head.readUInt32BE(22);
-  // The decoder omits a last frame of silence, which is only a few bytes.
+  // The decoder omits a last frame that is silent, which is only a few bytes long.
   if (stated > 0 && found.samples < stated - head.readUInt16BE(10)) throw new Error("it is truncated");
   return { ...found, samples: stated || found.samples };
 }
 
-/** Decodes a track of a container, at its stated length: silence where it has no decoder here, such as AAC. */
+/** Decodes a container's track to its stated length. Gives silence if there is no decoder here, as for AAC. */
 async function readTrack(path: string, sink: Sink): Promise<Length> {
   using input = openInput(path);
   const track = await input.getPrimaryAudioTrack();
@@ -119,7 +119,7 @@ async function opusDecoder(track: InputAudioTrack): Promise<SoundDecoder> {
   const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
   const channels = view.getUint8(9);
   const preSkip = view.getUint16(10, true);
-  // Beyond stereo, the header also maps streams to channels.
+  // With more than two channels, the header also maps streams to channels.
   const [streamCount, coupledStreamCount, channelMappingTable] =
     view.getUint8(18) === 0
       ? [1, channels - 1, channels === 1 ? [0] : [0, 1]]
@@ -160,7 +160,7 @@ export async function readSound(path: string, reader: Format["reader"], sink: Si
 
 const MAX_BYTES = 100 * 1024 * 1024;
 
-/** Decodes a whole file of sound. A caller that needs sound without a decoder copies its coded packets. @throws Error */
+/** Decodes a whole sound file. For sound without a decoder here, copy the coded packets instead. @throws Error */
 export async function decodeSound(path: string): Promise<Sound> {
   const file = await endsOf(path);
   if (file.sizeBytes > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`);
@@ -173,7 +173,7 @@ export async function decodeSound(path: string): Promise<Sound> {
   return withLength({ rate, channels: [first ?? new Float32Array(0), ...rest] }, samples);
 }
 
-/** Decodes the sound of input field `field`. @throws RenderError */
+/** Decodes the sound in the input field `field`. @throws RenderError */
 export async function loadSound({ path }: MediaFile, field: string): Promise<Sound> {
   try {
     return await decodeSound(path);

@@ -7,7 +7,7 @@ const MASTER = 0.5;
 type Mode = readonly number[];
 const MAJOR: Mode = [0, 2, 4, 5, 7, 9, 11];
 const MINOR: Mode = [0, 2, 3, 5, 7, 8, 10];
-/** Chord progressions as steps of the scale; each can be repeated. */
+/** Chord progressions as scale degrees; each can be repeated. */
 const MAJOR_TURNS: readonly [number[], ...number[][]] = [
   [0, 4, 5, 3],
   [0, 5, 3, 4],
@@ -24,7 +24,7 @@ interface Stereo {
   readonly right: Float32Array;
 }
 
-/** Quiet music for a prompt: soft chords, a plucked line, an echo, and the sound of wind, rain or waves when named. */
+/** Quiet music for a prompt: soft chords, a plucked line, an echo, and wind, rain or waves if the prompt names them. */
 export function composeMusic(prompt: string, seed: number, seconds: number): Sound {
   const random = randomFrom("music", prompt, seed);
   const words = prompt.toLowerCase();
@@ -51,13 +51,13 @@ export function composeMusic(prompt: string, seed: number, seconds: number): Sou
   return { rate: RATE, channels: [track.left, track.right] };
 }
 
-/** Frequency of the step `degree` of a scale above the MIDI note `root`. */
+/** Frequency of the scale degree `degree` above the MIDI note `root`. */
 function noteAt(scale: Mode, root: number, degree: number): number {
   const note = root + 12 * Math.floor(degree / scale.length) + (scale[degree % scale.length] ?? 0);
   return 440 * 2 ** ((note - 69) / 12);
 }
 
-/** Adds a decaying or swelling sine with two harmonics, placed between the ears by `pan` (0 left, 1 right). */
+/** Adds a decaying or swelling sine with two harmonics, placed between left (`pan` 0) and right (1). */
 function addTone(
   track: Stereo,
   hz: number,
@@ -69,7 +69,7 @@ function addTone(
 ): void {
   const first = Math.floor(start * RATE);
   const count = Math.min(Math.floor(length * RATE), track.left.length - first);
-  // A rotating vector is much cheaper than a sine a sample.
+  // A rotating vector is much cheaper than a sine per sample.
   const turn = (2 * Math.PI * hz) / RATE;
   const [c, s] = [Math.cos(turn), Math.sin(turn)];
   let x = 1;
@@ -122,13 +122,13 @@ function addEcho(track: Stereo, seconds: number, feedback: number): void {
   const delay = Math.floor(seconds * RATE);
   const { left, right } = track;
   for (let i = delay; i < left.length; i++) {
-    // Crossed, so that the echo wanders from ear to ear.
+    // The channels are swapped, so that the echo moves from side to side.
     left[i] = (left[i] ?? 0) + feedback * (right[i - delay] ?? 0);
     right[i] = (right[i] ?? 0) + feedback * (left[i - delay] ?? 0);
   }
 }
 
-/** Softened noise whose loudness and colour follow what the words name. */
+/** Adds filtered noise whose loudness and colour depend on the words in the prompt. */
 function addNature(track: Stereo, words: string, random: Random): void {
   const sea = /\b(sea|ocean|beach|waves?|coast|surf|sail\w*|boat|lake|shore)\b/.test(words);
   const rain = /\b(rain|rainy|storm|stormy|drizzle)\b/.test(words);
@@ -148,7 +148,7 @@ function addNature(track: Stereo, words: string, random: Random): void {
   }
 }
 
-/** Brings the peak to a calm level and fades both ends. */
+/** Sets the peak to a moderate level, and fades both ends. */
 function finish(track: Stereo, seconds: number): void {
   let peak = 1e-6;
   for (const ear of [track.left, track.right]) for (const sample of ear) peak = Math.max(peak, Math.abs(sample));

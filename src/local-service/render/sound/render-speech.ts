@@ -9,7 +9,7 @@ import { NATURAL_PITCH, speak } from "./speech.ts";
 
 const MAX_SECONDS = 60;
 
-/** Measures pitch and loudness of a sample (its first minute), and picks the nearest stock voice. */
+/** Measures the pitch and loudness of a sample (its first minute), and picks the nearest stock voice. */
 export function profileOf(sample: Sound, label: string): VoiceProfile {
   const heard = toMono(sample).subarray(0, sample.rate * MAX_SECONDS);
   const pitch = medianPitch(heard, sample.rate);
@@ -30,7 +30,7 @@ function nearestBase(pitchHz: number | null): VoiceProfile["base"] {
 const MP3_BITRATE = 96_000;
 let registered = false;
 
-/** A file of the sound: WAV of 16 bits, or MP3 of its first channel. */
+/** Encodes the sound as 16-bit WAV, or its first channel as MP3. */
 export async function encodeSound({ rate, channels }: Sound, format: "wav" | "mp3"): Promise<Uint8Array> {
   if (!registered) registerMp3Encoder();
   registered = true;
@@ -50,7 +50,7 @@ export async function encodeSound({ rate, channels }: Sound, format: "wav" | "mp
 
 const DEFAULT_VOICE: VoiceProfile = { base: "slt", pitchHz: null, loudnessDb: null, label: "default" };
 
-/** Speech as WAV, or MP3 when `output_format` names it. */
+/** Speech as WAV, or as MP3 if `output_format` says so. */
 export async function renderSpeech(
   request: RenderRequest,
   onProgress: (fraction: number) => void,
@@ -67,7 +67,7 @@ export async function renderSpeech(
   return encodeSound(sound, String(input.output_format).includes("mp3") ? "mp3" : "wav");
 }
 
-/** The given sound in the voice, or unchanged without a voice. Without a sound, music of `duration_ms` for the prompt. As WAV. */
+/** As WAV: the given sound, in the voice if there is one; or, without a sound, music for the prompt, `duration_ms` long. */
 export async function renderSound({ input, media, voice, seed, index }: RenderRequest): Promise<Uint8Array> {
   const [file] = media.audio ?? [];
   if (file === undefined) {
@@ -78,7 +78,7 @@ export async function renderSound({ input, media, voice, seed, index }: RenderRe
   const spoken = voice === null ? null : medianPitch(toMono(sound), sound.rate);
   if (voice === null || spoken === null) return encodeSound(sound, "wav");
   const moved = resampleBy(toMono(sound), (voice.pitchHz ?? NATURAL_PITCH[voice.base]) / spoken);
-  // Keeps the length: a higher voice is shorter, and silence fills the rest.
+  // Keeps the length: raising the voice shortens it, and silence fills the rest.
   return encodeSound(withLength({ rate: sound.rate, channels: [moved] }, lengthOf(sound)), "wav");
 }
 

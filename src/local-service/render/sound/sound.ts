@@ -1,4 +1,4 @@
-/** Decoded sound: one array of samples in [-1, 1] per channel, all of one length. */
+/** Decoded sound: an array of samples in [-1, 1] for each channel, all of the same length. */
 export interface Sound {
   readonly rate: number;
   readonly channels: readonly [Float32Array, ...Float32Array[]];
@@ -25,7 +25,7 @@ export function toMono(sound: Sound): Float32Array {
   return mixed;
 }
 
-/** The sound cut, or lengthened with silence, to exactly `length` samples. */
+/** The sound cut, or extended with silence, to exactly `length` samples. */
 export function withLength(sound: Sound, length: number): Sound {
   const [first, ...rest] = sound.channels.map((channel) => {
     const out = new Float32Array(length);
@@ -35,7 +35,7 @@ export function withLength(sound: Sound, length: number): Sound {
   return { rate: sound.rate, channels: [first ?? new Float32Array(length), ...rest] };
 }
 
-/** The stretches of samples one after the other. */
+/** Concatenates stretches of samples. */
 export function joined(parts: readonly Float32Array[]): Float32Array {
   const out = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
@@ -46,7 +46,7 @@ export function joined(parts: readonly Float32Array[]): Float32Array {
   return out;
 }
 
-/** One sound after the other, at the rate of the first; several become mono. */
+/** Concatenates sounds at the sample rate of the first; if there are several, the result is mono. */
 export function joinSounds(first: Sound, rest: readonly Sound[]): Sound {
   if (rest.length === 0) return first;
   const parts = [first, ...rest].map((sound) => toMono(toRate(sound, first.rate)));
@@ -57,8 +57,8 @@ const HALF_WIDTH = 16;
 const PHASES = 256;
 
 /**
- * Reads `input` at steps of `step` samples through a windowed sinc: a step of 2 plays it twice as fast, an octave
- * higher. Frequencies that the step would fold back are removed first.
+ * Reads `input` in steps of `step` samples through a windowed sinc: a step of 2 plays it twice as fast, an octave higher.
+ * Frequencies that would alias at that step are removed first.
  */
 export function resampleBy(input: Float32Array, step: number): Float32Array {
   const length = Math.max(1, Math.round(input.length / step));
@@ -106,7 +106,7 @@ const QUIET_DB = -50;
 const BELOW_PEAK_DB = 30;
 const ANALYSIS_RATE_MIN = 16_000;
 
-/** Pitch of one frame in hertz, or null where nothing is voiced (YIN, de Cheveigné and Kawahara 2002). */
+/** Pitch of one frame in hertz (YIN, de Cheveigné and Kawahara 2002); null if nothing is voiced. */
 export function pitchOfFrame(samples: Float32Array, start: number, window: number, rate: number): number | null {
   const longest = Math.floor(rate / LOWEST_HZ);
   const shortest = Math.floor(rate / HIGHEST_HZ);
@@ -130,7 +130,7 @@ export function pitchOfFrame(samples: Float32Array, start: number, window: numbe
   return null;
 }
 
-/** Median pitch of the voiced parts in hertz; null when too little is voiced. `rate` in samples a second. */
+/** Median pitch of the voiced parts in hertz; null if too little is voiced. `rate`: samples per second. */
 export function medianPitch(samples: Float32Array, rate: number): number | null {
   const stride = Math.max(1, Math.floor(rate / ANALYSIS_RATE_MIN));
   const signal = stride === 1 ? samples : decimate(samples, stride);
@@ -147,7 +147,7 @@ export function medianPitch(samples: Float32Array, rate: number): number | null 
   return found.length < 3 ? null : median(found);
 }
 
-/** Loudness of the parts that sound, in dB below full scale (root mean square); null for silence. */
+/** Loudness (root mean square) of the parts that are not silent, in dB relative to full scale; null for silence. */
 export function activeLoudness(samples: Float32Array, rate: number): number | null {
   const window = Math.max(1, Math.round(rate * 0.03));
   const gate = loudGate(samples, window);

