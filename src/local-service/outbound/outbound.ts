@@ -83,7 +83,7 @@ export function statusOf(outcome: Outcome): number | null {
   return outcome.is === "answered" ? outcome.status : null;
 }
 
-/** What a caller is told about a test POST. A null outcome means that the service closed first. */
+/** Reports a test POST to its caller. A null outcome means that the service closed first. */
 export function testResult(outcome: Outcome | null) {
   const code = outcome === null ? "UNKNOWN" : codeOf(outcome);
   return {

@@ -4,7 +4,7 @@ import { credentialsIn, KnownSecrets } from "../../core/kit/known-secrets.ts";
 import { isRecord, parsed } from "../json.ts";
 import { mapTexts, OUTPUT_URL, RECORDED_HEADERS, recordable, withoutSendersOwn } from "./recorded-values.ts";
 
-/** Maximum number of upload handles that are told apart. */
+/** Maximum number of upload handles that are distinguished. */
 const MOST_HANDLES = 100_000;
 
 type Json = Readonly<Record<string, unknown>>;
