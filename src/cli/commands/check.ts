@@ -122,7 +122,7 @@ interface Checked {
   readonly others: number;
 }
 
-/** Compares every unfinished run with the pipeline of its name. Spends and stores nothing. */
+/** Compares every unfinished run with the pipeline of the same name. Spends and stores nothing. */
 async function checkRuns(show: Showrunner, pipelines: readonly LoadedPipeline[]): Promise<Checked> {
   const byName = new Map(pipelines.map(({ pipeline }) => [pipeline.name, pipeline]));
   const { isRunFinal } = await import("../../internal.ts");
@@ -155,7 +155,7 @@ function stepsOf({ changed, added, removed, stale, prices }: Drift): readonly Ch
 const MOST_RUNS = 50;
 const MOST_STEPS = 20;
 const MOST_FIELDS = 2;
-/** Characters of a value to show. */
+/** Maximum characters of a value to show. */
 const LONGEST = 40;
 
 const columns: readonly Column<CheckedStep>[] = [

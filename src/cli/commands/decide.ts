@@ -81,7 +81,7 @@ async function listAll(context: Context, flags: Flags["approve"]): Promise<ExitC
   });
 }
 
-/** The only waiting step, for a decision that names none; null without a decision. */
+/** The run's only waiting step, for a decision without a step; null without a decision. */
 async function onlyStep(
   show: Showrunner,
   runId: string,
@@ -163,7 +163,7 @@ interface Waiting {
   readonly shows: readonly OfferedTake[];
   /** How each take was made, if several models are compared; else null. */
   readonly compared: readonly ComparedPart[] | null;
-  /** Files that checks refused on the way to the takes shown. */
+  /** Files that checks refused before the takes shown were made. */
   readonly refused: readonly RefusedFiles[];
   /** The latest decision, not applied by any process yet. */
   readonly decided: RunReport["steps"][number]["approval"];

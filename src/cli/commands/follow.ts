@@ -25,7 +25,7 @@ export function sharedWord({ budget_tag }: Pick<RunReport, "budget_tag">): strin
   return budget_tag === null ? "" : "shared ";
 }
 
-/** Number of skipped steps to list by name. */
+/** Maximum skipped steps to list by name. */
 const MOST_NAMES = 6;
 
 /** Why steps did not succeed: a line per failed step, and one line for all skipped steps. */

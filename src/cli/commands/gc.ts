@@ -34,7 +34,7 @@ export async function gc(context: Context, flags: Flags["gc"]): Promise<ExitCode
       );
     if (report.leftovers > 0)
       output.say(
-        `${flags.dryRun ? "Would remove" : "Removed"} ${counted(report.leftovers, "temporary file")} of killed processes.`,
+        `${flags.dryRun ? "Would remove" : "Removed"} ${counted(report.leftovers, "temporary file")} from killed processes.`,
       );
     if (reusable > 0)
       output.say(

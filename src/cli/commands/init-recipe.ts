@@ -13,7 +13,7 @@ import { manifestFor } from "../project/manifest.ts";
 import { visible } from "../text/escape.ts";
 import { table } from "../text/table.ts";
 
-/** The `recipes` folder of our package. */
+/** The `recipes` folder in our package. */
 const folder = fileURLToPath(new URL("../../../recipes/", import.meta.url));
 
 export interface Recipe {
@@ -32,7 +32,7 @@ export function listRecipes(): readonly Recipe[] {
 export interface RecipeFiles {
   /** Paths inside the folder, including assets; the recipe first. */
   readonly files: readonly string[];
-  /** Packages that they import in addition to those of every pipeline. */
+  /** Packages that they import, apart from those that every pipeline needs. */
   readonly packages: readonly string[];
 }
 
@@ -113,7 +113,7 @@ export async function beginRecipe(context: Context, name: string): Promise<Begun
   return { file, files: copies, project, said: [said, ...lacks, ...typing], isHosted: found !== null };
 }
 
-/** What a file of the user's own lacks that stays in place of the recipe's; null if nothing. */
+/** What the recipe needs but the user's own file, which is kept, lacks; null if nothing. */
 async function lackingIn(cwd: string, copies: ReadonlyMap<string, string | Buffer>): Promise<string | null> {
   for (const [path, text] of copies) {
     for (const [, names = "", from = ""] of String(text).matchAll(/^import \{([^}]+)\} from "(\.[^"]+)"/gm)) {

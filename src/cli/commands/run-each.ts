@@ -220,7 +220,7 @@ function quoteText(quote: PricedRows["quote"]): string {
   return `${counted(rows.length, "row")} cost ${about}${expected}${known}`;
 }
 
-/** Replaced runs to list in the text. */
+/** Maximum replaced runs to list in the text. */
 const MOST_REPLACED = 10;
 
 /** Reports runs whose row was changed or removed, with their costs and the command that continues each. */

@@ -9,17 +9,17 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, counted, table } from "../text/table.ts";
 
-/** Waiting runs to list with their command. */
+/** Maximum waiting runs to list with their command. */
 const MOST_WAITING = 10;
-/** Decisions to list one by one; more are summarised. */
+/** Maximum decisions to list one by one; more are summarised. */
 const MOST_COMMANDS = 3;
 
-/** Rows of a batch to list, unless `--tag` asks for all. */
+/** Maximum rows of a batch to list, unless `--tag` asks for all. */
 const MOST_ROWS = 20;
 
 interface Listed {
   readonly row: RunRow;
-  /** Whether it belongs to the batch above it. */
+  /** Whether the run belongs to the batch above it. */
   readonly isMember: boolean;
 }
 
@@ -59,7 +59,7 @@ export async function runs(context: Context, flags: Flags["runs"]): Promise<Exit
   });
 }
 
-/** Lists runs, newest first. Groups those of a batch under its totals, at the position of its newest. */
+/** Lists runs, newest first. Groups those of a batch under its totals, at the position of its newest run. */
 async function listing(
   show: Showrunner,
   rows: readonly RunRow[],

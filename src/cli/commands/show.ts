@@ -10,7 +10,7 @@ import { commandLine } from "../text/next-line.ts";
 import { type Column, shorten, table } from "../text/table.ts";
 import { sharedWord, siteText } from "./follow.ts";
 
-/** Characters of a step's value to show. */
+/** Maximum characters of a step's value to show. */
 const LONGEST_VALUE = 60;
 
 type Step = RunReport["steps"][number];
@@ -70,7 +70,7 @@ function lateSince({ since, expected_ms, learned, within_ms, job_id }: NonNullab
   return lateText({ since: Date.parse(since), expected, withinMs: within_ms, jobId: job_id }, Date.now());
 }
 
-/** Refused checks whose files are listed; the table shows the reasons of all. */
+/** Maximum refused checks to list files for; the table shows all reasons. */
 const MOST_REFUSED = 20;
 
 async function refusedTexts(

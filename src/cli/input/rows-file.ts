@@ -127,7 +127,7 @@ export function typeOf(schema: Schema): string {
 /** A row of a file with its first line number. */
 export interface FileRow extends BulkRow {
   readonly line: number;
-  /** Ids that the run would have if another column named it. */
+  /** Ids that the run would have if another column supplied its id. */
   readonly otherIds: readonly string[];
 }
 

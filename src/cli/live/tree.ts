@@ -77,7 +77,7 @@ export interface TreeOptions {
   /** Epoch milliseconds. */
   readonly now: number;
   readonly width: number;
-  /** Lines; steps beyond are summarised in one. */
+  /** Maximum lines; further steps are summarised in one line. */
   readonly height: number;
   readonly paint: CommandOutput["paint"];
   readonly expectedMs?: ExpectedMs;
@@ -107,7 +107,7 @@ const marks: Readonly<
   unresolved: ["?", "red"],
 };
 
-/** Phases with another name here. */
+/** Phases that are shown under another name. */
 const names: { readonly [P in StepView["phase"]]?: string } = { approval: "asking you", succeeded: "done" };
 
 /** Renders the run as an indented tree of steps with their state and cost, and a line of totals. */

@@ -33,7 +33,7 @@ const rate = [
   ),
 ];
 
-/** Limits over all runs of the account, for commands that may spend. */
+/** Limits across all runs of the account, for commands that may spend. */
 const spending = [
   flag("--spending-cap <usd>", "maximum that all runs in the journal can spend (default: SHOWRUNNER_SPENDING_CAP)"),
   list(

@@ -62,7 +62,7 @@ export interface OfferedTake {
 
 type Shown = Omit<OfferedTake, "pick">;
 
-/** Resolves references to results, numbered like in the engine. */
+/** Resolves references to results, numbered as in the engine. */
 export async function offeredTakes(
   shows: readonly Reference[],
   { plan, report, review }: { readonly plan: Plan; readonly report: RunReport; readonly review: ReviewFiles },

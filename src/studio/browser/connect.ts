@@ -1,7 +1,7 @@
 import { type FollowedRun, followedRun, type Link, RequestError } from "./followed-run.ts";
 import type { QuoteView, RunLine } from "./wire.ts";
 
-/** Part of `localStorage` and `sessionStorage`. */
+/** The methods used of `localStorage` or `sessionStorage`. */
 interface KeyStorage {
   getItem(key: string): string | null;
   setItem(key: string, value: string): void;
@@ -21,21 +21,21 @@ export interface StartOptions {
   /** The pipeline's input. A `File` or `Blob` in it is sent along. */
   readonly input: unknown;
   /**
-   * Id of the quote that was agreed to. Without one, or if it no longer matches the run, the start is refused with the quote to
-   * agree to in {@link RequestError.quote}.
+   * Id of the quote that was agreed to. Without one, or if it no longer matches the run, the start is refused; the quote to
+   * agree to is in {@link RequestError.quote}.
    */
   readonly quote?: string;
-  /** New maximum cost of an existing run, a decimal of US dollars: accepts the prices that it paused for. */
+  /** New maximum cost of an existing run, in US dollars as a decimal string; also accepts the prices it paused for. */
   readonly agree?: string;
   /** Your own key, such as an order id: starting again with the same key returns the same run. Default: random. */
   readonly key?: string;
-  /** Maximum cost of the run, a decimal of US dollars. Default: the budget that the server sets. */
+  /** Maximum cost of the run, in US dollars as a decimal string. Default: the budget that the server sets. */
   readonly budget?: string;
-  /** Title of the run for people. */
+  /** Title of the run, shown to people. */
   readonly title?: string;
 }
 
-/** Prices, starts and follows runs of a server with `createHandler`. */
+/** Prices, starts and follows runs on a server that uses `createHandler`. */
 export interface Runs {
   /** Prices a run. Spends nothing. @throws RequestError */
   quote(pipeline: string, input: unknown): Promise<QuoteView>;
@@ -51,7 +51,7 @@ export interface Runs {
   list(query?: { readonly pipeline?: string; readonly limit?: number }): Promise<readonly RunLine[]>;
 }
 
-/** What is kept of a start: its run, or until that is known what to send again. */
+/** What is stored about a start: its run or, until that is known, the request to send again. */
 type Kept = { readonly id: string } | { readonly pipeline: string; readonly body: string };
 
 /** Returns a client for the handler at this address, such as `/api/films`. */
@@ -89,7 +89,7 @@ export function connect(url: string, { headers = {}, storage = ownStorage() }: C
       keep(key, { id });
       return follow(id);
     } catch (error) {
-      // A refusal started no run. Without an answer there may be a run; the same key finds it.
+      // A refused start created no run. Without an answer there may be a run, which the same key finds.
       if (error instanceof RequestError && error.status < 500) forget(key);
       throw error;
     }

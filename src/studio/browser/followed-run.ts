@@ -1,7 +1,7 @@
 import type { EventView, ProgressView, QuoteView, RunView } from "./wire.ts";
 
 export interface Link {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly base: string;
   send(path: string, init?: RequestInit): Promise<Response>;
 }
@@ -11,12 +11,12 @@ export class RequestError extends Error {
   readonly status: number;
   /** Such as `OVER_BUDGET`. */
   readonly code: string;
-  /** The field that is wrong, where one is. */
+  /** The invalid field, if there is one. */
   readonly field: string | null;
   /** Identifies the entry in the server's log; null without one. */
   readonly reference: string | null;
 
-  /** The quote to agree to first, if a start was refused for that. */
+  /** The quote to agree to first, if that is why a start was refused. */
   readonly quote: QuoteView | null;
 
   constructor(
@@ -71,7 +71,7 @@ export interface FollowedRun {
   done(options?: { readonly orPaused?: boolean }): Promise<RunView>;
   /** @throws RequestError */
   decide(decision: Decision): Promise<void>;
-  /** Starts nothing more; what is under way is settled. @throws RequestError */
+  /** Submits no more jobs; jobs already submitted are still collected. @throws RequestError */
   stop(): Promise<void>;
 }
 
@@ -102,7 +102,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
     if (type === "event") for (const event of [...listeners.values()]) event?.(said);
   };
 
-  /** One connection; true when nothing comes any more. */
+  /** Reads one connection to its end; returns true if nothing more will come. */
   const listen = async (signal: AbortSignal): Promise<boolean> => {
     const silent = new AbortController();
     const either = AbortSignal.any([signal, silent.signal]);
@@ -139,7 +139,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
         if (await listen(signal)) return set({ connection: "over", progress: [] });
       } catch (error) {
         if (signal.aborted) return;
-        // What the server refuses for good is not asked again and again.
+        // Does not retry what the server refuses permanently.
         if (error instanceof RequestError && error.status < 500 && error.status !== 429) {
           return set({ connection: "over", error });
         }
@@ -152,7 +152,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
   };
 
   const subscribe: FollowedRun["subscribe"] = (changed, event) => {
-    // The same function may be given twice; each is one subscription.
+    // The same function may be passed twice; each call is a separate subscription.
     const own = () => changed();
     listeners.set(own, event);
     if (following === null && now.connection !== "over") {
@@ -195,7 +195,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
   };
 }
 
-/** Addresses of files as they are for this page, also where the server is another origin's. */
+/** Makes file addresses absolute, because the server may be on another origin. */
 export function placed<T = RunView>(base: string, value: unknown): T {
   if (Array.isArray(value)) return value.map((one) => placed<unknown>(base, one)) as T;
   if (typeof value !== "object" || value === null) return value as T;
@@ -206,10 +206,10 @@ export function placed<T = RunView>(base: string, value: unknown): T {
   return Object.fromEntries(entries) as T;
 }
 
-/** Of a page; there is none where this runs elsewhere. */
+/** Page events; the methods are missing outside a browser. */
 const page = globalThis as Partial<Pick<EventTarget, "addEventListener" | "removeEventListener">>;
 
-/** Until then, or until the network is back. */
+/** Waits this long, or until the network is back. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((done) => {
     const timer = setTimeout(end, ms);
@@ -229,7 +229,7 @@ interface SentEvent {
   readonly id: string | null;
 }
 
-/** Splits the text of a stream, as it comes, into its events. */
+/** Splits a stream's text into events as it arrives. */
 function eventReader(): (text: string) => readonly SentEvent[] {
   let rest = "";
   return (text) => {

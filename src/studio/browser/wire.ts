@@ -31,11 +31,11 @@ export interface WaitingView {
   /** The media to decide on, in the order of `pick`. */
   readonly media: readonly MediaView[];
   readonly values: readonly unknown[];
-  /** Whether one of the media is to be picked. */
+  /** Whether the decision is to pick one of the media. */
   readonly choose: boolean;
 }
 
-/** A run as its caller sees it. Amounts are decimals of US dollars, instants are epoch milliseconds. */
+/** A run as its caller sees it. Amounts are US dollars as decimal strings; times are epoch milliseconds. */
 export interface RunView {
   readonly id: string;
   /** Number of the newest event included. */
@@ -68,9 +68,9 @@ export interface EventView {
   readonly type: string;
   readonly step?: string;
   readonly attempt?: number;
-  /** Of `run.finished` and `step.finished`. */
+  /** Only in `run.finished` and `step.finished`. */
   readonly status?: string;
-  /** Why a step ended as it did, or a run is paused. */
+  /** Why a step ended this way, or why a run is paused. */
   readonly reason?: string;
 }
 
@@ -80,15 +80,15 @@ export type RunLine = Pick<RunView, "id" | "seq" | "pipeline" | "title" | "statu
 /** A step's progress, as the service reports it. */
 export interface ProgressView {
   readonly step: string;
-  /** From 0 to 1; null where it is not known. */
+  /** From 0 to 1; null if unknown. */
   readonly fraction: number | null;
   /** Epoch milliseconds. */
   readonly endsAt: number | null;
 }
 
-/** What a run would cost, decimals of US dollars. */
+/** What a run would cost, in US dollars as decimal strings. */
 export interface QuoteView {
-  /** Passed to `start` as `quote`, once. */
+  /** Pass it to `start` as `quote`, once. */
   readonly id: string;
   /** Maximum cost of a run started with this quote, without `openSteps`. */
   readonly maximumUsd: string;
@@ -101,7 +101,7 @@ export interface QuoteView {
     readonly max: string | null;
     readonly expected: string;
   };
-  /** Left of the caller's budget; null if the budget is per run. */
+  /** The caller's remaining budget; null if the budget is per run. */
   readonly leftUsd: string | null;
   readonly expectedMs: number | null;
   readonly stepCount: number;

@@ -21,25 +21,25 @@ export interface OfferedPipeline {
   /** As the page shows it, e.g. `recipes/talking-avatar.ts#default`; unique. */
   readonly name: string;
   readonly pipeline: Pipeline;
-  /** Kept with the run, so that `resume` finds the code again; null when it came from no file. */
+  /** Stored with the run, so that `resume` finds the code again; null if it did not come from a file. */
   readonly source: { readonly file: string; readonly exportName: string } | null;
 }
 
 type ShownMedia = Pick<MediaStore, "sizeOf" | "read" | "link" | "linkOrigin">;
 
 export interface DashboardOptions {
-  /** Runs what the page asks for. Stays open when the dashboard closes. */
+  /** Drives the runs that the page starts or resumes. Stays open when the dashboard closes. */
   readonly show: Showrunner;
   /**
-   * Opens a replacement for `show` when its local service has ended, such as with the command that embedded it, and closes
-   * the lost one. Default: it is not replaced.
+   * Opens a replacement for `show` when its local service has ended, for example with the command that embedded it, and closes
+   * the old one. Default: no replacement.
    */
   readonly reopen?: ((lost: Showrunner) => Promise<Showrunner>) | undefined;
-  /** The journal that `show` works on; also read while other processes write it. */
+  /** The journal that `show` uses; other processes may write to it. */
   readonly journal: JournalStore;
-  /** Where the bytes of outputs and uploads are. */
+  /** The store that contains the bytes of outputs and uploads. */
   readonly media: ShownMedia;
-  /** Port to listen on. Default 0, any free one. */
+  /** Port to listen on. Default 0: any free port. */
   readonly port?: number | undefined;
   /** Address to listen on. Default `127.0.0.1`; any other exposes runs, and control of them, to other machines. */
   readonly host?: string | undefined;

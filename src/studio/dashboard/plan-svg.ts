@@ -61,7 +61,7 @@ function cut(value: string): string {
   return characters.length <= MAX_CHARACTERS ? value : `${characters.slice(0, MAX_CHARACTERS - 1).join("")}…`;
 }
 
-/** Escapes markup, and replaces control characters, which XML cannot hold, with spaces. */
+/** Escapes markup, and replaces control characters, which XML cannot contain, with spaces. */
 function text(value: string): string {
   return value.replace(/\p{Cc}/gu, " ").replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 }

@@ -208,7 +208,7 @@ export function listen(server: Server, port: number, host: string): Promise<numb
   });
 }
 
-/** Stops listening and cuts open connections. */
+/** Stops listening and terminates open connections. */
 export async function shut(server: Server): Promise<void> {
   const closed = new Promise((done) => server.close(done));
   server.closeAllConnections();

@@ -4,7 +4,7 @@ import { fileExtension } from "../../internal.ts";
 import { isSame } from "../served/index.ts";
 import type { Context } from "./options.ts";
 
-/** Shortest life of a file's address, milliseconds. The address stays the same for as long, or players would start over. */
+/** Minimum lifetime of a file's address, milliseconds. It stays the same for that long: a new one would restart players. */
 export const ADDRESS_MS = HOUR_MS;
 
 interface SignedFile {

@@ -30,14 +30,14 @@ const MOST_MESSAGE = 1_000;
 const MOST_FIELD = 300;
 const DEFAULT_MOST_BYTES = 64 * 1024 * 1024;
 const MOST_KEPT = { caller: 1024 ** 3, all: 16 * 1024 ** 3 };
-/** Bytes of all bodies of requests that are not answered yet. */
+/** Maximum total bytes of the bodies of unanswered requests. */
 const MOST_IN_MEMORY = 128 * 1024 * 1024;
-/** Memory of a request besides its body. */
+/** Memory counted for a request in addition to its body. */
 const REQUEST_BYTES = 64 * 1024;
 
 /**
- * Pipelines as endpoints of your server: price, start, list, status, events, decisions, files and stop of the caller's own runs.
- * `show` stays yours to close. @throws InvalidOptionError
+ * Serves pipelines as endpoints of your server: callers price, start, list, follow, decide and stop their own runs, and get
+ * their files. Closing `show` remains your task. @throws InvalidOptionError
  */
 export function createHandler(show: Showrunner, options: HandlerOptions): Handler {
   const context = contextOf(show, options);
@@ -154,7 +154,7 @@ async function withShare<T>(
   }
 }
 
-/** Checks the caller. A mistake of `authorize` is the operator's, so each kind is logged once. @throws Refusal 500 */
+/** Checks the caller. A mistake in `authorize` is the operator's, so each kind is logged once. @throws Refusal 500 */
 function callerOf({ report, mistakes }: Context, given: Caller): Caller {
   try {
     return checkedCaller(given);
@@ -175,7 +175,7 @@ class AuthorizeError extends Error {
   }
 }
 
-/** Continues what an earlier process left: runs that were under way, or were decided while no process drove them. */
+/** Continues runs that an earlier process left under way, and runs decided while no process drove them. */
 async function resumeDue(context: Context): Promise<readonly string[]> {
   const due = (await context.show.due()).filter(({ tags }) => context.endpoints.has(tags[ENDPOINT] ?? ""));
   for (const { runId } of due) await continueRun(context, runId);
@@ -208,7 +208,7 @@ async function sendMedia(
 ): Promise<Response> {
   const address = { runId: params.run!, name: params.name!, query: new URL(request.url).searchParams };
   const file = fileOfAddress(context, address, Date.now());
-  // A removed run shows nothing any more, even where another run has the same bytes.
+  // Files of a removed run are no longer served, even if another run has the same bytes.
   if (file === null || (await context.show.journal.run(file.runId)) === null) throw notFound("This file");
   return mediaResponse(request, context.show.media, file, {
     "X-Content-Type-Options": "nosniff",

@@ -27,7 +27,7 @@ export class EventStreams {
     this.#followed.clear();
   }
 
-  /** Streams the run's events after `Last-Event-ID`, pictures of the run as it changes, and progress. @throws Refusal 429, 503 */
+  /** Streams the run's events after `Last-Event-ID`, snapshots of the run as it changes, and progress. @throws Refusal 429, 503 */
   open({ request, caller }: Call, row: RunRow): Response {
     const afterSeq = seenBefore(request, row);
     const isFinal = isRunFinal(row.status as RunState["status"]);
@@ -63,7 +63,7 @@ export class EventStreams {
       { highWaterMark: 0 },
     );
     request.signal.addEventListener("abort", end, { once: true });
-    // A reader may have left while the run was looked up; then no abort event comes any more.
+    // The reader may have disconnected while the run was looked up; no abort event follows then.
     if (request.signal.aborted) end();
     return new Response(body, { headers: { ...STREAM_HEADERS, "Cache-Control": "no-store" } });
   }
@@ -119,7 +119,7 @@ function seenBefore(request: Request, { lastSeq }: RunRow): number {
   return seq > lastSeq ? 0 : seq;
 }
 
-/** Resolves to true if nothing moves within a beat. */
+/** Resolves to true if nothing changes within one heartbeat interval. */
 async function beatOr(moved: Promise<void>, signal: AbortSignal): Promise<boolean> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);

@@ -2,17 +2,17 @@ import type { Pipeline, Showrunner } from "../../internal.ts";
 import type { Report, Shares } from "../served/index.ts";
 import type { RequestFiles, SentFiles } from "./sent-files.ts";
 
-/** A pipeline as an endpoint, with what only its author decides. */
+/** A pipeline as an endpoint, with settings that only its author decides. */
 export interface Endpoint {
   readonly pipeline: Pipeline;
-  /** Kept with the run, so that a worker finds its code. Default: this process supplies it. */
+  /** Stored with the run, so that a worker finds its code. Default: this process supplies the code. */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /**
    * Files and folders that the pipeline's own code may upload from, such as `["assets/"]`, links resolved; relative to the working folder.
    * Default: none. A run can always read the files that its own caller sent.
    */
   readonly files?: readonly string[] | undefined;
-  /** The most that one job without a quote may cost, a decimal of US dollars. Default: such jobs are refused. */
+  /** Maximum cost of one job without a quote, in US dollars as a decimal string. Default: such jobs are refused. */
   readonly maxUnquoted?: string | undefined;
 }
 
@@ -24,8 +24,8 @@ export interface Caller {
    */
   readonly tags: { readonly [key: string]: string };
   /**
-   * Total that all runs with the first of these tags can cost, over all time, a decimal of US dollars; enforced by the
-   * transaction that reserves money for a submit. Default: each start sets its own budget.
+   * Maximum total cost of all runs with the first of these tags, over all time, in US dollars as a decimal string; enforced by
+   * the transaction that reserves money for a submit. Default: each start sets its own budget.
    */
   readonly budget?: string | undefined;
   /** Whether the caller can decide on runs. Default true. */
@@ -53,21 +53,21 @@ export interface HandlerOptions {
    */
   readonly filesDir?: string | undefined;
   /**
-   * Most bytes in `filesDir` that belong to no run, per caller and in total. A request above the first limit is answered with
-   * 429, above the second with 503. Default 1 GiB and 16 GiB.
+   * Maximum bytes in `filesDir` that belong to no run, per caller and in total. A request above the first limit is answered
+   * with 429, above the second with 503. Default 1 GiB and 16 GiB.
    */
   readonly mostKept?: { readonly caller?: number | undefined; readonly all?: number | undefined } | undefined;
-  /** Origins in your own network from which inputs can load files, as the option `inside` of `openShowrunner`. Default none. */
+  /** Origins in your own network from which inputs can load files, like the `inside` option of `openShowrunner`. Default none. */
   readonly inside?: readonly string[] | undefined;
-  /** Largest input with its files, bytes. Default 64 MiB; an input without files may have 1 MiB. */
+  /** Maximum size of an input with its files, in bytes. Default 64 MiB; an input without files may have 1 MiB. */
   readonly mostBytes?: number | undefined;
-  /** Most open event streams per caller; all callers together can have ten times as many. Default 1,000. */
+  /** Maximum number of open event streams per caller; all callers together can have ten times as many. Default 1,000. */
   readonly mostStreams?: number | undefined;
   /** Engine that drives the runs, such as the one for pg-boss. Default: this process. */
   readonly engine?: { wake(runId: string): Promise<void> } | undefined;
   /**
-   * Called with errors that callers do not see: of the service, of this machine, and of code other than `CallerError`. Callers
-   * can quote the reference. Default: written to stderr. A run's failures are in its journal, under its id.
+   * Called with errors that callers do not see: errors of the service, this machine and code, except `CallerError`. Callers can
+   * quote the reference. Default: written to stderr. A run's failures are in its journal, under its id.
    */
   readonly onDefect?: ((error: unknown, reference: string) => void) | undefined;
 }
@@ -105,7 +105,7 @@ export interface Call {
   readonly files: RequestFiles;
   /** Counts bytes that are in memory until the request is answered. @throws BusyRefusal */
   hold(sizeBytes: number): void;
-  /** Parts of the path that the pattern names, decoded. */
+  /** Values of the pattern's named segments, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
 }

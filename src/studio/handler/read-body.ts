@@ -6,7 +6,7 @@ import type { Call } from "./options.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Largest body without files, and largest form field, bytes. */
+/** Maximum size of a body without files, and of a form field, in bytes. */
 export const MOST_JSON_BYTES = 1024 * 1024;
 /** Parts of a form: files, the input, and the options beside it. */
 const MOST_PARTS = 120;

@@ -26,8 +26,8 @@ class SentFile {
 }
 
 /**
- * Reads the body of a quote or start, with its input as the pipeline takes it: sent files and files at URLs are saved on this
- * machine. Paths are refused, as callers may name nothing of this machine. @throws Refusal
+ * Reads the body of a quote or start, with its input as the pipeline expects it: sent files and files at URLs are saved on this
+ * machine. Paths are refused, because callers must not name files on this machine. @throws Refusal
  */
 export async function readInput(call: Call, { pipeline }: Endpoint): Promise<ReadInput> {
   const isForm = isOfType(bodyOfRequest(call.request), "multipart/form-data");
@@ -129,7 +129,7 @@ function decodedName({ pathname }: URL): string {
   return /[A-Za-z0-9]/.test(last) && !last.startsWith(".") ? last.replace(/[^\w.-]/g, "_") : "file";
 }
 
-/** Matches what starts like a path: absolute, home, parent folder, or a `file:` URL. */
+/** Matches text that starts like a path: absolute, home, parent folder, or a `file:` URL. */
 const PATH = /^(?:file:|[/\\]|~[/\\]|[A-Za-z]:[/\\]|\.{1,2}[/\\])/i;
 
 /** True for a text that is only a path. Every test is linear, as texts may be as long as a body. */
@@ -141,7 +141,7 @@ function isPath(value: string): boolean {
   return text.length >= 2 && !/\s/.test(text) && PATH.test(text);
 }
 
-/** Refuses anything that looks like a path of this machine: the pipeline's code may read what an input names. */
+/** Refuses anything that looks like a path on this machine: the pipeline's code may read what an input names. */
 export function refusePaths(value: unknown, field: string, level = 0): void {
   if (level > MOST_LEVELS) throw badRequest("The input is nested too deeply.", field.split(".", 1)[0]!);
   if (typeof value === "string") {

@@ -4,16 +4,16 @@ import { endText, streamFrame } from "../served/index.ts";
 import type { Context } from "./options.ts";
 import { runView } from "./run-view.ts";
 
-/** Events kept as text. Readers who are further behind read the journal. */
+/** Maximum events kept as text. Readers further behind read the journal. */
 const MOST_FRAMES = 500;
 const READ_AT_ONCE = 500;
 /** How often progress and the driving process are checked, milliseconds: neither has events. */
 const LOOK_MS = 1_000;
-/** Least time between two pictures of a run, milliseconds per step, and at least. */
+/** Minimum time between two snapshots of a run: milliseconds per step, and an absolute minimum. */
 const VIEW_MS_PER_STEP = 5;
 const LEAST_VIEW_MS = 250;
 
-/** Only the newest version of it matters. */
+/** Readers need only the newest version. */
 interface Latest {
   readonly frame: string;
   readonly version: number;
@@ -70,7 +70,7 @@ export class RunFeed {
     return this.#progress;
   }
 
-  /** True once the run has ended and the last picture shows that. */
+  /** True once the run has ended and the last snapshot shows that. */
   get isShownToEnd(): boolean {
     const { state } = this.#folded!;
     return isRunFinal(state.status) && this.#shownSeq === state.seq;
@@ -130,7 +130,7 @@ export class RunFeed {
     return events.length;
   }
 
-  /** Draws soon, but not for every event: what follows at once is drawn together. */
+  /** Takes a snapshot soon, but not for every event: events in quick succession share one. */
   #showInTime(): void {
     const now = Date.now();
     const everyMs = Math.max(LEAST_VIEW_MS, VIEW_MS_PER_STEP * this.#folded!.state.planned.plan.steps.length);

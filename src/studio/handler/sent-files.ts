@@ -6,12 +6,12 @@ import { HOUR_MS } from "../../core/kit/duration.ts";
 import { discardUnnamed, isRunId, type Showrunner } from "../../internal.ts";
 import { keepFile, type Refusal, Shares } from "../served/index.ts";
 
-/** How often expired files are looked for, and how old leftovers of a killed process are by then. */
+/** How often to look for expired files, and the age at which leftovers of a killed process are removed. */
 const SWEEP_MS = HOUR_MS;
 /** The request of a file may have copied it into the media store until then; the store's `gc` spares young files. */
 const COPIES_MS = 2 * HOUR_MS;
 const RETRY_AFTER_S = 3600;
-/** Disk space of a file besides its bytes: its folder, its last block, its marks. */
+/** Disk space counted per file in addition to its bytes: its folder, its last block, its marks. */
 const FILE_BYTES = 12 * 1024;
 
 interface Parts {

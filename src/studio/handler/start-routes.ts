@@ -47,7 +47,7 @@ async function quoteView({ context, caller, files }: Call, quote: Quote): Promis
 
 const KEY = /^[\x21-\x7e]{1,200}$/;
 
-/** Starts a run or returns the one of the same key, and continues it if it is paused or interrupted. */
+/** Starts a run or returns the one with the same key, and continues it if it is paused or interrupted. */
 async function start(call: Call): Promise<Response> {
   const { context, caller, params, request, files } = call;
   const key = request.headers.get("Idempotency-Key") ?? "";

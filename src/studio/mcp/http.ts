@@ -12,7 +12,7 @@ import type { AgentSession } from "./session.ts";
 
 const HOST = "127.0.0.1";
 const PATH = "/mcp";
-/** The protocol's methods; others, such as TRACE, cannot be made into a web request. */
+/** The protocol's methods; others, such as TRACE, cannot be converted to a `Request`. */
 const METHODS = new Set(["POST", "GET", "DELETE"]);
 const BOUNDS = { mostBytes: 1024 * 1024, instead: "pass large files by URL" };
 
@@ -48,7 +48,7 @@ interface HttpRefusal {
   readonly message: string;
 }
 
-/** Keeps browsers out: no page may reach this under another name, or send from its own site. */
+/** Refuses web pages: requests for another host name, or from another site. */
 function refusalOf(
   { method = "", headers, url }: IncomingMessage,
   hosts: readonly string[],
@@ -78,7 +78,7 @@ function refuse(response: ServerResponse, { status, message }: HttpRefusal): voi
   response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32_000, message }, id: null }));
 }
 
-/** Serves each request by itself, so that nothing is kept for an agent that never returns. */
+/** Serves each request on its own, so that nothing is kept for an agent that never returns. */
 async function answer(session: AgentSession, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   // One message per request: the messages of a list would run in parallel.
   const parsedBody = incoming.method === "POST" ? await readJson(bodyOfMessage(incoming), BOUNDS) : undefined;

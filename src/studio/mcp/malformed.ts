@@ -3,7 +3,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ErrorCode, type JSONRPCErrorResponse, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { isRecord } from "../served/index.ts";
 
-/** Also answers messages that are not of the protocol: the SDK drops them, and their sender would wait. */
+/** Also answers messages that violate the protocol: the SDK drops them, so their sender would wait. */
 export class AnsweringServer extends Server {
   override connect(transport: Transport): Promise<void> {
     // A handler set before the protocol's is called first, with every message.
@@ -37,7 +37,7 @@ function errorOf(code: ErrorCode, message: string, id: string | number | undefin
   return { jsonrpc: "2.0", ...(id !== undefined && { id }), error: { code, message } };
 }
 
-/** Returns a request's id. In a response the id is of our own request. */
+/** Returns a request's id; undefined for a response, whose id is that of our own request. */
 function idOf(given: unknown): string | number | undefined {
   if (!isRecord(given) || "result" in given || "error" in given) return undefined;
   const { id } = given;

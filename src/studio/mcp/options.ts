@@ -25,15 +25,15 @@ export interface McpOptions {
   /** The only folder from which inputs can use files. */
   readonly filesDir: string;
   /**
-   * Shared budget of the runs that agents start during the life of this server, micro-dollars; null: they may start none. `show`
-   * has it as a cap on their tag, increased by `beforeMicros`.
+   * Shared budget of the runs that agents start during the life of this server, micro-dollars; null: they may start none.
+   * `show` enforces it as a cap on their tag, increased by `beforeMicros`.
    */
   readonly budgetMicros: number | null;
-  /** What runs of agents had cost before this server started. Default 0. */
+  /** What agent runs had cost before this server started. Default 0. */
   readonly beforeMicros?: number | undefined;
-  /** The most that one run may cost; null: its quote. */
+  /** Maximum cost of one run; null: its quote. */
   readonly runBudgetMicros: number | null;
-  /** The most that one job without a quote may cost, a decimal of US dollars. */
+  /** Maximum cost of one job without a quote, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
   readonly allowApprove: boolean;
   /** Whether the agent's program can ask its user for decisions, and to exceed the limit per run. */

@@ -19,17 +19,17 @@ import { decide, leftOfBudget } from "../served/index.ts";
 import type { AgentPipeline, Decision, McpOptions } from "./options.ts";
 import { ToolError } from "./tool-error.ts";
 
-/** Prefix of all runs of agents: tools neither show nor change any other run. */
+/** Prefix of all agent runs: tools neither show nor change any other run. */
 const PREFIX = "agent-";
 const POLL_MS = 250;
 const MOST_LISTED = 100;
 const FINAL: ReadonlySet<string> = new Set(["succeeded", "partial", "failed", "cancelled"]);
 
-/** Tag of every run of an agent; their shared budget is a cap on it. */
+/** Tag of every agent run; their shared budget is a cap on it. */
 export const AGENT_TAG = "started-by=agent";
 const tags = { "started-by": "agent" };
 
-/** The runs of agents during one life of the server, over all connections. */
+/** The agent runs of one server process, across all connections. */
 export class AgentSession {
   readonly options: McpOptions;
   readonly #driven = new Map<string, Promise<unknown>>();
@@ -284,14 +284,14 @@ function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
 const MOST_CHARACTERS = 300;
 /** No pipeline's input is nested deeper; the search is recursive. */
 const MOST_LEVELS = 100;
-/** Each text asks the disk, and other calls of the session may wait for that. */
+/** Each text needs a disk lookup, which other calls of the session may have to wait for. */
 const MOST_TEXTS = 20_000;
 
 /**
- * Refuses an input with a text that leads outside of the folder: the pipeline's code could read that file, so an agent that follows
- * foreign instructions could send any file of this machine to the service. An absolute path, or one that climbs by `..`, is refused
+ * Refuses an input with a text that leads outside the folder: the pipeline's code could read that file, so an agent that follows
+ * foreign instructions could send any file on this machine to the service. An absolute path, or one that climbs by `..`, is refused
  * whether the file exists or not, so that nobody learns which files exist. Any other text may be plain words, and is refused only if
- * the working folder has a file of that name elsewhere. Uploads need no check: the Showrunner opens nothing else for them.
+ * the working folder has a file of that name elsewhere. Uploads need no check: Showrunner itself opens only files in the folder.
  * @throws ToolError
  */
 export async function checkFiles(input: unknown, folder: string): Promise<void> {

@@ -6,7 +6,7 @@ import type { AgentSession } from "./session.ts";
 
 const MOST_BYTES = 10 * 1024 * 1024;
 
-/** Serves the agent at standard input; settles when it has hung up, or `signal` aborts. */
+/** Serves the agent at standard input; settles when the agent disconnects, or `signal` aborts. */
 export async function serveStdio(session: AgentSession, signal: AbortSignal): Promise<void> {
   const server = createServer(session);
   const say = (answer: object) => void process.stdout.write(`${JSON.stringify(answer)}\n`);

@@ -19,7 +19,7 @@ export function bodyOfRequest({ headers, body }: Request): SentBody {
   };
 }
 
-/** Leaving off reading pauses the message instead of destroying it, so that an answer can still be sent. */
+/** Stopping early pauses the message instead of destroying it, so that an answer can still be sent. */
 export function bodyOfMessage(incoming: IncomingMessage): SentBody {
   const pieces = incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
   const bytes = new ReadableStream<Uint8Array>(

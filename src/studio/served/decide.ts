@@ -12,7 +12,7 @@ export function verdictIn(body: Readonly<Record<string, unknown>>, approved: boo
   return { approved, note, pick: optionalPosition(body, "pick"), value: body["value"] as Json | undefined };
 }
 
-/** Records a person's decision, whichever interface it came by. Throws what `approve` and `reject` throw. */
+/** Records a person's decision, whichever interface it came through. Throws what `approve` and `reject` throw. */
 export function decide(
   show: Pick<Showrunner, "approve" | "reject">,
   runId: string,

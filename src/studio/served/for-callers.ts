@@ -142,7 +142,7 @@ export interface CallerProblem {
 const MOST_PROBLEMS = 50;
 const MOST_FIELD = 300;
 
-/** Holds everything that is wrong with an input at once. */
+/** Collects everything that is wrong with an input. */
 export class Unplannable extends Refusal {
   readonly problems: readonly CallerProblem[];
 
@@ -264,7 +264,7 @@ function whoContinues(reason: string, { resumeAt }: Pick<Pause, "resumeAt">, has
   return "; the operator of this server can continue the run.";
 }
 
-/** Says why a run is paused. `flag` is set where the cap over all callers is spent, not the caller's own budget. */
+/** Says why a run is paused. `flag` is set if the cap across all callers is used up, not the caller's own budget. */
 function pauseText(pause: Pause, { audience, hasEngine = false }: RunTextOptions): string {
   const { reason, flag, asks, requiredMicros } = pause;
   if (asks !== undefined && requiredMicros !== null)

@@ -22,7 +22,7 @@ export function routeOf<R extends Routed>(routes: readonly R[], { method, path }
   throw notFound("This address");
 }
 
-/** Returns the named parts of a path, or null where it does not match. A segment may hold encoded slashes. */
+/** Returns the named parts of a path, or null if it does not match. A segment may contain encoded slashes. */
 export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
   const requested = pattern.split("/");
   const given = path.split("/");
@@ -54,7 +54,7 @@ export function isSame(given: string, expected: string): boolean {
 // Server-sent events, as text.
 
 export const STREAM_HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" };
-/** Browsers reconnect after so many milliseconds. */
+/** Browsers reconnect after this many milliseconds. */
 export const STREAM_START = "retry: 1000\n\n";
 /** Sent when nothing happens, so that no proxy closes a silent connection. */
 export const STREAM_BEAT = ": beat\n\n";

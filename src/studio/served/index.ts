@@ -1,4 +1,4 @@
-// What servers of this machine share: the dashboard, the handler for any server, and the server for agents.
+// Code shared by the servers on this machine: the dashboard, the handler for any server, and the server for agents.
 export {
   type BodyBounds,
   bodyOfMessage,

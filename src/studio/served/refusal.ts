@@ -2,9 +2,9 @@
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
-  /** The field that is wrong, where one is. */
+  /** The invalid field, if there is one. */
   readonly field: string | null;
-  /** Names the entry in the operator's log; null without one. */
+  /** Identifies the entry in the operator's log; null without one. */
   readonly reference: string | null;
 
   constructor(

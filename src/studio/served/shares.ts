@@ -1,14 +1,14 @@
 import { BusyRefusal } from "./refusal.ts";
 
 interface Limits {
-  /** The most for one owner. Default: as much as it leaves for the others. */
+  /** Maximum for one owner. Default: as much as it leaves for the others. */
   readonly each?: number;
   readonly all: number;
   /** Seconds until a retry makes sense. */
   readonly retryAfterS: number;
   /** Names the amount in refusals, such as `open streams`. */
   readonly what: string;
-  /** What `lend` took is given back after so many milliseconds. */
+  /** Amounts taken by `lend` are returned after this many milliseconds. */
   readonly lentMs?: number;
 }
 
@@ -27,7 +27,7 @@ export class Shares {
     this.#limits = limits;
   }
 
-  /** @throws Refusal 429 where the owner has too much, 503 where the others have */
+  /** @throws Refusal 429 if the owner has too much, 503 if the others have */
   take(owner: string, amount: number): void {
     const { each = Number.POSITIVE_INFINITY, all, what, retryAfterS } = this.#limits;
     const had = this.#held.get(owner) ?? 0;
@@ -41,7 +41,7 @@ export class Shares {
     this.add(owner, amount);
   }
 
-  /** Takes one, which expires after `lentMs`. Expired ones are freed here, as nothing else looks. @throws Refusal as `take` */
+  /** Takes one, which expires after `lentMs`. Expired ones are freed here, because nothing else does. @throws Refusal as `take` */
   lend(owner: string, now: number): void {
     for (const loan of this.#lent) {
       if (loan.until > now) break;

@@ -8,7 +8,7 @@ const wrong = "<p role=alert>Wrong token. The token is the part of the address a
 const bodyWith = (said: string) =>
   `${head}<main><h1>${title}</h1>${said}<p>Open the address that <code>showrunner dashboard</code> printed in the terminal. It contains your token. Or enter the token here:</p><form method="post" action="/login"><label>Token <input name="token" type="password" required autocomplete="current-password"></label> <button>Open</button></form></main></html>`;
 
-/** The page for a missing or wrong token. Plain, as style and script need the token too. */
+/** The page for a missing or wrong token. It has no styles or scripts, because loading them needs the token too. */
 export function sendLockedPage(response: ServerResponse, { isWrong }: { readonly isWrong: boolean }): void {
   // Without this policy a form would not send its origin.
   response.setHeader("Referrer-Policy", "same-origin");
@@ -72,7 +72,7 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
 
 export function sendRefusal(response: ServerResponse, { status, code, message }: Refusal): void {
   if (response.headersSent) return void response.destroy();
-  // The rest of a body that is too long, or too slow, is not read.
+  // Stops reading a body that is too long or too slow.
   if (status === 413 || status === 408) response.setHeader("Connection", "close");
   sendJson(response, status, { error: { code, message } });
 }
@@ -87,7 +87,7 @@ export interface EventStream {
 /** A reader this far behind is disconnected; it reconnects with the last event that it saw. */
 const MOST_UNSENT_BYTES = 32 * 1024 * 1024;
 
-/** Answers HEAD as a stream would begin. */
+/** Answers HEAD with the headers of the stream. */
 export function sendStreamHead(response: ServerResponse): void {
   response.writeHead(200, STREAM_HEADERS).end();
 }

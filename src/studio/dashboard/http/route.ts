@@ -9,7 +9,7 @@ export interface VisitorView {
 export interface Call {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
-  /** Parts of the path that the pattern names, decoded. */
+  /** Values of the pattern's named segments, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly visitor: VisitorView;
@@ -18,9 +18,9 @@ export interface Call {
 
 export interface Route {
   readonly method: "GET" | "POST";
-  /** With `:name` for the segments that vary, e.g. `/api/runs/:run`. */
+  /** `:name` matches any segment, e.g. `/api/runs/:run`. */
   readonly path: string;
-  /** The return value is sent as JSON, a `Response` unchanged; undefined if the route answered by itself. */
+  /** The return value is sent as JSON, a `Response` unchanged; undefined if the route has already answered. */
   handle(call: Call): Promise<unknown>;
 }
 

@@ -14,7 +14,7 @@ const roles: readonly Role[] = ["operator", "viewer"];
 
 type Tokens = Readonly<Partial<Record<Role, string>>> & { readonly operator: string };
 
-/** Returns the tokens of a dashboard, with a random one for the operator by default. @throws TypeError for a short one, or the same for both roles */
+/** Returns the tokens of a dashboard, with a random one for the operator by default. @throws TypeError if one is too short, or both roles have the same */
 export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "token" | "viewerToken">): Tokens {
   const operator = token ?? randomBytes(24).toString("base64url");
   for (const [option, secret] of Object.entries({ token: operator, viewerToken })) {
@@ -27,8 +27,8 @@ export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "to
 }
 
 /**
- * Checks tokens of the addresses that open the dashboard, and the cookies that replace them. A cookie holds a digest, from
- * which the address cannot be recovered. Cookies ignore ports, so the name of the cookie has the port.
+ * Checks tokens of the addresses that open the dashboard, and the cookies that replace them. A cookie contains a digest, from
+ * which the token cannot be recovered. Cookies ignore ports, so the cookie's name includes the port.
  */
 export function createSession(secrets: Tokens, port: number) {
   const name = `showrunner_${port}`;
@@ -56,8 +56,8 @@ function cookieValues(header: string | undefined, name: string): readonly string
 }
 
 /**
- * Returns who asks. Null: already answered, with a cookie for a valid token in the address or in the form of the locked page.
- * It sends a refresh instead of a redirect, as a strict cookie is not sent along a redirect that began elsewhere.
+ * Returns the visitor. Null: already answered, with a cookie for a valid token in the address or the form of the locked page.
+ * That answer is a refresh, not a redirect: browsers omit a strict cookie from a redirect that began on another site.
  * @throws Refusal 401
  */
 export async function visitorOf(
@@ -111,7 +111,7 @@ const EVERYWHERE = ["0.0.0.0", "[::]"];
 
 const bracketed = (name: string) => (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name).toLowerCase();
 
-/** Returns the values of `Host` that mean this server, the one to print first. Any other is a foreign name pointed at this machine. */
+/** Returns the `Host` values that mean this server, the one to print first. Any other is a foreign name pointed at this machine. */
 export function allowedHosts({ host, port, allowed = [], own: machine = [] }: ServerAddress): readonly string[] {
   const bare = bracketed(host);
   const bound = EVERYWHERE.includes(bare)
@@ -137,7 +137,7 @@ export function ownNames(): readonly string[] {
 }
 
 /**
- * Accepts requests that a page of this server, or a person's navigation, may send.
+ * Accepts only requests that a page of this server or a person's navigation can send.
  * @throws Refusal 403 `HOST` for a foreign name, `ORIGIN` for another site's request
  */
 export function checkSender(
@@ -156,7 +156,7 @@ export function checkSender(
   }
 }
 
-/** Judges the Sec-Fetch headers: following a link from elsewhere is fine, loading parts is not. */
+/** Checks the Sec-Fetch headers: another site may link here, but not load anything from here. */
 function isOwnSite(site: unknown, mode: unknown, isSafe: boolean): boolean {
   if (site === undefined || site === "same-origin") return true;
   if (site === "none") return isSafe;

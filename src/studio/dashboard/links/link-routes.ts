@@ -42,7 +42,7 @@ const MOST_SHOWN = 200;
 type SharedCall = Omit<Call, "visitor" | "json">;
 type SharedRoute = Omit<Route, "handle"> & { handle(call: SharedCall): Promise<unknown> };
 
-/** Routes for holders of a review link. They ignore cookies, and no other route accepts tokens of links. */
+/** Routes for holders of a review link. They ignore cookies, and no other route accepts a link's token. */
 export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): readonly SharedRoute[] {
   const { journal, media } = context;
   const decisions = new SharedDecisions(context);
@@ -98,7 +98,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     const { value: _, ...verdict } = verdictIn(body, approved);
     const by = { name: nameOf(body), verified: false, link: link.id };
     const { runId } = await found(link, ref);
-    // One at a time: of two simultaneous verdicts, the second is refused.
+    // Runs one at a time, so that the second of two simultaneous decisions is refused.
     return inTurn(turns, runId, async () => {
       const { step, view } = await found(link, ref);
       if (view.status !== "waiting") throw decidedAlready(view);
@@ -110,7 +110,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
         await decide(context.show, runId, step, { ...verdict, pick: view.choose ? verdict.pick : undefined, by });
       } catch (error) {
         if (!(error instanceof InvalidOptionError)) throw error;
-        // Someone else decided first, or what was to be decided is gone.
+        // Someone else decided first, or the decision is no longer open.
         throw decidedAlready((await found(link, ref)).view);
       }
       await continued(runId);
@@ -201,7 +201,7 @@ function nameOf(body: Readonly<Record<string, unknown>>): string {
   throw new Refusal(400, "NAME", "Enter your name: it is stored with the decision.");
 }
 
-/** Returns the address whose tries are counted. Behind the proxy: the last of `X-Forwarded-For`, which the proxy added itself. */
+/** Returns the address whose attempts are counted. Behind a proxy: the last of `X-Forwarded-For`, which the proxy added itself. */
 function addressOf({ headers, socket }: IncomingMessage, isPublic: boolean): string {
   const forwarded = isPublic
     ? String(headers["x-forwarded-for"] ?? "")
@@ -218,7 +218,7 @@ const MOST_OF_ALL = 1000;
 
 /**
  * Counts wrong tokens per sender and in total. Above either limit, wrong tokens are answered with 429 until the window ends. A
- * right token is never counted, so guesses lock nobody out.
+ * correct token is never counted, so guessing locks nobody out.
  */
 export class Tries {
   readonly #wrong = new Map<string, number>();
@@ -251,7 +251,7 @@ export function senderOf(address: string): string {
   const [first, last] = [head, tail ?? ""].map((part) => (part === "" ? [] : part.split(":"))) as [string[], string[]];
   const zeros = tail === undefined ? 0 : 8 - first.length - last.length;
   const groups = [...first, ...Array.from({ length: zeros }, () => "0"), ...last];
-  // IPv4 as ::ffff:a.b.c.d differs in its last groups.
+  // Mapped IPv4 addresses (::ffff:a.b.c.d) differ only in their last groups.
   const isMapped = groups.slice(0, 6).join(":") === "0:0:0:0:0:ffff";
   return isMapped ? groups.join(":") : `${groups.slice(0, 4).join(":")}::/64`;
 }

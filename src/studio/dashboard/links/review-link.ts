@@ -19,15 +19,15 @@ const MOST_USES = 10_000;
 
 export interface NewReviewLink {
   readonly scope: ReviewScope;
-  /** Default seven days; from a minute to 90 days. */
+  /** From one minute to 90 days. Default: seven days. */
   readonly expiresMs?: number | undefined;
-  /** Most decisions and comments that it accepts. Default 500. */
+  /** Maximum number of decisions and comments that it accepts. Default 500. */
   readonly maxUses?: number | undefined;
 }
 
 /**
- * Makes a link and returns the token of its address, which is not stored: 128 bits of id and 192 bits of secret. The journal
- * keeps a hash of the secret. @throws InvalidOptionError
+ * Creates a link and returns its token, which is not stored: 128 bits of id and 192 bits of secret. The journal keeps a hash of
+ * the secret. @throws InvalidOptionError
  */
 export async function createReviewLink(
   journal: JournalStore,
@@ -45,7 +45,7 @@ export async function createReviewLink(
   return { link, token: `${id}.${secret}` };
 }
 
-/** The token follows `#`: browsers never send that part, so it is in no log and no referrer. */
+/** The token follows `#`: browsers never send that part, so it appears in no log or referrer. */
 export function reviewLinkUrl(origin: string, token: string): string {
   return `${origin}${SHARED}#${token}`;
 }
@@ -101,10 +101,10 @@ function signed({ id, secretHash }: SigningLink, parts: readonly (string | numbe
     .digest("base64url");
 }
 
-/** Shortest life of a file's address. The address stays the same for as long, or players would start over. */
+/** Minimum lifetime of a file's address, which stays the same for that long: a new one would restart players. */
 export const FILE_MS = HOUR_MS;
 
-/** Returns the address of a file, without any token in it. */
+/** Returns a file's address, which contains no token. */
 export function fileUrl(
   link: ReviewLinkRow,
   ref: string,
@@ -120,7 +120,7 @@ function fileMark(link: SigningLink, ref: string, urlEndsAt: number): string {
 
 type FileAddress = Readonly<Record<"id" | "ref" | "ends" | "mark", string>>;
 
-/** Returns the link of a file's address, expired or not; null if the address was not made here. */
+/** Returns the link that a file's address belongs to, even if expired; null if this server did not create the address. */
 export async function linkOfFile(
   journal: JournalStore,
   { id, ref, ends, mark }: FileAddress,

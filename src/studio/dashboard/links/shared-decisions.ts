@@ -21,9 +21,9 @@ import type { CommentView } from "../views/step-view.ts";
 import { cut, cutJson } from "../views/truncate.ts";
 import { FILE_MS, fileUrl, refOf } from "./review-link.ts";
 
-// Types of the page behind a review link, which learns nothing else. Instants are epoch milliseconds.
+// Types of all data that the page behind a review link gets. Times are epoch milliseconds.
 
-/** One of the things to decide on, in the order in which a pick counts them. */
+/** An item to decide on, in the order in which a pick counts them. */
 export type SharedTake =
   | {
       readonly kind: "image" | "video" | "audio" | "other";
@@ -44,7 +44,7 @@ export interface SharedDecision {
   readonly takes: readonly SharedTake[];
   readonly status: "waiting" | "approved" | "rejected";
   readonly pick: number | null;
-  /** Note and typed name, where it was decided by this link. */
+  /** Note and typed name, if it was decided through this link. */
   readonly note: string | null;
   readonly name: string | null;
   readonly decidedAt: number | null;
@@ -56,7 +56,7 @@ export interface SharedFile {
   readonly copy: NonNullable<StepState["upload"]>;
 }
 
-/** A decision with what only the server knows of it. */
+/** A decision with data that stays on the server. */
 export interface Shared {
   readonly runId: string;
   readonly step: string;
@@ -68,7 +68,7 @@ export interface Shared {
 const MOST_RUNS = 500;
 const MOST_KNOWN = 5000;
 
-/** Finds what links show. A link can see or touch nothing that is not found here. */
+/** Finds what links show. A link can only see and change what is found here. */
 export class SharedDecisions {
   readonly #journal: JournalStore;
   readonly #cache: RunCache;
@@ -121,7 +121,7 @@ async function runsOf(journal: JournalStore, { tags, runId }: ReviewScope): Prom
   return isOurs ? [row] : [];
 }
 
-/** `inbox`: messages that the state includes and the journal does not yet. */
+/** `inbox`: messages that the state already includes, but the journal does not. */
 function decisionsOf(
   state: RunState,
   link: ReviewLinkRow,

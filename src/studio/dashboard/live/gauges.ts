@@ -2,7 +2,7 @@ import { MINUTE_MS } from "../../../core/kit/duration.ts";
 import type { Showrunner } from "../../../internal.ts";
 import { cut } from "../views/truncate.ts";
 
-/** A balance is reused for so long: asking counts against the request limit that jobs need. */
+/** How long a balance is reused: reading it counts against the request limit that jobs need. */
 const BALANCE_MS = 15_000;
 
 interface Balance {
@@ -10,13 +10,13 @@ interface Balance {
   readonly balanceError: string | null;
 }
 
-/** Reads wallet and pace, however many pages ask, at most this often. */
+/** Reads the wallet and the request pace at most this often, however many pages ask. */
 export class GaugeReader {
   readonly #show: () => Pick<Showrunner, "balance" | "client">;
   readonly #onLost: () => void;
   readonly #now: () => number;
   #balance: { readonly at: number; readonly answer: Promise<Balance> } | null = null;
-  /** Totals of requests sent, as read within the last minute. */
+  /** Request totals that were read within the last minute. */
   #sent: { readonly at: number; readonly total: number }[] = [];
 
   /** `onLost` is called when the service did not answer with a balance. */

@@ -28,7 +28,7 @@ export interface WatchParts {
 
 const GATHER_MS = 120;
 const PROGRESS_MS = 1000;
-/** How often the driving process is checked for life. */
+/** How often to check that the driving process is alive. */
 const LIVENESS_MS = 1000;
 const MOST_LINES = 200;
 const MOST_READS = 20;
@@ -52,7 +52,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
       drivenHere: drivers.isDriving(runId),
       counts: groups?.counts(),
     }),
-    /** Groups of a run too large for a page, with `steps` as samples; null where `steps` are all. */
+    /** Groups of a run too large for a page, with `steps` as samples; null if `steps` is complete. */
     groups: groups?.views() ?? null,
     steps: steps.map((step) => stepView(state, step)),
     events: since.slice(-MOST_LINES).map(eventLine),
@@ -75,7 +75,7 @@ function stepsToSend(
   return view.steps.filter((step) => touched.has(step.path) || isDecision(step));
 }
 
-/** Reads events after `from` up to the state's. Another reader may move the shared state forward meanwhile. */
+/** Reads events after `from`, up to the state's last one. Another reader may move the shared state forward meanwhile. */
 async function eventsUpTo(journal: JournalStore, state: RunState, from: number): Promise<readonly StoredEvent[]> {
   for (let read = 0; read < MOST_READS; read += 1) {
     const since = await journal.read(state.runId, { afterSeq: from });
@@ -85,7 +85,7 @@ async function eventsUpTo(journal: JournalStore, state: RunState, from: number):
   throw notFound("This run");
 }
 
-/** Sends what happens to a run until the reader leaves, also where another process writes it. */
+/** Sends a run's changes until the reader disconnects, even if another process makes them. */
 export async function watchRun(parts: WatchParts, runId: string, afterSeq: number, stream: EventStream): Promise<void> {
   const { journal, drivers } = parts;
   let seq = afterSeq;
@@ -152,9 +152,9 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 const RUN_POLL_MS = 1000;
 
-/** Tells a page when any run changes, whoever writes it, and what the gauges show. */
+/** Tells a page when any run changes, whichever process changes it, and what the gauges show. */
 export async function watchList(journal: JournalStore, gauges: GaugeReader, stream: EventStream): Promise<void> {
-  // Polled apart: a service that does not answer must not delay the runs.
+  // Polled separately: a service that does not answer must not delay the runs.
   await Promise.all([
     whenChanged(
       stream,
@@ -169,7 +169,7 @@ export async function watchList(journal: JournalStore, gauges: GaugeReader, stre
   ]);
 }
 
-/** Polls until the reader leaves, and tells each change. */
+/** Polls until the reader disconnects, and reports each change. */
 async function whenChanged<T>(stream: EventStream, read: () => Promise<T>, tell: (seen: T) => void): Promise<void> {
   let before = "";
   while (!stream.signal.aborted) {

@@ -25,12 +25,12 @@ import { runHead } from "../views/run-head.ts";
 import { type EventLine, eventLine, stepDetail, usersOf } from "../views/step-detail.ts";
 import { stepView } from "../views/step-view.ts";
 
-/** Media within the page, all together. */
+/** Default total size of the media embedded in the page. */
 const INLINE_BYTES = 4_000_000;
 
 export interface WriteReportOptions {
   readonly file: string;
-  /** Media that may stand in the page itself, bytes in all. Default 4 000 000; the others stay beside it. */
+  /** Maximum total bytes of media embedded in the page; others are stored next to it. Default 4 000 000. */
   readonly inlineBytes?: number;
   /** Where the page's media come from, as the `openShowrunner` options with these names. */
   readonly media?: string | undefined;
@@ -53,8 +53,8 @@ export interface WrittenReport {
 }
 
 /**
- * Writes the dashboard's page of a run into one file, with all that it would ask the server for. Throws what `show` and
- * `events` throw, and Node's own errors of the file system.
+ * Writes the dashboard's page of a run into one file, with all data that it would request from the server. Throws what `show`
+ * and `events` throw, and Node's file system errors.
  */
 export async function writeReport(
   show: Pick<Showrunner, "show" | "events">,
@@ -162,14 +162,14 @@ function escaped(text: string): string {
   return shown(text).replace(/[&<>"']/g, (found) => `&#${found.codePointAt(0)};`);
 }
 
-/** JSON that ends no element; each address of media is replaced by its place, or by nothing. */
+/** JSON that cannot close its HTML element; replaces each media address by its place in the report, or removes it. */
 function json(value: unknown, places?: PlacedMedia["places"]): string {
   const placed = (_name: string, part: unknown) => {
     if (typeof part === "string") return shown(part);
     if (places === undefined || !isMedia(part)) return part;
     return { ...part, ...(places.get(part.url) ?? { url: null, error: "Not part of this report." }) };
   };
-  // Names of fields are not among the parts above.
+  // Field names do not pass through `placed`, so the whole text is cleaned again.
   return shown(JSON.stringify(value, placed), "\\\\u").replaceAll("<", "\\u003c");
 }
 
@@ -189,7 +189,7 @@ export function clientReport(
     title: state.planned.title ?? state.runId,
     writtenAt,
     isComplete: state.status === "succeeded",
-    /** Dollars with two decimals; null: not to be shown. */
+    /** Dollars with two decimals; null if it is not shown. */
     price: hasPrice ? formatCents(invoiced([state.spentMicros], 0n).total) : null,
     media: returned.map(forClient),
   };
@@ -205,21 +205,21 @@ function forClient(
 const MOST_STEPS = 1000;
 const MOST_LINES = 2000;
 const MOST_ROWS = 1000;
-/** Characters of one text, and of the texts of all steps. */
+/** Maximum characters of one text, and of all steps' texts together. */
 const LONGEST_TEXT = 4_000;
 const ALL_TEXT = 600_000;
-/** A run without events for so long was killed: what was open ended soon after the last one. */
+/** A run without events for this long counts as killed: what was open is shown as ended soon after the last event. */
 const LONGEST_SILENCE_MS = 10 * 60_000;
 
 interface Written {
   readonly writtenAt: number;
   readonly version: string;
-  /** Whether no process drives the run, although it is under way. */
+  /** Whether no process drives the run, although it has not ended. */
   readonly isInterrupted: boolean;
   readonly lines: readonly EventLine[];
 }
 
-/** A run within a report: all that its page asks a server for, as of one moment. */
+/** A run in a report: all data that the page would request from a server, at one moment. */
 export type InlinedRun = ReturnType<typeof inlinedRun>;
 
 function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }: Written) {
@@ -294,7 +294,7 @@ interface Shown extends MediaView {
   readonly sha256: string;
 }
 
-/** Other results than those returned are part of the page only while they are small. */
+/** Intermediate results are embedded only if they are small. */
 const SMALL_BYTES = 700_000;
 const MOST_FILES = 500;
 const MOST_OTHERS = 1000;
@@ -308,9 +308,9 @@ async function placeMedia(
   media: readonly MediaView[],
   { pagePath, inlineBytes, outDir, store }: { pagePath: string; inlineBytes: number; outDir: string; store: Store },
 ) {
-  /** What takes the place of each address of the dashboard. */
+  /** What replaces each dashboard address. */
   const places = new Map<string, Pick<MediaView, "url" | "error">>();
-  /** Data that stands in the page, by the name that `places` gives it. */
+  /** Data embedded in the page, by its name in `places`. */
   const inline: Record<string, string> = {};
   const counts = { inline: 0, beside: 0, missing: 0 };
   let bytesLeft = inlineBytes;
@@ -359,7 +359,7 @@ async function sizeOf({ sha256 }: Shown, store: Store): Promise<number | null> {
   return /^[0-9a-f]{64}$/.test(sha256) ? store.sizeOf(sha256) : null;
 }
 
-/** A store that came with a foreign journal may hold anything under any hash. */
+/** A store that came with a foreign journal may contain anything under any hash. */
 async function holds(path: string, sha256: string): Promise<boolean> {
   const hash = createHash("sha256");
   const read = finished(createReadStream(path).on("data", (piece) => hash.update(piece)));
@@ -369,14 +369,14 @@ async function holds(path: string, sha256: string): Promise<boolean> {
   );
 }
 
-/** A file that lies below the page's folder under its own name is linked where it is; else a copy is put beside the page. */
+/** Links a file that is below the page's folder under its own name; otherwise copies it next to the page. */
 async function besideUrl(
   path: string,
   { one: { file, sha256 }, sizeBytes, pagePath }: { one: Shown; sizeBytes: number; pagePath: string },
 ): Promise<string> {
   const folder = await realpath(dirname(pagePath));
   const named = resolve(folder, file!);
-  // Links lead elsewhere, and pipes never end.
+  // Links can lead elsewhere, and pipes may never end.
   const found = named.startsWith(folder + sep) ? await lstat(named).catch(() => null) : null;
   if (found?.isFile() && found.size === sizeBytes) return urlOf(relative(folder, named));
   const besides = join(folder, `${basename(pagePath).replace(/\.html?$/i, "")}-files`);

@@ -44,7 +44,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
       view: { state },
     } = await cache.get(params.run!);
     const attempts = Object.hasOwn(state.steps, step) ? state.steps[step]!.attempts : [];
-    // A provider's file is a path on this machine, which is for the command line.
+    // A provider's file is given as a path on this machine, which only the command line accepts.
     if (jobId !== null && attempts.at(-1)?.provider !== undefined)
       throw badRequest(`Pass the file on the command line: showrunner adopt ${params.run!} ${step} FILE`);
     await context.show.adopt(params.run!, step, jobId);
@@ -67,7 +67,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     const { offered, input, maxUnquoted } = await quoteOf(body);
     const handle = await context.show.run(offered.pipeline, input, {
       id: optionalText(body, "id", 100),
-      // Starting from the page means a new run.
+      // A start from the page always creates a new run.
       onExisting: "fail",
       budget: textField(body, "budget"),
       quote: optionalText(body, "quote", 100),

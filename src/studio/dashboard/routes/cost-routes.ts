@@ -5,10 +5,10 @@ import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { runCosts } from "../views/run-costs.ts";
 
-/** How many runs are summed by pipeline, newest first. */
+/** Maximum runs to sum by pipeline, newest first. */
 const MOST_RUNS = 1000;
 const MOST_TAGS = 200;
-/** The service's counts are reused for so long: asking counts against the request limit that jobs need. */
+/** How long the service's figures are reused: reading them counts against the request limit that jobs need. */
 const USAGE_MS = 60_000;
 
 interface Share {
@@ -21,10 +21,10 @@ export interface AllCosts {
   readonly from: number;
   /** Charged for what was reserved on each day, micro-dollars. */
   readonly days: readonly number[];
-  /** All costs of the runs that moved since then, earlier ones included. */
+  /** All costs of the runs that changed since then, including earlier ones. */
   readonly pipelines: readonly Share[];
   readonly tags: readonly Share[];
-  /** By the service's own count, which includes jobs outside of runs; none where it does not say. */
+  /** The service's own figures, which include jobs outside runs; empty if it reports none. */
   readonly models: readonly Share[];
   /** How many older runs `pipelines` leaves out. */
   readonly runsLeftOut: number;
@@ -52,7 +52,7 @@ export function costRoutes(context: Pick<DashboardContext, "journal" | "cache" |
       const totals = await Promise.all(accounts.map((account) => journal.spending(account, { tag, sinceAt })));
       return totals.reduce((sum, { settledMicros }) => sum + settledMicros, 0);
     };
-    // A run untouched since then was charged nothing since then.
+    // A run unchanged since then has had no charges since then.
     const touched = rows.filter(({ updatedAt }) => updatedAt >= from);
     const since = await Promise.all(Array.from({ length: days + 1 }, (_, at) => chargedSince(from + at * DAY_MS)));
     const tags = [...new Set(touched.flatMap((row) => listedTags(tagTexts(row.tags))))].slice(0, MOST_TAGS);

@@ -51,7 +51,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** Returns the folder of the built page. In a checkout it is built when its sources changed. */
+/** Returns the folder of the built page. In a checkout, rebuilds the page if its sources have changed. */
 export async function pageFolder(): Promise<string> {
   if (!import.meta.url.endsWith(".ts")) return fileURLToPath(new URL("../page", import.meta.url));
   const builder = new URL("../../../../scripts/dashboard-page.ts", import.meta.url).href;
@@ -71,7 +71,7 @@ export async function pageFile(
   const path = join(folder, name);
   const found = isName ? await stat(path).catch(() => null) : null;
   if (contentType === undefined || found?.isFile() !== true) throw notFound("This file");
-  // Names of script, style and fonts hold a hash of their content.
+  // Names of scripts, styles and fonts contain a hash of their content.
   const isLasting = !name.endsWith(".html");
   const headers = {
     "Content-Type": contentType,
@@ -104,7 +104,7 @@ export function downloadRoutes({ cache, media }: Pick<DashboardContext, "cache" 
     const missing: string[] = [];
     for (const { name, sha256 } of entries) {
       if ((await media.sizeOf(sha256)) === null) missing.push(name);
-      // Opened one at a time, as the archive gets to them. Media are compressed already.
+      // Opened one at a time, when the archive reaches them. Media are compressed already.
       else
         zip.addReadStreamLazy(name, { compress: false, mtime }, (opened) => {
           media.read(sha256).then(
@@ -137,7 +137,7 @@ function entriesOf({ state, steps }: RunView): readonly Entry[] {
   );
 }
 
-/** Makes a safe relative path of any name. */
+/** Turns any name into a safe relative path. */
 function safePath(path: string): string {
   const parts = path.split(/[/\\]/).map((part) => part.replace(/[^\p{L}\p{N}._ -]/gu, "_"));
   return parts.filter((part) => !/^\.*$/.test(part)).join("/");

@@ -29,7 +29,7 @@ export interface RunQuery {
 const MOST_ROWS = 1000;
 const MOST_SUMMARIES = 2000;
 
-/** Lists the runs of a journal. A run is read again only after it moved. */
+/** Lists the runs of a journal. A run is read again only after it has changed. */
 export class RunList {
   readonly #journal: JournalStore;
   readonly #cache: RunCache;
@@ -54,7 +54,7 @@ export class RunList {
     return { rows, matching: requested.length, byStatus };
   }
 
-  /** An unreadable run is listed by its row, and does not hide the others. */
+  /** An unreadable run is listed from its row alone, and does not hide the others. */
   async #read(row: RunRow): Promise<RunSummary> {
     try {
       const { view, groups } = await this.#cache.upTo(row);
@@ -86,7 +86,7 @@ export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, li
 
 const MOST_INCIDENTS = 300;
 
-/** Returns the earliest rows, one a step; `from` and `to` span all rows. */
+/** Returns the earliest rows, one per step; `from` and `to` span all rows. */
 export function timelineView({ view, history }: FoldedRun, rows: number) {
   const { spans } = history;
   const steps = new Set(spans.map(({ step }) => step));

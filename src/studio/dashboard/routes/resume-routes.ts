@@ -70,7 +70,7 @@ interface Remade extends Pick<ResumeOptions, "edit"> {
   readonly rerun: readonly string[];
 }
 
-/** Returns what to make again: the named steps, or what the note on a step asks for. @throws Refusal 400 */
+/** Returns what to rerun: the named steps, or what the note on a step asks for. @throws Refusal 400 */
 async function remadeOf(
   context: DashboardContext,
   runId: string,
@@ -104,14 +104,14 @@ function everywhereOf({ everywhere }: Readonly<Record<string, unknown>>): boolea
   throw badRequest("everywhere must be true or false.");
 }
 
-/** Returns a form for the plain fields of a step's input and further ones that the model's schema offers. */
+/** Returns a form for the plain fields of a step's input and for further fields in the model's schema. */
 async function stepInputView(context: DashboardContext, state: RunState, path: string) {
   const plan = state.planned.plan.steps.find((step) => step.path === path);
   if (plan === undefined) throw notFound("This step");
   if (!("model" in plan) || !isRecord(plan.input)) return { fields: null, why: null, text: "{}" };
   if ((await codeOf(context, state)) === null) return { fields: null, why: NEEDS_CODE, text: "{}" };
   const plain = Object.entries(plan.input).filter(([, value]) => isPlain(value));
-  // Without a schema, the values themselves give the types.
+  // Without a schema, the types come from the values.
   const model = plan.kind === "job" ? await context.show.client.model(plan.model).catch(() => null) : null;
   return stepForm(
     model?.inputSchema ?? {},

@@ -21,8 +21,8 @@ export class Drivers {
   }
 
   /**
-   * Resolves once the run has started, which `begins` detects; rejects if it could not start, such as for another process's
-   * lease.
+   * Resolves once the run has started, which `begins` detects; rejects if it could not start, for example because of another
+   * process's lease.
    */
   async follow(handle: RunHandle, begins: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { id } = handle;
@@ -46,5 +46,5 @@ export class Drivers {
   }
 }
 
-/** Prefixed: a run may be called `error`, which means something to an emitter. */
+/** Prefixed because a run may be called `error`, which is special to an event emitter. */
 const nameOf = (runId: string) => `run ${runId}`;

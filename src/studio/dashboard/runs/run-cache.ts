@@ -21,7 +21,7 @@ export interface KnownRun extends KnownView {
   readonly row: RunRow;
 }
 
-/** Remembers what was found for a run until the run moves; beyond `most` entries the oldest go. */
+/** Caches what was computed for a run until the run changes; drops the oldest beyond `most` entries. */
 export class RunMemo<T> {
   readonly #most: number;
   readonly #known = new Map<string, { readonly mark: string; readonly found: T }>();
@@ -30,7 +30,7 @@ export class RunMemo<T> {
     this.#most = most;
   }
 
-  /** `of` tells apart several findings for one run; `more` is what a finding depends on besides the run's events. */
+  /** `of` distinguishes several values for one run; `more` is what a value depends on besides the run's events. */
   async get(
     { runId, createdAt, lastSeq }: RunRow,
     find: () => Promise<T>,
@@ -62,7 +62,7 @@ export class RunCache {
   readonly #journal: JournalStore;
   readonly #views = new Map<string, KnownView>();
   readonly #histories = new Map<string, { readonly createdAt: number; seq: number; readonly run: FoldedRun }>();
-  /** Requests for one run wait for each other: both would add the same events to one state. */
+  /** Requests for one run wait for each other; otherwise both would add the same events to one state. */
   readonly #loading = new Map<string, Promise<unknown>>();
 
   constructor(journal: JournalStore) {

@@ -21,10 +21,10 @@ export interface QueueQuery {
 
 const MOST_ITEMS = 1000;
 
-/** Finds what waits for a person in all runs of a journal. A run is read again only after it moved. */
+/** Finds what waits for a person in all runs in a journal. A run is read again only after it has changed. */
 export class WaitingDecisions {
   readonly #journal: JournalStore;
-  /** Unbounded: a limit below the number of waiting runs would make each look read all of them again. */
+  /** Unbounded: a limit below the number of waiting runs would make each request read all of them again. */
   readonly #known = new RunMemo<readonly OpenDecision[]>(Number.POSITIVE_INFINITY);
 
   constructor(journal: JournalStore) {

@@ -15,7 +15,7 @@ export interface Group<T> {
   readonly needs: readonly string[];
 }
 
-/** Up to so many steps are drawn one by one. */
+/** Maximum steps to draw individually. */
 export const MOST_SINGLE = 60;
 const MOST_GROUPS = 150;
 export const LEAST_MEMBERS = 3;

@@ -11,7 +11,7 @@ export interface FieldView {
   readonly control: Control;
 }
 
-/** The control that a value is entered with. `json`: as text, where no other control fits the schema. */
+/** The control for entering a value. `json`: a text field, if no other control fits the schema. */
 export type Control =
   | {
       readonly type: "text";
@@ -67,7 +67,7 @@ export function inputForm(input: z.ZodType): { readonly sample: string; readonly
 
 /**
  * Makes a form for the plain fields of a step's input and for further fields of its model, except texts: those could be ids of
- * assets, which other steps supply. `why` says why nothing can be edited, where someone can change that.
+ * assets, which other steps supply. `why`: why nothing can be edited, if someone can change that.
  */
 export function stepForm(
   schema: { readonly properties?: unknown },
@@ -96,7 +96,7 @@ function fieldOf(name: string, about: string | undefined, required: boolean, con
 
 const SMALL: ReadonlySet<Control["type"]> = new Set(["number", "switch", "choice"]);
 
-/** Returns a value that waits for a decision, with the control to change it. Without a schema the value gives its type. */
+/** Returns a value that waits for a decision, with the control to change it. Without a schema, the type comes from the value. */
 export function shownValueOf(value: Json, schema: Json | null) {
   return { value, control: controlOf(schema === null ? schemaOf(value) : (schema as Schema), MOST_LEVELS) };
 }
@@ -121,7 +121,7 @@ function controlOf(schema: Schema, levels: number): Control {
   if (suggested !== null) return { type: "text", minLength, maxLength, suggested };
   if (type === "string") return { type: "text", minLength, maxLength };
   if (type === "integer" || type === "number") {
-    // zod gives every integer these bounds; nobody needs to read them.
+    // zod gives every integer these bounds, so they are not shown.
     const bounded = (limit: number | null) =>
       limit !== null && Number.isSafeInteger(limit + Math.sign(limit)) ? limit : null;
     return { type: "number", isInteger: type === "integer", min: bounded(min), max: bounded(max) };

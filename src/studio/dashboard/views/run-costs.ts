@@ -8,14 +8,14 @@ export function runCosts({ steps, removed }: RunView) {
   return { models: modelCosts(all), spent: spentOverTime(all) };
 }
 
-/** Tries of a task cost nothing. */
+/** Attempts of a task cost nothing. */
 export function isBilled({ kind }: Pick<AttemptView, "kind">): boolean {
   return kind !== "try";
 }
 
 interface Billed {
   readonly costMicros: number;
-  /** When it was charged, as near as the journal knows. */
+  /** When it was charged, as precisely as the journal records it. */
   readonly at: number;
 }
 

@@ -61,7 +61,7 @@ export class RunGroups {
     }
   }
 
-  /** To be called after an event of the step. */
+  /** Call this after each event of the step. */
   update(step: StepView): void {
     const { path, phase } = step;
     const tally = this.#groupOf.get(path);

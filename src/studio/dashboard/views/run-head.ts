@@ -15,7 +15,7 @@ export function summaryView(
   row: Pick<RunRow, "updatedAt" | "status">,
   counts: StepCounts = countSteps(state.planned.plan.steps.map(({ path }) => [state.steps[path]!.status, 1])),
 ) {
-  // Another process may have driven it on since the row was read.
+  // Another process may have continued the run since the row was read.
   const isInterrupted = row.status === "interrupted" && !isResting(state);
   const { unconfirmedMicros, tags, pause, message, ...same } = runSummary(state, { isInterrupted });
   return {
@@ -35,7 +35,7 @@ function isResting({ status }: RunState): boolean {
   return status !== "running" && status !== "planned";
 }
 
-/** Summarises a run of which only the row can be read. */
+/** Summarises a run from its row, if nothing else can be read. */
 export function unreadable(
   { runId, pipeline, title, tags, status, createdAt, updatedAt }: RunRow,
   why: string,
@@ -78,7 +78,7 @@ export function runHead(state: RunState, { row, driveError, drivenHere, counts }
   return {
     ...summary,
     tags: tagTexts(planned.tags),
-    /** What the run lacks, in the words of every other view. */
+    /** What the run is missing, worded as in every other view. */
     missing: missing(state, { isInterrupted: summary.status === "interrupted" }).slice(0, MOST_MISSING),
     seq: state.seq,
     startedAt: state.startedAt,
@@ -117,7 +117,7 @@ function* newestFirst({ files, planned }: RunState): Generator<string> {
   for (let at = steps.length - 1; at >= 0; at -= 1) yield steps[at]!.path;
 }
 
-/** Drops anything but web addresses, as a journal could hold any text. */
+/** Drops anything but web addresses, because a journal could contain any text. */
 function safeUrl(url: string | null): string | null {
   return url !== null && /^https?:\/\//i.test(url) ? url : null;
 }

@@ -44,7 +44,7 @@ const ownFields = new Set(["path", "kind", "needs", "fingerprint", "yields", "po
 /** Returns a step's input, or the fields of its kind. */
 function requested(plan: PlanStep): unknown {
   if ("input" in plan && plan.input !== null) return plan.input;
-  // What is to be decided is shown above it.
+  // The page already shows the items to decide on above.
   if (traitsOf(plan).standsFor.length > 0) return null;
   const fields = Object.entries(plan).filter(([name, value]) => !ownFields.has(name) && value !== null);
   return fields.length === 0 ? null : Object.fromEntries(fields);

@@ -52,7 +52,7 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
     approved: approval?.approved ?? null,
     note: approval?.note == null ? null : cut(approval.note, 2000),
     pick: pick < 0 ? null : pick,
-    /** Which model made which of `shows`, where several are compared. */
+    /** Which model made which of `shows`, if several are compared. */
     compared: compared?.map((part) => ({ ...part, missing: part.missing && cut(part.missing, 300) })) ?? null,
     comments: (step.comments ?? []).slice(-MOST_COMMENTS).map(({ text, take, timeMs, at, by }) => {
       const position = offered.findIndex((one) => one.step === take?.step && one.index === take.index);
@@ -121,15 +121,15 @@ export function stepView(state: RunState | null, step: Step) {
     media: state === null || own === undefined ? [] : mediaOf(state, own),
     voiceId: outputs.find(({ voiceId }) => voiceId !== null)?.voiceId ?? null,
     decision: state === null || own === undefined ? null : decisionOf(state, plan, own),
-    /** Refusals by checks of its results or of those that it passes on. */
+    /** Refusals by checks, of its own results or those that it passes on. */
     refused: state === null || own === undefined ? [] : refusedOf(state, plan),
-    /** The plan no longer has it; its media and cost stay listed. */
+    /** Whether the plan no longer contains it; its media and cost stay listed. */
     isRemoved: state?.removedSteps.includes(plan) ?? false,
   };
 }
 
 /**
- * Returns the steps that a step is drawn behind: an expansion comes before its steps, and its users come after the steps that it
+ * Returns the steps that a step is drawn after: an expansion comes before its steps, and its users come after the steps that it
  * returned.
  */
 function linksOf(state: RunState, plan: PlanStep): readonly string[] {

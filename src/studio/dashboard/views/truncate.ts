@@ -1,7 +1,7 @@
-/** The beginning of a text, list at most this many characters, with a mark where something is missing. */
+/** Shortens a text to at most this many characters, with an ellipsis at the end. */
 export function cut(text: string, most: number): string {
   if (text.length <= most) return text;
-  // No half of a surrogate pair at the end.
+  // Does not end in half a surrogate pair.
   const end = /[\uD800-\uDBFF]/.test(text[most - 2] ?? "") ? most - 2 : most - 1;
   return `${text.slice(0, end)}…`;
 }
@@ -11,7 +11,7 @@ export interface Cut {
   readonly isCut: boolean;
 }
 
-/** JSON with long texts shortened and, when there are too many, its later parts left out. */
+/** Returns JSON with long texts shortened and, if there are too many parts, without the later ones. */
 export function cutJson(value: unknown, mostText = 4000, mostParts = 500): Cut {
   let parts = 0;
   let isCut = false;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { modelFacts, modelList } from "./output.ts";
 import { json, tool } from "./tool.ts";
 
-/** A bound for any catalog. */
+/** Maximum number of models to list. */
 const MOST_MODELS = 10_000;
 
 export const modelTools = [

@@ -17,7 +17,7 @@ export const runSummary = z.looseObject({
   steps: list(z.looseObject({ path: z.string(), kind: z.string(), status: z.string() })),
 });
 
-/** What starts a run returns this, and so does the run's task later. */
+/** Returned by the tool that starts a run, and later by the run's task. */
 export const startedRun = runSummary.extend({ left_usd: usd.optional() });
 
 export const stopRequested = z.looseObject({ run: z.string(), stop: z.literal("requested") });

@@ -23,7 +23,7 @@ export interface Tool {
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
   readonly isReadOnly: boolean;
-  /** It starts a run, which may be asked for as a task. */
+  /** Whether it starts a run, so that it can be called as a task. */
   readonly takesTask?: true;
   run(input: unknown, call: Call): Promise<Outcome>;
 }
@@ -42,14 +42,14 @@ export function tool<S extends z.ZodRawShape>(
 
 export const runId = z.string().min(1).max(120).describe("Run id, as returned by `run_pipeline` or `list_runs`");
 
-/** Items kept of each list: the first limit that makes the answer short enough. */
+/** Limits on the items kept of each list; the first one that makes the answer short enough applies. */
 const MOST_ITEMS = [200, 100, 50, 20, 10, 5, 2, 1];
 const MOST_CHARACTERS = 60_000;
 const LONGEST_TEXT = 2_000;
-/** Fields kept of an object; our own answers have fewer. */
+/** Maximum fields kept of an object; our own answers have fewer. */
 const LEAST_FIELDS = 20;
 
-/** Makes an answer of JSON: texts of others cleaned, long lists cut, the whole of bounded length. */
+/** Makes an answer from JSON: cleans foreign texts, cuts long lists and limits the total length. */
 export function json(
   value: Readonly<Record<string, unknown>>,
 ): Outcome & { readonly content: [{ type: "text"; text: string }] } {

@@ -20,12 +20,12 @@ interface Props {
 
 const SMALLEST = 0.2;
 const LARGEST = 1.6;
-/** Names cannot be read below this: better to scroll. */
+/** Smallest zoom for fitting: names become unreadable below it, so the view scrolls instead. */
 const LEAST_FIT = 0.7;
-/** Up to so many nodes are fitted whole on a wide screen, where their places say more than their names. */
+/** Maximum nodes to fit whole on a wide screen, where their positions say more than their names. */
 const MOST_WHOLE = 30;
 const WIDE = 720;
-/** Nodes this far outside of the view are drawn ahead, pixels. */
+/** How far outside the view nodes are already drawn, in pixels. */
 const AHEAD = 300;
 
 export function GraphTab({
@@ -166,7 +166,7 @@ function fitting(drawing: Drawing, size: Box): number {
 
 type BoxRef = { readonly current: HTMLDivElement | null };
 
-/** Zooms about the pointer on Ctrl and wheel, which a pinch sends too. */
+/** Zooms around the pointer on Ctrl and wheel, which a pinch sends too. */
 function useZoomWheel(box: BoxRef, zoom: number, setScale: (scale: number) => void): void {
   const latest = useRef(zoom);
   latest.current = zoom;
@@ -183,7 +183,7 @@ function useZoomWheel(box: BoxRef, zoom: number, setScale: (scale: number) => vo
   }, []);
 }
 
-/** Drags the sheet with the mouse; touch scrolls by itself. */
+/** Drags the sheet with the mouse; touch scrolls natively. */
 function useDrag(box: BoxRef): void {
   useEffect(() => {
     const element = box.current;

@@ -46,7 +46,7 @@ export function GroupPanel({ model, group, onOpen, onClose }: Props) {
       {shown.length === 0 ? (
         <Empty title="No matching steps" />
       ) : (
-        <VirtualList items={shown} rowHeight={56} label={`Steps of ${group}`} class="members" onEnd={more}>
+        <VirtualList items={shown} rowHeight={56} label={`Steps in ${group}`} class="members" onEnd={more}>
           {(step) => <Member step={step} onOpen={onOpen} />}
         </VirtualList>
       )}

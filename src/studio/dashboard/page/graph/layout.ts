@@ -43,7 +43,7 @@ export interface Point {
 
 export interface Placed {
   readonly key: string;
-  /** Of the upper left corner. */
+  /** Position of the upper left corner. */
   readonly x: number;
   readonly y: number;
   readonly width: number;
@@ -70,7 +70,7 @@ export interface Sketch {
 }
 
 const MARGIN = 28;
-/** Careful layout of more nodes takes seconds. */
+/** Maximum nodes for careful layout; more would take seconds. */
 const MOST_CAREFUL = 220;
 
 export function draw(sketch: Sketch): Drawing {
@@ -108,7 +108,7 @@ function careful({ nodes, arrows, direction }: Sketch): Drawing {
   return { nodes: placed, arrows: drawn, ...extent(placed) };
 }
 
-/** True if most nodes of a rank stand against the order of the plan, the last shot first. */
+/** True if most nodes of a rank are in reverse plan order, with the last shot first. */
 function isReversed(nodes: Sketch["nodes"], graph: Graph, direction: Sketch["direction"]): boolean {
   const [main, cross] = direction === "LR" ? (["x", "y"] as const) : (["y", "x"] as const);
   const last = new Map<number, number>();
@@ -137,8 +137,8 @@ function mirror(graph: Graph, direction: Sketch["direction"]): void {
 }
 
 /**
- * Puts nodes of a rank with the same neighbours into the order of the plan, as they are interchangeable. Nodes with arrows
- * around something stay where they are.
+ * Puts nodes of a rank with the same neighbours, which are interchangeable, into plan order. Nodes whose arrows go around
+ * something stay where they are.
  */
 function putInOrder(
   placed: Map<string, Placed>,

@@ -10,7 +10,7 @@ export const NODE_WIDTH = 196;
 const THUMB_HEIGHT = 104;
 const TEXT_HEIGHT = 58;
 
-/** A step that makes pictures has room for one from the start, so that nothing moves later. */
+/** Reserves room for a picture in steps that make pictures, so that nothing moves later. */
 export function nodeHeight({ members, count }: Bundle): number {
   const [first] = members;
   if (count > 1) return TEXT_HEIGHT + 52;
@@ -142,7 +142,7 @@ function tonesOf({ phases }: Bundle): ReadonlyMap<Tone, number> {
   return tones;
 }
 
-/** Whatever needs attention decides the tone. */
+/** The most urgent state in a group decides its tone. */
 function groupTone(bundle: Bundle): Tone {
   const tones = tonesOf(bundle);
   return (

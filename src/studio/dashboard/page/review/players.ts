@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 
 const NEAR_S = 0.1;
 
-/** Plays the films of an element in sync, only one with sound; of sounds, one at a time. */
+/** Plays the films in an element in sync, only one of them with sound; plays audio files one at a time. */
 export function usePlayersTogether(stage: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const root = stage.current;
@@ -27,7 +27,7 @@ export function usePlayersTogether(stage: RefObject<HTMLElement | null>): void {
   }, []);
 }
 
-/** Changes only what differs, so that the resulting events change nothing more. */
+/** Changes only what differs, so that the resulting events cause no further changes. */
 function follow(one: HTMLVideoElement, other: HTMLVideoElement, what: string): void {
   other.playbackRate = one.playbackRate;
   if (what === "play" && other.paused && !other.ended) {
@@ -36,7 +36,7 @@ function follow(one: HTMLVideoElement, other: HTMLVideoElement, what: string): v
     void other.play().catch(() => {});
   }
   if (what === "pause" && !one.ended && !other.paused) other.pause();
-  // A shorter film at its end does not pull the others there.
+  // A shorter film that has ended does not move the others to its end.
   const isAtEnd = one.currentTime >= one.duration - NEAR_S;
   if (what === "seeking" && !isAtEnd && Math.abs(other.currentTime - one.currentTime) > NEAR_S) {
     other.currentTime = Math.min(one.currentTime, other.duration || one.currentTime);

@@ -136,7 +136,7 @@ interface QueueProps {
 function Queue({ items, at, onShow }: QueueProps) {
   const now = useNow(true);
   return (
-    <ol class="queue" aria-label="Waiting decisions">
+    <ol class="queue" aria-label="Pending decisions">
       {items.map((item) => (
         <li key={keyOf(item)}>
           <button type="button" aria-current={placeOf(item) === at ? "true" : undefined} onClick={() => onShow(item)}>
@@ -168,7 +168,7 @@ function stepOf(at: string, signal?: AbortSignal): Promise<StepView> {
   return get<StepView>(`/api/review/step?${new URLSearchParams({ run, step: path.join("/") })}`, signal);
 }
 
-/** Steps requested before they are shown. */
+/** Steps whose data is requested before they are shown. */
 const ahead = new Map<string, Promise<StepView>>();
 
 function Shown({ at, item, next, version, onMove, onDecided }: ShownProps) {

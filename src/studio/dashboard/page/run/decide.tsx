@@ -17,7 +17,7 @@ interface Props {
   readonly runId: string;
   readonly step: StepView;
   readonly decision: DecisionView;
-  /** True if no process drives the run: a decision alone then changes nothing yet. */
+  /** True if no process drives the run, so that a decision has no effect until the run is resumed. */
   readonly isParked: boolean;
   readonly onOpen: (step: string) => void;
 }

@@ -18,7 +18,7 @@ export interface Verdict {
 /** Verdicts of this page by `decisionKey`, newest last. */
 export const verdicts = createStore<ReadonlyMap<string, Verdict>>(new Map());
 
-/** Includes the start, as a rerun asks for another decision. */
+/** Includes the start time, because a rerun asks for another decision. */
 export function decisionKey(runId: string, step: string, since: number | null): string {
   return `${runId}/${step}@${since}`;
 }
@@ -84,7 +84,7 @@ export function useDecision(
     choose: (index: number | null) => change({ chosen: index }),
     note,
     setNote: (text: string) => change({ note: text }),
-    /** The value to approve in place of the shown one; undefined: the shown one. */
+    /** The value to approve instead of the one shown; undefined to approve the one shown. */
     changed: value,
     change: (to: unknown) => change({ value: to }),
     /** The outcome; null before it was sent. */

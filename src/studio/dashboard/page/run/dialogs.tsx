@@ -36,13 +36,13 @@ interface ResumeProps {
   readonly rerun?: readonly string[];
   /** Whether the input of the single step to rerun can be edited. */
   readonly isEditable?: boolean;
-  /** What should change in what a step shows. */
+  /** What to change in the results that a step shows. */
   readonly redo?: { readonly step: string; readonly note: string };
   readonly onResumed?: () => void;
   readonly onClose: () => void;
 }
 
-/** Resumes a run as planned, with changed code, or with a rerun of steps, one perhaps edited. Priced first. */
+/** Resumes a run as planned, with changed code, or with steps to rerun, one of them optionally edited. Shows the price first. */
 export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onResumed, onClose }: ResumeProps) {
   const [budget, setBudget] = useState("");
   const [note, setNote] = useState(redo?.note ?? "");
@@ -331,7 +331,7 @@ function BudgetField({ head, value, onChange }: BudgetProps) {
   );
 }
 
-/** Changed fields as the server takes them; `null` leaves a field out. */
+/** Changed fields in the form that the server accepts; `null` removes a field. */
 type ChangedFields = Readonly<Record<string, unknown>>;
 
 interface Props {

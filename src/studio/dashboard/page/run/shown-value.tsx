@@ -9,7 +9,7 @@ import type { Deciding } from "./decision.tsx";
 interface Props {
   readonly runId: string;
   readonly step: StepView;
-  /** As it was made, with long texts cut. */
+  /** The value as generated, with long texts cut. */
   readonly value: unknown;
   readonly deciding: Deciding | null;
 }

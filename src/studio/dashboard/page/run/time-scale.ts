@@ -12,7 +12,7 @@ export interface TimeScale {
   readonly shownMs: number;
   /** Position of an instant, 0 to 1. */
   position(at: number): number;
-  /** The instant after so many milliseconds of drawn time. */
+  /** The time after this many milliseconds of drawn time. */
   instant(shownMs: number): number;
 }
 
@@ -50,7 +50,7 @@ export function timeScale(spans: readonly TimelineSpan[], from: number, to: numb
   return { folds, shownMs, position, instant };
 }
 
-/** Returns stretches in which every step at most waited for a person. */
+/** Returns stretches in which steps did nothing but wait for a person. */
 function idle(spans: readonly TimelineSpan[], from: number, to: number, now: number): readonly Fold[] {
   const busy = spans
     .filter(({ phase }) => phase !== "approval")

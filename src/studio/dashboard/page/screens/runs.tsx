@@ -12,11 +12,11 @@ import { Thumb } from "../ui/media.tsx";
 import { Dialog } from "../ui/panel.tsx";
 
 const PAGE = 50;
-/** The server lists no more; beyond, search. */
+/** The server lists no more runs; older ones are found by searching. */
 const MOST_ROWS = 1000;
 const statuses = ["running", "interrupted", "paused", "planned", "succeeded", "partial", "failed", "cancelled"];
 
-/** All runs, newest first; runs that need a person come before. */
+/** All runs, newest first; runs that need a person come first. */
 export function RunsScreen({ search, status }: { readonly search: string; readonly status: string | null }) {
   const [limit, setLimit] = useState(PAGE);
   const box = useRef<HTMLInputElement>(null);
@@ -161,7 +161,7 @@ function RunTable({
 function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }) {
   const { counts } = run;
   const commands = useCommands();
-  // Without a final hint for the terminal: the row links to what can be done.
+  // Omits the final hint for the terminal, because the row links to the run's actions.
   const said = (run.pause?.message ?? run.message)?.replace(/(?<=[.)]) [^.]*: showrunner .*$/, "") ?? null;
   const took = run.finishedAt === null ? null : formatDuration(run.tookMs);
   return (

@@ -93,13 +93,13 @@ function Shared() {
   );
 }
 
-/** Keeps the order in which decisions first appeared, so that nothing moves under the hand. */
+/** Keeps the order in which decisions first appeared, so that nothing moves under the pointer. */
 function kept(decisions: readonly SharedDecision[], places: Map<string, number>): readonly SharedDecision[] {
   for (const { ref } of decisions) if (!places.has(ref)) places.set(ref, places.size);
   return decisions.toSorted((one, other) => places.get(one.ref)! - places.get(other.ref)!);
 }
 
-/** Keeps a file's address while it lasts: a new one would restart the film. */
+/** Keeps a file's address while it is valid: a new one would restart the film. */
 function lasting(known: Map<string, SharedTake>, key: string, take: SharedTake): SharedTake {
   const before = known.get(key);
   if (take.kind !== "text" && before !== undefined && before.kind !== "text") {

@@ -93,7 +93,7 @@ export interface StepList extends StepsPage {
   readonly more: (() => void) | null;
 }
 
-/** Lists steps of a run: filtered here, or by the server for a large run, page by page. A report lists what it has. */
+/** Lists steps of a run: filtered here, or by the server for a large run, page by page. A report lists the steps it contains. */
 export function useSteps(
   { head, steps, groups }: RunModel,
   query: Readonly<Record<string, string>>,

@@ -50,7 +50,7 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** Shows details beside the list they belong to, on a phone above it. Takes the focus and gives it back. */
+/** Shows details beside the list they belong to, or over it on a phone. Takes the focus, and returns it when closed. */
 export function Panel({ title, note, onClose, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
