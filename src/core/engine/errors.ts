@@ -11,7 +11,7 @@ export class CodeElsewhereError extends ShowrunnerError {
   }
 }
 
-/** The plan has problems; all of them are listed. Nothing was submitted. */
+/** The plan has problems, and all of them are listed. Nothing was submitted. */
 export class PlanProblemsError extends ShowrunnerError {
   readonly code = "PLAN_PROBLEMS";
   readonly problems: readonly Problem[];
@@ -41,26 +41,26 @@ export class OverBudgetError extends ShowrunnerError {
   }
 }
 
-/** What a person accepts with a quote. */
+/** What a person agrees to by accepting a quote. */
 export interface Offer {
-  /** Pass it as `quote`, once, to start this plan at these prices. Null if nothing can be started. */
+  /** Pass it as `quote`, once, to start this plan at these prices. Null if the plan cannot be started. */
   readonly id: string | null;
   /**
-   * Maximum cost in US dollars, as a decimal string. Excludes open-ended steps, at which the run stops and asks. Null
-   * if nothing was priced.
+   * Maximum cost in US dollars, as a decimal string. Excludes open-ended steps: the run stops there and asks. Null if
+   * nothing was priced.
    */
   readonly maximumUsd: string | null;
-  /** Epoch milliseconds; null without an id. */
+  /** When the id expires, in epoch milliseconds; null without an id. */
   readonly expiresAt: number | null;
 }
 
 export interface QuoteRefusal {
   /**
    * `unknown`: not issued here. `used`: another run was started with it. `plan`: the plan or input differs. `price`: the
-   * plan may cost more than agreed.
+   * plan may now cost more than agreed.
    */
   readonly why: "unknown" | "used" | "expired" | "plan" | "price";
-  /** The changes, one per entry. */
+  /** The differences from the quoted plan and prices, one per entry. */
   readonly changes: readonly string[];
 }
 
@@ -77,7 +77,7 @@ export class QuoteRefusedError extends ShowrunnerError {
   readonly code = "QUOTE_REFUSED";
   readonly quoteId: string;
   readonly why: QuoteRefusal["why"];
-  /** The changes, one per entry. */
+  /** The differences from the quoted plan and prices, one per entry. */
   readonly changes: readonly string[];
   readonly offer: Offer;
   constructor(quoteId: string, { why, changes }: QuoteRefusal, offer: Offer) {
@@ -116,7 +116,7 @@ export class RunDiffersError extends ShowrunnerError {
   readonly runId: string;
   /** The differences, one per entry. */
   readonly differences: readonly string[];
-  /** The command to type next. */
+  /** The command to run next. */
   readonly next: string;
   constructor(runId: string, differences: readonly string[], next: string) {
     const shown = differences.slice(0, 8).map((line) => `\n  ${line}`);
@@ -144,7 +144,7 @@ export class RunBusyError extends ShowrunnerError {
 export class InvalidOptionError extends ShowrunnerError {
   readonly code = "INVALID_OPTION";
   readonly option: string;
-  /** The command to type next, if any. */
+  /** The command to run next, if any. */
   readonly next: string | null;
   constructor(option: string, message: string, next: string | null = null) {
     super(`${option}: ${message}`);

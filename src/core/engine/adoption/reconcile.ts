@@ -4,7 +4,7 @@ import type { JournalStore } from "../../journal/store.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 
-/** Tolerance for clock differences and slow submits: a job created this long before or after a run may belong to it. */
+/** Tolerance for clock differences and slow submits: a job created this close to a run may belong to it. */
 const NEAR_MS = 10 * 60_000;
 
 interface Span {
@@ -35,7 +35,7 @@ export async function listNearbyJobs(parts: ReconcileParts, states: readonly Run
 }
 
 /**
- * Jobs created since `oldest`, newest first. Chat models may be missing from the catalog; their jobs are then found in
+ * Jobs created since `oldest`, newest first. A chat model may be missing from the catalog; its jobs are then found in
  * the list of all jobs.
  */
 async function* jobsOf(client: Client, model: string, oldest: number): AsyncGenerator<JobSummary, void, undefined> {
@@ -64,7 +64,7 @@ function spansByModel(states: readonly RunState[], now: number): ReadonlyMap<str
   return spans;
 }
 
-/** False for a provider's step: the service knows nothing of its requests. */
+/** False for a provider's step, since the service knows nothing about its requests. */
 function isOfService(step: PlanStep): step is PlanStep & { readonly model: string } {
   return "model" in step && !("provider" in step);
 }
@@ -75,17 +75,17 @@ interface OwnJob {
   readonly jobId: string;
 }
 
-/** Differences between journal, ledger and service. Each is a candidate for a person to judge. */
+/** Differences between the journal, the ledger and the service, for a person to judge. */
 export interface ReconcileReport {
   /** Ids of the compared runs. */
   readonly runs: readonly string[];
-  /** Jobs on the service that no run in the journal knows, of these runs' models and created while they ran. */
+  /** Jobs that belong to no run in the journal, but use a compared run's model and were created around that run. */
   readonly orphans: readonly (JobSummary & { readonly nearbyRuns: readonly string[] })[];
   /** Paid outputs without a local copy that can still be downloaded. */
   readonly unclaimed: readonly (OwnJob & { readonly index: number; readonly assetId: string | null })[];
   /** Failed jobs that the service still charges for. */
   readonly missingRefunds: readonly (OwnJob & { readonly costMicros: number })[];
-  /** Jobs whose cost in the journal differs from the service's. */
+  /** Jobs whose cost in the journal differs from the cost on the service. */
   readonly otherCosts: readonly (OwnJob & { readonly journalMicros: number; readonly serviceMicros: number })[];
   /** Jobs and chats charged above their quote, or above the allowed maximum if they had none. */
   readonly overcharges: readonly {
@@ -97,11 +97,11 @@ export interface ReconcileReport {
   }[];
   /** Runs whose ledger and events add up to different sums. */
   readonly ledgers: readonly { readonly runId: string; readonly eventsMicros: number; readonly ledgerMicros: number }[];
-  /** Jobs of these runs that the service does not return, so nothing can be concluded. */
+  /** The compared runs' jobs that the service does not return, so nothing can be concluded about them. */
   readonly unseen: readonly OwnJob[];
   /**
-   * Chat requests that were sent but never answered. Each was charged at most this. An orphan of the same model at
-   * about that time is probably one of them.
+   * Chat requests that were sent but never answered, each with the most it can have cost. An orphan of the same model
+   * created about that time probably belongs to one of them.
    */
   readonly abandonedChats: readonly {
     readonly runId: string;
@@ -113,7 +113,7 @@ export interface ReconcileReport {
   }[];
 }
 
-/** Progress of a comparison: first the models whose job lists were read, then the jobs compared. */
+/** Progress of a comparison: first the models whose job lists have been read, then the jobs compared. */
 export interface ReconcileProgress {
   readonly reading: "job lists" | "jobs";
   readonly done: number;
@@ -134,8 +134,8 @@ export interface ReconcileParts extends ReconcileOptions {
 }
 
 /**
- * Compares journal and service without changing anything. Reads each model's job list back to the oldest run, and every
- * doubtful job.
+ * Compares the journal with the service without changing anything. Reads each model's job list back to the oldest run,
+ * and every job in doubt.
  */
 export async function compareWithService(parts: ReconcileParts, states: readonly RunState[]): Promise<ReconcileReport> {
   const { listed, orphans } = await listNearbyJobs(parts, states);

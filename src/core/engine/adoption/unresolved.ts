@@ -9,7 +9,7 @@ import { whyUnadoptable } from "../../run/inbox.ts";
 import { isForPerson } from "../../run/waiting.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/** Throws unless the step is unresolved and the job may belong to it. A null job means that none was created. */
+/** Throws unless the step is unresolved and the job may belong to it. A null job means that no job was created. */
 export async function checkAdoption(
   { client, repository }: AdoptionParts,
   state: RunState,
@@ -19,7 +19,7 @@ export async function checkAdoption(
   const attempt = unresolvedAttempt(state, step);
   if (jobId === null) return;
   const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that it may have created)`;
-  // The step's own job, which the service did not return for a while.
+  // The step's own job, which the service failed to return for a while.
   if (jobId === attempt.jobId) return;
   if ((await repository.knownJobs({ runId: state.runId, step })).has(jobId)) {
     throw new InvalidOptionError("job-id", `${jobId} already belongs to another step.`, list);
@@ -29,7 +29,7 @@ export async function checkAdoption(
   throw new InvalidOptionError("job-id", `${jobId} ran on ${job.model}, but ${step} asked for ${attempt.model}.`, list);
 }
 
-/** Tolerance for slow requests and for the service's clock, which is known to the second at best. */
+/** Tolerance for slow requests and for the service's clock, which is known only to the second. */
 const MARGIN_MS = 10 * 60_000;
 
 /** When an attempt's submit may have reached the service, in epoch milliseconds of the service's clock. */
@@ -40,10 +40,10 @@ export interface SendWindow {
 
 /**
  * The window from the first send to the last. `offsetMs`: how far the service's clock is ahead now. If the journal
- * recorded other offsets, the window covers them all.
+ * recorded other offsets, the window covers them too.
  */
 export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow {
-  // A provider's jobs are not searched, so tolerance is not needed.
+  // A provider's jobs are not searched, so no tolerance is needed.
   if (attempt.provider !== undefined) return { from: attempt.intendedAt!, to: attempt.lastSentAt! };
   const first = (attempt.intendedAt ?? 0) + offsetMs;
   const last = (attempt.lastSentAt ?? attempt.intendedAt ?? 0) + offsetMs;
@@ -52,8 +52,9 @@ export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow 
 }
 
 /**
- * How well a job matches an unanswered submit of its model. `key`: the service reports the submit's own idempotency
- * key. `prompt`: the same prompt. `possible`: no prompt to compare. `unlike`: another prompt or key.
+ * How well a job matches an unanswered submit of the same model. `key`: the service reports the submit's own
+ * idempotency key. `prompt`: the prompts are equal. `possible`: there is no prompt to compare. `unlike`: the prompt or
+ * key differs.
  */
 export type JobMatch = "key" | "prompt" | "possible" | "unlike";
 
@@ -92,7 +93,7 @@ export interface AdoptionCandidate extends JobSummary {
   readonly match: JobMatch;
 }
 
-/** A step whose submit was never answered, with what helps a person decide what happened to it. */
+/** A step whose submit was never answered, with what a person needs to decide what happened to it. */
 export interface UnresolvedStep {
   readonly step: string;
   readonly attempt: number;
@@ -102,19 +103,19 @@ export interface UnresolvedStep {
   /** The amount held for it, in micro-dollars. */
   readonly holdMicros: number;
   readonly reason: string | null;
-  /** The provider that never answered, whose account a person has to check; null for the service. */
+  /** The provider that never answered, whose account a person has to check; null if the service did not answer. */
   readonly provider: string | null;
   /**
-   * Start of the window in which its model's jobs are listed (ISO-8601, the service's clock). For a provider: when it
-   * was sent.
+   * Start of the window in which the model's jobs are listed (ISO-8601, the service's clock). For a provider, when the
+   * request was sent.
    */
   readonly sentFrom: string;
   readonly sentTo: string;
-  /** Jobs that no run in the journal knows, likeliest first. */
+  /** Jobs that belong to no run in the journal, likeliest first. */
   readonly candidates: readonly AdoptionCandidate[];
   /**
-   * The job that it certainly created: the one under its key, or the only one with its prompt if no other open step has
-   * that prompt.
+   * The job that the submit certainly created: the one under its key, or the only one with its prompt if no other open
+   * step has that prompt.
    */
   readonly certain: string | null;
   /** A person's decision that the run will apply when it continues. */
@@ -230,13 +231,13 @@ function requestOf(step: string, attempt: AttemptState, events: readonly StoredE
   return { key: attempt.key!, input: attempt.input!, namedJobId: attempt.jobId ?? namedJobId };
 }
 
-/** All jobs that belong to no run. */
+/** A book of all jobs on the service that belong to no run. */
 async function jobBook(
   { client, repository }: LookupParts,
   open: readonly { readonly attempt: AttemptState }[],
 ): Promise<JobBook> {
   const known = new Set(await repository.knownJobs());
-  // The step's own job, which the service did not return for a while.
+  // The step's own job, which the service failed to return for a while.
   for (const { attempt } of open) if (attempt.jobId !== null) known.delete(attempt.jobId);
   return new JobBook(client, known);
 }
@@ -255,7 +256,7 @@ class JobBook {
     this.#known = known;
   }
 
-  /** The send window of an attempt and the jobs that it may have created, likeliest first. None for a provider. */
+  /** The attempt's send window and the jobs that it may have created, likeliest first; no jobs for a provider. */
   async madeBy(attempt: AttemptState, request: SentRequest) {
     const isOfService = attempt.provider === undefined;
     // The first answer provides the service's clock.
@@ -267,7 +268,7 @@ class JobBook {
     return { window, candidates: await this.judged(request, nearby) };
   }
 
-  /** Unknown jobs of a model since then, newest first. */
+  /** A model's unknown jobs created since `from`, newest first. */
   async of(model: string, from: number): Promise<readonly JobSummary[]> {
     const read = this.#lists.get(model);
     if (read !== undefined && read.from <= from) return read.jobs;
@@ -281,8 +282,8 @@ class JobBook {
   }
 
   /**
-   * Rates each job against the request: best match first, then newest. Includes the job that the service named, however
-   * old.
+   * Rates each job against the request: best match first, then newest. Includes the job that the service named, even an
+   * older one.
    */
   async judged(request: SentRequest, nearby: readonly JobSummary[]): Promise<readonly AdoptionCandidate[]> {
     const { namedJobId } = request;

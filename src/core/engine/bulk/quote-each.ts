@@ -20,12 +20,12 @@ export interface BulkRow {
 
 export interface QuotedRow {
   readonly row: BulkRow;
-  /** The expected cost of its run, in micro-dollars; for an existing run, its projected cost. */
+  /** The expected cost of the row's run, in micro-dollars; for an existing run, its projected cost. */
   readonly expectedMicros: number;
   /** The maximum cost; null if a step in `openSteps` is open-ended. */
   readonly maxMicros: number | null;
   readonly openSteps: readonly string[];
-  /** The maximum of the run's quote, in micro-dollars: when it was made, or now. */
+  /** The run's maximum when it was quoted, in micro-dollars; for a new run, its maximum now. */
   readonly quotedMicros: number;
   /** The status of the existing run; null for a new one. */
   readonly known: RunReport["status"] | null;
@@ -43,9 +43,9 @@ export type BulkQuote =
       readonly rows: readonly QuotedRow[];
       /** The expected cost of all rows together, in micro-dollars. */
       readonly expectedMicros: number;
-      /** The mark of the runs of this source; null if none was given. */
+      /** Id of the rows' source, which its runs share; null if no source was given. */
       readonly source: string | null;
-      /** Unfinished runs of rows that were changed in, or removed from, the source. `runEach` stops them. */
+      /** Unfinished runs of rows that were since changed in or removed from the source. `runEach` stops them. */
       readonly replaced: readonly RunReport[];
     }
   /** Every problem of every row. */
@@ -54,16 +54,16 @@ export type BulkQuote =
 export interface BulkQuoteOptions
   extends Pick<RunOptions, "maxUnquoted" | "profile" | "reuse" | "concurrency" | "signal"> {
   /**
-   * Where the rows come from, such as the path of a file that contains all of them. Unfinished runs of rows that it
-   * contained before are then replaced. Default: no run is replaced.
+   * Where the rows come from, such as the path of a file. Give it only if `rows` are all rows of that source:
+   * unfinished runs of rows it no longer contains are replaced. Default: no run is replaced.
    */
   readonly source?: string | undefined;
 }
 
-/** The number of rows planned or priced at a time; prices are requests, which the key's rate limit spreads. */
+/** The number of rows planned or priced at a time. Pricing sends requests, which the key's rate limit spaces out. */
 const AT_ONCE = 8;
 
-/** Checks all rows, then prices all rows, before any run is started. Spends nothing. */
+/** Checks all rows, then prices all rows, before any run starts. Spends nothing. */
 export async function quoteEach(
   show: Showrunner,
   pipeline: Pipeline,
@@ -102,7 +102,7 @@ async function replacedRuns(show: Showrunner, rows: readonly BulkRow[], source: 
   return inOrder(open, undefined, ({ runId }) => show.show(runId));
 }
 
-/** Every problem of every row that has no run yet; prices nothing. */
+/** Every problem of every row that has no run yet. Prices nothing. */
 export async function checkEach(
   show: Showrunner,
   pipeline: Pipeline,
@@ -149,7 +149,7 @@ async function knownRuns(show: Showrunner, rows: readonly BulkRow[]): Promise<Re
   return new Map(reports.map((report) => [report.id, report]));
 }
 
-/** Names a batch: the same name for everyone who starts the same rows at the same time. */
+/** Names a batch. Everyone who starts the same rows gets the same name. */
 function batchName({ name }: Pipeline, rows: readonly BulkRow[]): string {
   const ids = rows.map(({ id }) => id).toSorted();
   return `${name.slice(0, 60)}-${hash("sha256", ids.join("\n")).slice(0, 8)}`;
@@ -173,7 +173,7 @@ function batchOf({ tags }: RunReport): string | null {
   return tags[BATCH_TAG] ?? null;
 }
 
-/** What a run counts against the budget of all rows, in micro-dollars. */
+/** The amount that a run counts against the shared budget of all rows, in micro-dollars. */
 export function mostOf({ projected }: Pick<RunReport, "projected">): number {
   return parseUsd(projected)!;
 }

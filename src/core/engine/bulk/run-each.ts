@@ -10,15 +10,15 @@ import type { Showrunner } from "../showrunner/showrunner.ts";
 import { type BulkQuote, mostOf, type QuotedRow } from "./quote-each.ts";
 
 export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" | "onExisting"> {
-  /** The most that all rows may cost together, in US dollars as a decimal string. Default: no limit. */
+  /** The most that all rows together may cost, in US dollars as a decimal string. Default: no limit. */
   readonly budget?: string | undefined;
-  /** The number of runs at a time. Default 4. */
+  /** The maximum number of runs in progress. Default 4. */
   readonly atOnce?: number | undefined;
-  /** The folder that gets a folder for each run, named after the run. Default `out`. */
+  /** The folder in which each run gets a folder named after it. Default `out`. */
   readonly outDir?: string | undefined;
   /** Hands each run to an engine, whose workers drive it, instead of driving it here; `atOnce` then has no effect. */
   readonly wake?: ((runId: string) => Promise<void>) | undefined;
-  /** Called when the run of a row is started, or continues. */
+  /** Called when a row's run starts or continues. */
   readonly onStart?: ((row: Pick<RowOutcome, "index" | "id">) => void) | undefined;
   /** Called as each row ends. */
   readonly onRow?: ((outcome: RowOutcome) => void) | undefined;
@@ -27,24 +27,24 @@ export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" 
 export interface RowOutcome {
   readonly index: number;
   readonly id: string;
-  /** `refused`: its run could not be driven. `waiting`: not started, see `message`. `handed`: an engine has it. */
+  /** `refused`: its run could not be driven. `waiting`: not started; see `message`. `handed`: an engine drives it. */
   readonly status: RunResult["status"] | "refused" | "waiting" | "handed";
   readonly costMicros: number;
-  /** The projected cost of the run when it has ended, by the latest prices, in micro-dollars. */
+  /** The run's projected cost at its end, at the latest prices, in micro-dollars. */
   readonly projectedMicros: number;
   /** Why it paused, failed, was refused, or waits; null if it succeeded. */
   readonly message: string | null;
 }
 
-/** Pauses that would stop the next row too, whatever its price. */
+/** Pauses that would also stop the next row, whatever its price. */
 const FOR_ALL: ReadonlySet<string> = new Set(["funds", "cap", "unreachable", "misdirected", "credentials", "stopped"]);
 /** Errors that concern only one row. */
 const OF_ONE: ReadonlySet<string> = new Set(["RUN_DIFFERS", "RUN_BUSY", "RUN_TAKEN_OVER", "PLAN_PROBLEMS"]);
 
 /**
- * Starts one run per row, in order, several at a time. All rows draw on one budget: a row starts only while the budget
- * still covers it after the maximum price of every started row. Existing runs continue, under the new budget. Runs that
- * the rows replace are stopped first; only `resume` continues those. Returns the outcomes in the order of the rows.
+ * Starts one run per row, in order, several at a time. All rows share one budget: a row starts only if the budget still
+ * covers it after reserving the maximum price of every started row. Existing runs continue under the new budget. Runs
+ * that the rows replace are stopped first; only `resume` continues those. Returns the outcomes in row order.
  */
 export async function runEach(
   show: Showrunner,
@@ -79,15 +79,15 @@ class Bulk {
   #committedMicros: number;
   /** Projected maximum of the rows, by batch; null for rows without one. */
   readonly #mostOf = new Map<string | null, number>();
-  /** The batch of the new rows, which gets what the others do not need; null if there is none. */
+  /** The batch of the new rows, which gets the budget that the others do not need; null if there is none. */
   readonly #main: string | null;
-  /** Spent and held amounts of other batches' runs outside these rows, by batch. */
+  /** What the batches' runs outside these rows have spent and hold, by batch. */
   readonly #elsewhere = new Map<string, number>();
   /** Indexes of rows that paused because the shared budget was short. */
   readonly #short: number[] = [];
   /** The highest ratio of a row's cost to its quote. */
   #worst = 1;
-  /** Why no further row is started; null while rows are started. */
+  /** Why no further row starts; null while rows may start. */
   #stopped: string | null = null;
   #failure: unknown = null;
 
@@ -129,7 +129,7 @@ class Bulk {
     return this.#outcomes as readonly RowOutcome[];
   }
 
-  /** Waits until the row may start; if it never may, returns why. */
+  /** Waits until the row may start, or until no further row may start (`#stopped`). */
   async #waitForHeadroom(quoted: QuotedRow): Promise<void> {
     const { atOnce, budgetMicros, signal } = this.#settings;
     for (;;) {
@@ -166,8 +166,8 @@ class Bulk {
   }
 
   /**
-   * The budget of a row's run: its own projection if it has no batch, otherwise its whole batch's share. So all batches
-   * keep to one budget together.
+   * The budget of a row's run: its own projection if it has no batch, otherwise its batch's share. So all batches
+   * together keep to one budget.
    */
   #budgetOf({ batch, expectedMicros }: QuotedRow): number {
     if (batch === null) return expectedMicros;
@@ -248,7 +248,7 @@ class Bulk {
     this.#report({ index, id, status: "refused", costMicros: 0, projectedMicros, message });
     if (code !== null && OF_ONE.has(code)) return;
     this.#stopped ??= `${id}: ${message}`;
-    // A short wallet does not fail the bulk: the started runs continue.
+    // A short wallet does not fail the bulk run: runs already started continue.
     if (code !== "WALLET_SHORT") this.#failure ??= error;
   }
 

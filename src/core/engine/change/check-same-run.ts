@@ -11,7 +11,7 @@ import type { Planner } from "../price/planner.ts";
 import { isSamePlan } from "./drift.ts";
 import { replanRun } from "./replanning.ts";
 
-/** Throws {@link RunDiffersError} unless the run has the same plan and input, so that it can be continued. */
+/** Throws {@link RunDiffersError} unless the run has this plan and input and can therefore be continued. */
 export async function checkSameRun(
   state: RunState,
   { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },

@@ -10,17 +10,17 @@ import { priceText } from "../price/totals.ts";
 export interface StaleStep {
   readonly path: string;
   /**
-   * `changed`: its request differs. `new`: the earlier plan lacks it. `uses`: it reads a stale step. `unmade`: the
-   * same, but the earlier run has no result.
+   * `changed`: its request differs. `new`: the earlier plan lacks it. `uses`: it reads a stale step. `unmade`: its
+   * request is unchanged, but the earlier run has no result.
    */
   readonly cause: "changed" | "new" | "uses" | "unmade";
-  /** For people: `voice changed: input.name was "a", is "b"`. */
+  /** Readable reason, such as `voice changed: input.name was "a", is "b"`. */
   readonly why: string;
   /** The differences in the request; empty unless `changed`. */
   readonly fields: readonly FieldChange[];
 }
 
-/** Compares a pipeline and an input with an earlier run. Spends nothing. */
+/** A pipeline and an input compared with an earlier run. Comparing spends nothing. */
 export interface Comparison {
   /** False if the plan has problems; then nothing was compared or priced. */
   readonly ok: boolean;
@@ -34,7 +34,7 @@ export interface Comparison {
   readonly prices: readonly StepPrice[];
   /** Total price in micro-dollars. `max` is null if a step is open-ended. */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
-  /** One line: `voice changed: 3 of 14 steps stale, 2.10 USD`. */
+  /** One line, such as `voice changed: 3 of 14 steps stale, 2.10 USD`. */
   readonly summary: string;
 }
 
@@ -111,7 +111,7 @@ function said(paths: readonly string[], what: string): string | null {
   return `${paths.slice(0, 3).join(", ")}${more} ${what}`;
 }
 
-/** The earlier plan without the steps of its expansions: a plan that has not run yet has none to compare. */
+/** The earlier plan without the steps that its expansions created: a plan that has not run yet has no such steps. */
 function withoutGrown(before: Plan, after: Plan): Plan {
   const expansions = expansionsIn(after.steps);
   const isGrown = (path: string) => {
@@ -123,13 +123,13 @@ function withoutGrown(before: Plan, after: Plan): Plan {
   return { ...before, steps: before.steps.filter(({ path }) => !isGrown(path)) };
 }
 
-/** True if the inbox of a paused run holds a decision with no stop after it. */
+/** True if a paused run's inbox contains a decision with no stop after it. */
 export function isAskedToGoOn(inbox: readonly InboxEntry[]): boolean {
   return lastDecision(inbox) > (inbox.findLast(({ message }) => message.type === "stop")?.id ?? 0);
 }
 
 /**
- * Ids of stops that a later message supersedes. When a person resumes: all stops sent before. Otherwise: those sent
+ * Ids of stops that a later message supersedes. If a person resumes: all stops sent before. Otherwise: those sent
  * before the newest decision.
  */
 export function outdatedStops(inbox: readonly InboxEntry[], unattended: boolean): readonly number[] {

@@ -25,57 +25,57 @@ import { noDiff, type Replanning } from "./replanning.ts";
 /** Which steps of a run would run again, and at what price. Computing it spends nothing. */
 export interface RerunScope {
   readonly runId: string;
-  /** Paths of the steps that would run again, including those that use them, in plan order. */
+  /** Paths of the steps that would run again, including steps that use them, in plan order. */
   readonly stale: readonly string[];
   /** All problems. If there are any, the changes cannot be applied. */
   readonly problems: readonly Problem[];
   readonly prices: readonly StepPrice[];
   /** Total price in micro-dollars. `max` is null if a step is open-ended. */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
-  /** Their expected cost, in micro-dollars. */
+  /** Expected cost of rerunning them, in micro-dollars. */
   readonly expectedMicros: number;
-  /** What the run has spent and reserved so far, in micro-dollars; the price comes on top. */
+  /** What the run has spent and reserved so far, in micro-dollars; the price is added to it. */
   readonly committedMicros: number;
   /** The run's budget in micro-dollars; null if it has none. */
   readonly budgetMicros: number | null;
-  /** New seeds for takes that run again, different from those of their results. */
+  /** New seeds for takes that run again; they differ from the seeds of the current results. */
   readonly seeds: readonly NewSeed[];
   /**
-   * Steps that would repeat exactly the same request, because the author fixed their seed. `resume` refuses to rerun
+   * Steps that would repeat exactly the same request because their seed is fixed in the code. `resume` refuses to rerun
    * them without `sameSeed`.
    */
   readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
   /** Stale and removed steps with paid jobs on the service. The run finishes those jobs first. */
   readonly seenThroughFirst: readonly string[];
   /**
-   * The subset whose request was never answered, with the amount held. The run looks for their jobs on the service. If
-   * there is none, it withdraws the request; if that is uncertain, it repeats it with the same key.
+   * Those of them whose request was never answered, with the amount held. The run looks for their jobs on the service.
+   * If it finds none, it withdraws the request; if it cannot be certain, it repeats the request with the same key.
    */
   readonly unanswered: readonly { readonly step: string; readonly holdMicros: number }[];
 }
 
 /** What `resume` with `rerun` would run again. */
 export interface RerunQuote extends RerunScope {
-  /** Open rerun requests that some of the steps belong to. `resume` continues them and reruns nothing twice. */
+  /** Open rerun requests that include some of the steps. `resume` continues them and reruns nothing twice. */
   readonly inProgress: readonly RerunRequest[];
 }
 
 /** How the code's plan differs from the run's, and what would run again if you accept it. */
 export interface Drift extends PlanDiff, RerunQuote {
-  /** Paths of the steps that would run again, including those that use them, in plan order. */
+  /** Paths of the steps that would run again, including steps that use them, in plan order. */
   readonly stale: readonly string[];
   /** True if the code's requests and returned results are unchanged. */
   readonly isSame: boolean;
   /**
-   * Other steps that contain a text being edited, unchanged: for example captions of a spoken line. If one of them is a
-   * local function, `resume` refuses the edit unless `everywhere` decides what happens to it.
+   * Other steps that contain the text being edited, and keep it: for example captions of a spoken line. If one of them
+   * is a local function, `resume` refuses the edit unless `everywhere` says what to do with it.
    */
   readonly sameText: readonly SameText[];
 }
 
 export interface DriftOptions
   extends Pick<ResumeOptions, "input" | "edit" | "everywhere" | "rerun" | "rerunFailed" | "requestId"> {
-  /** Also accept a run of another account, using this service's catalog and prices. Default false: it throws. */
+  /** Also accept a run from another account, using this service's catalog and prices. Default false: throws. */
   readonly anyAccount?: boolean | undefined;
 }
 
@@ -83,7 +83,7 @@ export interface DriftOptions
 export interface Asked {
   /** Steps whose rerun was requested. */
   readonly steps: readonly string[];
-  /** Failed expansions whose function now works. */
+  /** Failed expansions whose function now succeeds. */
   readonly fixed: readonly string[];
   readonly inProgress: readonly RerunRequest[];
   /** Overrides the run's limit for one unquoted job, in micro-dollars; null keeps it. */
@@ -93,14 +93,14 @@ export interface Asked {
 /** Everything that runs again, with prices. */
 export interface Remade {
   readonly roots: RerunRoots;
-  /** The plan, including the new seeds of takes. */
+  /** The plan, with the new seeds of takes. */
   readonly plan: Plan;
   readonly scope: RerunQuote;
 }
 
 /**
- * Combines what changed, what was requested and what those stopped into the run's new plan. A null `diff` keeps its own
- * plan.
+ * Combines what changed, what was requested and what was cancelled because of it into the run's new plan. A null `diff`
+ * keeps the run's own plan.
  */
 export async function remade(
   state: RunState,
@@ -140,7 +140,7 @@ async function priced(state: RunState, { plan, stale, ...own }: Priced, planner:
   };
   const quote =
     only.length === 0 ? nothing : await planner.price(plan, { maxUnquotedMicros, reuse, again, earlierMs }, only);
-  // Such a step is priced, and possibly refused, when it is its turn.
+  // Such a step is priced, and possibly refused, only when its turn comes.
   const leftToNext = quote.problems.filter((problem) => isLeftToNext(plan, problem));
   const prices = quote.prices.filter((price) => !leftToNext.some(({ step }) => step === price.step));
   const problems = quote.problems.filter((problem) => !leftToNext.includes(problem));
@@ -166,7 +166,7 @@ function unansweredOf({ steps }: RunState, paths: readonly string[]): RerunScope
   );
 }
 
-/** Group limits also count what the group has cost already. */
+/** A group's limit also counts what the group has already cost. */
 function groupProblems(state: RunState, plan: Plan, prices: readonly StepPrice[]): readonly Problem[] {
   return Object.entries(plan.groups ?? {}).flatMap(([prefix, { maxCostMicros }]): readonly Problem[] => {
     const within = prices.filter(({ step }) => step.startsWith(`${prefix}/`));
@@ -188,7 +188,7 @@ function committedWithin({ steps }: RunState, prefix: string): number {
   return sum;
 }
 
-/** If the failure that stopped a run is rerun, the steps it stopped run as well. */
+/** If the failure that stopped a run is rerun, the steps cancelled by the stop run as well. */
 function withLeftOut(state: RunState, plan: Plan, roots: RerunRoots): RerunRoots {
   if (roots.size === 0) return roots;
   const cancelled = cancelledSteps(state, plan).filter((path) => !roots.has(path));
@@ -202,11 +202,11 @@ export function planId({ planned, reruns }: RunState): string {
 
 interface MadeAgain extends Pick<Offered, "plan" | "input"> {
   readonly scope: RerunScope;
-  /** Used if the run has no limit of its own. */
+  /** Applies if the run has no limit of its own. */
   readonly maxUnquotedMicros: number | null;
 }
 
-/** Describes a rerun for a person to agree to. */
+/** Describes a rerun for a person to approve. */
 export function madeAgain(state: RunState, { plan, input, scope, maxUnquotedMicros }: MadeAgain): Offered {
   const stale = new Set(scope.stale);
   return {
@@ -233,7 +233,7 @@ export async function driftFrom(
     return { ...noDiff(plan), ...scope, isSame: false, sameText: [], problems: again.problems };
   }
   const { plan, diff } = again;
-  // A requested step that is gone counts as changed.
+  // A requested step that no longer exists counts as changed.
   const steps = asked.steps.filter((path) => plan.steps.some((step) => step.path === path));
   const { scope } = await remade(state, { target: plan, diff, asked: { ...asked, steps } }, planner);
   const problems = [...nameProblems(state, plan, diff), ...scope.problems];
@@ -244,7 +244,7 @@ export async function driftFrom(
   return { ...diff, ...scope, problems, seenThroughFirst, unanswered, isSame, sameText: again.sameText };
 }
 
-/** Changed and new steps, with the reason why they run again. */
+/** Changed and new steps, each with the reason it runs again. */
 function changedRoots({ changed, added }: PlanDiff): RerunRoots {
   const why = ({ path, fields }: PlanDiff["changed"][number]) =>
     [path, `changed: ${fields.map(({ field }) => field).join(", ")}`] as const;

@@ -68,7 +68,7 @@ export function everywhere(
 /** Maximum length of a chat's answer. */
 const MOST_CHARACTERS = 1_000_000;
 
-/** Validates a value to be approved instead of the shown one. Throws {@link InvalidOptionError}. */
+/** Validates a value to be approved in place of the one shown. Throws {@link InvalidOptionError}. */
 export function changedValue(state: RunState, decision: Decision, chosen: Chosen | undefined, value: Json): Json {
   const next = `showrunner approve ${state.runId}   (lists pending decisions and what they show)`;
   const refuse = (why: string) => new InvalidOptionError("value", why, next);
@@ -92,13 +92,13 @@ export function changedValue(state: RunState, decision: Decision, chosen: Chosen
   return value;
 }
 
-/** The single value that a decision shows, with its schema; a null schema means that only the type must stay. */
+/** The single value that a decision shows, with its schema. Null schema: only the type must stay the same. */
 interface ChangeableValue {
   readonly value: Json;
   readonly schema: Json | null;
 }
 
-/** The value that may be edited on approval, or a text that says why none may. */
+/** The value that can be edited on approval, or a text that says why there is none. */
 export function changeableValue(state: RunState, decision: Decision): ChangeableValue | string {
   const shown = changeable(decision, undefined);
   const value = shown === null ? undefined : referencedValue(state, shown);
@@ -109,7 +109,7 @@ function standsForNone({ path }: Decision): string {
   return `${path} does not show a single value that could be edited.`;
 }
 
-/** The declared schema of the value; null if there is none. */
+/** The value's declared schema; null if it has none. */
 function schemaOf(state: RunState, { step, at = [], output }: Reference["$ref"]): Json | null {
   const plan = planStep(state, step);
   if (plan.kind === "chat") return plan.schema === null ? { type: "string" } : schemaAt(plan.schema, at).schema;

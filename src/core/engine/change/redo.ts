@@ -11,9 +11,9 @@ import { functionsFor, type StepFunctions } from "../effects/functions.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { ResumeOptions } from "../options/options.ts";
 
-/** How {@link Showrunner.resume} redoes what a note is about. */
+/** How {@link Showrunner.resume} acts on a note. */
 export interface Redo {
-  /** The edits that `revise` of the steps returned; absent if it changed nothing or no step has it. */
+  /** The edits that the steps' `revise` returned; absent if no step has a `revise` or none changed anything. */
   readonly edit?: NonNullable<ResumeOptions["edit"]>;
   /** Steps to rerun unchanged, if there are no edits. */
   readonly rerun?: readonly string[];
@@ -23,8 +23,8 @@ export interface Redo {
 type Fields = { readonly [field: string]: Json | undefined };
 
 /**
- * Turns a note on a step, or on what an approval shows, into edits or reruns; into nothing while any of it is in
- * progress. Throws {@link InvalidOptionError}.
+ * Turns a note on a step, or on what an approval shows, into edits or reruns; into nothing while any step concerned is
+ * in progress. Throws {@link InvalidOptionError}.
  */
 export function redoOf(state: RunState, step: string, note: string, pipeline: Pipeline | undefined): Redo {
   const path = own(state.formerNames, step) ?? step;
@@ -33,7 +33,7 @@ export function redoOf(state: RunState, step: string, note: string, pipeline: Pi
   const known = state.planned.plan.steps.some((planned) => planned.path === path);
   if (!known) throw new InvalidOptionError("redo", `run "${state.runId}" has no step ${path}.`, next);
   const makers = [...new Set(madeFor(state, path))];
-  // The same command typed again continues what it began.
+  // Repeating a command continues what the first one began.
   if (!makers.every((maker) => isStepFinal(state.steps[maker]!.status))) return {};
   if (makers.length === 0)
     throw new InvalidOptionError("redo", `${path} has no output of a job or chat to redo.`, next);
@@ -46,7 +46,7 @@ export function redoOf(state: RunState, step: string, note: string, pipeline: Pi
 }
 
 /**
- * The paid steps that produced what a step passes on, possibly the step itself. For a choice: the chosen option's
+ * The paid steps that produced what a step passes on, possibly the step itself. For a choice, the chosen option's
  * steps, or those that failed.
  */
 function madeFor(state: RunState, path: string): readonly string[] {

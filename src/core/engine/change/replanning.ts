@@ -28,12 +28,12 @@ export type Replanning =
       /** Includes the steps of expansions whose value is unchanged. */
       readonly plan: Plan;
       readonly input: Json;
-      /** What these expansions returned, by path. */
+      /** What the re-planned expansions returned, by path. */
       readonly expanded: { readonly [step: string]: readonly Reference[] };
       readonly diff: PlanDiff;
       readonly code: Code;
       readonly edited: { readonly edits: StepEdits; readonly texts: readonly TextChange[] };
-      /** Other places that contain an edited text, unchanged. */
+      /** Other places that contain an edited text and keep it. */
       readonly sameText: readonly SameText[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
@@ -43,20 +43,20 @@ type Grown =
   | Extract<Replanning, { readonly ok: false }>;
 
 /**
- * What to plan from. Empty: the run's own input. `changes`: fields that replace its own. `whole`: a new input, as for
- * `run`.
+ * The input to plan from. Empty: the run's own input. `changes`: fields that replace its own. `whole`: a complete new
+ * input, as for `run`.
  */
 export type ReplanInput = ({ readonly changes?: unknown } | { readonly whole: unknown }) & {
-  /** Fields of steps' inputs, on top of earlier edits. */
+  /** Changes to fields of step inputs, on top of earlier edits. */
   readonly edits?: StepEdits;
-  /** True to replace an edited text in every other step too. */
+  /** True to also replace an edited text in every other step. */
   readonly everywhere?: boolean | undefined;
 };
 
 type Functions = Map<string, LocalFunction>;
 
 /**
- * Plans a run's input again with the current code. Expansions whose value is unchanged are planned again too, so that
+ * Plans a run's input again with the current code. Expansions whose value is unchanged are also planned again, so that
  * their steps can be compared; those whose value will change are not.
  */
 export async function replanRun(
@@ -88,7 +88,7 @@ export async function replanRun(
   const outdated = "whole" in input ? [] : outdatedInput(pipeline, drafted.parsedInput);
   if (outdated.length > 0) return { ok: false, problems: outdated };
   const produced = await make();
-  // The input may lack something that its schema has come to require.
+  // The input may lack a field that its schema now requires.
   if (!produced.ok) return { ok: false, problems: [...draft(pipeline, planned.input).problems, ...produced.problems] };
   const functions: Functions = new Map(drafted.functions);
   const grown = await grow(
@@ -98,12 +98,12 @@ export async function replanRun(
   return grown.ok ? { ...grown, code, edited, sameText: placesOf(grown.plan.steps, changes) } : grown;
 }
 
-/** True if the run still has its first plan. Steps from expansions do not count as a change. */
+/** True if the run still has its first plan. Steps created by expansions do not count as a change. */
 function isAsPlanned({ planned, steps }: RunState): boolean {
   return planned.basis !== undefined && Object.values(steps).every(({ expanded }) => expanded === null);
 }
 
-/** The difference of a plan from itself. */
+/** A diff in which every step of the plan is unchanged. */
 export function noDiff(plan: Plan): PlanDiff {
   const none = { changed: [], added: [], removed: [], renamed: [], stale: [] };
   return { unchanged: plan.steps.map(({ path }) => path), ...none };
@@ -180,7 +180,7 @@ async function grow(growing: Growing, planner: Planner): Promise<Grown> {
   }
 }
 
-/** The next expansion whose value still holds and which has not been planned again yet. */
+/** The next expansion that still has its value but has not been planned again yet. */
 function nextExpansion(
   { state, before, after, expanded }: Growing,
   { stale, renamed }: PlanDiff,

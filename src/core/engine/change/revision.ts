@@ -33,7 +33,7 @@ import {
 import { editsOf } from "./edits.ts";
 import { noDiff, type Replanning, replanRun } from "./replanning.ts";
 
-/** Failed expansions whose function now succeeds with the same value. Spends nothing. */
+/** Failed expansions whose function now succeeds on the same value. Spends nothing. */
 async function fixedExpansions(state: RunState, pipeline: Pipeline, planner: Planner): Promise<readonly string[]> {
   const failed = state.planned.plan.steps.flatMap((step) => {
     const { status, expanded } = state.steps[step.path]!;
@@ -60,20 +60,20 @@ async function fixedExpansions(state: RunState, pipeline: Pipeline, planner: Pla
   return fixed;
 }
 
-/** The changes that a resume requests, priced and allowed, or drift that was not accepted. */
+/** The changes that a resume requests, priced and permitted, or drift that was not accepted. */
 export type Revision =
   | { readonly kind: "drifted"; readonly drift: Drift; readonly agreed: null }
   | {
       readonly kind: "rerun";
       /** The quote that the caller agreed to; null if there was none. */
       readonly agreed: AgreedQuote | null;
-      /** Id of the plan it applies to. Another plan needs a new revision. */
+      /** Id of the plan this revision applies to. A different plan needs a new revision. */
       readonly of: string;
-      /** Makes the same revision for a plan that has grown meanwhile. */
+      /** Makes the same revision for a plan that has since grown. */
       renew(state: RunState): Promise<Revision | null>;
       /** Steps whose jobs must finish before {@link Revision.events} may be committed. */
       busy(state: RunState): readonly string[];
-      /** The subset whose requests should no longer be made. */
+      /** Those of them whose requests should no longer be sent. */
       replaces(state: RunState): readonly string[];
       /** The events that change the run, which then continues. */
       events(state: RunState): readonly RunEvent[];
@@ -81,7 +81,7 @@ export type Revision =
 
 type Replanned = Extract<Replanning, { readonly ok: true }>;
 
-/** Plans the run's input with the given code; null if nothing is to be compared. */
+/** Plans the run's input with the given code; null if there is nothing to compare. */
 export async function replanFor(state: RunState, how: ResumeOptions, planner: Planner): Promise<Replanning | null> {
   const { pipeline, compare = true, acceptChanges = false, input, edit } = how;
   for (const option of ["acceptChanges", "input", "edit"] as const) {
@@ -95,8 +95,8 @@ export async function replanFor(state: RunState, how: ResumeOptions, planner: Pl
 }
 
 /**
- * Works out what `pipeline`, `acceptChanges` and `rerun` change in a run and what it costs, before anything is written.
- * Null: nothing. Throws if it is impossible or above the budget.
+ * Determines what `pipeline`, `acceptChanges` and `rerun` change in a run and what that costs, before anything is
+ * written. Null: nothing changes. Throws if it is impossible or over budget.
  */
 export async function revise(
   state: RunState,
@@ -111,7 +111,7 @@ export async function revise(
   if (drift !== null && drift.problems.length > 0) throw new PlanProblemsError(drift.problems);
   const shown = how.everywhere === undefined ? (drift?.sameText ?? []).filter(({ isLocal }) => isLocal) : [];
   if (shown.length > 0) throw standsElsewhere(state, shown);
-  // Here the requests are unchanged, or the changes were accepted.
+  // From here on the requests are unchanged, or the changes were accepted.
   const isTakenUp =
     (acceptChanges || input !== undefined || edit !== undefined) && again?.ok && isAnother(again, state);
   const replanned = isTakenUp ? again : sameWithWaits(state, again);
@@ -163,14 +163,12 @@ function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
   return canonicalJson({ plan, input }) !== canonicalJson({ plan: planned.plan, input: planned.input });
 }
 
-/**
- * The run's own plan with the code's new `within` times, if the requests are the same; null if those are unchanged too.
- */
+/** The run's own plan with the code's new `within` times, if the requests are the same; null if nothing changed. */
 function sameWithWaits(state: RunState, again: Replanning | null): Replanned | null {
   return again?.ok && isSamePlan(state.planned.plan, again.plan, again.diff) ? withWaits(state, again) : null;
 }
 
-/** The run's own plan with the code's `within` times; null if they are unchanged. The requests stay the same. */
+/** The run's own plan with the code's `within` times, and the same requests; null if the times are unchanged. */
 function withWaits({ planned: { plan, input } }: RunState, again: Replanned): Replanned | null {
   const now = new Map(again.plan.steps.map((step) => [step.path, "policy" in step ? step.policy.withinMs : undefined]));
   let isChanged = false;
@@ -297,7 +295,7 @@ function checkGoesOn(
   throw new InvalidOptionError("rerun", why, `showrunner resume ${state.runId} --rerun ${stop.path}`);
 }
 
-/** Throws for steps that were left out by a choice or condition: they would be priced and left out again. */
+/** Throws if all these steps were left out by a choice or condition: they would be priced, then left out again. */
 function checkIsNeeded(state: RunState, plan: Plan, { steps }: Asked): void {
   const areLeftOut = steps.every((path) => {
     const { pruned, skippedByCondition } = state.steps[path]!;
@@ -322,7 +320,7 @@ function unresolved(state: RunState, path: string): string {
 }
 
 function checkBudget(state: RunState, { expectedMicros }: RerunScope, given: number | null): void {
-  // A shared budget is enforced when each hold is committed.
+  // A shared budget is enforced as each hold is committed.
   const budget = state.planned.budgetTag === undefined ? (given ?? state.budgetMicros) : null;
   const most = committedMicros(state) + expectedMicros;
   if (budget !== null && most > budget) throw new OverBudgetError(most, budget);
@@ -330,15 +328,15 @@ function checkBudget(state: RunState, { expectedMicros }: RerunScope, given: num
 
 type RerunOptions = Pick<ResumeOptions, "rerun" | "rerunFailed" | "requestId">;
 
-/** The steps not covered by open requests, and the open requests that cover the others. */
+/** A rerun request for the steps that no open request covers, and the open requests that cover the others. */
 interface ResolvedRerun {
   readonly request: RequestedRerun | null;
   readonly inProgress: readonly RerunRequest[];
 }
 
 /**
- * Resolves a rerun against the open requests. A repeated command (after a kill or a lost answer) continues the request
- * in progress. With a `requestId`, it does so even if that request finished long ago.
+ * Resolves a rerun against the open requests. A repeated command (after a crash or a lost answer) continues the request
+ * in progress. With a `requestId`, it continues that request even if it finished long ago.
  */
 function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun {
   const { requestId } = how;
@@ -346,7 +344,7 @@ function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun 
   const isOpenEnded = how.rerunFailed === true || requested.some(isPattern);
   if (requestId !== undefined) checkRequestId(requestId, isOpenEnded || requested.length > 0);
   const known = state.reruns.find((request) => request.requestId === requestId);
-  // A pattern keeps the steps that it matched when first requested.
+  // A pattern keeps meaning the steps that it matched when first requested.
   if (known !== undefined && isOpenEnded) return { request: null, inProgress: [known] };
   const open = state.reruns.filter(({ isOpen }) => isOpen);
   const failed = how.rerunFailed === true ? failedSteps(state) : [];
@@ -384,8 +382,8 @@ function namedBy(state: RunState, name: string): readonly string[] {
 }
 
 /**
- * Steps that failed themselves, fully or in part, without a second choice that succeeded. An expansion with steps fails
- * through them.
+ * Steps that failed themselves, fully or partly, and have no second choice that succeeded. An expansion that has steps
+ * fails through them.
  */
 function failedSteps(state: RunState): readonly string[] {
   return state.planned.plan.steps.flatMap(({ path }) => {

@@ -19,24 +19,24 @@ export function isInterrupted(row: RunRow, now: number): boolean {
   return (row.status === "running" || row.status === "planned") && !isDriven(row, now);
 }
 
-/** An engine this late to look at a run has no worker. */
+/** An engine that is this late for its next look at a run has no worker. */
 const UNWORKED_AFTER_MS = 60_000;
 
-/** True if a process drives the run or is about to, or an engine does and is due to look at it again. */
+/** True if a process drives the run or is about to, or if an engine does and is not overdue to look at it. */
 export function isDriven({ status, lease, updatedAt, wakeAt, resumeAt }: RunRow, now: number): boolean {
   if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder, lease.expiresAt - now);
-  // A finished or paused run is only looked at for late work, which nobody waits for. A message makes it due at once.
+  // A finished or paused run is looked at only for late work, which nobody waits for. A message makes it due.
   const isAtRest = isRunFinal(status as RunState["status"]) || (status === "paused" && resumeAt === null);
   if (wakeAt !== null) return (!isAtRest || wakeAt <= now) && now <= wakeAt + UNWORKED_AFTER_MS;
   return status === "planned" && now - updatedAt <= BEGINS_WITHIN_MS;
 }
 
-/** The row with its current status: `interrupted` if it says running but no process drives it. */
+/** The row with its current status: `interrupted` if it says running but no process drives the run. */
 export function statusNow(row: RunRow, now: number): RunRow {
   return isInterrupted(row, now) ? { ...row, status: "interrupted" } : row;
 }
 
-/** Interval between looks at a run that another process drives, in milliseconds. */
+/** Interval between checks of a run that another process drives, in milliseconds. */
 const POLL_EVERY_MS = 500;
 
 export interface AttachedParts {
@@ -46,10 +46,7 @@ export interface AttachedParts {
   resultOf(state: RunState): RunResult;
   /** Drives the run here once the other process has ended. */
   takeOver(): Promise<RunHandle>;
-  /**
-   * True if the follower should set the paused run going again: with limits that it lacks, or to wait again for late
-   * work.
-   */
+  /** True if the follower should restart the paused run: with limits that it lacks, or to wait again for late work. */
   continues(state: RunState): boolean;
 }
 
@@ -84,11 +81,11 @@ export async function follow(
   }
 }
 
-/** Time within which another process replaces a dead driver, in milliseconds. */
+/** Time allowed for another process to take over from a dead driver, in milliseconds. */
 const TAKEN_OVER_WITHIN_MS = 10_000;
 
 /**
- * A read-only handle: reports events whichever process drives the run, and ends when the run is at rest or nobody
+ * A read-only handle: reports events whichever process drives the run, and ends when the run is at rest or nothing
  * drives it.
  */
 export function watch(

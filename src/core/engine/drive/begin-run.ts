@@ -19,22 +19,20 @@ import type { Updates } from "./updates.ts";
 
 export interface Start extends ResumeOptions {
   readonly quoted?: readonly RunEvent[] | undefined;
-  /** Functions of the pipeline that a new run was just planned from. */
+  /** The pipeline functions from which a new run was just planned. */
   readonly code?: Code | undefined;
   readonly revision?: Revision | null | undefined;
   /** Stops in the inbox that were sent before the run was resumed. */
   readonly outdatedStops?: readonly number[] | undefined;
-  /** Id of the last stop known then. A later stop holds, whatever is changed first. */
+  /** Id of the last stop at that time. A later stop still applies, whatever is changed first. */
   readonly lastStop?: number | undefined;
-  /** Moves the run to a verified new key or address of its account. */
+  /** Moves the run to its account's verified new key or address. */
   readonly move?: AccountMove | undefined;
   /** Keeps a paused run paused, but still processes its inbox. */
   readonly staysPaused?: boolean | undefined;
-  /** Keeps a run finished that ended without a late job. Only an explicit resume waits for that job again. */
+  /** Keeps a run finished that ended without waiting for a late job. Only an explicit resume waits again. */
   readonly leavesGivenUp?: boolean | undefined;
-  /**
-   * Follows the run if another process took its lease first, since a worker can find a run as soon as it is recorded.
-   */
+  /** Follows the run if another process took its lease first: a worker can find a run as soon as it is recorded. */
   readonly followOther?: ((updates: Updates, stop: AbortSignal) => Promise<RunResult>) | undefined;
 }
 
@@ -48,7 +46,7 @@ interface Beginning {
   readonly isIdle: boolean;
 }
 
-/** The first events of a drive: initial prices, ending a pause, and the changes that a resume requests. */
+/** The first events of a drive: initial prices, the end of a pause, and the changes that a resume requests. */
 export async function beginRun(state: RunState, how: Start): Promise<Beginning> {
   const revision = await current(state, how.revision ?? null);
   if (revision?.kind === "drifted") {
@@ -98,7 +96,7 @@ export function firstPrices(plan: Plan, prices: Quote["prices"]): readonly RunEv
   return quoted.flatMap((price) => quotedEvents(price, 1));
 }
 
-/** Budget changes by whoever resumes. `more`: the price of the reruns they agreed to. */
+/** Budget changes requested by a resume. `more`: the price of the reruns that the caller agreed to. */
 function budgetEvents(
   state: RunState,
   { budget, agree, maxUnquoted }: ResumeOptions,
@@ -111,7 +109,7 @@ function budgetEvents(
   const limitMicros = ownLimitMicros(state);
   const given = usdOption("budget", budget);
   const most = usdOption("agree", agree) ?? (isOwn ? given : null);
-  // On top of what the run may cost already.
+  // Added to what the run may already cost.
   const raised =
     most ?? (agreed === null || more === null || limitMicros === null ? null : limitMicros + more.maximumMicros);
   const budgetMicros = (isOwn ? (given ?? raised) : given) ?? state.budgetMicros;

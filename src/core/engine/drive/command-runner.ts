@@ -12,16 +12,16 @@ import type { Surroundings } from "./decide-until-stable.ts";
 import { DELEGATED_AGAIN_MS, DriveMemory } from "./drive-memory.ts";
 import type { DriveDependencies, DriveOptions, SliceOptions } from "./drive-tools.ts";
 
-/** Interval at which late work of an ended run is polled if no webhook can report it, in milliseconds. */
+/** Interval at which an ended run's late work is polled if no webhook can report it, in milliseconds. */
 const RARELY_MS = 15 * MINUTE_MS;
 
 /** Receives the results of commands. */
 interface Listener {
-  /** Takes events for the journal; an empty list is only a sign of life. */
+  /** Takes events for the journal; an empty list only shows that the command is alive. */
   answer(events: readonly RunEvent[]): void;
-  /** Reports a failure outside the run. */
+  /** Reports a failure that is not the run's own. */
   fail(error: unknown): void;
-  /** Marks a step for a new decision, whatever its command returned. */
+  /** Has a step decided again, whatever its command returned. */
   touch(step: string): void;
   priority(step: string): number;
 }
@@ -32,21 +32,21 @@ export class CommandRunner {
   readonly #state: RunState;
   readonly #options: DriveOptions;
   readonly #on: Listener;
-  /** Ids of commands in progress, here or in other jobs of an engine. */
+  /** Ids of commands in progress, here or in other jobs of the engine. */
   readonly active = new Set<string>();
   /** Ids of commands that a stop interrupted. */
   readonly interrupted = new Set<string>();
   readonly memory: DriveMemory;
-  /** Commands performed by others before we learned that they had taken them. */
+  /** Commands that others had performed before we learned that they had taken them. */
   readonly #performed = new Set<string>();
   /** Number of commands being handed to the engine. */
   #handing = 0;
   readonly service: ServiceWatch;
-  /** Effects waiting until what they emitted is in the journal. */
+  /** Effects that wait until the events they emitted are in the journal. */
   readonly #waiting: (() => void)[] = [];
-  /** Aborts commands that may be interrupted at any moment: all but submits. */
+  /** Aborts commands that may be interrupted at any moment: all except submits. */
   readonly #interrupt = new AbortController();
-  /** The same for commands that poll for jobs, individually. */
+  /** Aborts individual commands that poll for jobs. */
   readonly #asking = new Map<string, AbortController>();
 
   constructor(deps: DriveDependencies, state: RunState, options: DriveOptions, on: Listener) {
@@ -60,7 +60,7 @@ export class CommandRunner {
     for (const id of this.memory.delegated.keys()) this.active.add(id);
   }
 
-  /** Number of commands performed here rather than by other jobs of an engine. */
+  /** Number of commands performed here rather than in other jobs of the engine. */
   get working(): number {
     return this.active.size - this.memory.delegated.size;
   }
@@ -75,7 +75,7 @@ export class CommandRunner {
     return [...this.active].some((id) => id.startsWith("submit:") || id.startsWith("chat:"));
   }
 
-  /** Awaits a turn of the drive, then continues the effects that waited before it. */
+  /** Awaits a turn of the drive, then lets the effects that were waiting before it continue. */
   async awaiting<T>(turn: Promise<T>): Promise<T> {
     const waiting = this.#waiting.splice(0);
     try {
@@ -99,7 +99,7 @@ export class CommandRunner {
     for (const id of ids) this.#asking.get(id)?.abort(new Error("The run no longer waits for this job."));
   }
 
-  /** When delegated commands are handed out again; null if there are none. */
+  /** When delegated commands are delegated again; null if there are none. */
   get delegatedAgainAt(): number | null {
     const [first] = this.memory.delegated.values();
     return first === undefined ? null : first + DELEGATED_AGAIN_MS;
@@ -130,14 +130,14 @@ export class CommandRunner {
     void this.#perform(command, context);
   }
 
-  /** Records a failed call; returns the milliseconds to wait before the next. */
+  /** Records a failed call; returns how long to wait before the next, in milliseconds. */
   recordOutage(id: string, serviceFailure: ServiceFailure): number {
     const { delayMs, events } = this.service.failed(watchId(id), serviceFailure);
     this.#on.answer(events);
     return delayMs;
   }
 
-  /** Applies a message's effect on commands, in addition to its events. */
+  /** Applies a message's effect on commands, beyond its events. */
   onMessage(message: InboxMessage): void {
     if (message.type === "hint") this.#hint(message);
     else if (message.type === "adopt")
@@ -148,14 +148,14 @@ export class CommandRunner {
     this.#on.touch(message.step);
   }
 
-  /** For a run driven in slices, makes the poll due; otherwise passes the hint to the job's follow. */
+  /** For a run driven in slices, makes the poll due; otherwise passes the hint to the code that follows the job. */
   #hint(hint: Extract<InboxMessage, { readonly type: "hint" }>): void {
     this.memory.hint(hint);
     const jobId = this.#state.steps[hint.step]?.attempts[hint.attempt - 1]?.jobId ?? null;
     if (jobId !== null && this.#options.slice === undefined) this.#deps.client.notify(jobId);
   }
 
-  /** True for a person's decision on a step whose job is being looked up: it waits for that lookup. */
+  /** True for an `adopt` decision while the step's request is active: the decision waits for its outcome. */
   waitsForAnswer(message: InboxMessage): boolean {
     if (message.type !== "adopt") return false;
     const n = this.#attemptsOf(message.step);
@@ -189,8 +189,8 @@ export class CommandRunner {
   }
 
   /**
-   * Hands a command to another job of the engine. True if it is still in progress there; it may have been performed
-   * meanwhile.
+   * Delegates a command to another job of the engine. True if it is still in progress there: it may already have been
+   * performed.
    */
   async #hand(command: Command, { delegate }: SliceOptions): Promise<boolean> {
     const id = commandId(command);
@@ -212,7 +212,7 @@ export class CommandRunner {
     if (result.end === "notSent") unsent.add(id);
     else unsent.delete(id);
     if (isRunFinal(this.#state.status) && result.events.some(({ type }) => type === "run.paused")) {
-      // The run's end stands. Late work is polled at growing intervals.
+      // The run stays ended. Late work is polled at growing intervals.
       return wait(service.refused(`paused:${id}`) ?? RARELY_MS);
     }
     this.#on.answer(result.events);
@@ -244,7 +244,7 @@ export class CommandRunner {
   #progress(progress: Progress, isContact: boolean): void {
     if (isContact) this.service.noteContact();
     this.#options.onProgress(progress);
-    // Losing a progress figure does no harm.
+    // A lost progress figure does no harm.
     this.#deps.store.setProgress(this.#state.runId, progress).catch(() => {});
   }
 }

@@ -20,7 +20,7 @@ export interface Decided {
 }
 
 /**
- * A headroom measured when this run had committed a certain amount. Bills since then that release part of that add to
+ * Headroom measured when this run had committed `ownMicros`. Bills since then that release part of that amount add to
  * it.
  */
 export interface KnownHeadroom {
@@ -29,7 +29,7 @@ export interface KnownHeadroom {
 }
 
 export interface Surroundings {
-  /** Answers of effects that are not yet in the journal. */
+  /** Effects' answers that are not yet in the journal. */
   readonly answers: readonly RunEvent[];
   readonly inbox: readonly InboxEntry[];
   readonly headrooms: readonly KnownHeadroom[];
@@ -39,7 +39,7 @@ export interface Surroundings {
   /** Commands that a stop interrupted; the next drive performs them. */
   readonly interrupted: ReadonlySet<string>;
   readonly now: number;
-  /** Steps of the current plan by urgency. A decision may change the plan. */
+  /** The current plan's steps, most urgent first. A decision may change the plan. */
   order(): readonly PlanStep[];
   readonly expected: (step: PlanStep) => Expected;
   readonly asksForLate: boolean;
@@ -63,7 +63,7 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
     }
   };
   for (const answer of withReopening(state, around.answers)) {
-    // An immediate pause, such as a stop, wins over failures of other commands; so does the end of the run.
+    // An immediate pause, such as a stop, takes precedence over failures of other commands. So does the end of the run.
     const isOutdone = answer.type === "run.paused" && (restsAtOnce(state) || isRunFinal(state.status));
     if (isOutdone) continue;
     if (isTooLate(state, answer)) continue;
@@ -98,7 +98,7 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
       const isPerformed = (command: Command) =>
         !stopping || (command.type === "place" && !around.interrupted.has(commandId(command)));
       const all = [...commands.values()];
-      // Keep these due, or the next decision would think the run complete.
+      // Keep these due; otherwise the next decision would consider the run complete.
       for (const command of all) if (!isPerformed(command) && "step" in command) scheduler.ended(command.step);
       const { wakeAt, lateAt = null } = decision;
       return { events, commands: all.filter(isPerformed), wakeAt, lateAt };
@@ -107,15 +107,15 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
 }
 
 /**
- * True for an answer about a step that ended while it was awaited, if the answer is free and starts or ends the step: a
- * price refused because an input expired, or an upload no longer needed.
+ * True for an answer about a step that ended while the answer was awaited, if the answer is free and starts or ends the
+ * step. Examples: a price refused because an input expired, and an upload no longer needed.
  */
 function isTooLate(state: RunState, answer: RunEvent): boolean {
   const isOfEnd = answer.type === "step.started" || answer.type === "step.finished" || answer.type === "step.reused";
   return isOfEnd && isStepFinal(state.steps[answer.step]!.status);
 }
 
-/** The answers, with the run reopened for the end of a job that it had given up. */
+/** The answers, preceded by a reopening of the run if one is the end of a job that the run had given up. */
 export function withReopening(state: RunState, answers: readonly RunEvent[]): readonly RunEvent[] {
   const at = answers.findIndex((answer) => hasCome(state, answer));
   return at === -1 ? answers : answers.toSpliced(at, 0, { type: "run.reopened", byItself: true });
@@ -126,14 +126,14 @@ function hasCome(state: RunState, answer: RunEvent): boolean {
   return isEnd && isRunFinal(state.status) && state.steps[answer.step]!.isGivenUp === true;
 }
 
-/** Pauses after which nothing more is requested. The service continues the jobs that it accepted. */
+/** Pauses after which no further request is sent. The service continues the jobs that it has accepted. */
 const atOnce: ReadonlySet<PauseReason> = new Set(["stopped", "unreachable", "misdirected", "credentials"]);
 
 export function restsAtOnce({ status, pause }: RunState): boolean {
   return status === "paused" && pause !== null && atOnce.has(pause.reason);
 }
 
-/** Turns a stop into a pause. Jobs that the service accepted continue there. */
+/** Turns a stop into a pause. Jobs that the service has accepted continue there. */
 function stopEvents(state: RunState): readonly RunEvent[] {
   if (isRunFinal(state.status) || state.pause?.reason === "stopped") return [];
   const start: readonly RunEvent[] = state.status === "planned" ? [{ type: "run.started" }] : [];

@@ -6,17 +6,17 @@ import { HINTED } from "../effects/follow.ts";
 import type { SpendingMemo } from "../money/spending.ts";
 import type { WatchMemo } from "../service/service-answers.ts";
 
-/** A delegated command is handed out again after this time, in milliseconds. */
+/** A delegated command is delegated again after this time, in milliseconds. */
 export const DELEGATED_AGAIN_MS = 15 * 60_000;
 
 /**
- * What a drive knows beyond the journal. A run driven in slices hands it to the next slice when parking; a crash loses
+ * What a drive knows beyond the journal. A run driven in slices passes it to the next slice when parking. A crash loses
  * it, and everything is then polled again.
  */
 export class DriveMemory {
   /** When a command may be retried, in epoch milliseconds; Infinity means not in this drive. */
   readonly notBefore: Map<string, number>;
-  /** Submits of which no send in this drive left this machine. */
+  /** Submits whose requests never left this machine in this drive. */
   readonly unsent: Set<string>;
   /** The next poll of each followed job, by command id. */
   readonly polls: Map<string, PlannedPoll>;
@@ -42,7 +42,7 @@ export class DriveMemory {
 
   /** Restores what {@link DriveMemory.toJson} wrote. `isResumed`: retries deferred commands now. */
   static of(memo: Json, { isResumed }: { readonly isResumed: boolean }): DriveMemory {
-    // Only this class writes it, so the cast is safe.
+    // Only this class writes the memo, so the cast is safe.
     const stored = (memo ?? {}) as unknown as Partial<StoredMemo>;
     if (!isResumed) return new DriveMemory(stored);
     return new DriveMemory({ ...stored, notBefore: [], unsent: [], service: null, spending: null });
@@ -55,7 +55,7 @@ export class DriveMemory {
     return late.length > 0;
   }
 
-  /** Makes a job that a person named due for polling. */
+  /** Makes a job that a person adopted due for polling. */
   adopt({ step, attempt }: { readonly step: string; readonly attempt: number }): void {
     const id = `follow:${step}#${attempt}`;
     this.notBefore.delete(id);
@@ -70,7 +70,7 @@ export class DriveMemory {
     this.polls.set(id, { expectedAt: null, ...planned, dueAt: HINTED, read: "job" });
   }
 
-  /** The memory for the next slice; if the run is idle, only what continues elsewhere. */
+  /** The memory for the next slice; if the run is idle, only the work that continues elsewhere. */
   left(seen: readonly [WatchMemo, SpendingMemo] | null): Json {
     if (seen === null) return new DriveMemory({ delegated: [...this.delegated], worker: this.worker }).toJson();
     [this.service, this.spending] = seen;

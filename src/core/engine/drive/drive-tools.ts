@@ -22,8 +22,8 @@ export interface Schedule {
 }
 
 /**
- * What a drive computes from all steps of the run. The next slice reuses it if no other process drove the run in
- * between, so that a wake-up costs only what changed.
+ * What a drive computes from all of a run's steps. The next slice reuses it if no other process drove the run in
+ * between, so a wake-up costs only what changed.
  */
 export interface DriveTools {
   readonly scheduler: Scheduler;
@@ -33,7 +33,7 @@ export interface DriveTools {
   readonly results: ResultRecorder;
   /** Weight of the state at its last snapshot or last count; null if not counted. */
   weight: number | null;
-  /** Sequence number of the last event they include. */
+  /** Sequence number of the last event that these tools include. */
   seq: number;
 }
 
@@ -64,34 +64,34 @@ export interface DriveDependencies
   extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "recorded" | "progress" | "reportOutage"> {
   readonly store: JournalStore;
   readonly clock: Clock;
-  /** What several runs may spend together, in addition to each run's budget. */
+  /** What several runs together may still spend, in addition to each run's own budget. */
   readonly spending: SpendingWatch;
-  /** How long the run waits for an unavailable service before it pauses, in milliseconds; Infinity for ever. */
+  /** How long the run waits for an unavailable service before it pauses, in milliseconds; Infinity means forever. */
   readonly giveUpAfterMs: number;
   /** Interval between reads of the inbox, in milliseconds. */
   readonly inboxEveryMs: number;
 }
 
-/** How to drive a slice of a run, which is parked when it can only wait. */
+/** How to drive a slice of a run. The run is parked when it can only wait. */
 export interface SliceOptions {
   readonly memory: DriveMemory;
-  /** True if webhooks report the end of jobs, so that polls are only a fallback. */
+  /** True if webhooks report when jobs end, so that polling is only a fallback. */
   readonly webhooks: boolean;
-  /** Aborted when the slice has run long enough; nothing new starts, so that other runs get their turn. */
+  /** Aborted when the slice has run long enough: nothing new starts, so other runs get their turn. */
   readonly end: AbortSignal;
-  /** True if another job of the engine performs the command. It answers with a `performed` message in the inbox. */
+  /** True if another job of the engine performs the command, and answers with a `performed` inbox message. */
   readonly isDelegated: (command: Command) => boolean;
-  /** Hands a command to the engine, behind `place` others of the run. No effect if the engine has it already. */
+  /** Delegates a command to the engine, behind `place` others of the run. No effect if the engine already has it. */
   readonly delegate: (command: Command, place: number) => Promise<void>;
 }
 
 export interface DriveOptions {
-  /** Absent: the run is driven until it finishes, pauses or is stopped. */
+  /** If absent, the run is driven until it finishes, pauses or is stopped. */
   readonly slice?: SliceOptions;
   readonly tools: DriveTools;
   /** How long a frozen process keeps the lease. */
   readonly leaseMs: number;
-  /** False if the inbox was just seen to be empty. */
+  /** False if the inbox has just been found empty. */
   readonly hasMail: boolean;
   /** Abort to stop gracefully: no new submits, submits in progress are settled, then the run is parked. */
   readonly stop: AbortSignal;

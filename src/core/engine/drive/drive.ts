@@ -24,8 +24,8 @@ import { RunTakenOverError, type RunWriter } from "./run-writer.ts";
 /**
  * Drives a leased run until it finishes, pauses or is stopped: decides, commits the decision, performs it, and feeds
  * the answers back. Nothing is performed before its events are committed; answers that arrive together share a commit.
- * A slice also ends when the run can only wait. Resolves with the end of that wait in epoch milliseconds; null if the
- * run is idle.
+ * A slice also ends when the run can only wait. Resolves with the time when that wait ends, in epoch milliseconds; null
+ * if the run is idle.
  */
 export function drive(
   deps: DriveDependencies,
@@ -36,7 +36,7 @@ export function drive(
   return new Driver(deps, state, writer, options).run();
 }
 
-/** Interval between looks if nothing is in progress or due, in milliseconds. */
+/** Interval between checks if nothing is in progress or due, in milliseconds. */
 const IDLE_MS = 1000;
 /** The same interval for a parked run. */
 const PARKED_IDLE_MS = 10_000;
@@ -54,10 +54,10 @@ class Driver {
   readonly #inbox: InboxReader;
   readonly #rest: Rest;
   readonly #commands: CommandRunner;
-  /** Answers of effects that are not yet in the journal. */
+  /** Effects' answers that are not yet in the journal. */
   #answers: RunEvent[] = [];
   #failure: unknown = null;
-  /** True if the state contains what the journal lacks. */
+  /** True if the state contains events that the journal lacks. */
   #needsReload = false;
 
   constructor(deps: DriveDependencies, state: RunState, writer: RunWriter, options: DriveOptions) {
@@ -116,14 +116,14 @@ class Driver {
     }
   }
 
-  /** Prepares the first decision, in a turn of its own because it may take long. */
+  /** Prepares the first decision, in a separate turn because it may take long. */
   async #prepare(): Promise<null> {
     this.#scheduler.prepare();
     await new LongWork().pause(this.#state.planned.plan.steps.length);
     return null;
   }
 
-  /** Decides, commits, performs, and waits for the next change; not null once the run is parked. */
+  /** Decides, commits, performs, and waits for the next change. Null until the run is parked. */
   async #step(): Promise<Parked | null> {
     const { slice } = this.#options;
     const { commands, wakeAt, lateAt, parked } = await this.#commands.awaiting(this.#advance());
@@ -135,12 +135,12 @@ class Driver {
     const rest = this.#restUntil(wakeAt, lateAt);
     if (rest !== null) return this.#park(rest.wakeAt);
     this.#leaveLate();
-    // With nothing in progress, only the inbox or a stop can help, so look from time to time.
+    // With nothing in progress, only the inbox or a stop can change anything, so check from time to time.
     await this.#rest.until(isIdle ? (wakeAt ?? this.#deps.now() + IDLE_MS) : wakeAt);
     return null;
   }
 
-  /** How long this drive would only wait; null if something is in progress or due. */
+  /** Until when this drive could only wait; null if something is in progress or due. */
   #restUntil(wakeAt: number | null, lateAt: number | null): Parked | null {
     if (this.#isFinished()) return { wakeAt: restsAtOnce(this.#state) ? null : lateAt };
     if (this.#options.slice === undefined || this.#commands.working > 0 || this.#failure !== null) return null;
@@ -156,7 +156,7 @@ class Driver {
       this.#commands.breakOff(this.#scheduler.lateCommands());
   }
 
-  /** Ends a slice that has run long enough: lets what is in progress finish. */
+  /** Ends a slice that has run long enough, after what is in progress has finished. */
   async #cutOff(): Promise<Parked | null> {
     await this.#untilIdle();
     if (this.#failure !== null) return null;
@@ -165,14 +165,14 @@ class Driver {
     return this.#park(isOver ? null : this.#deps.now());
   }
 
-  /** Releases the run until it is due. Null, with nothing changed, if a message arrived meanwhile. */
+  /** Releases the run until it is due. Null, with nothing changed, if a message has arrived meanwhile. */
   async #park(
     at: number | null,
     events: readonly RunEvent[] = [],
     inbox: readonly InboxEntry[] = [],
   ): Promise<Parked | null> {
     const { status, pause } = this.#state;
-    // A daily cap is free again the next day.
+    // A daily cap resets the next day.
     const dueAt = at ?? (status === "paused" ? pause?.resumeAt : null) ?? null;
     const wakeAt = dueAt === null ? null : Math.ceil(dueAt);
     const wake = this.#options.slice && { at: wakeAt, memo: this.#commands.memo(at === null) };
@@ -190,8 +190,8 @@ class Driver {
   }
 
   /**
-   * Decides and commits. A decision that exceeds the headroom is discarded and made again. If the decision only leaves
-   * waiting, its commit also marks it as parked.
+   * Decides and commits. A decision that exceeds the headroom is discarded and made again. If the run can then only
+   * wait, the same commit parks it.
    */
   async #advance(): Promise<Decided & { readonly parked: Parked | null }> {
     this.#rest.turn();
@@ -226,8 +226,8 @@ class Driver {
   }
 
   /**
-   * Commits a decision and releases the run. Null, with nothing written, if something follows from it or money must
-   * be checked.
+   * Commits a decision and releases the run. Null, with nothing written, if the decision has commands or answers to act
+   * on, or money must be checked.
    */
   async #parkWith({ commands, events, wakeAt, lateAt }: Decided, inbox: readonly InboxEntry[]): Promise<Parked | null> {
     if (commands.length > 0 || this.#answers.length > 0 || ledgerChanges(events).some(({ type }) => type === "hold"))
@@ -236,7 +236,7 @@ class Driver {
     return rest === null ? null : this.#park(rest.wakeAt, events, inbox);
   }
 
-  /** Checks the budgets up front, because a refused commit means reading the whole journal again. */
+  /** Checks the budgets up front, because after a refused commit the whole journal must be read again. */
   async #headrooms(inbox: readonly InboxEntry[]): Promise<readonly KnownHeadroom[]> {
     // A bill alone says nothing new about the wallet: the charge is already deducted.
     const moves = inbox.length > 0 || ledgerChanges(this.#answers).some(({ type }) => type !== "settle");
@@ -276,7 +276,7 @@ class Driver {
     if (judged === undefined) return;
     if (judged === null) {
       const back = this.#commands.service.answered(WALLET);
-      // Nothing new: a run that waits for funds must not wake itself by its own balance read.
+      // Nothing new: a run that waits for funds must not be woken by its own balance read.
       return back.length === 0 ? undefined : this.#answer(back);
     }
     const result = retryOrPause(judged, this.#deps);
@@ -312,7 +312,7 @@ class Driver {
     throw failure;
   }
 
-  /** Records the answers of submits in progress, if possible; otherwise they are repeated with their keys. */
+  /** Records the answers of submits in progress, if possible; otherwise the submits are repeated with their keys. */
   async #commitAnswers(): Promise<void> {
     if (this.#needsReload) await this.#reload();
     await this.#writer.record(withReopening(this.#state, this.#answers));
@@ -323,7 +323,7 @@ class Driver {
 /** Where the run's loop waits between turns: until woken, or until an instant. */
 class Rest {
   readonly #clock: Clock;
-  /** Something may have changed since the last turn began. */
+  /** True if something may have changed since the last turn began. */
   #isWoken = false;
   #end: () => void = () => {};
 
@@ -341,7 +341,7 @@ class Rest {
     this.#end();
   }
 
-  /** Waits until epoch milliseconds; null waits until woken. */
+  /** Waits until this time, in epoch milliseconds, or until woken. Null waits only to be woken. */
   async until(at: number | null): Promise<void> {
     if (this.#isWoken) return;
     let timer: { cancel(): void } | null = null;
@@ -354,7 +354,7 @@ class Rest {
   }
 }
 
-/** Journal failures that may pass, or that a person may fix. */
+/** Journal failures that may pass or that a person may fix. */
 const MAY_PASS: ReadonlySet<string> = new Set([
   "JOURNAL_BUSY",
   "JOURNAL_DISK_FULL",
@@ -372,8 +372,8 @@ interface Leaving {
 }
 
 /**
- * Leaves late answers of providers in the inbox for the next holder of the run. They are paid for, or prove that
- * nothing is to be paid, and cannot be requested again.
+ * Leaves providers' late answers in the inbox for the run's next holder. They are paid for, or prove that nothing is
+ * owed, and cannot be requested again.
  */
 async function leaveToNext(leaving: Leaving, { runId, steps }: RunState, answers: readonly RunEvent[]): Promise<void> {
   const { store, now } = leaving;

@@ -13,12 +13,12 @@ interface Keeping {
 /** Interval between inbox reads of a busy run, in milliseconds. */
 const BUSY_EVERY_MS = 50;
 
-/** Reads the inbox: from time to time while the run is busy, and whenever a waiting run continues. */
+/** Reads the inbox: at intervals while the run is busy, and whenever a waiting run continues. */
 export class InboxReader {
   readonly #from: Pick<Keeping, "store" | "now">;
   readonly #runId: string;
   #readAt: number | null = null;
-  /** True until the first read, if the inbox was just seen to be empty. */
+  /** True until the first read, if the inbox has just been found empty. */
   #isKnownEmpty: boolean;
 
   constructor(from: Pick<Keeping, "store" | "now">, runId: string, hasMail: boolean) {
@@ -33,7 +33,7 @@ export class InboxReader {
     this.#isKnownEmpty = false;
   }
 
-  /** `isPending`: the entry has to wait for something in progress. */
+  /** `isPending`: whether the entry has to wait for something in progress. */
   async read(isBusy: boolean, isPending: (entry: InboxEntry) => boolean): Promise<readonly InboxEntry[]> {
     const now = this.#from.now();
     if (isBusy && this.#readAt !== null && Math.abs(now - this.#readAt) < BUSY_EVERY_MS) return [];
@@ -49,8 +49,8 @@ export class InboxReader {
 }
 
 /**
- * Renews the lease and watches the inbox until aborted. Calls `lost` if another process holds the run or the journal
- * fails.
+ * Renews the lease and watches the inbox until aborted. Calls `lost` if another process has taken the run or the
+ * journal fails.
  */
 export async function keepRun(
   keeping: Keeping,

@@ -20,7 +20,7 @@ import { type DriveTools, driveTools } from "./drive-tools.ts";
 import { RunWriter, type Taken } from "./run-writer.ts";
 import type { Updates } from "./updates.ts";
 
-/** Number of first prices committed at a time for a large plan. Lost ones are quoted again. */
+/** Number of first prices committed at a time for a large plan. Prices that are lost are quoted again. */
 const QUOTED_AT_ONCE = 1_000;
 
 export interface HolderParts {
@@ -33,20 +33,20 @@ export interface HolderParts {
   dependencies(state: RunState, how: Start): DriveDependencies;
 }
 
-/** One drive under a run's lease, which owns `state` and brings it up to date. */
+/** One drive under a run's lease. It owns `state` and brings it up to date. */
 interface LeasedDrive {
   readonly state: RunState;
   readonly updates: Pick<Updates, "push" | "progress">;
   readonly stop: AbortSignal;
   readonly how: Start;
-  /** Makes the slice's options from the previous slice's memory. Absent: the run is driven until idle. */
+  /** Makes the slice's options from the previous slice's memory. If absent, the run is driven until idle. */
   readonly slice?: (memo: Json, resumption: { readonly isResumed: boolean }) => SliceOptions;
-  /** Tools from the previous slice or from planning, if available. */
+  /** Tools from the previous slice or from planning, if there are any. */
   readonly tools?: DriveTools | null;
 }
 
 interface DriveEnd {
-  /** The revision to apply afterwards. */
+  /** The revision to apply after this drive. */
   readonly pending: RerunRevision | null;
   /** When a parked run continues, in epoch milliseconds; null if it is idle. */
   readonly wakeAt: number | null;
@@ -64,12 +64,12 @@ export async function driveAsHolder(parts: HolderParts, leased: LeasedDrive): Pr
     try {
       return await driveLeased(parts, leased, outcome);
     } catch (error) {
-      // For example events that this version cannot read: do not make others wait for the lease to expire.
+      // For example, this version cannot read the events. Do not make others wait for the lease to expire.
       await store.releaseLease(outcome.lease).catch(() => {});
       throw error;
     }
   } catch (error) {
-    // The lease may be recorded anyway: after a disk failure it is unclear what was written.
+    // The lease may have been recorded: after a disk failure it is unclear what was written.
     retireHolder(holder);
     throw error;
   }
@@ -79,10 +79,10 @@ function takeRun({ store, clock, leaseMs }: HolderParts, runId: string, holder: 
   return store.takeLease(runId, holder, { at: clock.now(), ttlMs: leaseMs, isDead: isHolderDead });
 }
 
-/** Records the first prices of a new run and leaves it to its engine, unless that took it first. */
+/** Records a new run's first prices and leaves the run to its engine, unless the engine took it first. */
 export async function handOver(parts: HolderParts, state: RunState, quoted: readonly RunEvent[]): Promise<void> {
   const outcome = await takeRun(parts, state.runId, thisHolder(randomUUID()));
-  // The engine quotes the prices itself.
+  // The engine requests the quotes itself.
   if (!outcome.acquired) return;
   apply(state, outcome.event);
   const writer = new RunWriter({ ...parts, onEvents: () => {} }, state, outcome);
@@ -128,7 +128,7 @@ async function driveLeased(parts: HolderParts, leased: LeasedDrive, outcome: Tak
   await work.pause(length);
   const isResumed = events.some(({ type }) => type === "run.resumed" || type === "run.reopened");
   const slice = leased.slice?.(memo, { isResumed });
-  // No step is notified of work that another job of the engine seems to have lost.
+  // No step is notified when another job of the engine seems to have lost its work, so compute the tools again.
   const forgot = slice?.memory.forgetDelegated(clock.now()) === true;
   const tools = known !== null && !forgot ? known : await driveTools(state, parts.durations);
   writer.tools = tools;
@@ -157,7 +157,7 @@ function stopAfter({ pause }: RunState, { lastStop = Number.POSITIVE_INFINITY }:
   return isAfter ? [{ type: "run.paused", reason: "stopped", message: ownText("stopped on request") }] : [];
 }
 
-/** Applies people's earlier decisions before a change; the change then decides whether the run continues. */
+/** Applies people's earlier decisions before a change, which then decides whether the run continues. */
 async function takeInDecisions(store: JournalStore, writer: RunWriter, state: RunState): Promise<void> {
   const decisions = (await store.inbox(state.runId)).filter(({ message }) => DECISIONS.has(message.type));
   const counting = inOrder(decisions);

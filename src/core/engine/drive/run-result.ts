@@ -61,15 +61,15 @@ export interface RunPause {
   readonly fundingUrl: string | null;
   /** What the refused job needed; set for `funds`. */
   readonly requiredMicros: number | null;
-  /** The wallet's balance at that time; set for `funds`. */
+  /** The wallet's balance at the time of the refusal; set for `funds`. */
   readonly balanceMicros: number | null;
-  /** When the run may continue without a person, in epoch milliseconds; set for `cap`. */
+  /** When the run can continue without a person, in epoch milliseconds; set for `cap`. */
   readonly resumeAt: number | null;
-  /** The option that would allow more, if a cap over several runs was reached. */
+  /** The option that raises the limit, if a cap across several runs was reached. */
   readonly flag: string | null;
 }
 
-/** The result of a run; `status` tells which form. `O` is what the pipeline returns; in `P`, missing parts are null. */
+/** The result of a run; `status` selects its form. `O` is what the pipeline returns; in `P`, missing parts are null. */
 export type RunResult<O = unknown, P = unknown> = SucceededRun<O> | EndedRun<P> | PausedRun<P>;
 
 interface AnyRun {
@@ -77,7 +77,7 @@ interface AnyRun {
   /** Charges minus refunds. */
   readonly cost: { readonly micros: number; readonly usd: string };
   readonly report: RunReport;
-  /** Set if the code that the run was resumed with requests something else and the change was not accepted. */
+  /** Set if the code passed to `resume` makes different requests and the change was not accepted. */
   readonly drift: Drift | null;
   /**
    * Jobs that continue on the service, and cost money, although this run no longer watches them. `isUnresolved`: it is
@@ -89,8 +89,8 @@ interface AnyRun {
 interface SucceededRun<O> extends AnyRun {
   readonly status: "succeeded";
   /**
-   * What the pipeline returns. It is complete unless the pipeline allows missing parts, with `quorum(n)` or a returned
-   * step that its `when` skipped; those are null.
+   * What the pipeline returns. Parts are null only where the pipeline allows it, with `quorum(n)` or a returned step
+   * that its `when` skipped.
    */
   readonly outputs: O;
   readonly pause: null;
@@ -112,9 +112,9 @@ interface PausedRun<P> extends AnyRun {
 
 /** A run that this process drives or follows. */
 export interface RunHandle<O = unknown, P = unknown> {
-  /** The run's id, which `resume` and the command line take. */
+  /** The run's id, as used by `resume` and the command line. */
   readonly id: string;
-  /** All events from the run's first, then progress as it arrives. Ends with the run. */
+  /** All of the run's events from the first, then progress as it arrives. Ends when the run ends or pauses. */
   events(): AsyncIterable<RunUpdate>;
   /**
    * Resolves when the run finishes or pauses. Rejects for failures outside the run, such as a full disk or a lost
@@ -125,7 +125,7 @@ export interface RunHandle<O = unknown, P = unknown> {
   stop(): Promise<void>;
 }
 
-/** The handle of a run of a pipeline that returns `R`. For a plain `Pipeline`, the outputs' types are unknown. */
+/** The handle of a run whose pipeline returns `R`. For a plain `Pipeline`, the outputs' types are unknown. */
 export type RunHandleOf<R extends Returns> = Returns extends R ? RunHandle : RunHandle<ResultOf<R>, PartialResultOf<R>>;
 
 export function result(state: RunState, media: MediaStore, drift: Drift | null = null): RunResult {
@@ -141,7 +141,7 @@ export function result(state: RunState, media: MediaStore, drift: Drift | null =
   return { ...rest, status: "paused", pause: state.pause ?? AT_REST };
 }
 
-/** The pause of a run that is no longer driven although nothing blocks it. */
+/** The pause of a run that nothing drives although nothing blocks it. */
 const AT_REST: RunPause = {
   reason: "stopped",
   message: "no process is driving the run; resume it",
@@ -152,7 +152,7 @@ const AT_REST: RunPause = {
   flag: null,
 };
 
-/** A run in the background: how it begins, and what stopping or aborting it does. */
+/** A run in the background: how it begins, and how it is stopped. */
 interface Background {
   begin(): Promise<RunResult>;
   stop(): Promise<unknown>;

@@ -13,7 +13,7 @@ import { driveAsHolder, type HolderParts } from "./leased-drive.ts";
 import { type RunHandle, type RunResult, result, runHandle } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
-/** Interval between polls of a job that must finish before a change is applied, in milliseconds. */
+/** Interval between checks for a job that must finish before a change is applied, in milliseconds. */
 const LOOK_AGAIN_MS = 5_000;
 const MOST_LOOKS = 60;
 
@@ -36,8 +36,9 @@ export class RunSupervisor {
   }
 
   /**
-   * Takes the lease, brings the state up to date, and drives the run in the background. It then owns `known` and
-   * `tools`. If the run is already driven here, returns that drive's handle; changes wait until that drive is at rest.
+   * Takes the lease, brings the state up to date, and drives the run in the background. From then on it owns `known`
+   * and `tools`. If this process already drives the run, returns that drive's handle; changes wait until that drive is
+   * at rest.
    */
   open(known: RunState, how: Start, tools: DriveTools | null = null): RunHandle {
     if (how.move === undefined) this.#parts.repository.checkAccount(known);
@@ -68,7 +69,7 @@ export class RunSupervisor {
         if (how.followOther === undefined || !(error instanceof RunBusyError)) throw error;
         return how.followOther(updates, stop.signal);
       });
-      // The handle lives longer than the drive.
+      // The handle outlives the drive.
       ready = null;
       const done = driven.finally(() => {
         turn.rest();
@@ -88,7 +89,7 @@ export class RunSupervisor {
     await Promise.allSettled(this.#running.keys());
   }
 
-  /** Drives the run until idle, and again while a change is pending or someone waits for what it lacks. */
+  /** Drives the run until idle, and again while a change is pending or someone waits for what the run lacks. */
   async #drive(
     state: RunState,
     updates: Updates,
@@ -141,7 +142,7 @@ export class RunSupervisor {
   /** True once the jobs that the revision waits for have finished; otherwise false after a delay. */
   async #awaitQuiet(state: RunState, pending: RerunRevision, signal: AbortSignal): Promise<boolean> {
     const busy = pending.busy(state);
-    // These jobs may have been the last work: the run is then finished, and is reopened for the changes.
+    // These jobs may have been the last work: the run then finishes, and is reopened for the changes.
     const isIdle = state.pause?.reason === "drift" || isRunFinal(state.status);
     if (signal.aborted || !isIdle) return false;
     if (busy.some((path) => state.steps[path]?.status === "unresolved")) return false;
@@ -165,7 +166,7 @@ export class RunSupervisor {
   }
 }
 
-/** True if a resume wants something else than to continue as before. */
+/** True if a resume asks for more than to continue as before. */
 function changesRun(state: RunState, how: Start, before: Start): boolean {
   return (how.revision ?? null) !== null || how.move !== undefined || changesLimits(state, how, before);
 }
@@ -192,11 +193,11 @@ function onAbort(signal: AbortSignal | undefined, then: () => void): void {
   if (signal?.aborted === true) then();
 }
 
-/** One drive of a run by this process: whether it is active, and what was requested meanwhile. */
+/** One drive of a run in this process: whether it is active, and what was requested meanwhile. */
 class DriveTurn {
   /** Abort to stop it gracefully. */
   readonly stop = new AbortController();
-  /** Set if someone resumed the run meanwhile: this drive must process its inbox again once at rest. */
+  /** Set if someone has resumed the run meanwhile: this drive must process its inbox again once at rest. */
   isAskedAgain = false;
   /** Ids of stops sent before that. */
   readonly outdatedStops: number[] = [];

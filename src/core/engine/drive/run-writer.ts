@@ -34,20 +34,20 @@ export class RunTakenOverError extends ShowrunnerError {
 export interface RunWriterParts {
   readonly store: JournalStore;
   readonly clock: Clock;
-  /** Delivers the outbox's notifications; null if no target is configured. */
+  /** Delivers queued notifications; null if no target is configured. */
   readonly notifier: { poke(): void } | null;
   readonly onEvents: (events: readonly StoredEvent[]) => void;
 }
 
 export type Taken = LeaseOutcome & { readonly acquired: true };
 
-/** Numbers an event as the one after `afterSeq`. */
+/** Wraps an event for the journal, numbered as the one after `afterSeq`. */
 export function storedEvent(runId: string, afterSeq: number, at: number, event: RunEvent): StoredEvent {
   return { runId, seq: afterSeq + 1, at, version: EVENT_VERSION, event };
 }
 
 /**
- * Makes all commits of the process that holds a run's lease. Throws {@link RunTakenOverError} once another process
+ * Makes all commits for the process that holds a run's lease. Throws {@link RunTakenOverError} once another process
  * holds it.
  */
 export class RunWriter {
@@ -57,10 +57,10 @@ export class RunWriter {
   readonly #state: RunState;
   /** Number of events since the last snapshot. */
   #tail: number;
-  /** What the run had committed of its budget at its last write. */
+  /** How much of its budget the run had committed at its last write. */
   #committedMicros: number;
 
-  /** `tail`: number of events since the run's snapshot. */
+  /** `tail`: number of events since the run's last snapshot. */
   constructor(parts: RunWriterParts, state: RunState, { lease, tail }: Pick<Taken, "lease" | "tail">) {
     this.lease = lease;
     this.#parts = parts;
@@ -70,8 +70,9 @@ export class RunWriter {
   }
 
   /**
-   * Writes events already applied to the state. Null once durable; otherwise returns the headroom that their holds
-   * exceeded, and nothing was written. `isSubmitting`: charges of this run may be on their way.
+   * Writes events already applied to the state. Returns null once they are durable; otherwise the headroom that their
+   * holds exceeded, and nothing was written. `isSubmitting`: the run may have charges that the wallet does not show
+   * yet.
    */
   async commit(
     events: readonly RunEvent[],
@@ -99,7 +100,7 @@ export class RunWriter {
     }
   }
 
-  /** Applies events without holds to the state and writes them. */
+  /** Applies events that hold no money to the state and writes them. */
   async record(events: readonly RunEvent[], inbox: readonly InboxEntry[] = []): Promise<void> {
     if (events.length === 0 && inbox.length === 0) return;
     this.take(events);
@@ -116,26 +117,26 @@ export class RunWriter {
   }
 
   /**
-   * Releases the lease together with the last events, which the state already contains, and a snapshot if it is worth
-   * one. False, with nothing written, if a message arrived meanwhile.
+   * Releases the lease in the same commit as the last events, which the state already contains, and a snapshot if one
+   * is due. False, with nothing written, if a message arrived meanwhile.
    */
   async park(wake?: Wake, events: readonly RunEvent[] = [], inbox: readonly InboxEntry[] = []): Promise<boolean> {
     return (await this.#write(events, inbox, { park: true, ...(wake !== undefined && { wake }) })).committed;
   }
 
-  /** Restores the state from the journal, in the same object. */
+  /** Reloads the state from the journal into the same object. */
   async reload(): Promise<void> {
     Object.assign(this.#state, await loadRun(this.#parts.store, this.#state.runId));
   }
 
-  /** Records newly reached spending shares, if anyone is notified of them. */
+  /** Records newly reached percentages of spending limits, if anyone is notified of them. */
   async #report(reached: readonly SpendingReached[]): Promise<void> {
     const { spendingReached = {} } = this.#state;
     const isNew = ({ limit, percent }: SpendingReached) => (own(spendingReached, limit) ?? 0) < percent;
     if (this.#parts.notifier !== null) await this.record(reached.filter(isNew));
   }
 
-  /** Shares of the run's own budget reached since the last commit. */
+  /** The percentages of the run's own budget reached since the last commit. */
   #budgetReached(): readonly SpendingReached[] {
     const { budgetMicros, planned } = this.#state;
     const before = this.#committedMicros;
@@ -166,7 +167,7 @@ export class RunWriter {
     const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
     const notices = notifier === null ? [] : noticesOf(this.#state, stored);
     const leaving = isIdle ? "idle" : more.park === true ? "parked" : "continues";
-    // Counting a large state takes a while, so start with the minimum of one per step.
+    // Counting a large state takes a while, so start with its minimum, one per step.
     const weight = tools?.weight ?? this.#state.planned.plan.steps.length;
     const isDue = isSnapshotDue(this.#tail + events.length, weight, leaving);
     const snapshot = isDue ? await new LongWork().finish(snapshotStepwise(this.#state)) : undefined;

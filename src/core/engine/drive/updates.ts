@@ -1,13 +1,13 @@
 import type { StoredEvent } from "../../journal/events.ts";
 import type { JournalStore, Progress } from "../../journal/store.ts";
 
-/** An update for watchers of a run: an event, or progress that is not worth an event. */
+/** An update for a run's watchers: an event, or progress too minor for an event. */
 export type RunUpdate = StoredEvent | ({ readonly type: "progress" } & Progress);
 
 /** Number of events kept in memory. Late readers read older ones from the journal. */
 const RECENT_EVENTS = 1_000;
 
-/** Updates for any number of readers. Each sees all events from the first, and progress since it joined. */
+/** Updates for any number of readers. Each gets all events from the first, and progress from when it joined. */
 export class Updates {
   readonly #journal: Pick<JournalStore, "read">;
   readonly #runId: string;
@@ -16,14 +16,14 @@ export class Updates {
   #lastSeq: number;
   #ended = false;
 
-  /** `lastSeq`: the last event already in the journal. */
+  /** `lastSeq`: sequence number of the last event already in the journal. */
   constructor(journal: Pick<JournalStore, "read">, runId: string, lastSeq: number) {
     this.#journal = journal;
     this.#runId = runId;
     this.#lastSeq = lastSeq;
   }
 
-  /** Adds events; skips those pushed before, so that a journal may be pushed again after a pause. */
+  /** Adds events and skips those pushed before, so the whole journal may be pushed again after a pause. */
   push(events: readonly StoredEvent[]): void {
     for (const event of events) {
       if (event.seq <= this.#lastSeq) continue;

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ShowrunnerError } from "../../kit/errors.ts";
 
-/** A pipeline file that was only loaded tried to start a run. Nothing was submitted. */
+/** A pipeline file that was only being loaded tried to start a run. Nothing was submitted. */
 export class RunWhileLoadingError extends ShowrunnerError {
   readonly code = "RUN_WHILE_LOADING";
   constructor(pipeline: string) {
@@ -13,7 +13,7 @@ const loading = new AsyncLocalStorage<true>();
 
 /**
  * Runs `load` for code that is only read, such as a file that exports a pipeline. If that code calls `run` or `resume`,
- * at its top level or in work it leaves running, {@link RunWhileLoadingError} is thrown before anything is paid.
+ * at its top level or in work that it leaves running, {@link RunWhileLoadingError} is thrown before anything is paid.
  */
 export function whileLoading<T>(load: () => Promise<T>): Promise<T> {
   return loading.run(true, load);

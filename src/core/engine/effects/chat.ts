@@ -24,11 +24,11 @@ import { filesOf, localInput } from "./local-code.ts";
 
 type Chat = Extract<Command, { readonly type: "chat" }>;
 
-/** Long answers take time and cannot be requested again. */
+/** Time limit for an answer, in milliseconds: long answers take time and cannot be requested again. */
 const ANSWER_MS = 10 * 60_000;
-/** Longest interval between reads of an answer's bill, in milliseconds. */
+/** Longest wait before reading an answer's bill that a stop does not cut short, in milliseconds. */
 const PATIENT_MS = 4_000;
-/** The same while the job does not exist. */
+/** After this wait, in milliseconds, a job that still does not exist is no longer read. */
 const SHORT_MS = 1_000;
 const BILL_WAITS_MS = [0, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
 const MAX_ANSWER_CHARACTERS = 1_000_000;
@@ -36,7 +36,7 @@ const TOO_LONG: Read = { ok: false, message: `The answer has more than ${MAX_ANS
 
 type Read = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly message: string };
 
-/** Sends one chat request. The intent is already durable. Every outcome becomes an event, and no charge is lost. */
+/** Sends one chat request, whose intent is already durable. Every outcome becomes an event, and no charge is lost. */
 export const chat: Effect<"chat"> = async (command, context) => {
   const { step, attempt, model } = command;
   const { schema } = planStep(context.state, step) as ChatStep;
@@ -47,7 +47,7 @@ export const chat: Effect<"chat"> = async (command, context) => {
     return { ...shown.without, events: [missing, ...shown.without.events] };
   }
   const body = { ...shown.body, ...formatOf(step, schema), model };
-  // Not interrupted by a stop: paid work is awaited.
+  // A stop does not interrupt this, because paid work is awaited.
   const ask = () => context.client.chat(body, { priority: placed(context, 100), timeoutMs: ANSWER_MS });
   const reply = await untilTaken(step, ask, context);
   if ("verdict" in reply) return unanswered(command, context, reply);
@@ -64,7 +64,7 @@ function unsent({ step, attempt }: Chat, code: string, message: string, retryabl
   return { type: "chat.failed", step, attempt, jobId: null, error, costMicros: 0 };
 }
 
-/** Retries until a request was accepted or the run stops. */
+/** Retries until the service accepts the request or the run stops. */
 async function untilTaken(
   step: string,
   ask: () => Promise<ChatCompletion>,
@@ -93,7 +93,7 @@ function formatOf(step: string, schema: Json | null): { readonly response_format
   return { response_format: { type: "json_schema", json_schema: { name, schema } } };
 }
 
-/** Extracts the value of an answer: its text, or the JSON that the schema requires. */
+/** Reads an answer's value: its text, or the JSON that the schema requires. */
 function readAnswer({ content, finishReason }: ChatCompletion, schema: Json | null): Read {
   const cut = finishReason === "length" ? " It was cut short: say it in fewer words." : "";
   if (content === null || content === "") return { ok: false, message: `The answer is empty.${cut}` };
@@ -111,14 +111,14 @@ function readAnswer({ content, finishReason }: ChatCompletion, schema: Json | nu
   return { ok: false, message: `The answer does not match the schema: ${problems.join("; ")}.${cut}` };
 }
 
-/** Removes a code block around JSON, which many models add. */
+/** Removes the code fence that many models put around JSON. */
 function withoutFence(content: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/i.exec(content)?.[1] ?? content;
 }
 
 type Bill = Pick<Extract<RunEvent, { readonly type: "chat.answered" }>, "costMicros" | "isUnconfirmed" | "tokens">;
 
-/** The cost of an answer: as stated in it or in its job, otherwise by tokens and prices, otherwise the maximum. */
+/** An answer's cost: as stated in the answer or in its job, otherwise from tokens and prices, otherwise the maximum. */
 async function billOf(reply: ChatCompletion, { model, maxCostMicros }: Chat, context: EffectContext): Promise<Bill> {
   const known = reply.costMicros ?? (await billOfJob(reply.id, context));
   if (known !== null) return { costMicros: known };
@@ -131,11 +131,11 @@ async function billOf(reply: ChatCompletion, { model, maxCostMicros }: Chat, con
   return { costMicros: Math.ceil(micros), isUnconfirmed: true, tokens: promptTokens + completionTokens };
 }
 
-/** The job's charge; null if the service does not report it within a while. */
+/** The job's charge; null if the service does not report it in time. */
 async function billOfJob(jobId: string, { client, clock, signal }: EffectContext): Promise<number | null> {
   let isMissing = false;
   for (const waitMs of BILL_WAITS_MS) {
-    // A stop waits for the first polls, which usually find the bill; a job still missing by then cannot be read.
+    // A stop waits for the first reads, which usually find the bill; a job still missing by then cannot be read.
     const isShort = waitMs <= PATIENT_MS;
     if ((signal.aborted && !isShort) || (isMissing && waitMs > SHORT_MS)) break;
     if (waitMs > 0) await sleep(clock, waitMs, isShort ? undefined : signal).catch(() => {});
@@ -170,7 +170,7 @@ function unanswered(command: Chat, context: EffectContext, judged: Judged): Effe
     case "chat not sent":
       return done(failed({ ...known, code: ownText("UNSENT"), retryable: true }));
     default: {
-      // Sent with unknown outcome: it may have been charged.
+      // Sent, but the outcome is unknown: it may have been charged.
       const abandoned = { type: "chat.abandoned", step, attempt, holdMicros: maxCostMicros } as const;
       return judged.verdict === "chat abandoned" ? done(abandoned) : retryOrPause(judged, context, [abandoned]);
     }
@@ -188,14 +188,14 @@ interface Message {
   readonly content: unknown;
 }
 
-/** A request ready to send, or why it is not: a problem with its pictures, or the effect's result. */
+/** A request ready to send, or why it cannot be sent: a problem with its pictures, or the effect's result. */
 type Shown =
   | { readonly body: { readonly messages: readonly Readonly<Record<string, unknown>>[] } }
   | { readonly message: string }
   | { readonly without: EffectResult };
 
 const MEBIBYTE = 1024 * 1024;
-/** Maximum for all pictures together; as Base64 they stay below the service's body limit of 5 MiB. */
+/** Maximum size of all pictures together; as Base64 they stay below the service's body limit of 5 MiB. */
 const MOST_BYTES = 3.5 * MEBIBYTE;
 const MOST_PICTURES = 20;
 const TYPES = ["image/jpeg", "image/png", "image/webp", "image/gif"];

@@ -27,12 +27,12 @@ import {
 import { bytesProgress, type Effect, type EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 
-/** Number of placed files per commit; each commit takes milliseconds. */
+/** Number of placed files recorded per commit, because each commit takes milliseconds. */
 const RECORDED_AT_ONCE = 250;
 /** Above submits (100 to 150): paid outputs are downloaded before new work is requested. */
 const FIRST = 300;
 
-/** Facts of an output that the journal knows nothing about. */
+/** Facts about an output that the journal knows nothing about. */
 const UNSTATED = { contentType: null, width: null, height: null, durationMs: null };
 
 type Download = Extract<Command, { readonly type: "download" }>;
@@ -74,12 +74,12 @@ export const download: Effect<"download"> = async (command, context) => {
   }
 };
 
-/** Failures that would repeat. The next resume retries, when URL or options may have changed. */
+/** Failures that would only repeat. The next resume retries, since the URL or options may have changed by then. */
 const CERTAIN: ReadonlySet<DownloadError["reason"]> = new Set(["refused", "too-large", "forbidden-address"]);
 
 /**
- * Reports a failed copy at once and retries: soon, or at the next resume if failure is certain. A refusal after the
- * expiry means the output is gone; a download that did not arrive completely is retried until it is erased.
+ * Reports a failed copy at once and retries it: soon, or at the next resume if it is certain to fail again. A refusal
+ * after the expiry means that the output is gone; an incomplete download is retried until the output is erased.
  */
 function uncopied(
   command: Download,
@@ -100,9 +100,7 @@ function outputOf({ step, attempt, index }: Download, { state }: EffectContext):
   return (attempt === 0 ? outputs : attempts?.[attempt - 1]?.outputs)?.[index];
 }
 
-/**
- * True if the output has expired by both clocks (either may have been changed), or the service refused it as an input.
- */
+/** True if the output has expired by both clocks (either may be wrong), or the service refused it as an input. */
 function mayBeGone(command: Download, context: EffectContext): boolean {
   const output = outputOf(command, context);
   const now = context.now();
@@ -110,7 +108,7 @@ function mayBeGone(command: Download, context: EffectContext): boolean {
 }
 
 /**
- * The service once listed the output and no longer does: believe the first answer for a while, until the output may
+ * The service no longer lists an output that it once listed: trust the first answer for a while, until the output may
  * have expired.
  */
 function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
@@ -126,14 +124,14 @@ function saysLess(command: Download, context: EffectContext, { reason, message }
   return { end: "refused", events, otherwise: expired };
 }
 
-/** Earliest expiry first. */
+/** The download's priority: the earlier the output expires, the higher. */
 function urgency(command: Download, context: EffectContext): number {
   const { expiresAt = Number.POSITIVE_INFINITY } = outputOf(command, context) ?? {};
   return FIRST + 24 / (1 + Math.max(0, expiresAt - context.now()) / HOUR_MS);
 }
 
 /**
- * Puts every returned output into the run's folder under its name, with a manifest. After a crash before the events are
+ * Places every returned output in the run's folder under its name, with a manifest. After a crash before the events are
  * recorded, everything is placed again with the same content.
  */
 export const place: Effect<"place"> = async (_command, context) => {
@@ -141,7 +139,7 @@ export const place: Effect<"place"> = async (_command, context) => {
   const { outDir, manifests } = state.planned;
   const tag = temporaryTag(state.planned.nonce);
   const ready: UnplacedOutput[] = [];
-  // This turn already looked up what is to be placed, in order to decide.
+  // To decide, this turn has already looked up what is to be placed; other work gets its turn first.
   await new LongWork().pause(state.planned.plan.steps.length);
   let rest = done();
   for (const unplaced of runOutcome(state).toPlace) {
@@ -172,20 +170,20 @@ async function namedCopy({ name, step, output: { copy } }: UnplacedOutput, { sta
   const marked = await plannedMark(state, { step, copy: copy! }, media);
   const placedSha256 = marked?.preview.status === "marked" ? marked.preview.sha256 : sha256;
   const ending = fileExtension(contentType);
-  // Subtitles whose name already has the ending lie beside the film of that name.
+  // Subtitles whose name already has the extension are placed beside the film of that name.
   const file = name.toLowerCase().endsWith(ending) ? name : `${name}${ending}`;
   return { sha256, name: file, placedSha256, marked, ...(marked && { mark: marked.mark }) };
 }
 
 interface ExpectedFile {
   readonly name: string;
-  /** Hash of the placed file; a mark makes it differ from the output's. */
+  /** Hash of the placed file, which differs from the output's if the file is marked. */
   readonly placedSha256: string;
 }
 
 /**
- * The folder below `outDir` for the run's files: none, or one of the run's own if these names are taken by another run
- * (by manifest) or by other bytes.
+ * The folder below `outDir` for the run's files: none, or the run's own if another run (by manifest) or other bytes
+ * already use these names.
  */
 async function folderFor(state: RunState, copies: readonly ExpectedFile[]): Promise<string> {
   const { runId, planned, files } = state;
@@ -220,7 +218,7 @@ function isOfRun({ steps }: RunState, sha256: string): boolean {
 
 const MOST_BYTES = 1024 * 1024;
 
-/** The run named in a file's manifest; null without one. */
+/** The run that a file's manifest states; null without a manifest. */
 async function makerOf(outDir: string, name: string): Promise<string | null> {
   try {
     await using manifest = await openNamedFile(join(outDir, manifestName(name)), [outDir]);
@@ -234,7 +232,7 @@ async function makerOf(outDir: string, name: string): Promise<string | null> {
   }
 }
 
-/** Restores named files of a finished run, with manifests, from the media store if they were removed. */
+/** Restores a finished run's named files, with manifests, from the media store if they were removed. */
 export async function placeAgain(state: RunState, media: MediaStore): Promise<void> {
   const { outDir, nonce, manifests } = state.planned;
   const tag = temporaryTag(nonce);

@@ -18,7 +18,7 @@ import type { StepFunctions } from "./functions.ts";
 
 const EVERY_MS = 250;
 
-/** Reports a step's transferred bytes a few times per second. */
+/** Reports a step's transferred bytes as progress, at most a few times per second. */
 export function bytesProgress(step: string, { progress, now }: Pick<EffectContext, "progress" | "now">) {
   let lastAt = now();
   return (bytes: number, totalBytes: number | null) => {
@@ -28,16 +28,16 @@ export function bytesProgress(step: string, { progress, now }: Pick<EffectContex
   };
 }
 
-/** How jobs of a run driven in slices are polled, by command id; replaces following. */
+/** How the jobs of a run driven in slices are polled, by command id. Replaces following. */
 export interface Polls {
   readonly planned: Map<string, PlannedPoll>;
-  /** True if webhooks report the end of jobs, so that polls are only a fallback. */
+  /** True if webhooks report when jobs end, so that polling is only a fallback. */
   readonly webhooks: boolean;
 }
 
 /**
- * A request's place in the queue. `above` raises it over the step's other requests, for example for a submit that
- * others wait for.
+ * A request's place in the queue. `above` raises it over the step's other requests, for example for a submit that other
+ * work waits for.
  */
 export function placed({ priority, turn }: Pick<EffectContext, "priority" | "turn">, above = 0): Priority {
   return { level: above + priority, turn };
@@ -51,12 +51,12 @@ export interface EffectContext {
   /** Download URLs by `job id, output`; kept in memory only, never stored. */
   readonly freshUrls: Map<string, { readonly url: string; readonly readAt: number }>;
   readonly jobOwners: JobOwners;
-  /** Jobs that belong to steps of any run. */
+  /** Looks up which jobs belong to steps of any run. */
   readonly repository: Pick<RunRepository, "knownJobs">;
   readonly cache: ResultCache;
-  /** Results that this run reuses already. Computed on demand, because it scans every step. */
+  /** Results that this run already reuses. Computed on demand, because it scans every step. */
   readonly reusedKeys: () => Set<string>;
-  /** Read only; only the driver changes it. */
+  /** The run's state. Read only: only the driver changes it. */
   readonly state: RunState;
   readonly signal: AbortSignal;
   readonly follow: "auto" | "stream" | "poll";
@@ -64,22 +64,22 @@ export interface EffectContext {
   readonly polls?: Polls;
   readonly now: () => number;
   readonly clock: Clock;
-  /** A key is not sent again this long after its first send. */
+  /** A key is not sent again when this many milliseconds have passed since its first send. */
   readonly idempotencyWindowMs: number;
   readonly functions: StepFunctions;
-  /** The model to call in place of a provider's: itself, or a rehearsal. */
+  /** Replaces a provider's model: with itself, or with a rehearsal. */
   readonly substitute: Substitute;
-  /** Origins inside a network that providers' URLs may have. */
+  /** Internal network origins that providers' URLs may have. */
   readonly inside: readonly string[];
   /** Plans and prices the steps that a value leads to. */
   readonly expansions: Expansions;
-  /** The step's critical-path rank, so that its requests go first within its run. */
+  /** The step's critical-path rank, which puts its urgent requests first within its run. */
   readonly priority: number;
-  /** Turns in the request queue alternate between runs. */
+  /** The run's turn in the request queue, which alternates between runs. */
   readonly turn: Turn;
   /** Commits events before the effect finishes. */
   emit(events: readonly RunEvent[]): void;
-  /** Resolves once emitted events are in the journal, or the drive ends. For effects with many events. */
+  /** Resolves once emitted events are in the journal, or the drive ends. For effects that emit many events. */
   recorded(): Promise<void>;
   progress(progress: Progress): void;
   /** Reports a service failure before the effect finishes; returns the milliseconds to wait before retrying. */
@@ -91,7 +91,7 @@ export type Effect<T extends Command["type"]> = (
   context: EffectContext,
 ) => Promise<EffectResult>;
 
-/** Maximum number of remembered attempts, in addition to those of the active runs. */
+/** Maximum number of remembered attempts, in addition to those in active runs. */
 const MOST = 50_000;
 
 interface Attempt {
@@ -99,12 +99,12 @@ interface Attempt {
   readonly attempt: number;
 }
 
-/** Which attempt each job belongs to, for the runs that this process drives. A job pays for one request only. */
+/** Which attempt each job belongs to, for the runs that this process drives. A job can pay for only one request. */
 export class JobOwners {
   readonly #owners = new Map<string, string>();
   readonly #known = new WeakSet<RunState>();
 
-  /** Assigns the job to this attempt. False if it belongs to another. */
+  /** Assigns the job to this attempt. False if it already belongs to another. */
   claim(state: RunState, { step, attempt }: Attempt, jobId: string): boolean {
     this.#note(state);
     const name = ownerName(state, { step, attempt });
@@ -130,7 +130,7 @@ function ownerName({ runId }: RunState, { step, attempt }: Attempt): string {
   return JSON.stringify([runId, step, attempt]);
 }
 
-/** A failure of the media bucket that may pass, to be retried; null for anything else. */
+/** A media bucket failure that may pass, to be retried; null for any other error. */
 export function bucketAway(error: unknown): ServiceFailure | null {
   const passes = error instanceof MediaBucketError && (error.reason === "busy" || error.reason === "unreachable");
   return passes ? { pause: "unreachable", isMedia: true, message: cleanText(error.message) } : null;
@@ -139,7 +139,7 @@ export function bucketAway(error: unknown): ServiceFailure | null {
 type Without = { readonly without: EffectResult };
 
 /**
- * Prepares code and media for a request whose intent is already durable. If that fails, the intent is taken back;
+ * Prepares code and media for a request whose intent is already durable. If that fails, the intent is withdrawn;
  * otherwise it would count as a request without an answer.
  */
 export async function beforeSending<T extends object>(

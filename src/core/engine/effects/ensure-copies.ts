@@ -23,8 +23,8 @@ type Source =
   | { readonly from: "code"; readonly step: string };
 
 /**
- * Checks the copies of these bytes. Restores a damaged or missing one at no cost while the service or the uploaded file
- * still has it. Throws {@link MediaLostError}, or a download's error that may pass.
+ * Checks the copies with these hashes. Restores a damaged or missing one at no cost while the service or the uploaded
+ * file still has its bytes. Throws {@link MediaLostError}, or a download error that may pass.
  */
 export async function ensureCopies(hashes: Iterable<string>, context: Context): Promise<void> {
   for (const sha256 of new Set(hashes)) {
@@ -35,7 +35,7 @@ export async function ensureCopies(hashes: Iterable<string>, context: Context): 
   }
 }
 
-/** {@link ensureCopies} for an effect; null, or the effect's result if copies are missing. */
+/** {@link ensureCopies} for an effect. Null, or the effect's result if copies are missing. */
 export async function withoutCopies(hashes: Iterable<string>, context: Context): Promise<EffectResult | null> {
   try {
     await ensureCopies(hashes, context);
@@ -46,7 +46,7 @@ export async function withoutCopies(hashes: Iterable<string>, context: Context):
   }
 }
 
-/** Pauses the run until the media are put back or made again. */
+/** Pauses the run until the media are restored or made again. */
 export function mediaLost(failure: MediaLostError, events: readonly RunEvent[] = []): EffectResult {
   const { step, message } = failure;
   const rerun = step !== null && { rerun: step };

@@ -56,7 +56,7 @@ export function followFailed(
   const judged = judge("follow", error);
   if (judged.verdict !== "not found") return retryOrPause(judged, context);
   if (!isFound) return deferToNextDrive();
-  // A job in the journal is never submitted again just because a read does not find it.
+  // A job in the journal is never resubmitted just because a read does not find it.
   const { status, code } = error as ApiError;
   const answer = sentence`${status} ${cleanText(code, 100)}: ${journalError(error).message}`;
   const message = sentence`job ${cleanText(jobId, 300)} was accepted, but the service now answers ${answer}`;
@@ -70,8 +70,7 @@ export function progressOf(step: string, { progress, estimatedCompletionAt }: Jo
 }
 
 /**
- * Reads a job again that was reported as completed but lacked part of its result, until it is complete or a person
- * decides.
+ * Rereads a job that was reported as completed but lacked part of its result, until it is complete or a person decides.
  */
 export async function readAgain(command: Follow, context: EffectContext): Promise<EffectResult> {
   const { step, attempt, jobId } = command;
@@ -101,12 +100,12 @@ export const settle: Effect<"settle"> = async (command, context) => {
   return inMs === null ? deferToNextDrive(...events) : { end: "retryLater", inMs, events };
 };
 
-/** Share of a delay added by the job's id, so that jobs submitted together are not polled together. */
+/** Maximum share of a delay that is added, by job id, so that jobs submitted together are not polled together. */
 const SPREAD = 0.05;
 
-/** Delay before reading a job again that a webhook reported as ended but that is still in progress, in milliseconds. */
+/** Delay before rereading a job that a webhook reported as ended but that is still in progress, in milliseconds. */
 const LAG_MS = 2_000;
-/** The due time of a poll that a webhook requested. */
+/** Due time of a poll that a webhook requested: at once. */
 export const HINTED = 0;
 
 /** Polls an accepted job once if due, and schedules the next poll. The end is always read from GET /jobs/{id}. */

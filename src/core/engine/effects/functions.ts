@@ -14,8 +14,8 @@ export interface StepFunctions {
 }
 
 /**
- * Functions from the current recording of the pipeline, or from recording it again with the journal's input. The plan
- * stays as it is. Steps whose code is missing wait for a process that has it.
+ * The functions from the current recording of the pipeline, or from recording it again with the journal's input. The
+ * plan stays as it is. Steps whose code is missing wait for a process that has it.
  */
 export function functionsFor(
   { planned }: RunState,
@@ -26,7 +26,7 @@ export function functionsFor(
   return pipeline === undefined ? noFunctions : new BoundFunctions(codeOf(redraft(pipeline, planned.input)));
 }
 
-/** The parts of a draft that a run needs while it lasts. */
+/** The parts of a draft that a run needs while it is driven. */
 export type Code = Pick<Draft, "functions" | "problems" | "parsedInput">;
 
 export function codeOf({ functions, problems, parsedInput }: Draft): Code {
@@ -67,7 +67,7 @@ class BoundFunctions implements StepFunctions {
     }
   }
 
-  /** Runs an expansion's builder again with the journal's value, because its functions exist only there. */
+  /** Reruns an expansion's builder with the value in the journal, because its steps' functions exist only there. */
   #grow(state: RunState, step: PlanStep, on: Reference): Code | null {
     const builder = this.find(state, step.path);
     const ready = readiness(state, step, on);
@@ -79,7 +79,7 @@ class BoundFunctions implements StepFunctions {
   }
 }
 
-/** Why the function does not fit: another version or model would produce something other than planned. */
+/** Why the function does not fit, or null: another version or model would produce something other than planned. */
 function otherVersion({ planned }: RunState, code: LocalFunction, path: string): string | null {
   if (code.kind === "generate") return otherModel(stepNamed(planned.plan, path), code.model);
   if (!("version" in code)) return null;

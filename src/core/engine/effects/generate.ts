@@ -20,14 +20,12 @@ import { filesOf, localCode } from "./local-code.ts";
 
 type Generate = Extract<Command, { readonly type: "generate" }>;
 
-/** Longest time for a model that answers only when its work is done, since it cannot be asked again. Milliseconds. */
+/** Time limit, in milliseconds, for a model that answers only when its work is done: it cannot be asked again. */
 const ANSWER_MS = { image: 10 * 60_000, audio: 10 * 60_000, video: 60 * 60_000 } as const;
 const MOST_OPERATION_BYTES = 64 * 1024;
 const KEY_AGAIN_MS = 15_000;
 
-/**
- * Sends one request to a provider. The intent is already durable. A stop does not interrupt it, because it may be paid.
- */
+/** Sends one request to a provider. Its intent is already durable. A stop does not interrupt it: it may be charged. */
 export const generate: Effect<"generate"> = async (command, context) => {
   const ready = await beforeSending(() => prepared(command, context), context);
   if ("without" in ready) return unsent(command, ready.without);
@@ -139,7 +137,7 @@ async function answered(
       return done(submitted(command, plan), ...completedEvents(plan, attempt, { kept, metadata }));
     } catch (error) {
       if (!(error instanceof UnkeptError)) throw error;
-      // A full disk or an unreachable bucket: these bytes exist nowhere else, so keep retrying for longer.
+      // A full disk or an unreachable bucket: the bytes exist nowhere else, so keep retrying for longer.
       const isHeld = !error.isUnfetched && !context.signal.aborted;
       const waitMs = isHeld ? holdOnMs(tries) : (FIRST_WAITS_MS[tries] ?? null);
       if (waitMs === null) return unkept(command, plan, error, context);
@@ -185,7 +183,7 @@ function unkept(
   return done(...lostAnswer(plan, attempt, { why, kept }));
 }
 
-/** Repeats the request if its key makes that safe; otherwise treats it like a request without an answer. */
+/** Repeats the request if its key makes that safe; otherwise treats it as a request without an answer. */
 function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state }: EffectContext): EffectResult {
   const { step, attempt: n, mayExist } = command;
   if (plan.promise === "keyed") {
@@ -196,7 +194,7 @@ function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state 
   return done(...lostAnswer(plan, attempt, { why }));
 }
 
-/** Nothing left this machine: releases the hold and reports why. */
+/** Nothing left this machine: releases the hold and returns why. */
 function unsent({ step, attempt, mayExist }: Generate, why: EffectResult): EffectResult {
   if (mayExist) return why;
   return { ...why, events: [{ type: "job.submit.withdrawn", step, attempt, reason: "code" }, ...why.events] };
@@ -213,7 +211,7 @@ export function modelOf(
 const unset = (...fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, undefined]));
 const PICTURE = ["prompt", "aspectRatio", "seed"];
 
-/** Every field of the specification, because models expect all of them; undefined unless given. */
+/** Every field in the specification, because models expect all of them; undefined unless given. */
 const ALL_FIELDS = {
   image: { n: 1, ...unset(...PICTURE, "size", "files", "mask") },
   video: {

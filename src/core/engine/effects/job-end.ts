@@ -17,7 +17,7 @@ import type { EffectContext } from "./effect.ts";
 
 export type Follow = Extract<Command, { readonly type: "follow" }>;
 
-/** `outcome`: what its status means; `open` if it is in progress again. */
+/** `outcome`: what the job's status means; `open` if the job is in progress again. */
 interface Ended {
   readonly job: JobResult;
   readonly outcome: StatusClass;
@@ -25,7 +25,7 @@ interface Ended {
 
 type JobContext = Pick<EffectContext, "state" | "now" | "freshUrls" | "client" | "signal">;
 
-/** Reads a job's end: its complete result, otherwise when to read it again. */
+/** Handles a job's end: records the complete result, or decides when to read it again. */
 export async function jobEnd(command: Follow, context: JobContext, { job, outcome }: Ended): Promise<EffectResult> {
   const { step, attempt: n } = command;
   const { state, freshUrls } = context;
@@ -36,7 +36,7 @@ export async function jobEnd(command: Follow, context: JobContext, { job, outcom
   const lack = lackOf(command, { job, outcome }, plan.kind === "job" ? plan.outputs : 1);
   const isAccepted = attempt.doubt?.isAccepted === true && outcome === "completed";
   if (lack !== null && !isAccepted) return doubted(command, attempt, { job, lack, now: context.now() });
-  // Saves the download a read of the job.
+  // Saves the download from reading the job again.
   const readAt = context.now();
   for (const { index, url } of job.outputs) if (url !== null) freshUrls.set(`${job.jobId} ${index}`, { url, readAt });
   const isDoubted = attempt.phase === "unresolved" && attempt.doubt !== undefined;
@@ -49,13 +49,13 @@ export async function jobEnd(command: Follow, context: JobContext, { job, outcom
 }
 
 /**
- * Clock tolerance in milliseconds: the service's is known to the second at best, this machine's may be wrong before the
- * first answer.
+ * Clock tolerance in milliseconds: the service's clock is known only to the second, and this machine's may be wrong
+ * before the first answer.
  */
 const CLOCK_MS = 10 * 60_000;
 
 /**
- * Why the job cannot belong to the request that it was acknowledged for; null if it can. A job that a person named
+ * Why the job cannot belong to the request that it was acknowledged for; null if it can. A job that a person adopted
  * always can.
  */
 async function contradiction(attempt: AttemptState, job: JobResult, context: JobContext): Promise<CleanText | null> {
@@ -81,7 +81,7 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
   return sentence`${id} ran with a different prompt from the request; ${found}`;
 }
 
-/** True if neither prompt contains the other. Services shorten prompts and put them into templates. */
+/** True if neither prompt contains the other, since services shorten prompts and insert them into templates. */
 function isOtherPrompt({ input }: AttemptState, prompt: string | null): boolean {
   const { prompt: asked, text } = input as { readonly prompt?: unknown; readonly text?: unknown };
   const ran = plainWords(prompt ?? "");
@@ -100,7 +100,7 @@ function plainWords(text: string): string {
   );
 }
 
-/** True if the service may have rewritten the prompt, which some models offer or do by default. */
+/** True if the service may have rewritten the prompt, which some models can do, or do by default. */
 async function mayRewrite({ model, input }: AttemptState, { client, signal }: JobContext): Promise<boolean> {
   const { enhance_prompt: isEnhanced } = input as { readonly enhance_prompt?: unknown };
   if (isEnhanced !== undefined) return isEnhanced !== false;
@@ -110,7 +110,7 @@ async function mayRewrite({ model, input }: AttemptState, { client, signal }: Jo
   );
 }
 
-/** What an answer lacks to be the job's complete end; null if it is complete. */
+/** What an answer lacks as a job's complete end; null if it is complete. */
 function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): CleanText | null {
   const id = cleanText(jobId, 300);
   if (job.jobId !== jobId) return sentence`the service returned job ${cleanText(job.jobId, 300)} instead of ${id}`;
@@ -132,7 +132,7 @@ function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): C
   return null;
 }
 
-/** Reads the job again for a while, counted from the first such answer in the journal; then a person decides. */
+/** Rereads the job for a while, counted from the first such answer in the journal; then a person decides. */
 function doubted(
   { step, attempt: n, jobId }: Follow,
   { doubt, phase, costMicros, impossibleBill }: AttemptState,
@@ -157,7 +157,7 @@ function doubted(
   return deferToNextDrive(...events);
 }
 
-/** Expiry of an output for which the service states none: counted from the submit, on the service's clock. */
+/** Expiry of an output for which the service states none: counted from the submit, by the service's clock. */
 function keptUntil({ submittedAt }: AttemptState, { createdAt }: JobResult, { client, now }: JobContext): number {
   const statedAt = Date.parse(createdAt ?? "");
   const madeAt = Number.isNaN(statedAt) ? (submittedAt ?? now()) + client.clockOffsetMs() : statedAt;
@@ -181,7 +181,7 @@ function finished({ step, attempt }: Follow, job: JobResult, { outcome, keptUnti
   return [{ type: "job.failed", step, attempt, error }];
 }
 
-/** The event for a job's reported cost. `reported`: an implausible cost reported earlier. */
+/** The events for a job's reported cost. `reported`: an implausible cost reported earlier. */
 export function billed(
   { step, attempt }: { readonly step: string; readonly attempt: number },
   { costMicros, impossibleCost }: Pick<JobResult, "costMicros" | "impossibleCost">,

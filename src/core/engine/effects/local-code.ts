@@ -18,9 +18,7 @@ export function localFile(
   return { path: held.path(sha256), contentType, sha256, sizeBytes: held.sizeBytes(sha256) };
 }
 
-/**
- * A resolved input in which each `{ $file }` is replaced by the file. The rest is a copy that the function may change.
- */
+/** A resolved input with each `{ $file }` replaced by its file. The rest is a copy that the function may change. */
 export function localInput(input: Json, held: HeldMedia): unknown {
   if (typeof input !== "object" || input === null) return input;
   if (Array.isArray(input)) return input.map((item: Json) => localInput(item, held));
@@ -29,7 +27,7 @@ export function localInput(input: Json, held: HeldMedia): unknown {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [plainName(name), localInput(value, held)]));
 }
 
-/** Hashes of the stored files that an input names. */
+/** Hashes of the stored files that an input contains. */
 export function filesOf(input: Json): readonly string[] {
   const found: string[] = [];
   visit(input, found);
@@ -83,12 +81,12 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   }
 }
 
-/** An error thrown by the user's code, with its place in that code, for the journal. */
+/** An error thrown by the user's code, with its location in that code, for the journal. */
 export function thrownError(error: unknown, code: string): JournalError {
   const text = thrownText(error);
   const errorCode = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : code;
   const site = error instanceof Error ? callSite(error.stack) : null;
-  // What follows a URL's path may be secret.
+  // The part of a URL after its path may be secret.
   const words = { code: cleanText(errorCode, 100), message: cleanText(text, MAX_MESSAGE), retryable: true };
   const forCallers = isCallerError(error) ? ({ forCallers: true } as const) : {};
   return { ...words, ...(site !== null && { site: cleanText(site, MAX_MESSAGE) }), ...forCallers };

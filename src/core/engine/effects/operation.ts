@@ -18,14 +18,14 @@ import { modelOf } from "./generate.ts";
 type Operation = Extract<Command, { readonly type: "operation" }>;
 
 const ANSWER_MS = 2 * 60_000;
-/** An operation silent for this long is left to a person, in milliseconds. */
+/** An operation that has been silent for this long is left to a person, in milliseconds. */
 const LONGEST_MS = DAY_MS;
 
-/** Polls an accepted request at a provider once. Polling is free. */
+/** Polls a request that a provider has accepted, once. Polling is free. */
 export const operation: Effect<"operation"> = async (command, context) => {
   const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
   const found = modelOf(command, context);
-  // An operation left to a person needs no code; it is only polled where the code is available.
+  // An operation left to a person needs no code: it is polled only where the code is available.
   if ("without" in found) return attempt.phase === "unresolved" ? deferToNextDrive() : found.without;
   const plan = planStep(context.state, command.step) as GenerateStep;
   const model = context.substitute(found.model, plan) as VideoModel;
@@ -36,7 +36,7 @@ export const operation: Effect<"operation"> = async (command, context) => {
     const abortSignal = AbortSignal.any([context.signal, AbortSignal.timeout(ANSWER_MS)]);
     const operation = attempt.operation === undefined ? undefined : await unsealed(attempt.operation, model);
     const asked = await askStatus(model, { operation, abortSignal });
-    // Nothing that the provider says about a pending operation is recorded.
+    // Nothing that the provider says about a pending operation is recorded, so its secrets are not needed.
     if (asked.answer?.status !== "pending") await learnSecretsOf(model);
     return await ended(command, asked, { plan, attempt }, context);
   } catch (error) {
@@ -129,7 +129,7 @@ function ageOf({ submittedAt }: AttemptState, { now }: EffectContext): number {
   return now() - (submittedAt ?? now());
 }
 
-/** Clears a doubt that has passed, so that a later one is measured anew. */
+/** Clears a doubt that has passed, so that a later one is timed from its own start. */
 function noMoreDoubt({ step, attempt }: Operation, { doubt }: AttemptState): readonly RunEvent[] {
   if (doubt === undefined) return [];
   return [
@@ -143,8 +143,8 @@ function nextAskMs(ageMs: number): number {
 }
 
 /**
- * Some models report any failed poll as an error of the operation, so it is believed only after a while. Results that
- * cannot be fetched are retried for as long, then left to a person.
+ * Some models report any failed poll as an error of the operation, so an error is believed only after a while. Results
+ * that cannot be fetched are retried for as long, then left to a person.
  */
 function doubted(
   command: Operation,
@@ -173,7 +173,7 @@ function doubted(
   if (inMs !== null)
     return { end: "retryLater", inMs, events: [{ type: "job.doubted", ...target, message, saidForMs }] };
   if (said === undefined) return unresolved(command, attempt, sentence`the result is ready, but ${message}`, kept);
-  // Providers forget operations: this late, "not found" says nothing about the result.
+  // Providers forget operations: after this long, "not found" says nothing about the result.
   if (ageOf(attempt, context) > LONGEST_MS) return unresolved(command, attempt, message);
   const failed = { code: ownText("PROVIDER_FAILED"), message, retryable: false };
   const error = said.status === "error" ? asModerated(failed, withBody(said.error, reply), null) : failed;
@@ -183,8 +183,8 @@ function doubted(
 }
 
 /**
- * How long an error has been reported, counting at most the poll interval between two answers. Otherwise a changed
- * clock, a sleeping laptop or a resume a day later would turn two answers into hours.
+ * How long an error has been reported. Counts at most the poll interval between two answers; otherwise a changed clock,
+ * a sleeping laptop or a resume a day later would turn two answers into hours.
  */
 function saidFor(doubt: AttemptState["doubt"], now: number): number {
   const { saidForMs, saidAt } = doubt ?? {};
@@ -192,7 +192,7 @@ function saidFor(doubt: AttemptState["doubt"], now: number): number {
   return saidForMs + Math.min(Math.max(0, now - saidAt), lookAgainMs(saidForMs) ?? 0);
 }
 
-/** Polls again until the provider reports on the work. After a while, a person may end that. */
+/** Polls again until the provider reports on the work. After a while, a person may decide instead. */
 function askAgain(command: Operation, attempt: AttemptState, message: CleanText, context: EffectContext): EffectResult {
   if (attempt.phase === "unresolved" || ageOf(attempt, context) > LONGEST_MS) {
     return tooOld(command, attempt, message, context);
@@ -209,12 +209,12 @@ function askAgain(command: Operation, attempt: AttemptState, message: CleanText,
   return { end: "retryLater", inMs, events: isNews ? [...(isOther ? noMoreDoubt(command, attempt) : []), noted] : [] };
 }
 
-/** Leaves the operation to a person, unless the run has ended without it; then the next resume handles it. */
+/** Leaves the operation to a person, unless the run has ended without it; in that case the next resume handles it. */
 function tooOld(command: Operation, attempt: AttemptState, message: CleanText, { state }: EffectContext): EffectResult {
   return state.steps[command.step]!.isGivenUp === true ? deferToNextDrive() : unresolved(command, attempt, message);
 }
 
-/** Leaves the operation to a person; no event if that is recorded already. */
+/** Leaves the operation to a person; emits no event if that is already recorded. */
 function unresolved(
   { step, attempt }: Operation,
   { phase }: AttemptState,

@@ -22,7 +22,7 @@ import { ensureCopies, mediaLost } from "./ensure-copies.ts";
 
 type Submit = Extract<Command, { readonly type: "submit" }>;
 
-/** Sends one submit whose intent is durable. Every outcome is an event or a retry. */
+/** Sends one submit, whose intent is durable. Every outcome becomes an event or a retry. */
 export const submit: Effect<"submit"> = async (command, context) => {
   const onProgress = bytesProgress(command.step, context);
   const ensure = (sha256: string) => ensureCopies([sha256], context);
@@ -39,7 +39,7 @@ export const submit: Effect<"submit"> = async (command, context) => {
     } catch (error) {
       if (error instanceof MediaLostError) return withoutCopy({ ...command, mayExist }, context, error);
       const serviceFailure = bucketAway(error);
-      // Nothing of this attempt has left yet.
+      // Nothing from this attempt has left yet.
       if (serviceFailure !== null) {
         return { end: mayExist ? "unreachable" : "notSent", events: [], serviceFailure };
       }
@@ -75,18 +75,18 @@ export const submit: Effect<"submit"> = async (command, context) => {
   }
 };
 
-/** A send gets its answer, or is given up, within this time. After that its job is listed or was never created. */
+/** A send is answered or given up within this time, in milliseconds. Then its job is listed or does not exist. */
 const ANSWERED_WITHIN_MS = 60_000;
 
 /**
- * For a changed step: looks for its job rather than sending its request needlessly. Null if it may have created one of
- * several jobs, or the service does not list them.
+ * For a changed step: looks for the job of an unanswered submit instead of sending the request needlessly. Null if
+ * several jobs match, or the service does not list them.
  */
 async function lookedFor(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { state, signal, clock, now } = context;
   const { step, attempt, model } = command;
   const { lastSentAt } = state.steps[step]!.attempts[attempt - 1]!;
-  // An earlier process may have sent until it died.
+  // An earlier process may have kept sending until it died.
   const lastAt = Math.max(lastSentAt!, Math.min(state.drivenSince ?? now(), lastSentAt! + RESENT_EVERY_MS));
   let jobId: string | null | undefined;
   try {
@@ -103,8 +103,8 @@ async function lookedFor(command: Submit, context: EffectContext): Promise<Effec
 }
 
 /**
- * Checks the age of a possibly used key on the service's clock, because local clocks change and machines sleep. Null:
- * it may be sent again.
+ * Checks the age of a key that may have been used by the service's clock, because local clocks change and machines
+ * sleep. Null: the key may be sent again.
  */
 async function forgottenOrAway(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { client, signal, now, idempotencyWindowMs } = context;
@@ -121,8 +121,8 @@ async function forgottenOrAway(command: Submit, context: EffectContext): Promise
 }
 
 /**
- * The latest time to send, since a machine may sleep between two sends: later, the service may have forgotten the key,
- * or nobody would look for the job.
+ * The latest time to send, checked because a machine may sleep between two sends. After it, the service may have
+ * forgotten the key, or nobody would look for the job.
  */
 function lastMoment({ step, attempt, mayExist }: Submit, { state, now, idempotencyWindowMs }: EffectContext): number {
   const { intendedAt = null, lastSentAt = null } = state.steps[step]?.attempts[attempt - 1] ?? {};
@@ -175,7 +175,7 @@ async function acknowledged(
 /** Why the acknowledged job cannot belong to the request; null if it can. */
 async function contradiction(command: Submit, { jobId, model }: SubmitAck, context: EffectContext) {
   const id = cleanText(jobId, 300);
-  // A job returned for one request belongs to it, whether or not it can be right.
+  // A job returned for one request belongs to that request, even if it proves to be wrong.
   const isOwn = context.jobOwners.claim(context.state, command, jobId);
   const isAsked = model === "" || model === command.model || (await resolvedId(command, context)) === model;
   if (!isAsked) {
@@ -186,7 +186,7 @@ async function contradiction(command: Submit, { jobId, model }: SubmitAck, conte
   return sentence`the service returned ${id}, which belongs to another step; find the job that belongs to this request`;
 }
 
-/** The id that the service lists the model under, which differs from an alias. */
+/** The id under which the service lists the model, which differs from an alias. */
 async function resolvedId({ model }: Submit, { client, signal }: EffectContext): Promise<string> {
   return client.model(model, { signal }).then(
     ({ id }) => id,
@@ -194,20 +194,20 @@ async function resolvedId({ model }: Submit, { client, signal }: EffectContext):
   );
 }
 
-/** Records once that the outcome is unknown. Only an acknowledgement settles it. */
+/** Records, once, that the outcome is unknown. Only an acknowledgement settles it. */
 function unknown({ step, attempt }: Submit, context: EffectContext, error: unknown): readonly RunEvent[] {
   if (phaseOf(context, step, attempt) !== "submitting.sent") return [];
   const { message } = journalError(error);
   return [{ type: "job.submit.unknown", step, attempt, message, clockOffsetMs: context.client.clockOffsetMs() }];
 }
 
-/** A refused re-send: an earlier send may have created the job, so the refusal proves nothing. */
+/** Handles a refused re-send: an earlier send may have created the job, so the refusal proves nothing. */
 function unresolved(command: Submit, context: EffectContext, error: unknown): EffectResult {
   const message = sentence`first sent without an answer, then refused: ${journalError(error).message}`;
   return leftOpen(command, context, { message, cause: "refused" });
 }
 
-/** Leaves the submit to a person; recorded once, not per send. */
+/** Leaves the submit to a person. Recorded once, not for every send. */
 function leftOpen({ step, attempt }: Submit, context: EffectContext, why: Why): EffectResult {
   const isRecorded = phaseOf(context, step, attempt) === "unresolved";
   return isRecorded
@@ -236,13 +236,13 @@ function withdrawn(
   return { type: "job.submit.withdrawn", step, attempt, reason };
 }
 
-/** Withdraws the submit so that its inputs can be made again first. If it may have been sent, a person decides. */
+/** Withdraws the submit so that its inputs can first be made again. If it may have been sent, a person decides. */
 function withoutCopy(command: Submit, context: EffectContext, error: MediaLostError): EffectResult {
   const events = command.mayExist ? unresolved(command, context, error).events : [withdrawn(command, "unsent")];
   return mediaLost(error, events);
 }
 
-/** The service no longer accepts an asset in the input: sends the asset's file instead, if there is one. */
+/** Handles an input asset that the service no longer accepts: sends the asset's file instead, if there is one. */
 function withoutMedia(command: Submit, context: EffectContext, { error }: Judged, mayExist: boolean): EffectResult {
   if (mayExist) return unresolved(command, context, error);
   const missing = lapsedOutputs(context.state, command.input, error);

@@ -18,7 +18,7 @@ import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, filesOf, localCode, localInput, thrownError, unlessAborted } from "./local-code.ts";
 
 const MAX_VALUE_BYTES = 1024 * 1024;
-/** Default extensions of declared files; many tools look at nothing else. */
+/** Default content types of declared files, which give the file extensions that many tools rely on. */
 const ENDINGS = { image: "image/png", video: "video/mp4", audio: "audio/wav", text: "text/plain" } as const;
 
 /** The function did not return what its step declares. */
@@ -26,7 +26,7 @@ class TaskContractError extends Error {
   readonly code = "TASK_CONTRACT";
 }
 
-/** Runs a local function in a folder of its own and collects its outputs. A stop discards the attempt. */
+/** Runs a local function with its own folder and collects its outputs. A stop discards the attempt. */
 export const task: Effect<"task"> = async (command, context) => {
   const { step } = command;
   const found = localCode(context, step, "task");
@@ -38,7 +38,7 @@ export const task: Effect<"task"> = async (command, context) => {
   const plan = planStep(context.state, step) as TaskStep;
   const folder = new TaskFolder(context.media, plan);
   const held = files.length === 0 ? nothingHeld : await context.media.hold(files);
-  /** Set for a function that ignores the abort. */
+  /** The function's promise, to wait for if it ignores the abort. */
   let running: Promise<unknown> | null = null;
   try {
     const input = localInput(command.input, held);
@@ -70,7 +70,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 const nothingHeld = heldMedia(new Map());
 
-/** The folder of one attempt of a task; created when the function asks for it. */
+/** The folder for one attempt of a task, created when the function asks for it. */
 class TaskFolder {
   readonly #media: MediaStore;
   readonly #files: TaskStep["files"];
@@ -97,7 +97,7 @@ class TaskFolder {
     return path;
   }
 
-  /** Path of a declared file; undefined for another name. */
+  /** Path of a declared file; undefined for any other name. */
   file(name: string): string | undefined {
     const declared = this.#files.find((file) => file.name === name);
     return declared === undefined ? undefined : pathOf(this.path(), name, declared.kind);
@@ -128,7 +128,7 @@ function taskContext({ signal, progress }: EffectContext, step: string, folder: 
   };
 }
 
-/** The planner ensures that names are path segments. A name without an extension gets its kind's. */
+/** The planner ensures that names are path segments. A name without an extension gets the extension of its kind. */
 function pathOf(folder: string, name: string, kind: TaskStep["files"][number]["kind"]): string {
   return join(folder, /\.[A-Za-z0-9]{1,5}$/.test(name) ? name : `${name}${fileExtension(ENDINGS[kind])}`);
 }

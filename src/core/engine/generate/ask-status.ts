@@ -3,12 +3,12 @@ import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
 import type { Json } from "../../plan/plan.ts";
 import type { StatusReply } from "../../providers/index.ts";
 
-/** Maximum size of a status in bytes; a longer answer carries media. */
+/** Maximum size of a status in bytes; a longer answer contains media. */
 const MOST_STATUS_BYTES = 1024 * 1024;
 
 export interface Asked {
   readonly answer: StatusAnswer;
-  /** The HTTP answer it came from; null if unknown. */
+  /** The HTTP response that the answer came from; null if unknown. */
   readonly reply: StatusReply | null;
 }
 
@@ -17,7 +17,7 @@ interface StatusRequest {
   readonly abortSignal: AbortSignal;
 }
 
-/** Asks a model once about its work, and captures the HTTP answer that its package read. Aborts with the signal. */
+/** Asks a model once about its work and captures the HTTP response. Rejects when the signal aborts. */
 export async function askStatus(model: VideoModel, request: StatusRequest): Promise<Asked> {
   const ask = (of: VideoModel) =>
     beforeAbort(
@@ -44,8 +44,8 @@ interface Config {
 }
 
 /**
- * A proxy of the model that captures its HTTP answers and leaves the model unchanged. Works because packages keep their
- * settings in `config` and read `fetch` there for each request. Null if there is none.
+ * A proxy that captures the model's HTTP responses and leaves the model unchanged. Works because packages keep their
+ * settings in `config` and read `fetch` from it for each request. Null if that is not possible.
  */
 function listeningTo(model: VideoModel, { operation }: StatusRequest, seen: SeenRequests): VideoModel | null {
   const { config } = model as { readonly config?: Config };
@@ -58,7 +58,7 @@ function listeningTo(model: VideoModel, { operation }: StatusRequest, seen: Seen
   return withField(model, "config", withField(config, "fetch", fetch));
 }
 
-/** A proxy with one field replaced; writes go to the original object. */
+/** A proxy with one field replaced. Writes go to the original object. */
 function withField<T extends object>(of: T, name: string, value: unknown): T {
   return new Proxy(of, { get: (target, field, self) => (field === name ? value : Reflect.get(target, field, self)) });
 }
@@ -89,7 +89,7 @@ class SeenRequests {
     return response;
   }
 
-  /** The answer to the last request. */
+  /** The response to the last request. */
   async reply(): Promise<StatusReply | null> {
     if (this.#last === null) return null;
     const { httpStatus, text } = this.#last;
@@ -97,7 +97,7 @@ class SeenRequests {
   }
 }
 
-/** Origin that accepted the work; null if only the package knows. */
+/** The origin that accepted the work; null if only the package knows it. */
 function originNamed({ baseURL }: Config, operation: unknown): string | null {
   const { submitUrl } = (operation ?? {}) as { readonly submitUrl?: unknown };
   const url = [submitUrl, baseURL].find((address) => typeof address === "string" && URL.canParse(address));
@@ -109,7 +109,7 @@ async function textOf(copy: Response): Promise<string | null> {
   let sizeBytes = 0;
   for await (const chunk of copy.body ?? []) {
     sizeBytes += chunk.length;
-    // Leaving the loop cancels the copy.
+    // Leaving the loop cancels this copy of the body.
     if (sizeBytes > MOST_STATUS_BYTES) return null;
     chunks.push(chunk);
   }

@@ -10,7 +10,7 @@ import type { MediaStore, StoredMedia } from "../media/media-store.ts";
 /** Bytes from a model, or a URL to them. */
 export type Made = Uint8Array | { readonly url: string };
 
-/** The media of an answer; decodes Base64, which some models use. */
+/** The media in an answer, decoded if in Base64, as some models return them. */
 export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): readonly Made[] {
   return given.map((medium) => {
     if (typeof medium === "string") return Buffer.from(medium.replace(/^data:[^,]*,/, ""), "base64");
@@ -21,7 +21,7 @@ export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): rea
   });
 }
 
-/** The media could not be fetched from their URL now. `came`: hash of what arrived instead. */
+/** The media could not be fetched from their URL this time. `came`: hash of what arrived instead. */
 class UnfetchedError extends Error {
   readonly came: string | null;
 
@@ -31,11 +31,11 @@ class UnfetchedError extends Error {
   }
 }
 
-/** An answer could not be stored completely. */
+/** An answer's media could not all be stored. */
 export class UnkeptError extends Error {
-  /** Hashes of what was stored. */
+  /** Hashes of the media that were stored. */
   readonly kept: readonly string[];
-  /** True if only fetching failed, nothing on our side such as the disk. */
+  /** True if only fetching failed, and nothing on our side, such as the disk. */
   readonly isUnfetched: boolean;
 
   constructor(cause: unknown, kept: readonly string[]) {
@@ -52,22 +52,22 @@ export class UnkeptError extends Error {
 
 interface Keeping {
   readonly media: MediaStore;
-  /** Origins inside a network that providers' URLs may have. */
+  /** Internal network origins that providers' URLs may have. */
   readonly inside: readonly string[];
 }
 
 export interface Kept {
   readonly outputs: readonly OutputFacts[];
   readonly copies: readonly (StoredCopy | null)[];
-  /** Hashes of results that are not valid media but were paid too; absent if there are none. */
+  /** Hashes of results that were paid for but are not valid media; absent if there are none. */
   readonly unfit?: readonly string[];
 }
 
 type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, null, string];
 
 /**
- * Stores the media of an answer, measured and checked like all others. An invalid or missing one becomes a failed
- * output; surplus ones are dropped. A failure does not affect the rest of the answer.
+ * Stores an answer's media, measured and checked like all others. An invalid or missing medium becomes a failed output;
+ * surplus media are dropped. If one cannot be stored, the rest are stored anyway.
  * `known`: what earlier attempts stored for the same answer, by position; updated. @throws UnkeptError
  */
 export async function keepOutputs(
@@ -78,7 +78,7 @@ export async function keepOutputs(
 ): Promise<Kept> {
   const kept: One[] = [];
   const failures: unknown[] = [];
-  // Surplus media are dropped, or an answer could fill the disk.
+  // Surplus media are dropped; otherwise an answer could fill the disk.
   for (const [index, output] of produced.slice(0, asked).entries()) {
     try {
       kept.push(await keepOne(index, output, yields, { ...keeping, known }));
@@ -87,7 +87,7 @@ export async function keepOutputs(
     }
   }
   if (failures.length > 0) {
-    // A local problem is likely to pass sooner than a remote URL's.
+    // Prefer a local problem: it is likely to pass sooner than a problem with a remote URL.
     const worst = failures.find((error) => !(error instanceof UnfetchedError)) ?? failures[0];
     const came = failures.flatMap((error) => (error instanceof UnfetchedError && error.came) || []);
     throw new UnkeptError(worst, [...new Set([...[...known.values()].map(({ sha256 }) => sha256), ...came])]);
@@ -115,7 +115,7 @@ async function keepOne(
   await using held = await media.hold([stored.sha256]);
   const facts = await measureMedia(held.path(stored.sha256), kind);
   if ("fault" in facts && !(output instanceof Uint8Array)) {
-    // An error page or half a file: the URL may deliver all of it next time.
+    // An error page or a truncated file: the URL may deliver the whole file next time.
     known.delete(index);
     throw new UnfetchedError(`the file at its URL should be ${kind}, but ${facts.fault}`, stored.sha256);
   }
@@ -165,7 +165,7 @@ function failedOutput(index: number, message: CleanText): OutputFacts {
   return { index, status: "FAILED", assetId: null, voiceId: null, error, ...unknown };
 }
 
-/** Events for an answered request: its outputs and cost, which is the hold if the provider reports none. */
+/** Events for an answered request: its outputs and its cost, which is the hold if the provider reports none. */
 export function completedEvents(
   { path: step, provider }: GenerateStep,
   attempt: { readonly n: number; readonly holdMicros: number },

@@ -3,16 +3,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { credentialsIn, isSecretName, learnEnvironment, secretsOfProcess } from "../../kit/known-secrets.ts";
 import type { Json } from "../../plan/plan.ts";
 
-/** Maximum number of objects, in a model's configuration, that are searched for secrets. */
+/** Maximum number of objects in a model's configuration that are searched for secrets. */
 const MOST_OBJECTS = 500;
 const MOST_DEPTH = 6;
-/** Longest wait for headers that must be fetched, as with some clouds, in milliseconds. */
+/** Longest wait, in milliseconds, for headers that the model has to fetch, as with some clouds. */
 const HEADERS_MS = 5_000;
 
 /**
- * Learns the secrets of an AI SDK model so that no provider text carries them into a journal: headers (possibly from a
- * function), fields named like a secret, credentials in URLs, and environment variables. Returns the secrets that the
- * model itself holds.
+ * Learns an AI SDK model's secrets, so that no provider text can carry them into a journal: headers (possibly from a
+ * function), fields with names typical of secrets, credentials in URLs, and environment variables. Returns the secrets
+ * that the model itself contains.
  */
 export async function learnSecretsOf(model: object, env: NodeJS.ProcessEnv = process.env): Promise<Secrets> {
   learnEnvironment(env);
@@ -34,7 +34,7 @@ export async function learnSecretsOf(model: object, env: NodeJS.ProcessEnv = pro
   return [...secrets].toSorted((first, second) => second.length - first.length);
 }
 
-/** Longest first. */
+/** The model's secrets, longest first. */
 type Secrets = readonly string[];
 
 const SHORTEST_SEALED = 8;
@@ -42,7 +42,7 @@ const SEAL = /\[secret [0-9a-f]{16}\]/g;
 const sealOf = (secret: string) => `[secret ${hash("sha256", `showrunner seal ${secret}`).slice(0, 16)}]`;
 
 /**
- * Replaces each secret in an operation by a marker. {@link unsealed} restores them if the model holds the same secrets.
+ * Replaces each secret in an operation with a marker. {@link unsealed} restores them if the model has the same secrets.
  */
 export function sealed(operation: Json, secrets: Secrets): Json {
   return withTexts(operation, (text) =>
@@ -50,7 +50,7 @@ export function sealed(operation: Json, secrets: Secrets): Json {
   );
 }
 
-/** Restores a sealed operation. Inspects the model only if there is a marker. */
+/** Restores a sealed operation. Inspects the model only if the operation contains a marker. */
 export async function unsealed(operation: Json, model: object): Promise<Json> {
   if (JSON.stringify(operation).search(SEAL) < 0) return operation;
   const secrets = new Map((await learnSecretsOf(model)).map((secret) => [sealOf(secret), secret]));
@@ -75,7 +75,7 @@ function learnHeaders(headers: unknown, found: Set<string>): void {
   for (const secret of credentialsIn(plain as Record<string, unknown>)) found.add(secret);
 }
 
-/** Headers of a model; none if the function throws. */
+/** A model's headers; undefined if they cannot be read in time. */
 async function headersOf(given: unknown): Promise<unknown> {
   try {
     const headers = typeof given === "function" ? given() : given;

@@ -3,11 +3,11 @@ import { cleanText, ownText } from "../../kit/clean-text.ts";
 
 /** Codes for a refusal by moderation: OpenAI's `error.code` for images and fal's `type`. */
 const CODES: ReadonlySet<unknown> = new Set(["moderation_blocked", "content_policy_violation"]);
-/** Replicate appends this code to the error text, perhaps with an id. Elsewhere it is a quotation from the request. */
+/** Replicate appends this code to the error text, sometimes with an id. Elsewhere it is quoted from the request. */
 const IN_TEXT = /\(E005\)(?: \([\w-]+\))?\.?$/m;
 /** Maximum depth of nested causes. */
 const MOST_CAUSES = 8;
-/** Maximum length of a body that may be a message, in characters. */
+/** Maximum length, in characters, of a body that is read as a message. */
 const MOST_BODY = 64 * 1024;
 
 type Fields = { readonly [field: string]: unknown };
@@ -48,7 +48,7 @@ function objectionOf(fields: Fields): { readonly field: string | null } | null {
   return null;
 }
 
-/** `["body", "prompt"]` */
+/** The field of an error location such as `["body", "prompt"]`; null for any other location. */
 function fieldOf({ loc }: Fields): string | null {
   if (!Array.isArray(loc) || loc[0] !== "body" || loc.length < 2) return null;
   return loc.slice(1).join(".");

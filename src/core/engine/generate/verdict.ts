@@ -8,8 +8,8 @@ import { AWAY } from "../../run/kinds/generate.ts";
 import { asModerated } from "./moderated.ts";
 
 /**
- * What a model's error proves. `nothing made`: the request never left, or the provider refused it before any work.
- * `unknown`: everything else, above all a missing answer.
+ * What a model's error proves. `nothing made`: the request never left this machine, or the provider refused it before
+ * any work. `unknown`: everything else, above all a missing answer.
  */
 export interface ProviderVerdict {
   readonly proves: "nothing made" | "unknown";
@@ -27,13 +27,13 @@ const BEFORE_SENDING = new Set([
   "AI_UnsupportedFunctionalityError",
 ]);
 
-/** Status codes that reject a request as such. */
+/** Status codes that reject the request itself. */
 const REFUSING = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 422]);
 const BUSY = 429;
-/** Longest retry delay that a provider may request, in milliseconds. */
+/** Longest retry delay that a provider's request is honored for, in milliseconds. */
 const LONGEST_ASKED_MS = HOUR_MS;
 
-/** Error codes for a connection that was never made. */
+/** Error codes of connections that were never made. */
 const UNCONNECTED = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -53,16 +53,16 @@ const UNCONNECTED = new Set([
 
 /** Maximum depth of nested causes. */
 const MOST_CAUSES = 8;
-/** Maximum length of a body that may be a message, in characters. */
+/** Maximum length, in characters, of a body that is read as a message. */
 const MOST_BODY = 64 * 1024;
 
 interface Asked {
   readonly call: Call;
-  /** Epoch milliseconds. */
+  /** Current time in epoch milliseconds. */
   readonly now: number;
 }
 
-/** What an error proves about the request that the throwing call sent first. */
+/** What an error proves about the request for work that the failing call sent first. */
 export function providerVerdict(error: unknown, { call, now }: Asked): ProviderVerdict {
   const chain = causesOf(error);
   const answer = chain.find((cause) => typeof cause.statusCode === "number");
@@ -82,7 +82,7 @@ export function providerVerdict(error: unknown, { call, now }: Asked): ProviderV
   };
 }
 
-/** An error's text without secrets, since providers may quote the key that they reject. */
+/** An error's text without secrets, since providers may quote the key they reject. */
 export function saidBy(error: unknown): CleanText {
   const text = thrownText(error);
   const chain = causesOf(error);
@@ -91,7 +91,7 @@ export function saidBy(error: unknown): CleanText {
   return cleanText([text, ...chain.flatMap(detailsOf), advice].flat().join(": "), 1_000);
 }
 
-/** Details that only the body contains, by field or as a sentence; fal's package does not read them. */
+/** Details that only the body contains, by field or as a sentence. fal's package does not read them. */
 function detailsOf({ responseBody, data }: Cause): readonly string[] {
   if (typeof responseBody !== "string" || responseBody.length > MOST_BODY || data !== undefined) return [];
   try {
@@ -104,7 +104,7 @@ function detailsOf({ responseBody, data }: Cause): readonly string[] {
   }
 }
 
-/** The requested delay; searches the causes, because some packages wrap the error with the headers. */
+/** The delay that the provider requested. Some packages wrap the error that has the headers, so checks all causes. */
 function askedToWait(chain: readonly Cause[], now: number): { readonly retryAt?: number } {
   const headers = chain.find((cause) => isCause(cause.responseHeaders))?.responseHeaders ?? {};
   const askedMs = retryAfterHeaderMs(headers as IncomingHttpHeaders, now);
@@ -126,13 +126,13 @@ function causesOf(error: unknown): readonly Cause[] {
   return found;
 }
 
-/** True if the error is about the request for the work. An error without a request may not be. */
+/** True if the error concerns the request for work. Without a request in it, it may concern a later one. */
 function isFirstRequest(chain: readonly Cause[], call: Call): boolean {
   const withRequest = chain.find((cause) => "requestBodyValues" in cause);
   return asksForWork(withRequest?.requestBodyValues, call);
 }
 
-/** True if the error came with an answer. */
+/** True if the error came with a response. */
 function hasAnswer(chain: readonly Cause[]): boolean {
   return chain.some((cause) => "response" in cause || "responseBody" in cause || "text" in cause);
 }
@@ -147,20 +147,20 @@ type Fields = { readonly [field: string]: unknown };
 
 export interface Call {
   readonly options: Fields;
-  /** True if it only starts work, so that no later request polls or downloads. */
+  /** True if the call only starts work, so that no later request in it polls or downloads. */
   readonly isStart: boolean;
 }
 
-/** Field names that packages use for the text of a request. */
+/** Names of the fields in which packages send a request's text. */
 const WORDS = new Set(["prompt", "text", "input"]);
-/** Minimum length, in characters, at which text cannot be an id, a state or a URL. */
+/** Minimum length, in characters, from which a text cannot be an id, a state or a URL. */
 const LONG_WORDS = 20;
-/** Number of Base64 characters that distinguish a medium from the name of an operation. */
+/** Number of leading Base64 characters that distinguish a medium from an operation's name. */
 const MEDIUM_CHARACTERS = 64;
 
 /**
  * True if a body belongs to the request for the work, or to one before it, because it contains the call's text or
- * media. Later polls and downloads have no body or, with Vertex AI, one that names the operation.
+ * media. Later polls and downloads have no body or, with Vertex AI, one that contains the operation's name.
  */
 function asksForWork(body: unknown, { options, isStart }: Call): boolean {
   if (typeof body !== "object" || body === null || Object.keys(body).length === 0) return false;
@@ -181,7 +181,7 @@ function says(value: unknown, is: (text: string, field: string) => boolean, fiel
   return Object.entries(value).some(([name, inner]) => says(inner, is, Array.isArray(value) ? field : name));
 }
 
-/** The beginning of each medium, as bodies quote it. */
+/** The beginning of each medium, as it appears in request bodies. */
 function mediaIn(value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   if (value instanceof Uint8Array) {

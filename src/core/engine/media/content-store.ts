@@ -7,17 +7,17 @@ import type { Spooled } from "./media-files.ts";
 import { FILES_AT_ONCE, type MediaSource, type StoredMedia } from "./media-store.ts";
 import { isPlaced, type NamedCopy, placeFiles } from "./place-file.ts";
 
-/** Where bytes are measured before they are stored, since their hash is their name. */
+/** Where bytes are measured before they are stored, since their hash becomes their name. */
 interface Spool {
   tmpPath(): string;
   spool(source: MediaSource): Promise<Spooled>;
   measure(tmpPath: string): Promise<Spooled>;
 }
 
-/** The part that all media stores share: each content is stored once, and only a bounded number at a time. */
+/** What all media stores share: each content is stored once, and only a limited number at a time. */
 export abstract class ContentStore<Found extends { readonly sizeBytes: number }> {
   readonly #spool: Spool;
-  /** Contents being stored. */
+  /** Contents being stored, by hash. */
   readonly #storing = new Map<string, Promise<StoredMedia>>();
   protected readonly queue = new PQueue({ concurrency: FILES_AT_ONCE });
 
@@ -25,13 +25,13 @@ export abstract class ContentStore<Found extends { readonly sizeBytes: number }>
     this.#spool = spool;
   }
 
-  /** Finds stored bytes, including discarded ones that no run has named since. */
+  /** Finds stored bytes, including discarded ones that no run has referred to since. */
   protected abstract find(sha256: string): Promise<Found | null>;
-  /** Refreshes the age of bytes that `gc` might otherwise remove. False if it has just removed them. */
+  /** Refreshes the age of bytes that `gc` might otherwise remove. False if `gc` has just removed them. */
   protected abstract touchOld(sha256: string, found: Found): Promise<boolean>;
-  /** The bytes, if they are stored and young; null if they must be stored. */
+  /** The bytes, if they are stored and recent; null if they must be stored (again). */
   protected abstract stored(sha256: string): Promise<StoredMedia | null>;
-  /** Stores measured bytes; may move their file. */
+  /** Stores measured bytes; may move the file that contains them. */
   protected abstract store(spooled: Spooled): Promise<void>;
   abstract hold(hashes: Iterable<string>): Promise<HeldMedia>;
 

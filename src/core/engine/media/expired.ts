@@ -10,7 +10,7 @@ export function readsUploads(input: Json): boolean {
 
 /**
  * Finds the outputs that the service no longer accepts as inputs; their files are used from then on. An unknown output
- * counts only if it was reused from an earlier run; in this run it would be a mistake.
+ * counts only if it was reused from an earlier run; in this run it would be an error.
  */
 export function lapsedOutputs(state: RunState, input: Json, refusal: unknown): readonly RunEvent[] {
   const error = refusal as ApiError;
@@ -34,7 +34,7 @@ function fieldsWith({ details }: ApiError, requested: "expired" | "not_found"): 
   return (details ?? []).flatMap(({ reason, field }) => (reason === requested ? [field] : []));
 }
 
-/** Follows a dotted path into an input as far as it goes: `input.images.0.asset_id`, `images[0]`. */
+/** Follows a dotted path such as `input.images.0.asset_id` or `images[0]` into an input, as far as the path exists. */
 function within(input: Json, field: string): Json {
   let found = input;
   const keys = field.match(/[^.[\]]+/g) ?? [];

@@ -11,7 +11,7 @@ import type { MediaStore, StoredMedia } from "./media-store.ts";
 const MAX_BYTES = 1024 ** 3;
 const MAX_MS = 10 * 60_000;
 
-/** Fetches a URL into the media store. Errors leave out the URL's query, which may be secret. */
+/** Fetches a URL into the media store. Errors omit the URL's query, which may be secret. */
 export async function fetchFile(
   url: string,
   media: MediaStore,
@@ -53,7 +53,7 @@ function atMost(bytes: number): Transform {
   });
 }
 
-/** The cause of a fetch error, which says more than "fetch failed". Neither contains the URL. */
+/** The reason for a fetch error, preferably its cause, which says more than "fetch failed". Never has the URL. */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as Error;
   const inner = cause as (Error & { readonly code?: string }) | undefined;

@@ -19,12 +19,12 @@ import {
 } from "./media-store.ts";
 
 /**
- * Files that are young by this machine's clock are also young by the disk's, unless the two differ by almost half an
- * hour.
+ * Files that are recent by this machine's clock are also recent by the disk's clock, unless the clocks differ by almost
+ * half an hour.
  */
 const YOUNG_MS = GRACE_MS / 12;
 
-/** A media store in a folder, local or shared between machines. */
+/** A media store in a folder, either local or shared between machines. */
 export interface FolderStore extends MediaStore {
   path(sha256: string): string;
   /** False if there was nothing to remove. */
@@ -33,7 +33,7 @@ export interface FolderStore extends MediaStore {
   hashes(): AsyncIterable<string>;
 }
 
-/** Opens the store at `dir`. Creates the folder, for this user only, unless it is opened read-only. */
+/** Opens the store at `dir`. Unless it is opened read-only, creates the folder with access for this user only. */
 export async function openMediaStore(
   dir: string,
   options: { readonly isReadOnly?: boolean } = {},
@@ -86,7 +86,7 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
     return bytesOf(this.path(sha256), range);
   }
 
-  /** Nothing to do: opening has verified it. */
+  /** Opening the store has already verified this. */
   async checkWritable(): Promise<void> {}
 
   async linkOrigin(): Promise<null> {
@@ -136,8 +136,8 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
 }
 
 /**
- * Discarded files are moved to `discarded` under their hash and a unique name. A rename takes a file from everyone at
- * once, and an earlier touch is visible after it; so a file that someone relied on meanwhile goes back.
+ * Discarded files are moved to `discarded` under their hash and a unique name. A rename removes a file for everyone at
+ * once, and an earlier touch is visible after it, so a file that someone has relied on meanwhile is moved back.
  */
 class FolderGarbage implements MediaGarbage {
   readonly purgeAfterMs = 0;
@@ -148,7 +148,7 @@ class FolderGarbage implements MediaGarbage {
     this.#files = files;
   }
 
-  /** Current time of the machine that stores the files, in epoch milliseconds. */
+  /** Current time on the machine that stores the files, in epoch milliseconds. */
   async now(): Promise<number> {
     this.#offsetMs ??= this.#measureOffset();
     this.#offsetMs.catch(() => {
@@ -194,7 +194,7 @@ class FolderGarbage implements MediaGarbage {
     await rm(join(this.#folder, id), { force: true });
   }
 
-  /** Opening the store also removes temporary files. */
+  /** Removes temporary files, which opening the store does too. */
   removeLeftovers(options: { readonly dryRun: boolean }): Promise<number> {
     return this.#files.removeLeftovers(options);
   }

@@ -7,9 +7,9 @@ import { DAY_MS } from "../../kit/duration.ts";
 import { GRACE_MS, type ListedMedia, type MediaGarbage } from "./media-store.ts";
 
 export interface GcOptions {
-  /** Age of a finished run's last event from which it is removed, in milliseconds. Default 30 days. */
+  /** Finished runs are removed when their last event is older than this, in milliseconds. Default 30 days. */
   readonly olderThanMs?: number | undefined;
-  /** True to report what would be removed without removing it. Default false. */
+  /** True to report what would be removed, without removing it. Default false. */
   readonly dryRun?: boolean | undefined;
 }
 
@@ -19,9 +19,9 @@ export interface GcReport {
   readonly runs: readonly string[];
   /** Old finished runs that were kept because they are being driven or money is still held for them. */
   readonly skipped: readonly { readonly runId: string; readonly reason: "leased" | "holds" }[];
-  /** Number of requests whose last result was removed; a later run has to pay for them again. */
+  /** Number of requests whose last result was removed; a later run must pay for them again. */
   readonly reusable: number;
-  /** Media that no run names any more. Files placed in runs' output folders stay. */
+  /** Media that no run refers to any more. Files placed in runs' output folders stay. */
   readonly media: {
     readonly count: number;
     readonly sizeBytes: number;
@@ -30,7 +30,7 @@ export interface GcReport {
   };
   /** Number of expired upload handles removed. */
   readonly handles: number;
-  /** Number of leftovers of killed processes: temporary files in output folders, and unfinished uploads to a bucket. */
+  /** Number of leftovers of killed processes: temporary files in output folders, unfinished uploads to a bucket. */
   readonly leftovers: number;
 }
 
@@ -43,8 +43,8 @@ interface GcParts {
 const MONTH_MS = 30 * DAY_MS;
 
 /**
- * Removes old finished runs, then media that no run names. Results that a younger run reuses stay with it; results of a
- * removed run can no longer be reused.
+ * Removes old finished runs, then media that no run refers to. Results that a more recent run reuses stay with that
+ * run; a removed run's results can no longer be reused.
  */
 export async function collectGarbage(parts: GcParts, options: GcOptions = {}): Promise<GcReport> {
   const { store, media, now } = parts;
@@ -70,7 +70,7 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
   return { dryRun, runs, skipped, reusable, media: removed, handles, leftovers };
 }
 
-/** Removes abandoned temporary files from the output folders of these runs. */
+/** Removes abandoned temporary files from the output folders of the journal's runs. */
 async function removeLeftovers(store: JournalStore, dryRun: boolean): Promise<number> {
   // Many runs may share a folder.
   const tagsIn = new Map<string, Set<string>>();
@@ -87,7 +87,7 @@ async function removeLeftovers(store: JournalStore, dryRun: boolean): Promise<nu
   return count;
 }
 
-/** Number of requests whose every result belongs to these runs. */
+/** Number of requests whose results all belong to these runs. */
 async function lostResults(
   store: JournalStore,
   produced: readonly StoredResult[],
@@ -117,16 +117,16 @@ async function remove(store: JournalStore, runId: string, at: number): Promise<"
 }
 
 /**
- * Removes media that no run names. Anyone about to name bytes has put or touched them within the grace period, so older
- * unnamed ones are unused. The exception is a writer that found them just before they were discarded: its event shows
- * up when discarded media are checked again, or a later read brings the bytes back.
+ * Removes media that no run refers to. Anyone about to refer to bytes has put or touched them within the grace period,
+ * so older unreferenced bytes are unused. The exception is a writer that found them just before they were discarded:
+ * its event shows up when discarded media are checked again, or a later read restores the bytes.
  */
 async function removeUnnamed(
   garbage: MediaGarbage,
   store: JournalStore,
   { dryRun, except }: { readonly dryRun: boolean; readonly except: readonly string[] },
 ): Promise<{ readonly count: number; readonly sizeBytes: number }> {
-  // Listed before asking which are named, so that bytes named meanwhile are included.
+  // Listed before the references are read, so that bytes referred to meanwhile are not discarded.
   const old = await collect(garbage.list(), ({ ageMs }) => ageMs >= GRACE_MS);
   const named = old.length === 0 ? new Set<string>() : await mediaInUse(store, except);
   const unnamed = old.filter(({ sha256 }) => !named.has(sha256));
@@ -136,7 +136,7 @@ async function removeUnnamed(
   return { count: discarded.length, sizeBytes: discarded.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
 }
 
-/** Discards those of these bytes that no run names; for what ended before it was recorded. */
+/** Discards those of these bytes that no run refers to, such as outputs of work that was never recorded. */
 export async function discardUnnamed(
   store: JournalStore,
   { garbage }: { readonly garbage: MediaGarbage },
@@ -147,10 +147,10 @@ export async function discardUnnamed(
   await purge(garbage, store);
 }
 
-/** Media named by a run, or given to a run by a person or provider and not yet processed. */
+/** Media that a run refers to, or that a person or provider gave to a run that has not processed them yet. */
 async function mediaInUse(store: JournalStore, except: readonly string[] = []): Promise<ReadonlySet<string>> {
   const given = new Set<string>();
-  // Read the inboxes before the journal, because a run moves entries from the one to the other.
+  // Read the inboxes before the journal, because a run moves entries from its inbox to the journal.
   for (const row of await store.runs()) {
     if (isFinished(row)) continue;
     for (const { message } of await store.inbox(row.runId)) {
@@ -162,7 +162,7 @@ async function mediaInUse(store: JournalStore, except: readonly string[] = []): 
 }
 
 async function purge(garbage: MediaGarbage, store: JournalStore): Promise<void> {
-  // Again listed first, so that the answer is younger than each discard.
+  // Again listed first, so that the references are read after each discard.
   const discarded = await collect(garbage.discarded());
   if (discarded.length === 0) return;
   const named = await mediaInUse(store);

@@ -5,25 +5,25 @@ import type { Json } from "../../plan/plan.ts";
 import { plainSource } from "../../run/foreign-names.ts";
 import type { MediaStore } from "./media-store.ts";
 
-/** Maximum number of parallel uploads; each has an open file and connection. */
+/** Maximum number of parallel uploads, since each has an open file and a connection. */
 const UPLOADS_AT_ONCE = 16;
-/** A handle this close to its expiry is renewed before use. */
+/** A handle is renewed before use if it expires within this time, in milliseconds. */
 const MARGIN_MS = 5 * 60_000;
 
 export interface HandleOptions {
   /** True to ignore cached handles. */
   readonly renew?: boolean | undefined;
-  /** Aborts this caller's wait. The upload continues, since others may wait for it. */
+  /** Aborts only this caller's wait. The upload continues, since others may wait for it. */
   readonly signal?: AbortSignal | undefined;
   /** Verifies the bytes before they are sent. */
   readonly ensure?: ((sha256: string) => Promise<void>) | undefined;
-  /** Called with the bytes sent and the total. */
+  /** Called with the number of bytes sent and the total. */
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 
 /**
- * Provides upload handles by content hash. Handles are kept in a table with expiry, never in events; the media store
- * has the bytes, so that a handle can always be renewed.
+ * Provides upload handles by content hash. Handles are kept in a table with their expiry, never in events; the media
+ * store keeps the bytes, so that a handle can always be renewed.
  */
 export class UploadHandles {
   readonly #client: Client;
@@ -45,12 +45,12 @@ export class UploadHandles {
     this.#now = deps.now;
   }
 
-  /** Includes the URL, because a local service may return on another port. */
+  /** Includes the URL, because a local service may restart on another port. */
   get #account(): string {
     return `${this.#client.keyId}@${this.#client.baseUrl}`;
   }
 
-  /** Replaces each `{source: "upload", sha256}` in a resolved input by a valid handle. `renew` ignores cached ones. */
+  /** Replaces each `{source: "upload", sha256}` in a resolved input with a valid handle. `renew`: no cached handles. */
   async resolveUploads(input: Json, options: HandleOptions = {}): Promise<Json> {
     if (Array.isArray(input)) return Promise.all(input.map((item) => this.resolveUploads(item, options)));
     if (typeof input !== "object" || input === null) return input;
@@ -91,14 +91,14 @@ export class UploadHandles {
       account: this.#account,
       url: handle.url,
       contentType: handle.contentType ?? "application/octet-stream",
-      // The expiry is on the service's clock, but is compared with ours.
+      // The expiry is by the service's clock, but is compared with ours.
       expiresAt: Date.parse(handle.expiresAt ?? "") - this.#client.clockOffsetMs() || this.#now() + 10 * 60_000,
     });
     return handle.url;
   }
 }
 
-/** Waits for shared work until the signal aborts, then rejects with its reason; the work continues for others. */
+/** Waits for shared work until the signal aborts, then rejects with its reason. The work continues for others. */
 export async function stopWaiting<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   let stop: () => void = () => {};

@@ -1,6 +1,6 @@
-/** Local files with bytes of the store. They stay in place until released, and are read only. */
+/** Local files with bytes from the store. They stay in place until released, and are read-only. */
 export interface HeldMedia extends AsyncDisposable {
-  /** Throws for bytes that were not requested. */
+  /** Throws for a hash that was not requested. */
   path(sha256: string): string;
   sizeBytes(sha256: string): number;
 }

@@ -9,22 +9,22 @@ import { measureBytes } from "./media-files.ts";
 import type { MediaStore } from "./media-store.ts";
 import { ForbiddenFileError, openNamedFile } from "./open-file.ts";
 
-/** A plan may name thousands of files, and each is open or downloaded while it is measured. */
+/** A plan may contain thousands of files, and each is open or being downloaded while it is measured. */
 const MEASURED_AT_ONCE = 8;
 
 type Measured = FileFacts | { readonly error: string };
 
-/** A file to measure: a path, an `http(s)` URL, or named bytes. */
+/** A file to measure: a path, an `http(s)` URL, or bytes with a name. */
 interface Source {
   readonly path: string;
   readonly bytes?: Uint8Array;
-  /** Origin inside a network that the pipeline allows for this file. */
+  /** Internal network origin that the pipeline allows for this file. */
   readonly inside?: string;
 }
 
 /**
  * Measures the files that a plan uploads. Unreadable files are returned as values, so that all problems are reported at
- * once. Downloaded files and bytes go into the media store. If a file is gone, its earlier measurement in `kept` is
+ * once. Downloaded files and bytes go into the media store. If a file is gone, its earlier measurement in `stored` is
  * used.
  */
 export async function measureFiles(
@@ -43,7 +43,7 @@ export async function measureFiles(
   return new Map(await queue.addAll(measured));
 }
 
-/** True if these facts are of that file; a relative path may have been written in another folder. */
+/** True if these facts describe that file; a relative path may have been resolved in another folder. */
 function isOf(given: string, { path, from }: FileFacts): boolean {
   return path === resolve(given) || path.endsWith(`${sep}${normalize(given)}`) || from === originOf(given);
 }
@@ -70,7 +70,7 @@ function isUrl(path: string): boolean {
   return /^https?:\/\//i.test(path);
 }
 
-/** A URL's hash, because its query may be secret. */
+/** A URL's hash, since its query may be secret. */
 function originOf(url: string): string {
   return hash("sha256", url);
 }

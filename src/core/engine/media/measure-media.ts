@@ -4,8 +4,8 @@ import { type Fault, type MediaFacts, mediaReader, type StatedFacts } from "./me
 export type { MediaFacts };
 
 /**
- * Reads a media file's facts from its header or container without decoding, in a separate thread; or tells why the file
- * is not of that kind, or could not be read in time. `kind` null: of any kind; a file that cannot be read has the type of its first bytes.
+ * Reads a media file's facts from its header or container, without decoding, in a separate thread; or says why the file is not of this
+ * kind or could not be read in time. `kind` null: any kind, and an unreadable file gets the type of its first bytes.
  */
 export async function measureMedia(path: string, kind: FileKind | null): Promise<MediaFacts | Fault> {
   const answered = await mediaReader.ask({ name: "facts", path, kind });
@@ -13,8 +13,8 @@ export async function measureMedia(path: string, kind: FileKind | null): Promise
 }
 
 /**
- * Why a downloaded output is incomplete or something else; null if it is complete or could not be read, which proves
- * nothing. Compares it with what the service states.
+ * Why a downloaded output is incomplete or not what the service states; null if it is complete, or if it could not be
+ * read, which proves nothing.
  */
 export async function damageOf(path: string, stated: StatedFacts): Promise<string | null> {
   const answered = await mediaReader.ask({ name: "damage", path, stated });

@@ -9,7 +9,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Media could not be written to this machine's disk. The run stopped and can be resumed; paid results wait on the
+ * Media could not be written to this machine's disk. The run stopped and can be resumed; paid results stay on the
  * service.
  */
 export class MediaDiskError extends ShowrunnerError {
@@ -25,18 +25,18 @@ export class MediaDiskError extends ShowrunnerError {
   }
 }
 
-/** True for failures of the disk, which are no step's fault. */
+/** True for disk failures, for which no step is responsible. */
 export function isDiskError(error: unknown): error is NodeJS.ErrnoException {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   return typeof code === "string" && Object.hasOwn(MEANINGS, code);
 }
 
-/** True if media could not be stored or read for reasons that are no step's fault. */
+/** True if media could not be stored or read for a reason for which no step is responsible. */
 export function isStoreError(error: unknown): boolean {
   return isDiskError(error) || error instanceof MediaBucketError;
 }
 
-/** The folder for media cannot be used. */
+/** The media folder cannot be used. */
 export class MediaFolderError extends ShowrunnerError {
   readonly code = "MEDIA_FOLDER";
 
@@ -53,7 +53,7 @@ export class MediaMissingError extends ShowrunnerError {
   readonly code = "MEDIA_MISSING";
   readonly sha256: string;
 
-  /** `location`: the folder or bucket. */
+  /** `location`: the media folder or bucket. */
   constructor(sha256: string, location: string) {
     super(`${location} has no media with hash ${sha256}. If the file was moved or deleted, put it back, then resume.`);
     this.sha256 = sha256;
@@ -65,7 +65,7 @@ export class MediaMissingError extends ShowrunnerError {
  */
 export class MediaLostError extends ShowrunnerError {
   readonly code = "MEDIA_LOST";
-  /** The step that has to run again; null if the file can only be put back. */
+  /** The step that must run again; null if the only remedy is to put the file back. */
   readonly step: string | null;
 
   constructor(message: string, step: string | null) {
@@ -75,7 +75,7 @@ export class MediaLostError extends ShowrunnerError {
 }
 
 /**
- * A file cannot be written to the requested place: it is outside the run's folder, or something that is not a file is
+ * A file cannot be written to the requested place: it is outside the run's folder, or something other than a file is
  * there.
  */
 export class MediaPathError extends ShowrunnerError {

@@ -9,7 +9,7 @@ import { open } from "../../kit/file-handle.ts";
 import { MediaFolderError } from "./media-errors.ts";
 import { type ByteRange, checkHash, isHash, type MediaSource, type StoredMedia } from "./media-store.ts";
 
-/** Age at which temporary files of other machines' processes are removed, since those may still be writing. */
+/** Age, in milliseconds, at which temporary files from other machines are removed: younger ones may still be in use. */
 const LEFTOVER_MS = 48 * HOUR_MS;
 
 /** Measured bytes in a temporary file, flushed to disk. */
@@ -18,16 +18,16 @@ export interface Spooled extends StoredMedia {
 }
 
 /**
- * Files named by hash. Each is written atomically and flushed to disk before a call resolves. Temporary files are in
- * `tmp` beside them.
+ * Files named by their hash. Each is written atomically and flushed to disk before a call resolves. Temporary files are
+ * in the `tmp` subfolder.
  */
 export class MediaFiles {
   readonly root: string;
   readonly #tmp: string;
-  /** State of files that this process has written or verified. */
+  /** Stamps of files that this process has written or verified, by hash. */
   readonly #verified = new Map<string, string>();
 
-  /** Opens the folder; creates it, for this user only, unless it is read only. @throws MediaFolderError */
+  /** Opens the folder. Unless read-only, creates it with access for this user only. @throws MediaFolderError */
   static async open(dir: string, { isCache = false, isReadOnly = false } = {}): Promise<MediaFiles> {
     const root = resolve(dir);
     const tmp = join(root, "tmp");
@@ -43,7 +43,7 @@ export class MediaFiles {
     return files;
   }
 
-  /** True if its files are linked to, which changes their `ctime`. */
+  /** True if the files get hard links, which change their `ctime`. */
   readonly #isCache: boolean;
 
   private constructor(root: string, tmp: string, isCache: boolean) {
@@ -60,7 +60,7 @@ export class MediaFiles {
     return join(this.#tmp, `${processMark()}.${randomUUID()}`);
   }
 
-  /** Removes temporary files of dead processes; returns their number. */
+  /** Removes dead processes' temporary files and returns their number. */
   async removeLeftovers({ dryRun = false } = {}): Promise<number> {
     let count = 0;
     for (const name of (await unlessMissing(readdir(this.#tmp))) ?? []) {
@@ -72,9 +72,9 @@ export class MediaFiles {
     return count;
   }
 
-  /** Null if there is no file of these bytes. */
+  /** Null if no file has these bytes. */
   async stat(sha256: string): Promise<Stats | null> {
-    // In a store from elsewhere, a link may lead anywhere.
+    // In a store copied from elsewhere, a symbolic link may lead anywhere.
     const found = await unlessMissing(lstat(this.path(sha256)));
     return found?.isFile() ? found : null;
   }
@@ -110,14 +110,14 @@ export class MediaFiles {
       await rename(path, target);
       this.#verified.set(sha256, await this.#stampOf(target));
     } catch (error) {
-      // Windows cannot replace an open file, but that one has the same bytes.
+      // Windows cannot replace an open file, but that file has the same bytes.
       if ((await this.stat(sha256))?.size !== sizeBytes) throw error;
     }
     await syncFolder(dirname(target));
     await syncFolder(this.root);
   }
 
-  /** Compares the file's bytes with their hash, once until the file changes. */
+  /** Compares the file's bytes with their hash. A file found intact is not read again until it changes. */
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
     const path = this.path(sha256);
     const stamp = await unlessMissing(this.#stampOf(path));
@@ -130,7 +130,7 @@ export class MediaFiles {
     return "intact";
   }
 
-  /** Runs a change of the file's times only, so that the file need not be verified again. */
+  /** Makes a change that affects only the file's times, so that the file need not be verified again. */
   async keepingVerified(sha256: string, change: (path: string) => Promise<void>): Promise<void> {
     const path = this.path(sha256);
     const wasVerified = this.#verified.get(sha256) === (await unlessMissing(this.#stampOf(path)));
@@ -138,13 +138,13 @@ export class MediaFiles {
     if (wasVerified) this.#verified.set(sha256, await this.#stampOf(path));
   }
 
-  /** A stamp that differs once the file was touched. */
+  /** A stamp that changes whenever the file is changed. */
   async #stampOf(path: string): Promise<string> {
     const { ino, size, ctimeNs, mtimeNs } = await stat(path, { bigint: true });
     return `${ino} ${size} ${this.#isCache ? mtimeNs : ctimeNs}`;
   }
 
-  /** All hashes with a file, unordered. */
+  /** Hashes of all files, unordered. */
   async *hashes(): AsyncIterable<string> {
     for await (const folder of await opendir(this.root)) {
       if (!folder.isDirectory() || !/^[0-9a-f]{2}$/.test(folder.name)) continue;
@@ -155,7 +155,7 @@ export class MediaFiles {
   }
 }
 
-/** Null if the file does not exist, or no longer. */
+/** Null if the file does not exist (any more). */
 export async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
@@ -170,7 +170,7 @@ function piecesOf(source: MediaSource): AsyncIterable<Uint8Array> | Iterable<Uin
   return "bytes" in source ? [source.bytes] : source.stream;
 }
 
-/** Reads a file, opened on demand: a stream that fails before anyone listens would end the process. */
+/** Reads a file, opened only when reading starts: a stream that fails before anyone listens would end the process. */
 export async function* bytesOf(path: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
   yield* createReadStream(path, range);
 }
@@ -205,13 +205,13 @@ export async function measureBytes(pieces: AsyncIterable<Uint8Array>): Promise<S
   return { sha256: digest.digest("hex"), sizeBytes };
 }
 
-/** Partial downloads have a dot before the target's name. */
+/** True for the temporary file of a dead process. Partial downloads have a dot before the target's name. */
 function isMarkedGone(name: string): boolean {
   const [, mark] = /^\.?((?:[0-9a-f]{6}-){3}\d+-[0-9a-f]{6})\./.exec(name) ?? [];
   return mark !== undefined && isMarkGone(mark);
 }
 
-/** Time of the last write, including a function's folder's contents, which it may still be writing. */
+/** Time of the last write, including writes to files in a function's folder, which may still be going on. */
 async function lastWritten(path: string): Promise<number> {
   const below = await readdir(path).catch(() => []);
   const all = [path, ...below.map((name) => join(path, name))];

@@ -5,7 +5,7 @@ import { Worker } from "node:worker_threads";
 import { BoundedMap } from "../../api/bounded-map.ts";
 import type { FileKind } from "../../plan/plan.ts";
 
-/** A media file's facts by its bytes: pixels, milliseconds, frames per second. */
+/** A media file's facts according to its bytes: pixels, milliseconds, frames per second. */
 export interface MediaFacts {
   readonly contentType: string;
   readonly width: number | null;
@@ -18,12 +18,12 @@ export interface MediaFacts {
 export type StatedFacts = { readonly [fact in keyof Omit<MediaFacts, "fps">]: MediaFacts[fact] | null };
 
 export interface MediaQuestions {
-  /** `kind` null: of any kind; for a file that cannot be read, only its type. */
+  /** With `kind` null, any kind is accepted, and the answer for an unreadable file is only its type. */
   readonly facts: {
     readonly asks: { readonly path: string; readonly kind: FileKind | null };
     readonly answer: MediaFacts;
   };
-  /** Null for a complete file that matches. */
+  /** Null for a complete file that matches the statement. */
   readonly damage: {
     readonly asks: { readonly path: string; readonly stated: StatedFacts };
     readonly answer: string | null;
@@ -32,7 +32,7 @@ export interface MediaQuestions {
 
 type Name = keyof MediaQuestions;
 export type Question = { [N in Name]: { readonly name: N } & MediaQuestions[N]["asks"] }[Name];
-/** `isUnread`: the thread could not finish reading the file. `isEmpty`: it did, and there is nothing to see or hear. */
+/** `isUnread`: the thread could not finish reading the file. `isEmpty`: it finished, but found no pictures or sound. */
 export interface Fault {
   readonly fault: string;
   readonly isUnread?: true;
@@ -43,10 +43,10 @@ export type Answered<N extends Name = Name> = { readonly is: MediaQuestions[N]["
 export type Reply = { readonly type: "reading" } | { readonly type: "read"; readonly answer: Answered };
 
 export interface ReaderLimits {
-  /** Time limit for one file once the libraries are loaded, in milliseconds; large files get more. */
+  /** Time limit for reading one file once the libraries are loaded, in milliseconds; large files get more. */
   readonly deadlineMs: number;
   readonly memoryMb: number;
-  /** Time that one owner's unreadable files may use within {@link WASTE_WINDOW_MS}, in milliseconds. */
+  /** Maximum time that one owner's unreadable files may take within {@link WASTE_WINDOW_MS}, in milliseconds. */
   readonly wasteMs: number;
 }
 
@@ -57,12 +57,12 @@ interface Waiting {
   readonly answer: (answered: Answered) => void;
 }
 
-/** Files read at once. One owner uses at most all but one thread, so that another owner's file starts at once. */
+/** Number of files read at once. One owner uses at most all but one thread, so another owner's file starts at once. */
 const THREADS = 2;
 const WASTE_WINDOW_MS = 10 * 60_000;
 /** Maximum number of remembered owners and answers. */
 const MOST_REMEMBERED = 1_000;
-/** Answers for files up to this size are remembered by content, in bytes. */
+/** Answers for files up to this size, in bytes, are remembered by content. */
 const HASHED_BYTES = 64 * 1024;
 
 const NOT_READ: Fault = {
@@ -70,20 +70,20 @@ const NOT_READ: Fault = {
   isUnread: true,
 };
 
-/** Whose turn a file takes. All callers share a thread pool, so that each finds a thread with loaded libraries. */
+/** The owner in whose turn a file is read. All callers share one thread pool, whose libraries are loaded. */
 type Owner = `${"caller" | "run"} ${string}`;
 
 const owners = new AsyncLocalStorage<Owner>();
 
-/** Runs `work` so that its files are read in this owner's turns. An enclosing owner is kept. */
+/** Runs `work` so that its files are read in this owner's turns. Inside another owner's `work`, that owner stays. */
 export function readingFor<T>(owner: Owner, work: () => T): T {
   return owners.getStore() === undefined ? owners.run(owner, work) : work();
 }
 
 /**
  * Reads untrusted media in worker threads. Turns alternate between owners, the time spent on an owner's unreadable
- * files is limited, and identical small files are read once. One thread starts with the first file, all with the first
- * file of a caller; none keeps the process alive.
+ * files is limited, and identical small files are read once. One thread starts with the first file, the others with the
+ * first file from a caller; none keeps the process alive.
  */
 export class MediaReader {
   readonly #limits: ReaderLimits;
@@ -136,7 +136,7 @@ export class MediaReader {
     if (isForCaller) for (const thread of this.#threads) thread.warm();
   }
 
-  /** The first file of the owner whose turn it is; the owner moves to the end. */
+  /** Takes the first file of the owner whose turn it is; the owner moves to the end of the queue. */
   #takeTurn(): Waiting | null {
     const busy = this.#threads.flatMap(({ owner }) => owner ?? []);
     for (const [owner, [first, ...rest]] of this.#waiting) {
@@ -182,19 +182,19 @@ async function sizeOf(path: string): Promise<{ readonly size: number; readonly i
   return { size, isSmall: found?.isFile() === true && size <= HASHED_BYTES };
 }
 
-/** Speed of a slow disk. */
+/** Read speed of a slow disk. */
 const BYTES_PER_MS = 10_000;
-/** Time to start the thread and load its libraries on a busy machine. */
+/** Time allowed to start the thread and load its libraries on a busy machine, in milliseconds. */
 const START_MS = 60_000;
 
-/** Reads one file at a time. A file that exceeds time or memory ends the thread, and the next file gets a new one. */
+/** Reads one file at a time. A file that exceeds its time or memory ends the thread; the next gets a new one. */
 class ReadingThread {
   readonly #limits: ReaderLimits;
   #thread: Worker | null = null;
   #answer: ((answered: Answered) => void) | null = null;
   #sizeBytes = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** Owner of the file being read; null while idle. */
+  /** The owner whose file is being read; null while idle. */
   owner: string | null = null;
 
   constructor(limits: ReaderLimits) {

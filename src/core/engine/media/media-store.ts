@@ -9,18 +9,18 @@ export interface StoredMedia {
 }
 
 export type MediaSource =
-  /** `sha256`: the file's hash when measured. The file is only read if the store has no intact copy of that hash. */
+  /** `sha256`: the file's hash when measured. The file is read only if the store has no intact copy with that hash. */
   | { readonly path: string; readonly sha256?: string }
   | { readonly bytes: Uint8Array }
   | { readonly stream: AsyncIterable<Uint8Array> };
 
-/** Bytes from `start` to `end`, both inclusive. */
+/** Bytes from `start` to `end`, inclusive. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** Response headers for a link's target. */
+/** Response headers for the target of a link. */
 export interface LinkOptions {
   /** The `Content-Type` header. */
   readonly contentType: string;
@@ -29,60 +29,60 @@ export interface LinkOptions {
 }
 
 /**
- * A content-addressed store: each content once, written atomically, durable before a call resolves. Any number of
- * processes, on several machines, may share it. Throws Node's errors for the file system, such as a full disk, and
- * `MediaBucketError` for a bucket.
+ * A content-addressed store: each content is stored once, written atomically, and durable before a call resolves. Any
+ * number of processes, on several machines, may share it. Throws Node's errors for the file system, such as a full
+ * disk, and `MediaBucketError` for a bucket.
  */
 export interface MediaStore {
   /** The folder, or the bucket's URL, for messages. */
   readonly location: string;
   /**
-   * Copies bytes into the store unless it has an intact copy. An event must name them within half of {@link GRACE_MS}
-   * from this call or {@link MediaStore.touch}; `gc` removes older bytes that no run names.
+   * Copies bytes into the store unless it has an intact copy. An event must refer to them within half of {@link
+   * GRACE_MS} after this call or {@link MediaStore.touch}; `gc` removes older bytes that no run refers to.
    */
   put(source: MediaSource): Promise<StoredMedia>;
   has(sha256: string): Promise<boolean>;
-  /** Like {@link MediaStore.has}, for bytes that an event is about to name. */
+  /** Like {@link MediaStore.has}, for bytes that an event is about to refer to. */
   touch(sha256: string): Promise<boolean>;
   /** Size in bytes; null if the store does not have the hash. */
   sizeOf(sha256: string): Promise<number | null>;
   /** Path of the stored file, whether or not it exists; null if the store is not on a local disk. */
   path(sha256: string): string | null;
-  /** Provides these bytes as local files; fetched ones are compared with their hash. */
+  /** Provides these bytes as local files. Fetched files are checked against their hash. */
   hold(hashes: Iterable<string>): Promise<HeldMedia>;
-  /** Streams the bytes or a range of them, without comparing the hash. @throws MediaMissingError */
+  /** Streams the bytes, or a range of them, without checking the hash. @throws MediaMissingError */
   read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>>;
-  /** Origin of links, for a page's content security policy; null if the store provides none. */
+  /** Origin of the links, for a page's content security policy; null if the store provides no links. */
   linkOrigin(): Promise<string | null>;
-  /** A link for a browser that works for a few minutes; null if the store provides none. Treat it as a secret. */
+  /** A link that works in a browser for a few minutes; null if the store provides no links. Treat it as a secret. */
   link(sha256: string, options: LinkOptions): Promise<string | null>;
   /** A new local path for a download, to be passed to {@link MediaStore.adopt}. */
   tmpPath(): string;
   /** Moves a finished file from a {@link MediaStore.tmpPath} into the store. */
   adopt(tmpPath: string): Promise<StoredMedia>;
   /**
-   * Puts copies under their names into `outDir`, replacing older files one by one. Names are made safe for every system
+   * Puts copies into `outDir` under their names, replacing older files one by one. Names are made safe for every system
    * and distinct from names that differ only in case. Returns the paths below `outDir`, with `/`, in the order of
-   * `files`. `tag` marks temporary files, so that a killed process's are found. Throws `MediaMissingError` and
-   * `MediaPathError`.
+   * `files`. `tag` marks temporary files, so that those of a killed process can be found. Throws `MediaMissingError`
+   * and `MediaPathError`.
    */
   place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]>;
-  /** True if a placed file still exists, whatever its content. */
+  /** True if a placed file still exists, whatever it contains. */
   isPlaced(file: string, outDir: string): Promise<boolean>;
-  /** Compares the bytes with their hash, once until the file changes; `damaged` if someone changed them. */
+  /** Checks the bytes against their hash, once until the file changes. `damaged`: the bytes were changed. */
   verify(sha256: string): Promise<"intact" | "damaged" | "missing">;
-  /** Verifies, once per process, that bytes can be written. Called before anything is paid. */
+  /** Verifies, once per process, that bytes can be written. Called before anything is paid for. */
   checkWritable(): Promise<void>;
   readonly garbage: MediaGarbage;
 }
 
 /**
- * Age below which unnamed bytes are kept, since a run may be about to name them. Milliseconds, on the clock of the
- * machine that stores them.
+ * Minimum age at which unreferenced bytes are removed, since a run may be about to refer to younger ones. In
+ * milliseconds, by the clock of the machine that stores them.
  */
 export const GRACE_MS = HOUR_MS;
 
-/** Maximum number of files that a store reads, writes or sends at once; a plan may name thousands. */
+/** Maximum number of files that a store reads, writes or sends at once; a plan may contain thousands. */
 export const FILES_AT_ONCE = 16;
 
 export interface ListedMedia extends StoredMedia {
@@ -96,21 +96,21 @@ export interface DiscardedMedia extends ListedMedia {
 }
 
 /**
- * Removes unnamed bytes while others write and remove. Bytes are first discarded: set aside, but restored for anyone
- * who asks. If still unnamed later, they are purged.
+ * Removes unreferenced bytes while others write and remove. Bytes are first discarded: set aside, but restored for
+ * anyone who asks. If still unreferenced later, they are purged.
  */
 export interface MediaGarbage {
   /** Minimum age before discarded bytes are purged, in milliseconds. */
   readonly purgeAfterMs: number;
   /** Everything in the store, unordered. */
   list(): AsyncIterable<ListedMedia>;
-  /** False, with nothing done, if they are missing or by now younger than {@link GRACE_MS}. */
+  /** False, with nothing done, if the bytes are missing or have since become younger than {@link GRACE_MS}. */
   discard(sha256: string): Promise<boolean>;
   discarded(): AsyncIterable<DiscardedMedia>;
-  /** Puts discarded bytes back; a discarded copy may remain. False if there are none. */
+  /** Restores discarded bytes; a discarded copy may remain. False if there are none. */
   restore(sha256: string): Promise<boolean>;
   purge(discarded: DiscardedMedia): Promise<void>;
-  /** Removes leftovers of interrupted writers; returns their number. */
+  /** Removes what interrupted writers left behind; returns the number of items. */
   removeLeftovers(options: { readonly dryRun: boolean }): Promise<number>;
 }
 
@@ -120,7 +120,7 @@ export function isHash(text: string): boolean {
   return HASH.test(text);
 }
 
-/** @throws TypeError for anything else, since it becomes part of a path */
+/** Returns a valid hash. @throws TypeError for anything else, since the hash becomes part of a path */
 export function checkHash(sha256: string): string {
   if (!isHash(sha256)) throw new TypeError(`"${sha256}" is not a SHA-256 in lower-case hex.`);
   return sha256;

@@ -3,25 +3,25 @@ import { type FileHandle, lstat, readlink, realpath } from "node:fs/promises";
 import { open } from "../../kit/file-handle.ts";
 import { isWithin } from "../../kit/is-within.ts";
 
-/** An input named a file that must not be read. */
+/** An input contains the path of a file that must not be read. */
 export class ForbiddenFileError extends Error {}
 
 export interface NamedFile extends AsyncDisposable {
   readonly file: FileHandle;
   /**
-   * Path for libraries that open files themselves. On Linux it leads to the open file, elsewhere to whatever is at the
-   * path now.
+   * Path for libraries that open files themselves. On Linux it leads to the open file, elsewhere to whatever is now at
+   * the path.
    */
   readonly path: string;
 }
 
 /**
- * Opens a file that an input names by absolute path. The checks apply to the open file, not to its path, which may
- * change: read through the handle. `from`: allowed files and folders, links resolved; null allows any.
+ * Opens a file that an input specifies by absolute path. The checks apply to the open file, not to its path, which may
+ * change: read through the handle. `from`: allowed files and folders, with links resolved; null allows any.
  * @throws ForbiddenFileError if it is not allowed, or not a file
  */
 export async function openNamedFile(path: string, from: readonly string[] | null): Promise<NamedFile> {
-  // Opening a pipe without a writer would block.
+  // Opening a pipe that has no writer would block.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
     // Do not reveal whether a forbidden file exists.
     throw from === null || from.some((allowed) => isWithin(allowed, path)) ? error : outside(from);
@@ -43,7 +43,7 @@ const outside = (from: readonly string[]) =>
 
 const linkTo = ({ fd }: FileHandle) => `/proc/self/fd/${fd}`;
 
-/** The open file's location with links resolved, if its path still leads to the same file. */
+/** The open file's location with links resolved; throws if its path no longer leads to the same file. */
 async function placeOf(file: FileHandle, path: string): Promise<string> {
   const place = await realpath(path);
   const [open, found] = await Promise.all([file.stat({ bigint: true }), lstat(place, { bigint: true })]);

@@ -7,13 +7,13 @@ import type { MediaStore } from "./media-store.ts";
 export interface MediaOptions {
   /**
    * Where media are stored: a folder, possibly shared, or a bucket, `s3://bucket/prefix`; see docs/shared-media.md.
-   * Default: environment SHOWRUNNER_MEDIA, otherwise `mediaDir`.
+   * Default: environment SHOWRUNNER_MEDIA, then `mediaDir`.
    */
   readonly media?: string | undefined;
-  /** Local folder of downloaded files, by content hash; with a bucket, of cached copies. */
+  /** Local folder for downloaded files, by content hash; with a bucket, for cached copies. */
   readonly mediaDir: string;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Opens the folder without writing to it, even if this user could not. Default false. */
+  /** Opens the folder without writing to it, and without checking that this user could. Default false. */
   readonly isReadOnly?: boolean;
 }
 
@@ -29,7 +29,7 @@ export async function openMedia(options: MediaOptions): Promise<MediaStore> {
   return new BucketStore(bucket, cache);
 }
 
-/** A media store that was tested for writing. */
+/** A media store that has passed a write test. */
 export interface MediaCheck {
   /** The folder, or the bucket's URL without options. */
   readonly location: string;
@@ -37,7 +37,7 @@ export interface MediaCheck {
   readonly clockOffsetMs: number | null;
 }
 
-/** Tests the configured media store by writing, reading and deleting a small object; throws if that fails. */
+/** Tests the configured media store for writing. In a bucket, also reads and deletes. Throws if that fails. */
 export async function checkMedia(options: MediaOptions): Promise<MediaCheck> {
   const location = locationOf(options);
   if (!isBucketUrl(location)) return { location: (await openMediaStore(location)).location, clockOffsetMs: null };

@@ -9,7 +9,7 @@ import {
 import { damageOf } from "./measure-media.ts";
 import type { StatedFacts } from "./media-reader.ts";
 
-/** A downloaded output is incomplete or something else. It was removed from the disk. */
+/** A downloaded output is incomplete or not what the service states. The file was removed from the disk. */
 export class DamagedOutputError extends MalformedResponseError {
   readonly damage: string;
 
@@ -20,8 +20,8 @@ export class DamagedOutputError extends MalformedResponseError {
 }
 
 /**
- * Downloads an output and compares its bytes with what the service states. @throws DamagedOutputError, and the
- * download's errors
+ * Downloads an output and compares its bytes with what the service states. @throws DamagedOutputError, and download
+ * errors
  */
 export async function downloadOutput(
   client: Pick<Client, "download">,

@@ -22,11 +22,11 @@ import { type Mark, writeMarked } from "../../marks/index.ts";
 import type { HeldMedia } from "./held-media.ts";
 import { isDiskError, MediaPathError } from "./media-errors.ts";
 
-/** Bytes of a media store, and the name for their copy before it is made safe. */
+/** Bytes in a media store, and the name for their copy, before it is made safe. */
 export interface NamedCopy {
   readonly sha256: string;
   readonly name: string;
-  /** The mark to write into the copy; absent: the bytes stay unchanged. */
+  /** The mark to write into the copy. If absent, the bytes stay unchanged. */
   readonly mark?: Mark;
 }
 
@@ -35,20 +35,20 @@ export interface Placing {
   readonly hold: (sha256: string) => Promise<HeldMedia>;
   /** Absolute path. */
   readonly outDir: string;
-  /** Marks the names of temporary files. */
+  /** Included in the names of temporary files. */
   readonly tag: string;
 }
 
 /** Each copy has two open files. */
 const COPIES_AT_ONCE = 8;
 
-/** One caller at a time per folder, because names are compared with the existing ones. */
+/** Callers take turns in each folder, because names are compared with the existing ones. */
 const turns = new Map<string, Promise<unknown>>();
 
 /**
- * Puts copies under their names below `outDir`; returns their paths in the order of `files`. Copies rather than hard
+ * Puts copies under their names below `outDir`; returns their paths in the order of `files`. Makes copies, not hard
  * links: editing a named file must not change the only copy of a paid result. Settles once everything is on the disk,
- * or nothing more is written.
+ * or nothing more will be written.
  */
 export async function placeFiles(files: readonly NamedCopy[], placing: Placing): Promise<readonly string[]> {
   try {
@@ -103,7 +103,7 @@ async function placeInFolder(
   await removeTemporaries(folder, new Set([placing.tag]));
   const others = new NamesInFolder(await readdir(folder));
   const names = files.map(({ name }) => others.add(name));
-  // If two copies have one name, the later one wins.
+  // If two copies have the same name, the later one wins.
   const last = new Map(names.map((name, at) => [name, files[at]!]));
   const queue = new PQueue({ concurrency: COPIES_AT_ONCE });
   const copies = [...last].map(
@@ -133,7 +133,7 @@ async function placeCopy(copy: NamedCopy, target: string, placing: Placing): Pro
   }
 }
 
-/** Throws unless a file or link, which may be replaced, or nothing is at the path. @throws MediaPathError */
+/** Throws unless the path is free or has a file or link, which may be replaced. @throws MediaPathError */
 export async function checkReplaceable(target: string, what: string): Promise<void> {
   const found = await lstat(target).catch(() => null);
   if (found === null || found.isFile() || found.isSymbolicLink()) return;
@@ -143,13 +143,13 @@ export async function checkReplaceable(target: string, what: string): Promise<vo
 
 async function copyDurably({ sha256, mark }: NamedCopy, target: string, { hold }: Placing): Promise<void> {
   await using held = await hold(sha256);
-  // Created empty first to get the user's default mode; copying would keep the store's private one.
+  // Created empty first to get the user's default mode; copying would keep the store's private mode.
   let isWritten = false;
   const mode = await withFile(target, "wx", async (file) => {
     if (mark !== undefined) isWritten = (await writeMarked(held.path(sha256), file, mark)).status === "marked";
     return (await file.stat()).mode;
   });
-  // Shares disk blocks where the file system can, at no cost in time or space.
+  // Shares disk blocks where the file system can, which costs no time or space.
   if (!isWritten) await copyFile(held.path(sha256), target, constants.COPYFILE_FICLONE);
   await chmod(target, mode);
   await withFile(target, "r+", (file) => file.sync());
@@ -168,8 +168,8 @@ async function withFile<T>(path: string, flags: string, use: (file: FileHandle) 
 const roots = new Map<string, string>();
 
 /**
- * The real path of an output folder. Throws if it has become a link, since others' files could be replaced. @throws
- * MediaPathError
+ * An output folder's real path. Throws if the folder has become a link, since files elsewhere could be replaced.
+ * @throws MediaPathError
  */
 async function rootOf(outDir: string): Promise<string> {
   await mkdir(outDir, { recursive: true });
@@ -214,7 +214,7 @@ function safeSegment(segment: string): string {
   return safe === segment.normalize("NFC") ? safe : withHash(safe, segment);
 }
 
-/** Existing names, compared case-insensitively as on many systems. */
+/** The names in a folder, compared case-insensitively, as many systems do. */
 class NamesInFolder {
   readonly #byFolded: Map<string, Set<string>>;
 
@@ -244,7 +244,7 @@ function withHash(safe: string, requested: string): string {
 
 const load = createRequire(import.meta.url);
 
-/** Extensions where the table of types has none, or an unusual one. */
+/** Extensions for types that have none in the MIME table, or an unusual one. */
 const preferred: { readonly [contentType: string]: string } = {
   "audio/mpeg": "mp3",
   "audio/mp4": "m4a",
@@ -262,7 +262,7 @@ const preferred: { readonly [contentType: string]: string } = {
 const ACTIVE = new Set(["image/svg+xml"]);
 
 /**
- * The usual extension of a content type, with its dot. Anything but pictures, film and audio becomes `.bin`: the type
+ * The usual extension for a content type, with its dot. Anything but pictures, film and audio becomes `.bin`: the type
  * comes from a service, and a double click must not execute the file.
  */
 export function fileExtension(contentType: string): string {
@@ -270,7 +270,7 @@ export function fileExtension(contentType: string): string {
   const known = own(preferred, mediaType);
   if (known !== undefined) return `.${known}`;
   if (!/^(?:image|video|audio)\//.test(mediaType) || ACTIVE.has(mediaType)) return ".bin";
-  // Loaded on demand: its tables are large and few programs name files.
+  // Loaded on demand: its tables are large, and few programs need file names.
   const found = (load("mime") as typeof import("mime")).default.getExtension(mediaType);
   return found === null || found === undefined ? ".bin" : `.${found}`;
 }

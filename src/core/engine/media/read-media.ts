@@ -7,7 +7,7 @@ import { Bytes } from "./whole/bytes.ts";
 import { missingEnd } from "./whole/missing-end.ts";
 import { soundFramesIn } from "./whole/whole-frames.ts";
 
-/** The part of a picture's file that contains its size, after colour profiles and previews. */
+/** How much of a picture's file is read, in bytes: enough to find the size after colour profiles and previews. */
 const HEAD_BYTES = 4 * 1024 * 1024;
 
 const NONE = { width: null, height: null, durationMs: null, fps: null } as const;
@@ -19,7 +19,7 @@ export async function load(): Promise<void> {
   await Promise.all([import("file-type"), import("image-size"), import("./read-timed.ts")]);
 }
 
-/** Answers a question. Runs in a separate thread, because crafted files may hang the libraries. */
+/** Answers a question. Runs in a separate thread, because crafted files can hang the libraries. */
 export async function answerTo(question: Question): Promise<Answered> {
   const { path } = question;
   switch (question.name) {
@@ -32,7 +32,7 @@ export async function answerTo(question: Question): Promise<Answered> {
   }
 }
 
-/** Also undefined for bytes that only begin like a known format. */
+/** A file's type by its first bytes; undefined if unknown, or if only the beginning looks like a known format. */
 async function typeOf(path: string): Promise<string | undefined> {
   const { fileTypeFromFile } = await import("file-type");
   return (await fileTypeFromFile(path).catch(() => undefined))?.mime;
@@ -40,7 +40,7 @@ async function typeOf(path: string): Promise<string | undefined> {
 
 async function anyFacts(path: string): Promise<Facts> {
   const contentType = (await typeOf(path)) ?? "application/octet-stream";
-  // A container of films may hold sound alone.
+  // A video container may contain only audio.
   const kinds = { image: ["image"], audio: ["audio"], video: ["video", "audio"] } as const;
   for (const kind of kinds[contentType.split("/")[0] as keyof typeof kinds] ?? []) {
     const found = await factsOf(path, kind);
@@ -93,7 +93,7 @@ async function timedFacts(path: string, kind: "audio" | "video", contentType: st
     if (picture !== null) return { fault: "it contains video, not only sound" };
     const lacks = contentType.startsWith("video/") ? "pictures and sound" : "sound";
     if (durationMs === 0) return { fault: `it is ${contentType} without ${lacks}: it lasts 0 ms`, isEmpty: true };
-    // Such containers have a video type even if they hold audio only.
+    // Such containers have a video type even if they contain only audio.
     return { is: { ...NONE, contentType: contentType.replace(/^video\//, "audio/"), durationMs } };
   }
   if (picture === null) return { fault: `it is ${contentType} without video` };
@@ -110,14 +110,14 @@ async function damageOf(path: string, stated: StatedFacts): Promise<string | nul
     return unknownInPlaceOf(stated.contentType, textIn(file));
   const lacks = missingEnd(path, contentType);
   if (lacks !== null) return `${lacks} is missing`;
-  // Whether a library can read it says nothing about completeness.
+  // Whether a library can read the file says nothing about whether it is complete.
   const measured = await sizeAndDuration(path, contentType, stated).catch(() => NONE);
   return contradiction(stated, { ...measured, contentType });
 }
 
-/** The kind of text by its beginning; null for other bytes. */
+/** The kind of text that a file begins with; null for other bytes. */
 function textIn(file: Bytes): TextForm | null {
-  // The window may end inside a character.
+  // The bytes read may end inside a character.
   const text = new TextDecoder().decode(file.head(4096), { stream: true }).trimStart();
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a text has not
   if (/[\u0000-\u0008\u000e-\u001a\u001c-\u001f\ufffd]/.test(text)) return null;
@@ -142,15 +142,15 @@ function describedBy(error: unknown): string {
 
 /** Animated pictures. */
 const MOVING = /^image\/(?:gif|apng|webp|avif)$/;
-/** Durations are rounded, in either direction to whole seconds, and audio encoders add or remove some frames. */
+/** Durations are rounded, up or down to whole seconds, and audio encoders add or remove some frames. */
 const TOLERANCE = { ofWholeSecondsMs: 1_000, ms: 250, share: 0.1 } as const;
 
 type Measured = Omit<MediaFacts, "fps">;
 
 /**
- * How a file's bytes contradict the service's statement; null if they agree where both say something. Services often
+ * How a file's bytes contradict the service's statement; null if they agree wherever both say something. Services often
  * state what was requested rather than what was made, so these are accepted: another format of the same kind, a picture
- * of at least half the size, and a duration within a tenth (at least 250 ms, or a second if whole seconds are stated).
+ * at least half as large, and a duration within a tenth (at least 250 ms, or a second if whole seconds are stated).
  */
 function contradiction(stated: StatedFacts, measured: Measured): string | null {
   const type = plainType(stated.contentType);
@@ -165,7 +165,7 @@ function contradiction(stated: StatedFacts, measured: Measured): string | null {
   return durationMs < shortest(stated.durationMs) ? `it lasts ${durationMs} ms, not ${stated.durationMs}` : null;
 }
 
-/** Rejects bytes of unknown format: text instead of pictures or audio, or any bytes instead of a known format. */
+/** Rejects text where media were stated, and any unknown bytes where a recognisable format was stated. */
 function unknownInPlaceOf(statedType: string | null, text: TextForm | null): string | null {
   const stated = plainType(statedType);
   if (stated === null || !MEDIA.test(stated) || stated === "image/svg+xml") {
@@ -179,29 +179,29 @@ function unknownInPlaceOf(statedType: string | null, text: TextForm | null): str
 type TextForm = "an HTML page" | "XML" | "JSON" | "plain text";
 
 const MEDIA = /^(image|video|audio)\//;
-/** Content types whose files are always recognisable; not headerless samples. */
+/** Content types whose files can always be recognised; excludes headerless samples. */
 const KNOWN = new RegExp(
   "^(?:image/(?:png|apng|jpe?g|gif|webp|avif|hei[cf]|bmp|tiff)|video/(?:mp4|quicktime|x-m4v|webm|(?:x-)?matroska|ogg)|" +
     "audio/(?:mp4|(?:x-)?m4a|mpeg|mp3|(?:x-|vnd\\.)?wave?|webm|ogg|opus|aac|(?:x-)?flac))$",
 );
-/** Container types that may hold audio or film. */
+/** Container types that may contain audio or film. */
 const EITHER = /\/(?:mp4|quicktime|x-m4[av]|m4a|webm|(?:x-)?matroska|ogg)$/;
 
 function plainType(type: string | null): string | null {
   return type?.replace(/;.*/, "").trim().toLowerCase() ?? null;
 }
 
-/** True for a document, a picture instead of film or audio, or audio instead of film. */
+/** True if the file is a document, a picture instead of film or audio, or audio instead of film. */
 function isOtherKind(stated: string, found: string): boolean {
   const [kind, foundKind] = [stated, found].map((type) => MEDIA.exec(type)?.[1] ?? null);
   if (kind == null || stated === "image/svg+xml" || MOVING.test(found)) return false;
-  // Some containers go by several types.
+  // Some containers have several types.
   if (foundKind == null) return KNOWN.test(stated) && !/^application\/(?:ogg|mxf|vnd\.ms-asf)$/.test(found);
   if (kind === "image" || foundKind === "image") return kind !== foundKind;
   return kind === "video" && foundKind === "audio" && !EITHER.test(found);
 }
 
-/** In either orientation. */
+/** True if the picture is less than half the stated size, compared in either orientation. */
 function isFarSmaller({ width, height }: StatedFacts, measured: Measured): boolean {
   if (width === null || height === null || measured.width === null || measured.height === null) return false;
   const [long, short] = [Math.max(width, height), Math.min(width, height)];

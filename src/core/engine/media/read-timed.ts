@@ -5,14 +5,14 @@ import { Bytes } from "./whole/bytes.ts";
 // Listed individually to leave out playlist readers, which open other files and URLs.
 const formats = [MP4, QTFF, WEBM, MATROSKA, WAVE, MP3, ADTS, OGG, FLAC];
 
-/** Formats whose packets do not tell how long the last frame lasts. */
+/** Formats whose packets do not say how long the last frame lasts. */
 const STATED = /webm|flac/;
 
 /** Reads an audio or film container without decoding it. `picture` is null for audio only. */
 export async function readTimed(path: string, contentType: string) {
   const streamedMs = streamedWavMs(path);
   if (streamedMs !== null) return { picture: null, durationMs: streamedMs };
-  // An error between two reads shows in the next one; unhandled, it would end the thread.
+  // A read error between two reads appears at the next read; unhandled, it would end the thread.
   const source = new FilePathSource(path, { handleUnhandledError: () => undefined });
   using input = new Input({ source, formats });
   const track = await input.getPrimaryVideoTrack();
@@ -25,7 +25,7 @@ export async function readTimed(path: string, contentType: string) {
   return { picture: { width, height, fps: Math.round(averagePacketRate) }, durationMs };
 }
 
-/** Seconds by the packets. The library never ends the search for the last packet of a FLAC without packets. */
+/** Length in seconds by the packets. The library never stops looking for the last packet in an empty FLAC. */
 async function lengthOf(input: Input): Promise<number> {
   const sound = await input.getPrimaryAudioTrack();
   const isEmpty = (await sound?.computePacketStats(1))?.packetCount === 0;
@@ -34,7 +34,7 @@ async function lengthOf(input: Input): Promise<number> {
 
 const WAV_HEADER_BYTES = 65_536;
 
-/** Duration of a WAV with an unknown size in its header, from its data; null for any other file. */
+/** Duration of a WAV whose header does not state its size, computed from its data; null for any other file. */
 function streamedWavMs(path: string): number | null {
   using file = new Bytes(path);
   const header = readWavHeader(file.head(WAV_HEADER_BYTES), file.size);

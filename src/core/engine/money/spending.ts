@@ -14,25 +14,25 @@ import { ANY_VALUE, parseTag } from "../options/tags.ts";
 import { type Judged, judge } from "../service/service-answers.ts";
 import { Wallet } from "./wallet.ts";
 
-/** Time that a run without headroom waits for other runs' charges to reach the balance before it pauses. */
+/** How long a run waits for other runs' charges to reach the balance before it pauses, in milliseconds. */
 const BALANCE_TIMEOUT_MS = 15_000;
 const ASK_AGAIN_MS = 1_000;
 
 type Later = Extract<Headroom, { readonly limit: "later" }>;
 type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 
-/** Limits across runs; null: no limit. */
+/** Limits across runs. Null means no limit. */
 export interface SpendingLimits {
   readonly caps: CapRules;
   readonly floorMicros: number | null;
 }
 
-/** What an account's runs in one journal have spent, and the limits that apply here. */
+/** What an account's runs in one journal have spent, and the limits that apply to them here. */
 export interface SpendingTotals {
-  /** The cap over all runs and all time; null without one. */
+  /** The cap across all runs for all time; null if there is none. */
   readonly capMicros: number | null;
   readonly floorMicros: number | null;
-  /** The other caps, except those per value of a tag: what counts against them now, and when they reset. */
+  /** The other caps, except those for each value of a tag: what counts against them now, and when they reset. */
   readonly caps: readonly {
     readonly tag: string | null;
     readonly capMicros: number;
@@ -41,11 +41,11 @@ export interface SpendingTotals {
     readonly endsAt: number | null;
   }[];
   readonly spentMicros: number;
-  /** Reserved for bills still to come. */
+  /** Reserved for bills that have not arrived yet. */
   readonly heldMicros: number;
 }
 
-/** Reads limits from the options, otherwise from the environment. Throws `InvalidOptionError` for an invalid amount. */
+/** Reads limits from the options, or else from the environment. Throws `InvalidOptionError` for an invalid amount. */
 export function spendingLimits(options: {
   readonly spendingCap?: string | undefined;
   readonly caps?: readonly (CapOption | string)[] | undefined;
@@ -77,12 +77,12 @@ export function spendingLimits(options: {
 export interface SpendingParts extends SpendingLimits {
   readonly client: Client;
   readonly store: JournalStore;
-  /** The account as the ledger groups runs; see `accountOf`. */
+  /** The account by which the ledger groups runs; see `accountOf`. */
   readonly account: string;
   readonly now: () => number;
 }
 
-/** Enforces a process's limits across runs: caps over the account's runs, and a floor under its wallet. */
+/** Enforces a process's limits across runs: caps on the account's runs, and a floor for its wallet. */
 export class Spending {
   readonly #parts: SpendingParts;
   readonly #wallet: Wallet;
@@ -92,7 +92,7 @@ export class Spending {
     this.#wallet = new Wallet(parts);
   }
 
-  /** `tag`: counts only the runs with it. */
+  /** `tag`: counts only runs with this tag. */
   async totals(of: {
     readonly tag?: string | undefined;
     readonly account?: string | undefined;
@@ -132,14 +132,14 @@ export interface SpendingMemo {
 export class SpendingWatch {
   readonly #parts: SpendingParts;
   readonly #wallet: Wallet;
-  /** Since when headroom is missing only because charges have not reached the balance yet. */
+  /** When the run began to lack headroom only because charges have not reached the balance yet. */
   #waitingSince: number | null = null;
   readonly #state: RunState;
-  /** Set once a cap refused something in this drive; from then on the remainder is read before trying. */
+  /** Set once a cap has refused something in this drive; from then on the remaining amount is read before trying. */
   #isCapShort = false;
   #later: Later | null = null;
   #failures = 0;
-  /** Result of the last balance read: a failure, or null for a balance. Undefined once taken. */
+  /** Result of the last balance read: a failure, or null if it succeeded. Undefined once taken. */
   #answer: Judged | null | undefined;
 
   constructor(parts: SpendingParts, wallet: Wallet, state: RunState) {
@@ -152,7 +152,7 @@ export class SpendingWatch {
     return { waitingSince: this.#waitingSince, failures: this.#failures };
   }
 
-  /** Continues an earlier watch of the run. */
+  /** Restores the state of an earlier watch of the run. */
   restore({ waitingSince, failures }: SpendingMemo): void {
     this.#waitingSince = waitingSince;
     this.#failures = failures;
@@ -160,7 +160,7 @@ export class SpendingWatch {
 
   /**
    * Limits that are known to be exceeded without trying; the commit's guard still decides. `moves`: something happened
-   * that may increase the wallet's balance.
+   * that may have increased the wallet's balance.
    */
   async headrooms(moves: boolean): Promise<readonly Headroom[]> {
     const { store, account, now } = this.#parts;
@@ -188,7 +188,7 @@ export class SpendingWatch {
   }
 
   /**
-   * Limits for a commit that makes holds; undefined if there are none. A returned headroom means "not now": the balance
+   * Limits for a commit with holds; undefined if there are none. A returned headroom means "not now": the balance
    * cannot be read; see {@link takeAnswer}. `fresh`: read the balance again. `usesWallet`: the wallet pays part of it.
    */
   async guard(fresh: boolean, usesWallet = true): Promise<SpendingGuard | Headroom | undefined> {
@@ -222,7 +222,7 @@ export class SpendingWatch {
     const { headroomMicros, unseenMicros } = refusal;
     const now = this.#parts.now();
     this.#waitingSince ??= now;
-    // A charge in progress may or may not be in the balance; once it is settled, ask again instead of guessing.
+    // A charge in progress may or may not be in the balance yet; ask again once it is settled, instead of guessing.
     if (unseenMicros > 0 && (submitting || now - this.#waitingSince < BALANCE_TIMEOUT_MS)) {
       return this.#notBefore(now + ASK_AGAIN_MS);
     }
@@ -230,7 +230,7 @@ export class SpendingWatch {
     return { limit: "floor", headroomMicros, floorMicros, balanceMicros, unseenMicros };
   }
 
-  /** Records successful holds, which restarts the waiting time. Returns the newly reached shares of caps. */
+  /** Records successful holds, which restarts the waiting time. Returns newly reached percentages of caps. */
   reserved(caps: readonly SpendingCap[], committedMicros: readonly number[], heldMicros: number): SpendingReached[] {
     this.#waitingSince = null;
     return committedMicros.flatMap((micros, index) => {
@@ -273,7 +273,7 @@ function capRule({ usd, per, tag }: CapOption, option = "caps"): CapRule {
   };
 }
 
-/** Parses a cap as written on the command line and in the environment: `50/day`, `team=video:10/day`, `team=*:100`. */
+/** Parses a cap in its command-line and environment form: `50/day`, `team=video:10/day`, `team=*:100`. */
 export function parseCap(text: string, option: string): CapRule {
   const found = /^(?:(.+):)?([^:/]+)(\/day)?$/.exec(text.trim());
   if (found === null) {
@@ -286,7 +286,7 @@ export function parseCap(text: string, option: string): CapRule {
   return capRule({ usd: usd!, tag, per: day === undefined ? undefined : "day" }, option);
 }
 
-/** The given caps, plus the environment's for other runs or periods. */
+/** The given caps, plus the environment's caps for other tags or periods. */
 function replaceCaps(named: readonly CapRule[], given: readonly CapRule[]): readonly CapRule[] {
   const scopeOf = ({ per, tag }: CapRule) => JSON.stringify([per, tag]);
   const replaced = new Set(given.map(scopeOf));
@@ -324,13 +324,13 @@ function capTerms({ tag, sinceAt, capMicros, isBudget }: SpendingCap, timeZone: 
   };
 }
 
-/** Midnights and clock changes of all time zones fall on a quarter of an hour. */
+/** In all time zones, midnights and clock changes fall on a quarter of an hour. */
 const STEP_MS = 900_000;
-/** Longer than any day; clock changes make 25 hours, rarely a little more. */
+/** Longer than any day: with clock changes a day has 25 hours, rarely a little more. */
 const LONGEST_DAY_MS = 48 * HOUR_MS;
 
 interface Day {
-  /** First instant of this day and of the next, in epoch milliseconds. */
+  /** The first instants of this day and of the next, in epoch milliseconds. */
   readonly startAt: number;
   readonly endAt: number;
 }
@@ -352,7 +352,7 @@ function checkTimeZone(timeZone: string, option: string): string {
   }
 }
 
-/** The calendar day of an instant in a time zone; 23 or 25 hours long when clocks change. */
+/** The calendar day that contains an instant in a time zone; 23 or 25 hours long when clocks change. */
 export function dayAt(at: number, timeZone: string): Day {
   const known = days.get(timeZone);
   if (known !== undefined && known.startAt <= at && at < known.endAt) return known;
@@ -367,7 +367,7 @@ export function dayAt(at: number, timeZone: string): Day {
   return day;
 }
 
-/** The first step from which a monotonic condition holds; null if it never does. */
+/** The first step at which a monotonic condition is true; null if it never is. */
 function firstStep(from: number, to: number, holds: (step: number) => boolean): number | null {
   if (!holds(to)) return null;
   let [no, yes] = [from, to];
@@ -379,7 +379,7 @@ function firstStep(from: number, to: number, holds: (step: number) => boolean): 
   return yes;
 }
 
-/** Formats an instant for people: `2026-11-23 00:00 Europe/Berlin`. */
+/** Formats an instant for people, such as `2026-11-23 00:00 Europe/Berlin`. */
 export function instantText(at: number, timeZone: string): string {
   const parts = Object.fromEntries(
     formatOf(timeZone)

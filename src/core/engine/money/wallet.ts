@@ -5,20 +5,20 @@ import type { AttemptState, RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { InvalidOptionError, WalletShortError } from "../errors.ts";
 
-/** Maximum age of a balance, since others may spend from the same wallet. */
+/** Maximum age of a balance, in milliseconds, since others may spend from the same wallet. */
 const BELIEVED_MS = 10_000;
 /** Above other requests, because submits wait for it. */
 const PRIORITY = 200;
 
-/** A balance, with the account's ledger mark from before it was read. */
+/** A balance, with the account's ledger mark from just before the read. */
 export interface WalletReading {
   readonly balanceMicros: number;
   readonly mark: number;
 }
 
 /**
- * The wallet's balance, read rarely. The journal adds up what its runs have reserved and been charged since, so an old
- * balance stays right until someone else spends or pays in.
+ * The wallet's balance, which is read rarely. The journal adds up what its runs have reserved and been charged since,
+ * so an old balance stays correct until someone else spends or adds funds.
  */
 export class Wallet {
   readonly #parts: {
@@ -58,7 +58,7 @@ export class Wallet {
   }
 }
 
-/** The balance in micro-dollars; null if the service does not tell, for whatever reason. */
+/** The balance in micro-dollars; null if the service does not report it for whatever reason. */
 async function balanceOf(client: Client): Promise<number | null> {
   try {
     return (await client.balance()).balanceMicros;
@@ -68,7 +68,7 @@ async function balanceOf(client: Client): Promise<number | null> {
   }
 }
 
-/** The balance for display and for rows of a bulk start: one read serves everyone within ten seconds. */
+/** The balance for display and for rows of a bulk start: one read serves all callers for ten seconds. */
 export class GlancedBalance {
   readonly #client: Client;
   readonly #now: () => number;
@@ -79,15 +79,13 @@ export class GlancedBalance {
     this.#now = now;
   }
 
-  /**
-   * Null if the service does not tell. Reads again if it is less than `neededMicros`, since someone may have paid in.
-   */
+  /** Null if the service does not report it. Reads again if below `neededMicros`: someone may have added funds. */
   async micros(neededMicros: number): Promise<number | null> {
     const last = this.#last;
     const known = last !== null && this.#now() - last.askedAt < BELIEVED_MS ? last : this.#ask();
     const micros = await known.micros;
     const isOld = known === last && (micros === null || micros < neededMicros);
-    // Of all callers that find it short, the first one reads.
+    // Of all callers that find the balance short, only the first one reads it again.
     return isOld ? (this.#last === known || this.#last === null ? this.#ask() : this.#last).micros : micros;
   }
 
@@ -101,7 +99,7 @@ export class GlancedBalance {
   }
 }
 
-/** Throws if the wallet certainly cannot pay the price: the run would stop half-way with the first part paid. */
+/** Throws if the wallet certainly cannot pay the price: the run would stop half-way, with its first part paid. */
 export async function checkWallet(
   balance: GlancedBalance,
   repository: RunRepository,
@@ -114,14 +112,14 @@ export async function checkWallet(
   throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
 }
 
-/** Maximum number of jobs looked up before concluding that the account is another. */
+/** Maximum number of jobs looked up before concluding that this is a different account. */
 const MOST_ASKED = 20;
 
 export type AccountMove = RunEvent & { readonly type: "run.account.moved" };
 
 /**
- * Moves a run to a new key or address of its account, after the service there has returned a job of the run. A run
- * without jobs may move if none of its submits can have created one. Throws otherwise, with nothing changed.
+ * Moves a run to its account's new key or address, after the service there has returned one of the run's jobs. A run
+ * without jobs may move if none of its submits can have created one. Otherwise throws, with nothing changed.
  */
 export async function accountMove(
   { client, account }: { readonly client: Client; readonly account: Account },
@@ -142,7 +140,7 @@ export async function accountMove(
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${state.runId}`);
 }
 
-/** Newest first, because old ones may have been deleted. */
+/** The run's jobs on the service, newest first, because old ones may have been deleted. */
 function jobsOf({ steps }: RunState): readonly { readonly jobId: string; readonly model: string | null }[] {
   const jobs = Object.values(steps).flatMap(({ attempts, chats }) => [
     ...attempts.filter(isOfService).map(({ jobId, model, submittedAt }) => ({ jobId, model, at: submittedAt ?? 0 })),
@@ -169,7 +167,7 @@ async function isKnown(client: Client, jobId: string, model: string | null): Pro
   }
 }
 
-/** Throws if a job may exist at the old address, where nobody could later tell whether it is the run's. */
+/** Throws if a job may exist at the old address, where nobody could later tell whether it belongs to the run. */
 function checkNothingSent({ runId, steps }: RunState): void {
   const sent = Object.values(steps).find(({ attempts, chats }) => {
     const isOpen = attempts

@@ -12,27 +12,27 @@ import { type NotifyOption, notifyTarget, type Send, senderOf, shownTarget } fro
 
 export interface NotifyOptions {
   /**
-   * Whom to notify when a run waits for a person, needs funds, cannot reach the service, fails or finishes. Default:
-   * environment SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND, otherwise nobody.
+   * Where to send a notification when a run waits for a person, needs funds, cannot reach the service, fails or
+   * finishes. Default: environment SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND, otherwise nowhere.
    */
   readonly notify?: NotifyOption | undefined;
-  /** The journal; the signing key `notify-key.pem` is stored beside it. */
+  /** The journal. The signing key `notify-key.pem` is stored beside it. */
   readonly journal?: string | JournalStore | undefined;
-  /** The media folder; the key is stored beside it if the journal is not a file. */
+  /** The media folder. The key is stored beside it if the journal is not a file. */
   readonly mediaDir?: string | undefined;
   /** Default `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/** Notifications of runs; see docs/notifications.md. */
+/** Notifications about runs; see docs/notifications.md. */
 export interface Notifications {
-  /** The target without possible secrets; null if there is none. */
+  /** The target, without parts that may be secret; null if there is none. */
   readonly target: string | null;
-  /** The 32 bytes that verify webhooks, in Base64. Created on first use. */
+  /** The 32 bytes that verify webhooks, in Base64. The key is created on first use. */
   publicKey(): Promise<string>;
-  /** Sends a test notification; null if delivered, otherwise the error. */
+  /** Sends a test notification. Returns null if delivered, otherwise the error. */
   test(): Promise<string | null>;
-  /** Sends a notification that concerns no run, at once; null if delivered, otherwise the error. */
+  /** Sends a notification that concerns no run, at once. Returns null if delivered, otherwise the error. */
   tell(news: Pick<RunNotification, "id" | "event" | "message" | "next">): Promise<string | null>;
 }
 
@@ -67,10 +67,10 @@ function folderOf({ journal, mediaDir }: NotifyOptions, env: NonNullable<NotifyO
   return mediaDir === undefined ? ".showrunner" : dirname(mediaDir);
 }
 
-/** Prefix of an ed25519 private key in PKCS 8; the 32 bytes of its seed follow. */
+/** Prefix of an Ed25519 private key in PKCS #8; the 32 bytes of its seed follow. */
 const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** The key in SHOWRUNNER_NOTIFY_KEY (32 bytes in Base64), otherwise the file's, created on first use with mode 0600. */
+/** The key in SHOWRUNNER_NOTIFY_KEY (32 bytes in Base64), otherwise in the file, created if absent (mode 0600). */
 export async function signingKey(file: string, env: Readonly<Record<string, string | undefined>>): Promise<KeyObject> {
   const { SHOWRUNNER_NOTIFY_KEY: given } = env;
   if (given) return ofSeed(Buffer.from(given, "base64"));
@@ -83,13 +83,13 @@ export async function signingKey(file: string, env: Readonly<Record<string, stri
   return createPrivateKey(await readFile(file));
 }
 
-/** The raw 32 bytes in Base64, as `verifyWebhook` takes them. */
+/** The raw 32 bytes in Base64, as `verifyWebhook` accepts them. */
 export function publicKeyOf(key: KeyObject): string {
   const { x = "" } = createPublicKey(key).export({ format: "jwk" });
   return Buffer.from(x, "base64url").toString("base64");
 }
 
-/** Creates the key file atomically, so that a second process finds the first one's key. */
+/** Creates the key file atomically, so that a second process uses the first one's key. */
 async function makeKey(file: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const part = `${file}.${randomUUID()}`;

@@ -11,7 +11,7 @@ import type { Send } from "./send.ts";
 /** Longer messages are shortened, because the receiver may be a phone. */
 const MOST_CHARACTERS = 2_000;
 
-/** Notifications for these events, which `state` already includes. */
+/** Notifications for these events. `state` already includes the events. */
 export function noticesOf(state: RunState, events: readonly StoredEvent[]): readonly NewNotice[] {
   return events.flatMap(({ seq, at, event }): readonly NewNotice[] => {
     const news = specOf(event).notice?.(event, state) ?? null;
@@ -30,7 +30,7 @@ export function noticesOf(state: RunState, events: readonly StoredEvent[]): read
   });
 }
 
-/** Identical for an event, however often and by whom it is sent. */
+/** The same id for an event, however often and by whichever process it is sent. */
 export function noticeId(runId: string, seq: number): string {
   return `${runId}:${seq}`;
 }
@@ -41,11 +41,11 @@ export interface NotifierParts {
   readonly send: Send;
 }
 
-/** Time limit of one attempt, in milliseconds. */
+/** Time limit for one attempt, in milliseconds. */
 export const ATTEMPT_MS = 10_000;
-/** Longer than an attempt, so that a claim expires only if its process died. */
+/** Longer than an attempt, so that a claim expires only if its process has died. */
 const CLAIM_MS = 15_000;
-/** Interval between polls of the outbox, in milliseconds. */
+/** Interval between checks of the outbox, in milliseconds. */
 const POLL_EVERY_MS = 5_000;
 const AT_ONCE = 10;
 const RETRY_AFTER_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const;
@@ -56,7 +56,7 @@ export function retryAfterMs(attempts: number): number {
   return RETRY_AFTER_MS[attempts - 1] ?? THEN_EVERY_MS;
 }
 
-/** Delivers the notifications in the journal's outbox, of all its runs, until each is accepted. */
+/** Delivers the notifications in the journal's outbox, for all runs, until each is accepted. */
 export class Notifier {
   readonly #parts: NotifierParts;
   readonly #closing = new AbortController();
@@ -67,14 +67,14 @@ export class Notifier {
     this.#parts = parts;
   }
 
-  /** Starts sending in the background whatever is or becomes due. */
+  /** Starts sending, in the background, whatever is or becomes due. */
   poke(): void {
     if (this.#closing.signal.aborted) return;
     this.#loop ??= this.#run();
     this.#wake?.abort();
   }
 
-  /** Sends once what is due now; failures become due again later. */
+  /** Sends once what is due now. What fails becomes due again later. */
   async deliverDue(): Promise<void> {
     const { store, clock } = this.#parts;
     for (;;) {
@@ -85,7 +85,7 @@ export class Notifier {
     }
   }
 
-  /** Sends what is due now, and stops. */
+  /** Sends what is due now, then stops. */
   async close(): Promise<void> {
     if (this.#loop === null) return;
     this.#closing.abort();
@@ -97,14 +97,14 @@ export class Notifier {
   async #run(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       this.#wake = new AbortController();
-      // Whoever drives a run reports problems with the journal.
+      // Whichever process drives a run reports problems with the journal.
       await this.deliverDue().catch(() => {});
       if (this.#closing.signal.aborted) return;
       await this.#rest(this.#wake.signal);
     }
   }
 
-  /** Waits without keeping the process alive; the next process can deliver the outbox. */
+  /** Waits without keeping the process alive, since the next process can deliver the outbox. */
   #rest(wake: AbortSignal): Promise<void> {
     return new Promise((done) => {
       if (wake.aborted) return done();

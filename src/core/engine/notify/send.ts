@@ -6,19 +6,19 @@ import { InvalidOptionError } from "../errors.ts";
 
 /** A notification being delivered. */
 export interface Delivery {
-  /** Identical for every attempt: receivers deduplicate by it. */
+  /** The same for every attempt, so that receivers can deduplicate. */
   readonly id: string;
   readonly event: string;
   readonly body: string;
-  /** Number of the attempt, from 1. */
+  /** Number of the attempt, starting at 1. */
   readonly attempt: number;
   readonly at: number;
 }
 
-/** Null once accepted, otherwise what went wrong. */
+/** Resolves with null once accepted, otherwise with what went wrong. */
 export type Send = (delivery: Delivery, signal: AbortSignal) => Promise<string | null>;
 
-/** Environment variables passed to the command: what programs need to run, without credentials. */
+/** Environment variables passed to the command: those that programs need to run, without credentials. */
 const PASSED_ON = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "DISPLAY", "DBUS_SESSION_BUS_ADDRESS"];
 const WINDOWS = ["SystemRoot", "windir", "ComSpec", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"];
 
@@ -87,8 +87,8 @@ function runCommand(
 }
 
 /**
- * Where to send notifications: a URL for POST requests, or a command that gets them as JSON on stdin. As text:
- * `https://…` or `command:program argument …`; `off` or false disables them, even if the environment has a target.
+ * Where to send notifications: a URL for POST requests, or a command that receives them as JSON on stdin. As text:
+ * `https://…` or `command:program argument …`. `off` or false disables them, even if the environment sets a target.
  */
 export type NotifyOption = string | { readonly url: string } | { readonly command: readonly string[] } | false;
 
@@ -98,9 +98,7 @@ export type NotifyTarget =
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/**
- * The target from the option, otherwise from SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND; null if there is none.
- */
+/** The target in the option, otherwise in SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND; null if there is none. */
 export function notifyTarget(given: NotifyOption | undefined, env: Env): NotifyTarget | null {
   if (given !== undefined) return ofOption(given);
   const { SHOWRUNNER_NOTIFY_URL: url, SHOWRUNNER_NOTIFY_COMMAND: command } = env;
@@ -111,7 +109,7 @@ export function notifyTarget(given: NotifyOption | undefined, env: Env): NotifyT
   return command ? ofCommand(split(command), "SHOWRUNNER_NOTIFY_COMMAND") : null;
 }
 
-/** The target for messages; a URL's path may be secret. */
+/** The target as shown in messages. A URL's path may be secret. */
 export function shownTarget(target: NotifyTarget): string {
   return target.kind === "webhook" ? new URL(target.url).origin : `command ${target.argv[0]}`;
 }
@@ -135,7 +133,7 @@ function ofCommand([program, ...rest]: readonly string[], option: string): Notif
   throw new InvalidOptionError(option, "has no program; give one with its arguments, such as notify-send done.");
 }
 
-/** Splits a command at spaces; quotes keep words together. Nothing is expanded, as no shell is involved. */
+/** Splits a command at spaces; quotes keep words together. Nothing is expanded, because no shell is involved. */
 function split(text: string): readonly string[] {
   const words = text.match(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g) ?? [];
   return words.map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, (_, double, single) => double ?? single));

@@ -1,6 +1,6 @@
 import { ShowrunnerError } from "../../../kit/errors.ts";
 
-/** What is wrong with a bucket. Only `busy` and `unreachable` may pass without action. */
+/** What is wrong with a bucket. Only `busy` and `unreachable` may pass without anyone acting. */
 export type BucketFailure =
   | "busy"
   | "unreachable"
@@ -12,11 +12,11 @@ export type BucketFailure =
   | "damaged"
   | "refused";
 
-/** Media could not be read from, or written to, the shared bucket. Paid results wait on the service. */
+/** Media could not be read from, or written to, the shared bucket. Paid results stay on the service meanwhile. */
 export class MediaBucketError extends ShowrunnerError {
   readonly code = "MEDIA_BUCKET";
   readonly reason: BucketFailure;
-  /** The command to type next. */
+  /** The command to run next. */
   readonly next: string;
 
   constructor(
@@ -49,7 +49,7 @@ const CREDENTIALS = new Set([
   "RequestExpired",
 ]);
 
-/** Converts an SDK error: what was tried, what went wrong and what to do. Contains no URL and no key. */
+/** Converts an SDK error: says what was tried, what went wrong and what to do. Contains no URL and no key. */
 export function bucketError(cause: unknown, doing: string, location: string): MediaBucketError {
   if (cause instanceof MediaBucketError) return cause;
   const { name, code, $metadata } = cause as Error & {

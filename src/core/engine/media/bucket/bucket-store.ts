@@ -23,14 +23,14 @@ import { MediaBucketError } from "./bucket-errors.ts";
 import type { MediaCache } from "./media-cache.ts";
 
 /**
- * A media store in a bucket, with local copies of files in use. Bytes are measured in a temporary file before sending,
- * because their hash is their key. A copy is cached only if the bucket has the object.
+ * A media store in a bucket, with local copies of files in use. Bytes are measured in a temporary file before they are
+ * sent, because their hash is their key. A copy is cached only if the bucket has the object.
  */
 export class BucketStore extends ContentStore<BucketObject> implements MediaStore {
   readonly garbage: BucketGarbage;
   readonly #bucket: Bucket;
   readonly #cache: MediaCache;
-  /** Objects whose bytes did not match their key; to be replaced. */
+  /** Hashes of objects whose bytes did not match their key; these objects are to be replaced. */
   readonly #damaged = new Set<string>();
   readonly #fetching = new Map<string, Promise<void>>();
   #writable: Promise<void> | null = null;
@@ -50,7 +50,7 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     return null;
   }
 
-  /** Also repairs: a missing or truncated object is sent again if the cache has an intact copy. */
+  /** Also repairs: re-sends a missing or truncated object if the cache has an intact copy. */
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
     const found = this.#damaged.has(sha256) ? null : await this.find(sha256);
     const folder = await this.#cache.makeFolder();
@@ -153,7 +153,7 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     }
   }
 
-  /** Makes sure that the cache has the bytes. @throws MediaMissingError, MediaBucketError */
+  /** Ensures that the cache has the bytes. @throws MediaMissingError, MediaBucketError */
   #fetched(sha256: string): Promise<void> {
     const fetching =
       this.#fetching.get(sha256) ??
@@ -194,9 +194,9 @@ function keyOf(sha256: string): string {
 }
 
 /**
- * A bucket cannot move an object, nor delete one only if it is old. So a discarded object is first copied to a new key,
- * and the copy is kept for a day. If someone found the object just before and names it afterwards, it is read from the
- * copy, and the next `gc` puts it back.
+ * A bucket cannot move an object, or delete it on condition of its age. So a discarded object is first copied to a new
+ * key, and the copy is kept for a day. If someone found the object just before and refers to it afterwards, it is read
+ * from the copy, and the next `gc` restores it.
  */
 class BucketGarbage implements MediaGarbage {
   readonly purgeAfterMs = DAY_MS;

@@ -7,12 +7,12 @@ import { bucketError, MediaBucketError } from "./bucket-errors.ts";
 export interface BucketObject {
   readonly key: string;
   readonly sizeBytes: number;
-  /** Milliseconds since it was written or copied, on the bucket's clock. */
+  /** Milliseconds since the object was written or copied, by the bucket's clock. */
   readonly ageMs: number;
 }
 
 export interface BucketProbe {
-  /** How far the bucket's clock is ahead, in milliseconds; its `Date` header has whole seconds. */
+  /** How far the bucket's clock is ahead, in milliseconds; precise to the second, like its `Date` header. */
   readonly clockOffsetMs: number;
 }
 
@@ -23,7 +23,7 @@ export interface BucketBody {
 }
 
 /**
- * Objects under one prefix. Objects appear atomically and all readers see them from then on. Throws `MediaBucketError`.
+ * Objects under one prefix. They appear atomically, and all readers see them from then on. Throws `MediaBucketError`.
  */
 export interface Bucket {
   /** Bucket and prefix as a URL, without options. */
@@ -31,24 +31,24 @@ export interface Bucket {
   head(key: string): Promise<BucketObject | null>;
   put(key: string, file: Spooled): Promise<void>;
   get(key: string, range?: { readonly start: number; readonly end?: number }): Promise<BucketBody | null>;
-  /** Copies an object, possibly onto itself, which makes it new. False if it does not exist. */
+  /** Copies an object, possibly onto itself, which renews it. False if it does not exist. */
   copy(from: BucketObject, to: string): Promise<boolean>;
   delete(key: string): Promise<void>;
   list(prefix: string): AsyncIterable<BucketObject>;
-  /** Writes, reads and deletes a small object; throws if any of that fails. */
+  /** Writes, reads and deletes a small object. Throws if any of that fails. */
   probe(): Promise<BucketProbe>;
-  /** Origin of links; null if links are disabled. */
+  /** Origin of the links; null if links are disabled. */
   linkOrigin(): Promise<string | null>;
   link(key: string, options: LinkOptions): Promise<string | null>;
   /** Aborts unfinished uploads older than this; returns their number. */
   abortUploads(options: { readonly olderThanMs: number; readonly dryRun: boolean }): Promise<number>;
 }
 
-/** Consecutive attempts without a byte before a transfer fails. */
+/** Maximum number of consecutive attempts that receive nothing before a transfer fails. */
 const TRIES = 5;
 const FIRST_DELAY_MS = 200;
 
-/** Downloads an object; resumes a transfer that breaks off. @throws MediaBucketError */
+/** Downloads an object, and resumes an interrupted transfer. @throws MediaBucketError */
 export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObject): AsyncGenerator<Uint8Array> {
   let received = 0;
   for (let failures = 0; received < sizeBytes; ) {
@@ -62,7 +62,7 @@ export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObj
       }
       if (received < sizeBytes) throw new Error(`only ${received} of ${sizeBytes} bytes arrived`);
     } catch (error) {
-      // The SDK has retried enough already.
+      // The SDK has already retried enough.
       if (error instanceof MediaBucketError) throw error;
       failures = received > before ? 1 : failures + 1;
       if (failures >= TRIES) throw bucketError(error, "Reading media from", bucket.location);
@@ -71,22 +71,22 @@ export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObj
   }
 }
 
-/** A bucket as written in `SHOWRUNNER_MEDIA`: `s3://bucket/prefix?endpoint=…`. */
+/** A bucket as given in `SHOWRUNNER_MEDIA`: `s3://bucket/prefix?endpoint=…`. */
 export interface BucketLocation {
   readonly bucket: string;
   /** Empty, or ends with a slash. */
   readonly prefix: string;
   /** The URL without options. */
   readonly location: string;
-  /** Endpoint of a server other than AWS. Default: the SDK's settings (AWS_ENDPOINT_URL_S3). */
+  /** Endpoint of a non-AWS server. Default: the SDK's settings (AWS_ENDPOINT_URL_S3). */
   readonly endpoint: string | undefined;
-  /** Default: the SDK's settings (AWS_REGION, profile), otherwise `us-east-1`. */
+  /** Default: the SDK's settings (AWS_REGION, profile), then `us-east-1`. */
   readonly region: string | undefined;
-  /** True if the bucket is named in the path instead of the host. Default: true with an endpoint. */
+  /** True if URLs contain the bucket in the path instead of the host. Default: true if an endpoint is given. */
   readonly pathStyle: boolean;
   /** True to send browsers to the bucket with links valid for minutes; otherwise the dashboard relays media. */
   readonly links: boolean;
-  /** Maximum size of the local copies, in bytes. */
+  /** Maximum total size of the local copies, in bytes. */
   readonly cacheBytes: number;
 }
 
@@ -102,7 +102,7 @@ export function isBucketUrl(text: string): boolean {
 /** @throws InvalidOptionError */
 export function parseBucketUrl(text: string): BucketLocation {
   const url = URL.canParse(text) ? new URL(text) : null;
-  // The rest may contain a secret, so messages never show the original URL.
+  // The rest of the URL may contain a secret, so messages never show the original URL.
   if (url === null || !/^s3:\/\//i.test(text)) throw wrong("this is not a bucket URL");
   if (url.username !== "" || url.password !== "")
     throw wrong("its URL has credentials; give them to the AWS SDK instead (AWS_ACCESS_KEY_ID, a profile or a role)");

@@ -2,17 +2,17 @@ import { link, mkdir, rm, stat } from "node:fs/promises";
 import { MediaFiles, type Spooled, unlessMissing } from "../media-files.ts";
 import type { MediaSource } from "../media-store.ts";
 
-/** Recently used copies stay regardless of size, because their user may be about to open them. */
+/** Copies used within this time, in milliseconds, are never evicted: their user may be about to open them. */
 const IN_USE_MS = 10 * 60_000;
 
 /**
- * Local copies of a bucket's objects, shared by processes. Each user gets its own hard link, so that no other process
- * can remove the file under its path.
+ * Local copies of a bucket's objects, shared by processes. Each user gets a separate hard link, so that no other
+ * process can remove the file under its path.
  */
 export class MediaCache {
   readonly #files: MediaFiles;
   readonly #maxBytes: number;
-  /** Bytes at the last count plus what this process added; null if not counted yet. */
+  /** Size in bytes at the last count plus what this process has added; null if not counted yet. */
   #usedBytes: number | null = null;
 
   static async open(dir: string, maxBytes: number): Promise<MediaCache> {
@@ -43,7 +43,7 @@ export class MediaCache {
     return folder;
   }
 
-  /** Links an intact copy to `target`; returns its size, or null if there is none. */
+  /** Links an intact copy to `target` and returns its size. Null if there is no such copy. */
   async link(sha256: string, target: string): Promise<number | null> {
     const found = await this.#files.verify(sha256);
     if (found === "damaged") await rm(this.#files.path(sha256), { force: true });
@@ -56,7 +56,7 @@ export class MediaCache {
     return (await this.#files.verify(sha256)) === "intact";
   }
 
-  /** Adds a temporary file and evicts the least recently used copies if there are too many. */
+  /** Adds a temporary file, and evicts the least recently used copies if the cache is too large. */
   async take(spooled: Spooled): Promise<void> {
     await this.#files.keep(spooled);
     this.#usedBytes = (this.#usedBytes ?? (await this.#count())) + spooled.sizeBytes;
@@ -82,7 +82,7 @@ export class MediaCache {
     const copies: { readonly sha256: string; readonly size: number; readonly usedAt: number }[] = [];
     for await (const sha256 of this.#files.hashes()) {
       const found = await this.#files.stat(sha256);
-      // Only linking changes this time.
+      // Only linking changes this time, so it says when a copy was last used.
       if (found !== null) copies.push({ sha256, size: found.size, usedAt: found.ctimeMs });
     }
     return copies;

@@ -15,11 +15,11 @@ import {
 import { bucketError, MediaBucketError } from "./bucket-errors.ts";
 import type { S3 } from "./s3-client.ts";
 
-/** Lifetime of a link in seconds: a player requests parts of a film while playing. */
+/** Lifetime of a link in seconds: a player keeps requesting parts of a film while it plays. */
 const LINK_SECONDS = 900;
-/** Maximum size that one `CopyObject` request can copy. */
+/** Maximum size, in bytes, that one `CopyObject` request can copy. */
 const COPY_BYTES = 5 * 2 ** 30;
-/** Part size for larger objects. */
+/** Part size for copies of larger objects, in bytes. */
 const COPY_PART_BYTES = 2 ** 30;
 
 interface UploadMarkers {
@@ -148,7 +148,7 @@ export class S3Bucket implements Bucket {
   }
 
   async #copyAtOnce(CopySource: string, to: string): Promise<void> {
-    // An object can only be copied onto itself with new metadata.
+    // An object can be copied onto itself only with new metadata.
     const command = { ...this.#target(to), CopySource, MetadataDirective: "REPLACE" } as const;
     await this.#s3.client.send(new this.#s3.sdk.CopyObjectCommand(command));
   }
@@ -172,7 +172,7 @@ export class S3Bucket implements Bucket {
     }
   }
 
-  /** Verifies an object by reading it, for tags that say nothing about the bytes. */
+  /** Verifies an object by reading it, for servers whose tags say nothing about the bytes. */
   async #holds(stored: BucketObject, sha256: string): Promise<boolean> {
     return (await measureBytes(fetchObject(this, stored))).sha256 === sha256;
   }
@@ -185,7 +185,7 @@ export class S3Bucket implements Bucket {
     return { key, sizeBytes: sizeBytes ?? 0, ageMs: this.#ageMs(at) };
   }
 
-  /** Age on the server's clock; 0 without a date. */
+  /** Age by the server's clock; 0 without a date. */
   #ageMs(at: Date | undefined): number {
     return at === undefined ? 0 : Date.now() + this.#s3.clockOffsetMs() - at.getTime();
   }
@@ -211,7 +211,7 @@ async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Larger files are uploaded in parts of at least this size. Parts in progress are held in memory. */
+/** Larger files are uploaded in parts of at least this size, in bytes. Parts in progress are held in memory. */
 const PART_BYTES = 8 * 2 ** 20;
 const PARTS_AT_ONCE = 4;
 const MOST_PARTS = 10_000;
@@ -227,8 +227,8 @@ interface Part {
 }
 
 /**
- * Uploads files to a bucket in one request or in parts. Each request carries an MD5 that the server checks. The object
- * appears, complete, with the last request.
+ * Uploads files to a bucket in one request or in parts. Each request with bytes carries an MD5 that the server checks.
+ * The object appears, complete, with the last request.
  */
 class S3Upload {
   readonly #s3: S3;
@@ -275,7 +275,7 @@ class S3Upload {
       const parts = sent.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
       const MultipartUpload = { Parts: parts.map(({ PartNumber, ETag }) => ({ PartNumber, ETag })) };
       const complete = client.send(new sdk.CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload }));
-      // When repeated after a lost answer, it no longer finds the upload.
+      // A retry after a lost answer no longer finds the upload.
       const isKnown = await complete.then(
         () => true,
         (error: Error) => {
@@ -285,7 +285,7 @@ class S3Upload {
       );
       return isKnown && parts.every(({ isProven }) => isProven);
     } catch (error) {
-      // If aborting fails, `gc` finds it later.
+      // If aborting fails, `gc` finds the upload later.
       await client.send(new sdk.AbortMultipartUploadCommand({ ...target, UploadId })).catch(() => {});
       throw error;
     }

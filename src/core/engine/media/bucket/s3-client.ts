@@ -3,13 +3,13 @@ import { ShowrunnerError } from "../../../kit/errors.ts";
 import { proxyAgents } from "../../../network/index.ts";
 import type { BucketLocation } from "./bucket.ts";
 
-/** Optional peers, needed only for media in a bucket. */
+/** Optional peer dependencies, needed only for media in a bucket. */
 const PACKAGES = ["@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner"] as const;
 
-/** Media are stored in a bucket, but the packages for that are not installed. */
+/** Media are stored in a bucket, but the packages needed for that are not installed. */
 export class MediaPackageMissingError extends ShowrunnerError {
   readonly code = "MEDIA_PACKAGE_MISSING";
-  /** The command to type next. */
+  /** The command to run next. */
   readonly next = `npm i ${PACKAGES.join(" ")}`;
 
   constructor(cause: unknown) {
@@ -19,15 +19,15 @@ export class MediaPackageMissingError extends ShowrunnerError {
 
 /** Time limits for a server, in milliseconds. */
 export interface Timeouts {
-  /** Until connected. */
+  /** Maximum time to connect. */
   readonly connectMs: number;
-  /** Until the answer to a read or delete begins. */
+  /** Maximum time until the answer to a read or delete begins. */
   readonly readMs: number;
-  /** Until the answer to any other request begins, counted from the start of the request. */
+  /** Maximum time from the start of any other request until its answer begins. */
   readonly answerMs: number;
-  /** Between two pieces of an answer. */
+  /** Maximum time between two pieces of an answer. */
   readonly idleMs: number;
-  /** Attempts per request that may succeed later, with growing delays; at most two after timeouts. */
+  /** Maximum attempts for a request that may succeed later, with growing delays; at most two after timeouts. */
   readonly attempts: number;
 }
 
@@ -54,7 +54,7 @@ export async function connectS3(location: BucketLocation, timeouts: Partial<Time
     ...(endpoint !== undefined && { endpoint }),
     forcePathStyle: location.pathStyle,
     maxAttempts: attempts,
-    // Our hashes check everything; servers other than AWS support MD5 more often than these checksums.
+    // Our hashes verify all bytes, and more non-AWS servers support MD5 than these checksums.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     requestHandler: {
@@ -102,7 +102,7 @@ async function load() {
   }
 }
 
-/** True if the package itself is missing, not one of its dependencies. */
+/** True if the package itself is missing, and not one of its dependencies. */
 function isMissing(error: unknown): boolean {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === "ERR_MODULE_NOT_FOUND" && PACKAGES.some((name) => message.includes(`'${name}'`));

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
 const WINDOW_BYTES = 65_536;
 
-/** Synchronous window-wise reader of a file, for worker threads. */
+/** Reads a file synchronously through a moving window. For worker threads. */
 export class Bytes implements Disposable {
   readonly size: number;
   readonly #file: number;
@@ -14,7 +14,7 @@ export class Bytes implements Disposable {
     this.size = fstatSync(this.#file).size;
   }
 
-  /** At most 64 KiB, fewer at the end of the file; valid until the next call. */
+  /** At most 64 KiB, less at the end of the file; valid until the next call. */
   read(at: number, length: number): Buffer {
     const end = Math.min(at + Math.min(length, WINDOW_BYTES), this.size);
     if (at >= end) return Buffer.alloc(0);
@@ -38,7 +38,7 @@ export class Bytes implements Disposable {
 
 /**
  * Walks through a file's parts: `next` returns where the part after `at` begins, or how the walk ends. A part that does
- * not move forward also ends it, so that no file can make it endless.
+ * not move forward also ends the walk, so that no file can make it endless.
  */
 export function walk(from: number, next: (at: number) => number | Whole): Whole {
   for (let at = from; ; ) {
@@ -55,7 +55,7 @@ export interface Whole {
 }
 
 export const WHOLE: Whole = { lacks: null };
-/** For unusual structures that do not indicate a missing end. */
+/** For unusual structures that do not show whether the end is missing. */
 export const UNJUDGED: Whole = { lacks: null };
 
 export function lacking(what: string): Whole {

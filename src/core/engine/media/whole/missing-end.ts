@@ -14,7 +14,7 @@ function wholePng(file: Bytes): Whole {
   });
 }
 
-/** Ignores what follows the picture's end, such as a phone's second picture. */
+/** Checks a JPEG. Ignores what follows the picture's end, such as a second picture that phones append. */
 function wholeJpeg(file: Bytes): Whole {
   return walk(2, (at) => {
     const head = file.read(at, 4);
@@ -74,7 +74,7 @@ function wholeWebp(file: Bytes): Whole {
   return head.readUInt32LE(4) + 7 > file.size ? lacking("a part of its picture") : WHOLE;
 }
 
-/** WAV headers sometimes count too many bytes: about a millisecond of audio. */
+/** WAV headers sometimes count too many bytes: up to about a millisecond of audio. */
 const WAV_TOLERANCE_BYTES = 64;
 
 function wholeWav(file: Bytes): Whole {
@@ -88,7 +88,7 @@ function wholeWav(file: Bytes): Whole {
   });
 }
 
-/** Boxes needed to show or play anything. */
+/** Boxes that are needed to show or play anything. */
 const ESSENTIAL = new Set(["ftyp", "styp", "moov", "moof", "meta", "mdat", "sidx"]);
 
 const wholeFilm = (file: Bytes) => wholeBoxes(file, "moov");
@@ -136,12 +136,12 @@ function wholeEbml(file: Bytes): Whole {
     const { id, start, size } = element;
     if (size === null) return id === SEGMENT || id === CLUSTER ? start : UNJUDGED;
     if (start + size > file.size) return ESSENTIAL_IDS.has(id) ? lacking("a part of its last element") : UNJUDGED;
-    // A segment with a known size has ended; ignore what follows.
+    // A segment with a known size has ended; ignore what follows it.
     return id === SEGMENT ? WHOLE : start + size;
   });
 }
 
-/** `size`: null if unknown when written. */
+/** The element at this position; null if it is not complete. `size`: null if unknown when written. */
 function elementAt(file: Bytes, at: number) {
   const head = file.read(at, 12);
   const lengthAt = (byte: number) => (byte < head.length ? Math.clz32(head[byte]!) - 23 : 9);
@@ -155,7 +155,7 @@ function elementAt(file: Bytes, at: number) {
   return { id, start: at + length, size: size >= 2 ** (7 * sizeLength) - 1 ? null : size };
 }
 
-/** Checks by content type, as detected from the first bytes. */
+/** Checks by content type, as detected from a file's first bytes. */
 const FORMATS: Readonly<Record<string, (file: Bytes) => Whole>> = {
   "image/png": wholePng,
   "image/apng": wholePng,
@@ -182,8 +182,8 @@ const FORMATS: Readonly<Record<string, (file: Bytes) => Whole>> = {
 };
 
 /**
- * What is missing at a file's end according to its structure; null if complete, or if the format does not show it.
- * Trailing data and unknown sizes are accepted.
+ * What is missing at a file's end according to its structure; null if it is complete, or if the format does not show
+ * this. Trailing data and unknown sizes are accepted.
  */
 export function missingEnd(path: string, contentType: string): string | null {
   const whole = own(FORMATS, contentType.split(";")[0]!);

@@ -18,22 +18,22 @@ export function wholeOgg(file: Bytes): Whole {
 export const wholeMp3 = (file: Bytes) => wholeFrames(file, mp3Frame, statedMp3End);
 export const wholeAac = (file: Bytes) => wholeFrames(file, adtsFrame, () => 0);
 
-/** The type of audio that consists of frames without a container. */
+/** The type of audio that consists of frames without a container; undefined for anything else. */
 export function soundFramesIn(file: Bytes): "audio/mpeg" | "audio/aac" | undefined {
   if (firstFrame(file, mp3Frame) !== null) return "audio/mpeg";
   return firstFrame(file, adtsFrame) === null ? undefined : "audio/aac";
 }
 
-/** The first header may follow a tag or garbage. */
+/** Latest position at which the first frame is looked for, since it may follow a tag or garbage. */
 const LATEST_START = 65_536;
 
 interface Frame {
   readonly size: number;
-  /** Identical in all headers of a file. */
+  /** The same in all frame headers of a file. */
   readonly sort: string;
 }
 
-/** Ignores what follows the frames, such as a tag. */
+/** Checks that the frames continue to the file's or the stated end. Ignores what follows them, such as a tag. */
 function wholeFrames(
   file: Bytes,
   frameAt: (head: Buffer) => Frame | null,
@@ -67,7 +67,7 @@ const MP3_RATES = [44_100, 48_000, 32_000];
 const MPEG1_KBITS = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const MPEG2_KBITS = [8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 
-/** An MPEG layer III frame. */
+/** Reads an MPEG layer III frame header; null if it is not one. */
 function mp3Frame(head: Buffer): Frame | null {
   if (head.length < 4 || head[0] !== 0xff || (head[1]! & 0xe6) !== 0xe2) return null;
   const version = (head[1]! >> 3) & 3;
@@ -79,7 +79,7 @@ function mp3Frame(head: Buffer): Frame | null {
   return { size, sort: `${version} ${hertz}` };
 }
 
-/** Some writers omit their own frame from the byte count. */
+/** Some writers leave their own frame out of the byte count. */
 const XING_TOLERANCE_BYTES = 4_096;
 
 /** End of the frames according to a Xing header; 0 without one. */
@@ -99,8 +99,8 @@ function adtsFrame(head: Buffer): Frame | null {
 }
 
 /**
- * FLAC states its number of samples at the beginning and each frame's position in its header, so the last header shows
- * whether later frames are missing.
+ * Checks a FLAC. It states its number of samples at the beginning, and each frame's position in its header, so the last
+ * header shows whether later frames are missing.
  */
 export function wholeFlac(file: Bytes): Whole {
   const info = file.read(0, 42);
@@ -111,13 +111,13 @@ export function wholeFlac(file: Bytes): Whole {
   const last = Buffer.from(file.read(from, 65_536));
   for (let at = last.length - 6; samples > 0 && at >= 0; at--) {
     const end = flacFrameEnd(last.subarray(at, at + 16), fixedBlock);
-    // Bytes that look like a header by chance may name samples that do not exist.
+    // Bytes that look like a header by chance may state samples that do not exist.
     if (end !== null && end <= samples) return end < samples ? lacking("a part of its frames") : WHOLE;
   }
   return samples > 0 && from === 42 ? lacking("its frames") : UNJUDGED;
 }
 
-/** Number of the sample after a frame; null if this is not a frame header. */
+/** Number of the sample after a frame; null if `head` is not a frame header. */
 function flacFrameEnd(head: Buffer, fixedBlock: number): number | null {
   if (head.length < 6 || head[0] !== 0xff || (head[1]! & 0xfe) !== 0xf8) return null;
   const [blockCode, rateCode] = [head[2]! >> 4, head[2]! & 15];
