@@ -6,14 +6,14 @@ import { type LimitHeadroom, ownLimitMicros } from "./headroom.ts";
 
 export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
 
-/** The amount that a step would reserve. `reason` explains an amount above its quote; it may be empty. */
+/** The amount that a step would reserve. `reason` explains an amount above its quote, and is empty otherwise. */
 interface Hold {
   readonly path: string;
   readonly holdMicros: number;
   readonly reason: string;
 }
 
-/** The pause for a request without a price, if nothing says how much it may cost. */
+/** The message of the pause for a request without a price, if nothing limits what it may cost. */
 export function unpriced(path: string, model: string, why: string): string {
   return `${path} (${model}) ${why} no maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;
 }
@@ -26,10 +26,10 @@ export function overBudget({ path, holdMicros, reason }: Hold, committedMicros: 
   return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros };
 }
 
-/** Maximum number of steps named in a message. */
+/** Maximum number of steps listed in a message. */
 const MOST_NAMED = 5;
 
-/** The pause for prices that were unknown when the run was accepted and are known now. */
+/** The pause for prices that were unknown when the run was accepted and are now known. */
 export function unagreed(state: RunState, asks: readonly AskedPrice[]): Pause {
   const { runId, agreed, planned } = state;
   const limitMicros = ownLimitMicros(state) ?? 0;
@@ -43,7 +43,7 @@ export function unagreed(state: RunState, asks: readonly AskedPrice[]): Pause {
   return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros, asks };
 }
 
-/** Why a step fails at the limit of its group. */
+/** Why a step fails at its group's limit. */
 export function overGroup(
   { holdMicros, reason }: Hold,
   group: { readonly prefix: string; readonly maxCostMicros: number; readonly committed: number },
@@ -52,13 +52,13 @@ export function overGroup(
   return `needs ${formatUsd(holdMicros)} USD${reason}, but ${prefix} has spent or reserved ${formatUsd(committed)} of its maxCost of ${formatUsd(maxCostMicros)} USD`;
 }
 
-/** Explains a hold above the quote; empty where it is not above. */
+/** Explains a hold above the quote; empty if it is not above. */
 export function whyRaised(model: string, quotedMicros: number | null, holdMicros: number): string {
   if (quotedMicros === null || holdMicros <= quotedMicros) return "";
   return ` (quoted ${formatUsd(quotedMicros)}, but ${model} has charged more than its quotes)`;
 }
 
-/** What the run pauses with when a hold exceeds the headroom. */
+/** The pause for a hold that exceeds the headroom. */
 export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: number): Pause {
   const needs = `${path} needs ${formatUsd(holdMicros)} USD`;
   switch (headroom.limit) {
@@ -69,7 +69,7 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
       const spent = `${needs}, but ${formatUsd(committedMicros)} USD of the ${cap.title} is spent or reserved.`;
       const flag = ownText(`${before}${wholeCents(requiredMicros)}${after}`);
       const paused = { type: "run.paused", requiredMicros, flag } as const;
-      // No day is long enough for what is more than its cap.
+      // What exceeds the whole cap will not fit on any later day either.
       if (cap.endsAt === null || holdMicros > cap.capMicros) {
         const message = ownText(`${spent} Resume with a higher ${cap.what}: ${before}USD${after}.`);
         return { ...paused, reason: "budget", message };
@@ -92,16 +92,16 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
   }
 }
 
-/** The shares of a budget or cap, in percent, at which people are notified. */
+/** The percentages of a budget or cap at which people are notified. */
 const SHARES = [100, 80, 50] as const;
 
-/** A limit on spending, and the amount that counts towards it: spent, held and unconfirmed. */
+/** A spending limit, and the amount that counts towards it: spent, held and unconfirmed. */
 interface SpentOf {
   readonly limitMicros: number;
   readonly committedMicros: number;
 }
 
-/** Returns the highest share of the limit, in percent, that was passed since `beforeMicros`; null if none was. */
+/** Returns the highest percentage of the limit that was passed since `beforeMicros`; null if none was. */
 export function shareReached({ limitMicros, committedMicros }: SpentOf, beforeMicros: number): number | null {
   const isReached = (share: number, micros: number) => micros * 100 >= limitMicros * share;
   return SHARES.find((share) => isReached(share, committedMicros) && !isReached(share, beforeMicros)) ?? null;

@@ -3,8 +3,8 @@ import { stepKinds } from "../plan/index.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 
 /**
- * Work that a step does itself, apart from paid requests and people's decisions; the effect of its kind performs it.
- * `input`: its input, resolved, with media as `{ $file: { sha256, contentType } }`; null if it has none.
+ * Work that a step itself does, apart from paid requests and people's decisions; the effect for its kind performs it.
+ * `input`: the resolved input, with media as `{ $file: { sha256, contentType } }`; null if there is none.
  */
 type OwnWork = {
   readonly [K in Exclude<PlanStep["kind"], Apart>]: {
@@ -16,14 +16,14 @@ type OwnWork = {
 
 type Apart = "job" | "chat" | "generate" | "approve";
 
-/** Work for the engine; its outcome comes back as events. */
+/** Work for the engine. Its outcome comes back as events. */
 export type Command =
   | {
       readonly type: "quote";
       readonly step: string;
       readonly attempt: number;
       readonly model: string;
-      /** The input, with references to outputs that do not exist yet, if the media that do exist are to be checked. */
+      /** The input, with references to outputs that do not exist yet if the existing media are to be checked. */
       readonly input: Json;
     }
   | {
@@ -33,9 +33,9 @@ export type Command =
       readonly key: string;
       readonly model: string;
       readonly input: Json;
-      /** True if an earlier send may already have created the job: then only an acknowledgement settles it. */
+      /** True if an earlier send may already have created the job. In that case only an acknowledgement settles it. */
       readonly mayExist: boolean;
-      /** Set if its step has changed: it is sent again only if its job may exist or cannot be looked for. */
+      /** Set if the step has changed: the submit is re-sent only if its job may exist or cannot be looked for. */
       readonly isReplaced?: true;
     }
   | { readonly type: "follow"; readonly step: string; readonly attempt: number; readonly jobId: string }
@@ -66,16 +66,14 @@ export type Command =
       /** True if an earlier send under the same key may have been accepted. */
       readonly mayExist: boolean;
     }
-  /** Asks a provider for the outcome of what it accepted. */
+  /** Asks a provider for the outcome of a request that it accepted. */
   | { readonly type: "operation"; readonly step: string; readonly attempt: number }
   | OwnWork
-  /** Looks for the result of an identical request of an earlier run. */
+  /** Looks for the result of an identical request from an earlier run. */
   | { readonly type: "reuse"; readonly step: string; readonly fingerprint: string }
   | { readonly type: "place" };
 
-/**
- * Returns the id of a command within its run. The same work has the same id, so it is never performed twice at a time.
- */
+/** Returns a command's id within its run. The same work has the same id, so it is never performed twice at a time. */
 export function commandId(command: Command): string {
   if (command.type === "place") return "place";
   const name = `${command.type}:${command.step}`;
@@ -83,7 +81,7 @@ export function commandId(command: Command): string {
   return `${name}#${command.attempt}${command.type === "download" ? `.${command.index}` : ""}`;
 }
 
-/** Returns the ids of the commands that may be active for a step before the service has accepted anything of it. */
+/** Returns the ids of commands that may be active for a step before the service has accepted any request from it. */
 export function localCommandIds({ path, attempts, chats }: StepState): readonly string[] {
   const local = [...stepKinds, "reuse"].map((type) => `${type}:${path}`);
   const n = attempts.length;

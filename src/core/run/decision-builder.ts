@@ -25,13 +25,13 @@ import type { RunIndex } from "./run-index.ts";
 
 const NO_WAIT: StepWait = { blockedBy: null, wakeAt: null, isWatching: false };
 
-/** Refuses a hold for good: at the limit of a group the step fails, at any other limit the run pauses. */
+/** Refuses a hold for good: a group's limit fails the step, any other limit pauses the run. */
 type Refusal = { readonly failing: StepState; readonly reason: string } | { readonly pause: Pause };
 
 /** Why a step ended although nothing went wrong with it. */
 type EndedWhy = "skippedByCondition" | "pruned" | "isGivenUp";
 
-/** Collects the events and commands of one decision while the kinds of steps are evaluated. */
+/** Collects the events and commands of one decision while the steps are evaluated by kind. */
 export class DecisionBuilder implements Decision {
   readonly events: RunEvent[] = [];
   readonly commands: Command[] = [];
@@ -40,27 +40,27 @@ export class DecisionBuilder implements Decision {
   readonly state: RunState;
   readonly context: DecideContext;
   readonly index: RunIndex;
-  /** Whether new work may start. Jobs that the service has accepted are always completed. */
+  /** True if new work may start. Jobs that the service has accepted are always completed. */
   mayStart: boolean;
-  /** The step whose failure stops the run, by its policy. */
+  /** The step whose failure policy stops the run; null if there is none. */
   readonly stoppedBy: string | null;
-  /** Whether a step ended in this decision so that others may no longer be needed. */
+  /** True if a step ended in this decision, so that other steps may no longer be needed. */
   mayChangeNeeds = false;
   #committedMicros: number;
   #reservedMicros = 0;
   readonly #reserved: { readonly path: string; readonly model: string; readonly holdMicros: number }[] = [];
-  /** Set while a step waits for money that may be released: nothing less urgent may use that money. */
+  /** True while a step waits for money that may be released: no less urgent step may use that money. */
   #isMoneyAwaited = false;
-  /** The refusal that applies once nothing more can be released; null while an answer is awaited. */
+  /** The refusal that applies once no more money can be released; null if there is none. */
   #refusal: Refusal | null = null;
   /**
-   * Prices that a person has to accept. They are asked for once everything else is done, so that more of them are
+   * Prices that a person must accept. The run asks for them once everything else is done, so that more of them are
    * known.
    */
   readonly #asks: AskedPrice[] = [];
   readonly #groupMicros = new Map<string, number>();
   readonly #slots: Slots;
-  /** What the step that is being decided waits for, besides events. */
+  /** What the step being decided waits for, besides events. */
   waitsFor: StepWait = NO_WAIT;
 
   constructor(state: RunState, context: DecideContext, index: RunIndex) {
@@ -73,7 +73,7 @@ export class DecisionBuilder implements Decision {
     this.mayStart = state.status === "running" && this.stoppedBy === null;
   }
 
-  /** Whether a less urgent step may still get money. */
+  /** True if a less urgent step may still get money. */
   get hasMoney(): boolean {
     return !this.#isMoneyAwaited;
   }
@@ -91,7 +91,7 @@ export class DecisionBuilder implements Decision {
     return !isBillAwaited(this, plan, this.#reserved);
   }
 
-  /** Returns whether the concurrency limits let the step start now; it is decided again once they do. */
+  /** Returns whether the concurrency limits let the step start now. If not, it is decided again once they do. */
   hasSlot(plan: PlanStep): boolean {
     if (this.isSlotFree(plan)) return true;
     this.waitsFor = { ...this.waitsFor, blockedBy: "slots" };
@@ -126,7 +126,7 @@ export class DecisionBuilder implements Decision {
     const forCallers = error?.forCallers === true ? { forCallers: error.message } : {};
     const details = { ...(why !== null && { [why]: true }), ...forCallers };
     this.events.push({ type: "step.finished", step: path, status, reason, ...details });
-    // Its slot is given away in the next decision, where steps that waited for it may be the most urgent.
+    // Its slot is given away in the next decision, when steps that waited for that slot may be the most urgent.
     const node = this.index.nodes.get(path);
     if (step.status === "running" && node !== undefined && !node.holdsSlot) this.#slots.take(node.plan);
   }
@@ -151,7 +151,7 @@ export class DecisionBuilder implements Decision {
     );
   }
 
-  /** Decides a step without starting new work: its jobs on the service are completed. */
+  /** Decides a step without starting new work, so that only its jobs on the service are completed. */
   withoutNewWork(decide: () => void): void {
     const { mayStart } = this;
     this.mayStart = false;
@@ -159,7 +159,7 @@ export class DecisionBuilder implements Decision {
     this.mayStart = mayStart;
   }
 
-  /** Pauses the run, unless new work is already barred: then work in flight is completed first. */
+  /** Pauses the run, unless new work is already barred: in that case work in flight is completed first. */
   pause(reason: PauseReason, message: string): void {
     if (this.mayStart) this.pauseNow(reason, message);
   }
@@ -170,8 +170,8 @@ export class DecisionBuilder implements Decision {
   }
 
   /**
-   * Returns whether this amount may be reserved. If it could not be even after all holds in flight were released,
-   * pauses the run at its own budget, or fails the step at that of its group.
+   * Returns whether this amount may be reserved. If it could not be reserved even after all holds in flight were
+   * released, pauses the run if its budget is too small, or fails the step if its group's limit is.
    */
   checkBudget(step: StepState, holdMicros: number, reason = "", payer: AskedHold["payer"] = "wallet"): boolean {
     if (isUnagreed(this.state, step.path, holdMicros)) {
@@ -197,13 +197,13 @@ export class DecisionBuilder implements Decision {
     return this.#refuseNowOrLater(this.#committedMicros - this.#inFlight("") + hold.holdMicros <= budget, { pause });
   }
 
-  /** Refuses what waits for money to be released, once nothing is in flight. */
+  /** Once nothing is in flight, refuses what still waits for money to be released. */
   refuseWaiting(): void {
     if (this.#refusal !== null) this.#refuse(this.#refusal);
     else if (this.#asks.length > 0) this.#refuse({ pause: unagreed(this.state, this.#asks) });
   }
 
-  /** Counts a hold that was just decided. */
+  /** Counts a hold that has just been decided. */
   reserve({ path, model }: { readonly path: string; readonly model: string }, holdMicros: number): void {
     this.#committedMicros += holdMicros;
     this.#reservedMicros += holdMicros;
@@ -223,7 +223,7 @@ export class DecisionBuilder implements Decision {
     return this.context.active.has(id);
   }
 
-  /** Returns whether a command is active for a step of which the service has accepted nothing. */
+  /** Returns whether a command is active for a step from which the service has accepted nothing. */
   hasActiveCommand(step: StepState): boolean {
     return localCommandIds(step).some((id) => this.isActive(id));
   }
@@ -245,12 +245,12 @@ export class DecisionBuilder implements Decision {
     this.waitsFor = { ...this.waitsFor, wakeAt: Math.min(this.waitsFor.wakeAt ?? at, at) };
   }
 
-  /** Decides the run again at this instant at the latest, whatever single steps wait for. */
+  /** Decides the run again at this instant at the latest, whatever individual steps wait for. */
   wakeNoLater(at: number): void {
     this.wakeAt = Math.min(this.wakeAt ?? at, at);
   }
 
-  /** Returns whether other runs and the wallet leave enough money; pauses the run if waiting would not help. */
+  /** Returns whether other runs and the wallet leave enough money. Pauses the run if waiting would not help. */
   #checkHeadroom({ path, holdMicros, payer }: AskedHold): boolean {
     for (const known of this.context.headrooms ?? []) {
       const headroom = minusHold(known, this.#reservedMicros);
@@ -271,7 +271,7 @@ export class DecisionBuilder implements Decision {
     return this.#reservedMicros > 0 || isSubmitting(this.state, this.index.holding);
   }
 
-  /** Handles a hold for which there is not enough money: refuses it now, or once waiting has not helped. */
+  /** Handles a hold for which there is not enough money: refuses it now, or later if waiting did not help. */
   #refuseNowOrLater(mayFreeUp: boolean, refusal: Refusal): false {
     if (mayFreeUp) [this.#isMoneyAwaited, this.#refusal] = [true, refusal];
     else this.#refuse(refusal);
@@ -288,7 +288,7 @@ export class DecisionBuilder implements Decision {
     }
   }
 
-  /** Returns what is reserved for work that will be billed soon, perhaps for less. */
+  /** Returns the amount reserved for work that will soon be billed, perhaps at less. */
   #inFlight(within: string): number {
     let sum = inFlightMicros(this.state, this.index.holding, within, this.context.notBefore);
     for (const { path, holdMicros } of this.#reserved) if (path.startsWith(within)) sum += holdMicros;
@@ -309,30 +309,30 @@ export class DecisionBuilder implements Decision {
   }
 }
 
-/** The inputs of a decision besides the state: the instant, and what this engine is doing. */
+/** A decision's inputs besides the state: the current time, and what this engine is doing. */
 export interface DecideContext {
-  /** Epoch milliseconds. */
+  /** The current time in epoch milliseconds. */
   readonly now: number;
-  /** Steps by scheduling priority, the critical path first. */
+  /** Steps by scheduling priority, critical path first. */
   readonly order: readonly PlanStep[];
   /** The ids of active commands. */
   readonly active: Pick<ReadonlySet<string>, "has" | "size">;
-  /** Commands that may be retried only after an instant (epoch ms), or not by this driver (Infinity). */
+  /** When commands may be retried, in epoch milliseconds; Infinity means not by this driver. */
   readonly notBefore: ReadonlyMap<string, number>;
-  /** Submits of which this driver certainly sent nothing. */
+  /** Submits for which this driver certainly sent nothing. */
   readonly unsent?: ReadonlySet<string>;
   /** How far the service's clock is ahead of this machine's, in milliseconds. */
   readonly clockOffsetMs?: number;
-  /** The age from which an unanswered submit is left to a person instead of being sent again, in milliseconds. */
+  /** The age, in milliseconds, from which an unanswered submit is left to a person instead of being sent again. */
   readonly idempotencyWindowMs: number;
   readonly expected?: (step: PlanStep) => Expected;
-  /** Whether late work is asked for while the run is otherwise idle, because no process has to stay for it. */
+  /** True if late work is polled while the run is otherwise idle, because no process has to stay alive for it. */
   readonly asksForLate?: boolean;
   /** The headroom that other runs and the wallet leave for this run, if it is known to be short. */
   readonly headrooms?: readonly Headroom[];
 }
 
-/** Returns whether nothing of a submit has left this machine, or is about to. */
+/** Returns whether nothing from a submit has left this machine or is about to. */
 export function isUnsent(
   { unsent, active }: DecideContext,
   path: string,
@@ -348,11 +348,11 @@ export interface Decision {
   readonly commands: readonly Command[];
   /** When to decide again without a new event; null if only an event can change the decision. */
   readonly wakeAt: number | null;
-  /** When to ask for late work again, in a run that is otherwise idle. */
+  /** When to poll for late work again, in an otherwise idle run. */
   readonly lateAt?: number | null;
 }
 
-/** How long a step need not be decided again, unless something happens to it or to the steps that it uses. */
+/** How long a step need not be decided again, unless something happens to it or to the steps it uses. */
 interface StepWait {
   readonly blockedBy: "slots" | "money" | null;
   readonly wakeAt: number | null;

@@ -5,7 +5,7 @@ import type { Json } from "../plan/plan.ts";
 import { offered } from "./kinds/approve.ts";
 import { resetEvents, staleSteps } from "./rerun.ts";
 
-/** The events of a person's decision once it counts: the decision itself, and what it chose. */
+/** A person's decision and what it chose. */
 export interface PersonsDecision {
   readonly step: string;
   readonly approved: boolean;
@@ -17,8 +17,8 @@ export interface PersonsDecision {
 }
 
 /**
- * Returns the events of a decision. The latest decision on a step counts until something was bought because of it;
- * steps that began because of an earlier one are reset. Call it only if {@link whyUndecidable} returns null.
+ * Returns a decision's events. The latest decision on a step counts until something was bought because of it; steps
+ * that began because of an earlier decision are reset. Call only if {@link whyUndecidable} returns null.
  */
 export function decisionEvents(state: RunState, { chosen, value, ...decision }: PersonsDecision): readonly RunEvent[] {
   const { step: path, approved, note } = decision;
@@ -42,13 +42,13 @@ export interface OpenDecision {
   readonly step: string;
   /** The author's question; null if there is none. */
   readonly message: string | null;
-  /** The number of takes to pick from; null if there is nothing to pick. */
+  /** The number of takes to choose from; null if there is nothing to choose. */
   readonly takes: number | null;
   /** Epoch milliseconds. */
   readonly since: number;
 }
 
-/** Lists the open decisions in the order of the plan. */
+/** Lists the open decisions in plan order. */
 export function openDecisions(state: RunState): readonly OpenDecision[] {
   if (isRunFinal(state.status)) return [];
   return state.planned.plan.steps.flatMap((plan): readonly OpenDecision[] => {
@@ -60,7 +60,7 @@ export function openDecisions(state: RunState): readonly OpenDecision[] {
   });
 }
 
-/** Why a person's message cannot count, and what to do instead. */
+/** Why a person's message does not count, and what to do instead. */
 export interface Refusal {
   readonly why: string;
   readonly next: string;
@@ -107,8 +107,8 @@ function roots(path: string): ReadonlyMap<string, string> {
 }
 
 /**
- * Returns whether the step bought something: a request was sent or is about to be. Refused and withdrawn requests do
- * not count.
+ * Returns whether the step has bought something: a request was sent or is about to be. Refused and withdrawn requests
+ * do not count.
  */
 function isBought({ attempts, chats, superseded }: StepState): boolean {
   const isSent = attempts.slice(superseded).some(({ money, phase }) => money !== "none" && phase !== "refused");
@@ -116,8 +116,8 @@ function isBought({ attempts, chats, superseded }: StepState): boolean {
 }
 
 /**
- * Returns whether the step is at work that has to be completed. A decision, and a job that was not sent, can be taken
- * back.
+ * Returns whether the step is doing work that must be completed. A decision, or a job that was not sent, can be
+ * withdrawn.
  */
 function isUnderWay(state: RunState, { path, status, attempts }: StepState): boolean {
   const { decision } = traitsOf(planStep(state, path));

@@ -1,7 +1,7 @@
 import { isOwnSource } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
 
-/** The key under which a resolved input holds a stored file. */
+/** The key under which a resolved input contains a stored file, with any number of `$`. */
 const OWN = /^\$+file$/;
 const GUARDED = /^\$\$+file$/;
 
@@ -11,24 +11,24 @@ export function guarded(value: Json): Json {
 }
 
 /**
- * Escapes keys of a foreign value that look like files to be sent; otherwise the bytes of another run could go to the
- * service.
+ * Escapes `source` fields in a foreign value that look like files to send; otherwise another run's bytes could be sent
+ * to the service.
  */
 export function guardedSources(value: Json): Json {
   return mapped(value, (name, item) => [name, isOwnSource(name, item) ? `$${item}` : item]);
 }
 
-/** Returns a field's original name, for readers of a resolved input. */
+/** Returns a field's original name, for code that reads a resolved input. */
 export function plainName(name: string): string {
   return GUARDED.test(name) ? name.slice(1) : name;
 }
 
-/** Returns a resolved input without files, with the original field names. */
+/** Returns a resolved input that contains no files, with its original field names. */
 export function plain(input: Json): Json {
   return mapped(input, (name, item) => [plainName(name), item]);
 }
 
-/** Returns a field's original value, for the service. */
+/** Returns a field's original value, to be sent to the service. */
 export function plainSource(name: string, value: Json): Json {
   return isOwnSource(name, value) && value.startsWith("$") ? value.slice(1) : value;
 }

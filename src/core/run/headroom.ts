@@ -13,9 +13,7 @@ import { jobPhases } from "../lifecycle/index.ts";
 import { outerPaths } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
-/**
- * A requested hold. The payer is the wallet on the service, or an account at a provider, whose balance cannot be read.
- */
+/** A requested hold. The payer is the wallet on the service, or a provider account whose balance cannot be read. */
 export interface AskedHold {
   readonly path: string;
   readonly holdMicros: number;
@@ -28,14 +26,14 @@ export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: 
 }
 
 /**
- * Returns the most that a run may cost by itself, in micro-dollars; null if nothing is set. A shared budget is checked
- * by each commit instead.
+ * Returns the most that a run alone may cost, in micro-dollars; null if no limit is set. A shared budget is instead
+ * checked by each commit.
  */
 export function ownLimitMicros({ budgetMicros, agreed, planned }: RunState): number | null {
   return planned.budgetTag === undefined ? budgetMicros : (agreed?.maximumMicros ?? null);
 }
 
-/** Returns whether a step's price was unknown when the run was accepted, and exceeds what was accepted since. */
+/** Returns whether a step's price was unknown when the run was accepted, and exceeds what has been accepted since. */
 export function isUnagreed({ agreed }: RunState, path: string, costMicros: number): boolean {
   if (agreed === null || costMicros === 0) return false;
   const isOpen = [path, ...outerPaths(path)].some((outer) => agreed.open.includes(outer));
@@ -43,7 +41,7 @@ export function isUnagreed({ agreed }: RunState, path: string, costMicros: numbe
 }
 
 /**
- * Returns the projected cost of the run: spent and reserved, plus the latest prices, or else the maxima, of the steps
+ * Returns the run's projected cost: spent and reserved, plus the latest prices (otherwise the maximums) of the steps
  * that have not run.
  */
 export function projectedMicros(state: RunState): number {
@@ -60,8 +58,8 @@ export function projectedMicros(state: RunState): number {
 }
 
 /**
- * Returns raised holds for jobs on the service that will cost more than is reserved for them; they have to be counted
- * before new work starts. A job that was certainly never sent is taken back instead, so that its real price is checked
+ * Returns raised holds for jobs on the service that will cost more than is reserved for them; they must be counted
+ * before new work starts. A job that was certainly never sent is withdrawn instead, so that its real price is checked
  * against budget and maxCost before it is sent.
  */
 export function raisedHolds(
@@ -83,7 +81,7 @@ export function raisedHolds(
   );
 }
 
-/** Returns what to reserve for a quoted price (null: no quote, so its maximum is reserved). */
+/** Returns what to reserve for a quoted price. A null price means no quote, so the maximum is reserved. */
 export function raisedHold(
   { overcharges }: RunState,
   model: string,
@@ -92,14 +90,14 @@ export function raisedHold(
   const known = Object.hasOwn(overcharges, model) ? overcharges[model]! : null;
   if (known === null) return holdMicros;
   if (quotedMicros === null || quotedMicros === 0) return Math.max(holdMicros, known.unquotedMicros ?? 0);
-  // A different quote is a different price, which the model may not exceed.
+  // A different quote is a different price, and the model is expected to keep to it.
   return known.worst?.quotedMicros === quotedMicros ? Math.max(holdMicros, known.worst.chargedMicros) : holdMicros;
 }
 
 /**
- * Sums the holds that will soon be bills: of jobs and chats under way, and of jobs whose cost is still asked for. A
- * bill may be lower than its hold, so what does not fit now may fit then. `within` is a path prefix; empty for the
- * whole run.
+ * Sums the holds that will soon become bills: for jobs and chats under way, and for jobs whose cost is still being
+ * read. A bill may be lower than its hold, so what does not fit now may fit then. `within` is a path prefix; empty for
+ * the whole run.
  */
 export function inFlightMicros(
   { steps }: RunState,
@@ -119,7 +117,7 @@ export function inFlightMicros(
   return sum;
 }
 
-/** Returns whether the attempt's hold will soon be a bill. */
+/** Returns whether the attempt's hold will soon become a bill. */
 export function isInFlight(
   path: string,
   { n, phase, money }: AttemptState,
@@ -127,12 +125,12 @@ export function isInFlight(
 ): boolean {
   if (money !== "held") return false;
   if (jobPhases.inFlight.has(phase)) return true;
-  // A bill that never arrived is no longer polled.
+  // A bill that never arrived is no longer polled for.
   const isPolled = notBefore.get(`settle:${path}#${n}`) !== Number.POSITIVE_INFINITY;
   return (phase === "completed" || phase === "failed") && isPolled;
 }
 
-/** Returns whether a charge of the run may be on its way to the wallet. */
+/** Returns whether one of the run's charges may be on its way to the wallet. */
 export function isSubmitting({ steps }: RunState, holding: Iterable<string>): boolean {
   for (const path of holding) {
     const attempt = lastAttempt(steps[path]!);
@@ -142,25 +140,25 @@ export function isSubmitting({ steps }: RunState, holding: Iterable<string>): bo
   return false;
 }
 
-/** The description of a cap over several runs. */
+/** The description of a cap across several runs. */
 export interface CapTerms {
-  /** `budget`: the run's budget, which it shares with others. */
+  /** `budget`: the run's budget, which it shares with other runs. */
   readonly what: "cap" | "budget";
   readonly capMicros: number;
   /** The title that distinguishes it from other caps. */
   readonly title: string;
-  /** When the cap's next period begins, epoch milliseconds; null if never. */
+  /** When the cap's next period begins, in epoch milliseconds; null if never. */
   readonly endsAt: number | null;
-  /** The same instant as text. */
+  /** `endsAt` as text. */
   readonly resumesAt: string | null;
-  /** The option that sets it, before and after the amount. */
+  /** The option that sets the cap: its text before and after the amount. */
   readonly flag: readonly [before: string, after: string];
 }
 
 /** How much more may be reserved now, besides the run's own budget: what other runs and the wallet leave. */
 export type Headroom =
   | LimitHeadroom
-  /** Unknown until then: the wallet did not answer, or charges are not in its balance yet. */
+  /** Unknown until `askAgainAt`: the wallet did not answer, or charges are not in its balance yet. */
   | { readonly limit: "later"; readonly headroomMicros: 0; readonly askAgainAt: number };
 
 export type LimitHeadroom =
@@ -168,7 +166,7 @@ export type LimitHeadroom =
       readonly limit: "cap";
       readonly headroomMicros: number;
       readonly cap: CapTerms;
-      /** The amount spent and held by all runs that it counts. */
+      /** The amount spent and held by all runs that the cap counts. */
       readonly committedMicros: number;
     }
   | {
@@ -207,8 +205,8 @@ interface Deciding {
 }
 
 /**
- * Returns whether the bill of another job of the model has to be known first: the model charged above its quote, or has
- * no quote, and no bill has confirmed a bound so far. `reserved`: holds that were just decided.
+ * Returns whether another job of this model must be billed first: the model charged above its quote, or has no quote,
+ * and no bill has confirmed an upper limit so far. `reserved`: holds that were just decided.
  */
 export function isBillAwaited(
   { state: { overcharges, steps }, context, index }: Deciding,

@@ -13,12 +13,12 @@ import { runKind } from "./kinds/index.ts";
 import { DECLARED_LOST } from "./kinds/job.ts";
 import { isForPerson } from "./waiting.ts";
 
-/** The number of comments that are kept for one step; later ones are dropped. */
+/** The maximum number of comments kept for one step; later ones are dropped. */
 const MOST_COMMENTS = 1000;
 
 /**
- * Sorts entries in the order in which they count: results of requests first, then what people said before they were
- * known. If a step has several adoptions, the last one counts.
+ * Sorts entries in the order in which they count: results of requests first, then what people said before those were
+ * known. If a step has several adoptions, only the last one counts.
  */
 export function inOrder(inbox: readonly InboxEntry[]): readonly InboxEntry[] {
   const lastOf = new Map<string, number>();
@@ -30,7 +30,7 @@ export function inOrder(inbox: readonly InboxEntry[]): readonly InboxEntry[] {
 
 const REFUSED = { approve: "approval", reject: "rejection", comment: "comment", adopt: "adoption" } as const;
 
-/** Returns the events of an inbox message: it changes the run, or is refused with a reason. */
+/** Returns the events for an inbox message: it changes the run, or is refused with a reason. */
 export function inboxEvents(state: RunState, entry: InboxEntry): readonly RunEvent[] {
   const { message } = entry;
   const judged = judge(state, entry);
@@ -40,13 +40,13 @@ export function inboxEvents(state: RunState, entry: InboxEntry): readonly RunEve
   return [{ type: "message.refused", step: message.step, what, message: cleanText(judged.why) }];
 }
 
-/** Returns why a message would not count if it were applied now; null if it would. */
+/** Returns why a message would not count if it were applied now; null if it would count. */
 export function refusalOf(state: RunState, message: InboxMessage): Refusal | null {
   const judged = judge(state, { id: 0, at: 0, message });
   return "why" in judged ? judged : null;
 }
 
-/** Applies the messages of the inbox, except stops, to the state. The next message is checked against the result. */
+/** Applies the inbox messages, except stops, to the state. Each is checked against the result so far. */
 export function foresee(state: RunState, inbox: readonly InboxEntry[]): RunState {
   const take = (event: RunEvent, at: number) =>
     apply(state, { runId: state.runId, seq: state.seq + 1, at, version: EVENT_VERSION, event });
@@ -97,7 +97,7 @@ function judge(state: RunState, { id, at, message }: InboxEntry): readonly RunEv
   }
 }
 
-/** Returns why the outcome of a step's request cannot be stated by a person; null if it can. */
+/** Returns why a person cannot state the outcome of a step's request; null if a person can. */
 export function whyUnadoptable(state: RunState, path: string): Refusal | null {
   const next = `showrunner show ${state.runId}`;
   const step = Object.hasOwn(state.steps, path) ? state.steps[path]! : null;
@@ -110,7 +110,7 @@ export function whyUnadoptable(state: RunState, path: string): Refusal | null {
 function adopted(state: RunState, message: InboxMessage & { readonly type: "adopt" }): readonly RunEvent[] | Refusal {
   const { step, jobId, file } = message;
   const attempt = Object.hasOwn(state.steps, step) ? lastAttempt(state.steps[step]!) : null;
-  // A repeated message, applied meanwhile.
+  // A repeated message that has already been applied.
   if (jobId !== null && attempt?.phase !== "unresolved" && attempt?.jobId === jobId) return [];
   const refusal = whyUnadoptable(state, step);
   if (refusal !== null) return refusal;
@@ -129,7 +129,7 @@ function adopted(state: RunState, message: InboxMessage & { readonly type: "adop
   return [...events, { type: "job.adopted", step, attempt: n, ...result }, ...goingOn(state, "unresolved")];
 }
 
-/** Ends an attempt whose provider is still asked without success, and leaves it to a person. */
+/** Marks an attempt as unresolved if its provider is still polled without success, so that a person can decide. */
 function leftToPerson({ n: attempt, phase, doubt }: AttemptState, step: string): readonly RunEvent[] {
   if (phase === "unresolved") return [];
   return [{ type: "job.unresolved", step, attempt, message: cleanText(doubt!.message), cause: "no answer" }];
@@ -144,8 +144,8 @@ function whyUncommentable(state: RunState, path: string): Refusal | null {
 }
 
 /**
- * Returns the events for a provider's result that a person supplied as a file. It was certainly charged; the amount is
- * unknown.
+ * Returns the events for a provider's result that a person supplied as a file. It was certainly charged, but the amount
+ * is unknown.
  */
 function givenEvents(
   { n: attempt, key, holdMicros }: AttemptState,
@@ -161,22 +161,22 @@ function givenEvents(
 }
 
 /**
- * Returns whether it is the answer to a request of an earlier holder of the run that cannot be asked for again. An
- * answer under a key arrives again when the request is repeated.
+ * Returns whether the message answers a request by an earlier holder of the run, and the answer cannot be requested
+ * again. With a key, the answer arrives again when the request is repeated.
  */
 function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly type: "performed" }): boolean {
   const plan = planStep(state, step);
   const attempt = lastAttempt(state.steps[step]!);
   if (isRunFinal(state.status) || plan.kind !== "generate" || attempt?.key !== of) return false;
   const { phase, operation } = attempt;
-  // The refusal of one send proves nothing about another send of the same key.
+  // The refusal of one send proves nothing about another send with the same key.
   if (plan.promise === "keyed" && events.some(({ type }) => type === "job.submit.refused")) return false;
   return phase === "unresolved" ? operation === undefined : jobPhases.submitting.has(phase) && plan.promise !== "keyed";
 }
 
 /**
- * Names the work that a step with local code is doing: another attempt, version of the code, or set of inputs is
- * other work. Contains no time, which differs between copies of the state. Null if it is not working.
+ * Identifies the work that a step with local code is doing: another attempt, code version, or set of inputs is
+ * different work. Contains no time, which differs between copies of the state. Null if the step is not working.
  */
 export function workOf(state: RunState, path: string): string | null {
   const { status, failures, value, chosen } = state.steps[path]!;
@@ -187,7 +187,7 @@ export function workOf(state: RunState, path: string): string | null {
 }
 
 /**
- * Returns whether the run is stopped already, or waits for a person with nothing in flight: then a stop has no effect
+ * Returns whether the run is already stopped, or waits for a person with nothing in flight. A stop then has no effect
  * and must not stay in the inbox.
  */
 function restsAnyway({ status, pause }: RunState): boolean {
@@ -231,7 +231,7 @@ function decided(state: RunState, decision: PersonsDecision): readonly RunEvent[
   return undecidable ?? [...decisionEvents(state, decision), ...goingOn(state, "approval")];
 }
 
-/** Returns the events that continue a run whose awaited message arrived while its driver was about to release it. */
+/** Returns the events that continue a run whose awaited message arrived while its driver was releasing it. */
 function goingOn(state: RunState, waitedFor: PauseReason): readonly RunEvent[] {
   return state.status === "paused" && state.pause?.reason === waitedFor ? [{ type: "run.resumed" }] : [];
 }

@@ -211,7 +211,7 @@ function isMarkedGone(name: string): boolean {
   return mark !== undefined && isMarkGone(mark);
 }
 
-/** Time of the last write, including writes to files in a function's folder, which may still be going on. */
+/** Time of the last write, including writes to files in a function's folder, which may still continue. */
 async function lastWritten(path: string): Promise<number> {
   const below = await readdir(path).catch(() => []);
   const all = [path, ...below.map((name) => join(path, name))];

@@ -19,18 +19,18 @@ import type { TurnsOption } from "./tags.ts";
 
 /** How long a suspended process keeps its run, in milliseconds. */
 export const DEFAULT_LEASE_MS = 30_000;
-/** How long an unanswered submit is repeated under its key, in milliseconds. */
+/** How long an unanswered submit is re-sent under its key, in milliseconds. */
 export const DEFAULT_IDEMPOTENCY_WINDOW_MS = DAY_MS;
 
-/** A cap over the account's runs in one journal. */
+/** A cap on the account's runs in one journal. */
 export interface CapOption {
-  /** US dollars, as a decimal string. */
+  /** Amount in US dollars, as a decimal string. */
   readonly usd: string;
-  /** `day`: the cap applies to each day of {@link OpenOptions.capTimeZone}. Default: over all time. */
+  /** `day`: the cap applies to each day in {@link OpenOptions.capTimeZone}. Default: to all time. */
   readonly per?: "day" | undefined;
   /**
-   * Counts only runs with this tag, such as `team=video`; `team=*` counts the runs of each team separately. Default:
-   * every run.
+   * Counts only runs with this tag, such as `team=video`; `team=*` counts each team's runs separately. Default: every
+   * run.
    */
   readonly tag?: string | undefined;
 }
@@ -44,13 +44,13 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /** The folder that must contain all uploaded files, with links resolved. Default: any folder. */
   readonly filesDir?: string | undefined;
   /**
-   * The journal: a file, a `postgres://` URL, or a store. Default: environment SHOWRUNNER_JOURNAL, else
+   * The journal: a file, a `postgres://` URL, or a store. Default: environment SHOWRUNNER_JOURNAL, then
    * `.showrunner/journal.db`.
    */
   readonly journal?: string | JournalStore | undefined;
   /**
    * Where media are stored: a shared folder, or a bucket as `s3://bucket/prefix`; see docs/shared-media.md. Default:
-   * environment SHOWRUNNER_MEDIA, else `mediaDir`.
+   * environment SHOWRUNNER_MEDIA, then `mediaDir`.
    */
   readonly media?: string | undefined;
   /**   * The folder for downloaded files on this machine, named by content hash; with a bucket, for cached copies. Default:
@@ -58,8 +58,8 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    */
   readonly mediaDir?: string | undefined;
   /**
-   * What `generate` steps call: `call`, the models that they name, or a function that returns a substitute for each.
-   * Default: with the embedded local service no provider is called, and that service makes the media instead; otherwise
+   * What `generate` steps call: `call` for the models they specify, or a function that returns a substitute for each.
+   * Default: with the embedded local service, no provider is called and that service makes the media instead; otherwise
    * `call`.
    */
   readonly providers?: "call" | Substitute | undefined;
@@ -68,8 +68,8 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /** The source of time. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
   /**
-   * How long a suspended process keeps its run, in milliseconds. A dead process is replaced at once. Default 30 000, at
-   * most an hour.
+   * How long a suspended process keeps its run, in milliseconds. A dead process is replaced at once. Default 30 000,
+   * maximum one hour.
    */
   readonly leaseMs?: number | undefined;
   /**
@@ -80,9 +80,9 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /** The age, in milliseconds, after which an unanswered submit is no longer sent again. Default 24 h. */
   readonly idempotencyWindowMs?: number | undefined;
   /**
-   * The most that all runs of this account in this journal may have spent and reserved together, in US dollars as a
-   * decimal string. It holds across processes. A submit that would exceed it is not sent, and its run pauses
-   * (`budget`). Runs that `gc` removed no longer count. Default: environment SHOWRUNNER_SPENDING_CAP, else none.
+   * The most that all of this account's runs in this journal may together have spent and reserved, in US dollars as a
+   * decimal string. Applies across processes. A submit that would exceed it is not sent, and its run pauses (`budget`).
+   * Runs removed by `gc` no longer count. Default: environment SHOWRUNNER_SPENDING_CAP, otherwise none.
    */
   readonly spendingCap?: string | undefined;
   /**   * Further caps, each for the runs with a tag, for a day, or both; also as text: `team=video:10/day`. A hold counts
@@ -93,18 +93,18 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /** The time zone for daily caps, as an IANA name. Default: environment SHOWRUNNER_CAP_TIME_ZONE, else UTC. */
   readonly capTimeZone?: string | undefined;
   /**
-   * The amount that must stay in the wallet, in US dollars as a decimal string. A submit that could bring the wallet
-   * below it is not sent, and its run pauses (`funds`). Needs a key that may read the balance. Default: environment
-   * SHOWRUNNER_WALLET_FLOOR, else none.
+   * The amount that must stay in the wallet, in US dollars as a decimal string. A submit that could take the wallet
+   * below it is not sent, and its run pauses (`funds`). Requires a key that may read the balance. Default: environment
+   * SHOWRUNNER_WALLET_FLOOR, otherwise none.
    */
   readonly walletFloor?: string | undefined;
 }
 
 interface DriveOptions {
-  /** Aborting it stops the run gracefully: nothing new is submitted, and requests in flight are completed. */
+  /** Aborting stops the run gracefully: nothing new is submitted, and requests in flight are completed. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * The file that the pipeline comes from, so that its code can be loaded again. Without it, workers cannot run the
+   * The file that exports the pipeline, so that its code can be loaded again. Without it, workers cannot run the
    * functions of a run that `start` hands to an engine.
    */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
@@ -128,7 +128,7 @@ export interface RunOptions extends DriveOptions {
    * Default `resume`.
    */
   readonly onExisting?: "resume" | "fail" | undefined;
-  /** The id of the run: letters, digits, `.`, `_` and `-`. Default: generated. */
+  /** The run's id: letters, digits, `.`, `_` and `-`. Default: generated. */
   readonly id?: string | undefined;
   /**
    * The title of the run, one line of up to 120 characters. Default: the title that the pipeline derives from the input,
@@ -136,8 +136,8 @@ export interface RunOptions extends DriveOptions {
    */
   readonly title?: string | undefined;
   /**
-   * Tags such as `{ team: "video" }`, by which runs are listed and capped. Up to 8; keys consist of letters, digits,
-   * `.`, `_` and `-`, values of up to 80 printable characters.
+   * Tags such as `{ team: "video" }`, by which runs are listed and capped. At most 8; keys consist of letters, digits,
+   * `.`, `_` and `-`, values of at most 80 printable characters.
    */
   readonly tags?: { readonly [key: string]: string } | undefined;
   /** The most that the run may cost, in US dollars as a decimal string. Default: no limit. */
@@ -149,9 +149,9 @@ export interface RunOptions extends DriveOptions {
   readonly quote?: string | undefined;
   /** For an existing run: see {@link ResumeOptions.agree}. */
   readonly agree?: string | undefined;
-  /** A tag of the run, as `key=value`: `budget` then limits all runs with that tag together. Default: none. */
+  /** One of the run's tags, as `key=value`: `budget` then limits all runs with that tag together. Default: none. */
   readonly budgetTag?: string | undefined;
-  /** The number of concurrent jobs: in total (default 8), or by `total`, model id, provider (`fal`) and modality. */
+  /** The maximum number of concurrent jobs: in total (default 8), or by `total`, model id, provider and modality. */
   readonly concurrency?: number | { readonly [name: string]: number | undefined } | undefined;
   /** Starts even if the wallet contains less than the plan's minimum price. Default false. */
   readonly startAnyway?: boolean | undefined;
@@ -166,9 +166,7 @@ export interface RunOptions extends DriveOptions {
   readonly outDir?: string | undefined;
   /** The name of one of the pipeline's profiles, such as `draft`. Default: none; the pipeline runs as written. */
   readonly profile?: string | undefined;
-  /**
-   * Reuses results of identical requests in earlier runs of this account in this journal, at no cost. Default false.
-   */
+  /** Reuses results of identical requests in this account's earlier runs in this journal, at no cost. Default false. */
   readonly reuse?: boolean | undefined;
   /** Whether each result file gets a manifest beside it, `<file>.json`. Default true. */
   readonly manifests?: boolean | undefined;
@@ -197,11 +195,11 @@ export interface QuoteOptions extends PlanOptions {
   readonly budget?: string | undefined;
   /** The most that one job without a quote may cost, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
-  /** Prices reusable results of earlier runs at zero; see {@link RunOptions.reuse}. Default false. */
+  /** Prices reusable results from earlier runs at zero; see {@link RunOptions.reuse}. Default false. */
   readonly reuse?: boolean | undefined;
-  /** Whether the quote is stored, so that a run can be started with it. Default true. */
+  /** Whether to store the quote, so that a run can be started with it. Default true. */
   readonly keep?: boolean | undefined;
-  /** The number of concurrent jobs that the forecast assumes; see {@link RunOptions.concurrency}. Default 8. */
+  /** The maximum number of concurrent jobs that the forecast assumes; see {@link RunOptions.concurrency}. Default 8. */
   readonly concurrency?: RunOptions["concurrency"];
 }
 
@@ -229,14 +227,14 @@ export interface ResumeOptions extends DriveOptions {
    * (`drift`) unless `acceptChanges` is set.
    */
   readonly pipeline?: Pipeline | undefined;
-  /** `false`: `pipeline` only supplies functions, and the run continues as it was planned. Default true. */
+  /** `false`: `pipeline` only provides functions, and the run continues as planned. Default true. */
   readonly compare?: boolean | undefined;
   /**
-   * Applies the changes of `pipeline`: changed and new steps, and all steps that use them, run again. Default false.
+   * Applies the changes in `pipeline`: changed and new steps, and all steps that use them, run again. Default false.
    */
   readonly acceptChanges?: boolean | undefined;
   /**
-   * Fields that replace those of the run's input, such as `{ voice: "iris" }`; objects are merged. Needs `pipeline`.
+   * Fields that replace those in the run's input, such as `{ voice: "iris" }`; objects are merged. Requires `pipeline`.
    * The change is compared, priced and accepted like changed code.
    */
   readonly input?: { readonly [field: string]: unknown } | undefined;
@@ -252,9 +250,7 @@ export interface ResumeOptions extends DriveOptions {
   readonly everywhere?: boolean | undefined;
   /** The reason, stored in the journal with `edit` or `rerun`. */
   readonly note?: string | undefined;
-  /**
-   * Reruns the steps that failed, completely or in part, and all steps that depend on them. Default false. See `rerun`.
-   */
+  /** Reruns the steps that failed, fully or partly, and all steps that depend on them. Default false. See `rerun`. */
   readonly rerunFailed?: boolean | undefined;
   /**   * Paths of steps to rerun, together with all steps that use them; in finished runs too. `*` matches any characters; a
    * pattern such as `SKU-*.still` selects only steps that have finished. A step whose rerun is in progress is not rerun
@@ -262,13 +258,13 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly rerun?: readonly string[] | undefined;
   /**
-   * Reruns a step even if its request is identical because its author fixed the seed. Default false: such a rerun is
-   * refused.
+   * Reruns a step even if its request would be identical because its seed is fixed in the code. Default false: such a
+   * rerun is refused.
    */
   readonly sameSeed?: boolean | undefined;
   /**
-   * The idempotency id of this rerun: a second call with the same id does not rerun the steps again; another id does,
-   * even while the first rerun is in progress. Default: generated.
+   * The idempotency id of this rerun: a second call with the same id does not rerun the steps again; a call with
+   * another id does, even while the first rerun is in progress. Default: generated.
    */
   readonly requestId?: string | undefined;
   /**   * States that the run's account has a new key, or its service a new address. Accepted only if one of the run's jobs
@@ -281,15 +277,15 @@ export interface ResumeOptions extends DriveOptions {
    * decision was sent after it. Default false: the call supersedes every earlier stop.
    */
   readonly unattended?: boolean | undefined;
-  /** How long to wait and retry while the wallet is short, in milliseconds. Default 0. */
+  /** How long to wait and retry while the wallet lacks funds, in milliseconds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
 }
 
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 /**
- * Returns whether a run can have this id. Files and folders are named after it, also on systems that reserve `con` for
- * a device and drop dots at the end.
+ * Returns whether a run can have this id. Files and folders are named after it, even on systems that reserve `con` for
+ * a device and drop trailing dots.
  */
 export function isRunId(id: string): boolean {
   return RUN_ID.test(id) && safeFileName(id) === id;
@@ -306,7 +302,7 @@ export function checkRunId(id: string): void {
   throw new InvalidOptionError("id", message, suggestion === "" ? null : `use another id, such as ${suggestion}`);
 }
 
-/** Converts a decimal string to micro-dollars; null when there is none. */
+/** Converts a decimal string to micro-dollars; null if there is no string. */
 export function usdOption(option: string, text: string | undefined): number | null {
   if (text === undefined) return null;
   const micros = parseUsd(text);
@@ -321,15 +317,15 @@ export function usdOption(option: string, text: string | undefined): number | nu
 
 export interface ApproveDecision {
   /**
-   * The chosen result, if the step asks for a choice: its position from 0 (the command line and the dashboard count
-   * from 1), or the step that produced it, such as `look/2` of the takes `look`.
+   * The chosen result, if the step asks for a choice: its position, counted from 0 (the command line and the dashboard
+   * count from 1), or the step that produced it, such as `look/2` for the takes `look`.
    */
   readonly pick?: number | string | undefined;
   /** The reason, for people who read the run later. */
   readonly note?: string | undefined;
   /**
-   * A value that is approved instead of the shown one and that all later steps get: a text, or JSON that fits the
-   * schema of the chat that made it. The value of a task keeps its type. Default: the shown value.
+   * A value approved in place of the one shown, which all later steps then use: a text, or JSON that fits the schema of
+   * the chat that produced it. A task's value keeps its type. Default: the value shown.
    */
   readonly value?: Json | undefined;
   /** The person who decides, if your program knows or asked for a name. Default: not stated. */
@@ -340,21 +336,21 @@ export type RejectDecision = Pick<ApproveDecision, "note" | "by">;
 
 /** A comment on a step that waits for a decision. */
 export interface NewComment {
-  /** The text; at most 2,000 characters are kept. */
+  /** The text; cut after 2,000 characters. */
   readonly text: string;
-  /** The output that it is about, as step and number. Default: everything that is shown. */
+  /** The output that the comment is about, by step and number. Default: everything shown. */
   readonly take?: Chosen | null | undefined;
-  /** The position in its video or sound, in milliseconds. Default: none. */
+  /** The position in the video or sound, in milliseconds. Default: none. */
   readonly timeMs?: number | null | undefined;
-  /** Who comments. Default: not stated. */
+  /** Who made the comment. Default: not stated. */
   readonly by?: Decider | undefined;
 }
 
 /** A person who decides on a step. */
 export interface Decider {
-  /** The name; at most 100 characters are kept. */
+  /** The name; cut after 100 characters. */
   readonly name: string;
-  /** Whether your program has verified the name. Default false. */
+  /** True if your program has verified the name. Default false. */
   readonly verified?: boolean | undefined;
   /** The id of the review link that the person used. */
   readonly link?: string | undefined;
@@ -365,13 +361,13 @@ export interface WaitingQuery extends RunsQuery {
   readonly pipeline?: string | undefined;
 }
 
-/** An open decision with its run. */
+/** An open decision, with its run. */
 export interface WaitingDecision extends OpenDecision, Pick<RunRow, "runId" | "title" | "pipeline" | "tags"> {}
 
 const DEFAULT_LIMIT = 8;
-/** Names for limits besides `total` and model ids; `task` means local functions. */
+/** Names for limits other than `total` and model ids. `task` means local functions. */
 const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);
-/** Throws for a limit that matches no job of the plan, which must be a misspelt name. */
+/** Throws for a limit that matches no job in the plan, since its name must be misspelt. */
 export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   const named = Object.keys(limits.perModel);
   if (named.length === 0) return;
@@ -412,11 +408,11 @@ export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
   return { total: given.total ?? DEFAULT_LIMIT, perModel, perModality };
 }
 
-/** What this machine may read on behalf of inputs. */
+/** What inputs may make this machine read. */
 export interface InputDoor {
-  /** Files and folders that may be read, links resolved; null: any file. */
+  /** Files and folders that may be read, with links resolved; null means any file. */
   readonly filesFrom: readonly string[] | null;
-  /** Origins inside a network that URLs may have. */
+  /** Internal network origins that URLs may use. */
   readonly inside: readonly string[];
 }
 

@@ -2,15 +2,15 @@ import type { Turn } from "../../api/index.ts";
 import type { Tags } from "../../journal/tags.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/** Maximum number of tags of a run; each is counted and listed separately. */
+/** Maximum number of tags on a run, since each is counted and listed separately. */
 const MOST_TAGS = 8;
 const KEY = /^[A-Za-z][A-Za-z0-9._-]{0,39}$/;
-/** Printable, without spaces at its ends. */
+/** Printable characters, with no space at either end. */
 const VALUE = /^[^\p{C}\p{Z}](?:[^\p{C}]{0,78}[^\p{C}\p{Z}])?$/u;
-/** In a cap: each value of the key separately. */
+/** In a cap, stands for each of the key's values separately. */
 export const ANY_VALUE = "*";
 
-/** Throws `InvalidOptionError` if there are too many, or one cannot be written as `key=value`. */
+/** Throws `InvalidOptionError` if there are too many tags, or one cannot be written as `key=value`. */
 export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
   const entries = Object.entries(tags ?? {});
   if (entries.length > MOST_TAGS) {
@@ -50,15 +50,15 @@ function badKey(key: string, option: string): InvalidOptionError {
   );
 }
 
-/** How turns alternate when requests or functions queue. */
+/** How queued requests or functions take turns. */
 export interface TurnsOption {
-  /** The tag whose values take turns; runs with the same value share its turns, as do runs without the tag. */
+  /** The tag whose values take turns. Runs with the same value share its turns, as do runs without the tag. */
   readonly tag: string;
-  /** Turns of a value relative to the others, 0.01 to 100: `{ acme: 3 }`. Default 1. */
+  /** A value's turns relative to other values, from 0.01 to 100: `{ acme: 3 }`. Default 1. */
   readonly weights?: Readonly<Record<string, number>> | undefined;
 }
 
-/** Throws {@link InvalidOptionError}. */
+/** Throws {@link InvalidOptionError} if the tag or a weight is invalid. */
 export function checkTurns(turns: TurnsOption | undefined): void {
   if (turns === undefined) return;
   const { tag, weights = {} } = turns;

@@ -14,11 +14,11 @@ export interface Estimated {
 interface Known {
   readonly at: number;
   readonly estimate: Promise<Estimated>;
-  /** True if the caller that started it gave up; its failure then says nothing to others. */
+  /** True if the caller that started the request gave up; its failure then says nothing to others. */
   isAbandoned(): boolean;
 }
 
-/** Caches estimates by request. Uploads count by content, so a renewed handle needs no new estimate. */
+/** Caches estimates by request. Uploads are compared by content, so a renewed handle needs no new estimate. */
 export class EstimateCache {
   readonly voices: VoiceBook;
   readonly #client: Client;
@@ -34,8 +34,8 @@ export class EstimateCache {
   }
 
   /**
-   * Estimates a request. `resolveUploads` makes the input that is really sent; called only if the service must be
-   * asked. The signal ends only this caller's wait; others may wait for the same estimate.
+   * Estimates a request. `resolveUploads` makes the input that is actually sent; it is called only if the service must
+   * be asked. The signal ends only this caller's wait, since others may wait for the same estimate.
    */
   async ask(
     model: string,

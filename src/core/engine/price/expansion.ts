@@ -37,7 +37,7 @@ export type Expansion =
 
 export interface Surroundings {
   readonly plan: Plan;
-  /** The overlay on the run's drafts, which also applies to its expansions. */
+  /** The overlay on the run's drafts, which also applies to what they expand to. */
   readonly overlay: Overlay;
   /** Files that uploads may read, if the run limits them. */
   readonly filesFrom?: readonly string[] | undefined;
@@ -45,9 +45,9 @@ export interface Surroundings {
 }
 
 export interface Expansions {
-  /** Plans and prices. Reads the catalog and requests estimates; spends nothing. */
+  /** Plans and prices a step's expansion. Reads the catalog and requests estimates; spends nothing. */
   expand(step: ExpandingStep, drafted: Draft, within: Surroundings): Promise<Expansion>;
-  /** A planned step's input with placeholders for what `resolved` does not have. Reads the catalog; spends nothing. */
+  /** A planned step's input, with placeholders for what `resolved` does not have. Reads the catalog; spends nothing. */
   placeholders(
     step: Requested,
     within: Pick<Surroundings, "plan"> & Pick<PlaceholderSources, "resolved">,
@@ -62,7 +62,7 @@ interface Tools {
   price(plan: Plan, only: readonly PlanStep[]): Promise<Quote>;
 }
 
-/** Plans and prices what a value led to. The price must fit the expansion's maximum. */
+/** Plans and prices the steps that a value led to. Their price must fit the expansion's maximum. */
 export async function expandPlan(
   step: ExpandingStep,
   drafted: Draft,
@@ -94,7 +94,7 @@ export async function expandPlan(
   return problems.length === 0 ? { ...produced, prices: quote.prices } : { ok: false, problems };
 }
 
-/** Reports only a certain excess. A possible one meets its budget later. */
+/** Reports only a certain excess. A possible excess is checked against the budget later. */
 function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): readonly Problem[] {
   const most = prices.reduce((sum, { costMicros, maxCostMicros: at }) => sum + (costMicros ?? at ?? 0), 0);
   if (maxCostMicros === null || most <= maxCostMicros) return [];
@@ -104,7 +104,7 @@ function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): rea
 
 /**
  * What this machine lacks for a plan's functions, checked before their inputs are paid for. Each requirement is checked
- * once; steps that lack the same are reported as one problem of the first.
+ * once; steps that lack the same thing are reported together as a problem of the first step.
  */
 export async function missingRequirements(functions: ReadonlyMap<string, LocalFunction>): Promise<readonly Problem[]> {
   const asking = new Map<unknown, Promise<string | null>>();
@@ -125,7 +125,7 @@ export async function missingRequirements(functions: ReadonlyMap<string, LocalFu
   });
 }
 
-/** Warnings about combination tables of these models that were parsed only in part. */
+/** Warnings about these models' combination tables that could be parsed only in part. */
 export function unreadTables(models: readonly string[], catalog: Catalog): readonly PlanWarning[] {
   return models.flatMap((id): readonly PlanWarning[] => {
     const model = catalog.model(id);
@@ -137,14 +137,14 @@ export function unreadTables(models: readonly string[], catalog: Catalog): reado
   });
 }
 
-/** A plan or its problems; `doubted` if only schema defaults speak against it. */
+/** A plan or its problems. `doubted` is set if only schema defaults cause the problems. */
 type Doubtful<Made> =
   | ({ readonly ok: true } & Made)
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
 /**
- * Lets the service decide whether a schema default counts as given: if its estimate accepts the input, the problem
- * becomes a warning. `price`: estimates these steps.
+ * Lets the service decide whether a schema default counts as a given value: if its estimate accepts the input, the
+ * problem becomes a warning. `price`: estimates these steps.
  */
 export async function settleDoubts<Made extends object>(
   outcome: Doubtful<Made>,
@@ -153,7 +153,7 @@ export async function settleDoubts<Made extends object>(
 ): Promise<Doubtful<Made> & { readonly warnings: readonly PlanWarning[] }> {
   if (outcome.ok || outcome.doubted === undefined) return { ...outcome, warnings: [] };
   const { problems, doubted } = outcome;
-  // Takes are reported under their common path.
+  // Problems with takes are reported under their common path.
   const isOf = ({ path }: PlanStep, step: string | null) => path === step || path.startsWith(`${step}/`);
   const steps = stepsOf(doubted).filter((planStep) => problems.some(({ step }) => isOf(planStep, step)));
   const accepted = acceptedIn(await price(doubted, steps));
@@ -178,7 +178,7 @@ function acceptedIn({ prices, problems }: Pick<Quote, "prices" | "problems">): R
   return new Set(taken.map(({ step }) => step));
 }
 
-/** Options excluded in advance, with the reason. */
+/** Options excluded in advance, each with the reason. */
 type Out = ReadonlyMap<string, string>;
 
 interface Asked {
@@ -188,8 +188,8 @@ interface Asked {
 }
 
 /**
- * Plans without the options whose prompts moderation rejects already in the estimate, if their choice continues after
- * moderation. `asked`: what to price for a plan; null if it failed.
+ * Plans without the options whose prompts moderation already rejects in the estimate, if their choice continues after
+ * moderation. `asked`: what to price for a plan; null if planning failed.
  */
 export async function withoutModerated<Made>(
   make: (out: Out) => Promise<Made>,
@@ -212,14 +212,14 @@ export async function withoutModerated<Made>(
   }
 }
 
-/** True if a problem with a rerun step concerns only its option, so that the next one is used. */
+/** True if a problem with a rerun step affects only its option, so that the next option is used. */
 export function isLeftToNext(plan: Plan, { code, step }: Problem): boolean {
   if (step === null) return false;
   if (code === MODERATED) return optionOf(plan, step) !== undefined;
   return CANNOT_BE_MADE.has(code) && optionsAround(plan, step).some(hasNext);
 }
 
-/** The innermost option around a step that is followed by another after moderation. */
+/** The innermost option around a step after which, if moderated, another option follows. */
 function optionOf(plan: Plan, path: string) {
   return optionsAround(plan, path).find((option) => hasNext(option) && option.choice.second.afterModeration);
 }

@@ -3,20 +3,20 @@ import type { JournalStore } from "../../journal/store.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 
-/** Number of newest durations that a model is judged by. */
+/** Number of a model's most recent durations that are averaged. */
 const REMEMBERED = 60;
 /** Interval between reads of a model's durations from the journal, in milliseconds. */
 const LOADED_FOR_MS = 60_000;
 
 export interface DurationParts {
   readonly store: Pick<JournalStore, "results">;
-  /** Account whose jobs count. */
+  /** Account whose jobs are counted. */
   readonly account: string;
   readonly families: Families;
   readonly now: () => number;
 }
 
-/** Expected durations of steps: the mean of the model's past jobs, otherwise what is typical of its family or kind. */
+/** Expected durations of steps: the mean of the model's past jobs, otherwise typical of its family or kind. */
 export class ExpectedDurations {
   readonly #parts: DurationParts;
   readonly #known = new Map<string, { readonly meanMs: number; readonly loadedAt: number }>();
@@ -44,7 +44,7 @@ export class ExpectedDurations {
     return ("model" in step ? this.#parts.families.of(step.model)?.typicalMs : null) ?? traitsOf(step).typicalMs;
   }
 
-  /** Null until its model has finished a job. */
+  /** Null until the step's model has finished a job. */
   knownMs(step: PlanStep): number | null {
     return "model" in step ? (this.#known.get(step.model)?.meanMs ?? null) : null;
   }

@@ -7,34 +7,34 @@ import type { PlanWarning } from "./totals.ts";
 
 type StepAt = (path: string) => PlanStep | undefined;
 
-/** An expected measure of a medium that does not exist yet. */
+/** An expected measure, such as the length, of a medium that does not exist yet. */
 export interface Expected {
   readonly value: number;
-  /** Factor by which it may be larger or smaller. */
+  /** Factor by which the actual value may be larger or smaller. */
   readonly factor: number;
-  /** What it is based on; null for a guess. */
+  /** What the expectation is based on; null for a guess. */
   readonly why: string | null;
 }
 
 /** Duration of a step's earlier result, and whether the step runs again. */
 export type EarlierMs = (path: string) => { readonly ms: number; readonly isMadeAgain: boolean } | null;
 
-/** Said by the file itself. */
+/** The reason for a value that was measured in the file itself. */
 const MEASURED = "its file";
 const GUESS = { value: 5000, factor: 4, why: null };
-/** For requested or stated lengths: files are cut to whole frames and samples. */
+/** Factor for requested or stated lengths: files are cut to whole frames and samples. */
 const SAID = 1.1;
-/** For speech: voices differ in speed and pauses. */
+/** Factor for speech: voices differ in speed and pauses. */
 const SPOKEN = 1.5;
 
-/** A pick or approval is expected to stand for its first candidate. */
+/** Follows picks and approvals to the first candidate, which they are expected to stand for. */
 export function firstOf(source: PlanStep, stepAt: StepAt): PlanStep {
   const [first] = traitsOf(source).standsFor;
   const found = first === undefined ? undefined : stepAt(first.$ref.step);
   return found === undefined ? source : firstOf(found, stepAt);
 }
 
-/** The expectation common to all candidates of a pick or approval; only a guess if they differ. */
+/** What is expected of all candidates of a pick or approval; only a guess if the candidates differ. */
 function agreed<E extends Expected | null>(source: PlanStep, stepAt: StepAt, of: (step: PlanStep) => E): E | Expected {
   const targets = traitsOf(source).standsFor.flatMap(({ $ref }) => stepAt($ref.step) ?? []);
   const [first, ...others] = targets.map((target) => agreed(target, stepAt, of));
@@ -57,16 +57,16 @@ export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs 
     const input = inputOf(step);
     const { duration_ms: durationMs, text, speed } = input;
     if (typeof durationMs === "number") return { value: durationMs, factor: SAID, why: "its duration_ms" };
-    // Without a voice, a text is a description.
+    // Without a voice, the text is a description.
     if (typeof text !== "string" || !("voice_id" in input)) return GUESS;
     const value = Math.max(1000, spokenMs(text) / (typeof speed === "number" && speed > 0 ? speed : 1));
-    // Tags may request pauses of any length.
+    // Tags in the text may request pauses of any length.
     if (/[<[{]/.test(text)) return { ...GUESS, value };
     return { value, factor: SPOKEN, why: `its text of ${text.length} characters` };
   });
 }
 
-/** What a plan's functions predict about their results, from the expected lengths of their inputs and the uploads. */
+/** What a plan's functions predict about their results, from the expected lengths of their inputs and uploads. */
 export async function foreseeMedia(plan: Plan, functions: ReadonlyMap<string, LocalFunction>) {
   const stepAt = (path: string) => stepNamed(plan, path);
   const warnings: PlanWarning[] = [];
@@ -105,7 +105,7 @@ export async function foreseeMedia(plan: Plan, functions: ReadonlyMap<string, Lo
   return { warnings, problems };
 }
 
-/** Maximum duration, if it exists or was stated; Infinity if calculated or guessed. */
+/** Maximum duration if measured or stated; Infinity if calculated or guessed. */
 export function longestMsOf({ value, factor }: Expected): number {
   return factor <= SAID ? value * factor : Infinity;
 }

@@ -4,11 +4,11 @@ import type { Expected } from "./expected-media.ts";
 
 type Media = Extract<AcceptedMedia, { readonly what: "media" }>;
 
-/** An expected medium compared with the limits of its field. */
+/** The result of comparing an expected medium with its field's limits. */
 export interface MediaFit {
-  /** Why it will certainly be refused. */
+  /** Why the medium will certainly be refused; null if it may be accepted. */
   readonly problem: string | null;
-  /** The condition that it may or may not meet. */
+  /** The condition that the medium may or may not meet; null if there is none. */
   readonly condition: string | null;
   /** The expected value, moved into the accepted range. */
   readonly value: number;
@@ -23,7 +23,7 @@ interface Measure {
   readonly otherwise: string;
 }
 
-/** Checks the duration of audio or film that `step` makes, in milliseconds. */
+/** Checks the duration, in milliseconds, of the audio or film that `step` makes. */
 export function fitDuration(step: string, expected: Expected, { bounds }: Pick<Media, "bounds">): MediaFit {
   const { min_duration_ms: min = 0, max_duration_ms: max = Infinity } = bounds;
   const otherwise = `change it, or state how long ${step} will last with expect: { durationMs } in its options`;

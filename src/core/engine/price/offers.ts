@@ -11,20 +11,20 @@ import { type Offer, type QuoteRefusal, QuoteRefusedError } from "../errors.ts";
 import type { StepPrice } from "./totals.ts";
 import { openSteps, total } from "./totals.ts";
 
-/** Time for a person to accept. Prices are checked again at the start in any case. */
+/** How long a person can accept a quote, in milliseconds. Prices are checked again at the start in any case. */
 const VALID_MS = DAY_MS;
-/** Maximum number of steps that a quote stores in order to name changes. */
+/** Maximum number of steps that a quote stores in order to list what changed. */
 const MOST_STEPS = 1_000;
 /** Maximum number of listed differences. */
 const MOST_CHANGES = 8;
 
-/** What a person accepts: a plan, or a rerun, with prices. */
+/** What a person can accept: a plan or a rerun, with prices. */
 export interface Offered {
-  /** The run of a rerun; null for a new run. */
+  /** The run to be rerun; null for a new run. */
   readonly runId: string | null;
   readonly plan: Plan;
   readonly steps: readonly PlanStep[];
-  /** Other state that must be unchanged. */
+  /** Id of further state that must not have changed; null if there is none. */
   readonly state: string | null;
   readonly input: Json;
   readonly prices: readonly StepPrice[];
@@ -45,7 +45,7 @@ type Basis = {
   readonly runId: string | null;
   readonly plan: string;
   readonly input: { readonly [field: string]: string };
-  /** Path, hash and maximum price; null: open-ended. */
+  /** Path, hash and maximum price; a null price is open-ended. */
   readonly steps: readonly (readonly [path: string, hash: string, mostMicros: number | null])[];
   readonly maximumMicros: number;
   readonly open: readonly string[];
@@ -59,7 +59,7 @@ interface OffersParts {
 
 export const NO_OFFER: Offer = { id: null, maximumUsd: null, expiresAt: null };
 
-/** Issued quotes and what was agreed to with each. */
+/** Issued quotes, and what was agreed to with each. */
 export class Offers {
   readonly #parts: OffersParts;
 
@@ -67,7 +67,7 @@ export class Offers {
     this.#parts = parts;
   }
 
-  /** Stores an offer in the journal so that it can be accepted. Issues none if the journal cannot be written. */
+  /** Stores an offer in the journal so that it can be accepted. Issues no id if the journal is read-only. */
   async issue(offered: Offered): Promise<Offer> {
     const { store, account, now } = this.#parts;
     const basis = basisOf(offered);
@@ -92,8 +92,8 @@ export class Offers {
   }
 
   /**
-   * Uses the quote for this run, so that no other run can start with it. @throws QuoteRefusedError if another was
-   * faster
+   * Uses the quote for this run, so that no other run can start with it. @throws QuoteRefusedError if another run used
+   * it first
    */
   async use(id: string, runId: string, offered: Offered): Promise<void> {
     if (await this.#parts.store.useQuote(id, runId, this.#parts.now())) return;
@@ -112,7 +112,7 @@ export class Offers {
     const was = issued.basis as Basis;
     const is = basisOf(offered);
     const isPlan = was.runId === is.runId && was.plan === is.plan && isSame(was.input, is.input);
-    // Steps rerun in a run are no longer open in it.
+    // Steps rerun with the quote are no longer open in that run.
     if (usedBy !== null && (usedBy !== offered.runId || !isPlan)) {
       return { why: "used", changes: [`run ${usedBy} was started with it`] };
     }
@@ -200,7 +200,7 @@ function isSame(input: Basis["input"], otherInput: Basis["input"]): boolean {
   return canonicalJson(input) === canonicalJson(otherInput);
 }
 
-/** Enough of a fingerprint to tell which part changed. */
+/** Enough of a fingerprint to show which part changed. */
 function short(print: string): string {
   return print.slice(3, 15);
 }

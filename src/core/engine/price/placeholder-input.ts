@@ -17,21 +17,21 @@ export interface PendingPlace {
   readonly field: string;
   /** Path of the step that will make it. */
   readonly step: string;
-  /** Null if nothing can stand in: the id there is not a medium's, and errors about it mean nothing. */
+  /** Null if nothing can stand in: the id there belongs to no medium, so errors about it mean nothing. */
   readonly by: "placeholder" | null;
-  /** True for one of several values, which affects what other fields are allowed. */
+  /** True if the result is one of several values, which affects what other fields may contain. */
   readonly isChoice: boolean;
 }
 
-/** An input that can be priced although some of its results do not exist yet. */
+/** An input that can be priced although some results in it do not exist yet. */
 export interface PlaceholderInput {
   readonly input: Json;
-  /** The same with the longest and largest possible values; equal if nothing is open, null if nothing limits them. */
+  /** The same input with the largest possible values; equal if nothing is open, null if there is no limit. */
   readonly largest: Json | null;
   readonly pending: readonly PendingPlace[];
-  /** Media that will certainly be refused. */
+  /** Problems with media that will certainly be refused. */
   readonly problems: readonly Problem[];
-  /** Requirements that media may or may not meet, with the steps that make them. */
+  /** Requirements that media may or may not meet, with the steps that make the media. */
   readonly conditions: readonly { readonly step: string; readonly message: string }[];
 }
 
@@ -40,7 +40,7 @@ export interface PlaceholderSources {
   readonly catalog: Pick<Catalog, "model">;
   readonly estimates: EstimateCache;
   readonly media: MediaStore;
-  /** Resolves a reference; undefined value if left out, null if its step has not ended. */
+  /** Resolves a reference. An undefined value means it is left out; null means that its step has not ended. */
   readonly resolved: (ref: Ref) => { readonly value: Json | undefined } | null;
   /** Set for an existing run. */
   readonly earlierMs?: EarlierMs | undefined;
@@ -52,18 +52,18 @@ interface Place {
   readonly ref: Ref;
   readonly field: string;
   readonly schema: SchemaLocation | null;
-  /** `maxItems` of the list that contains it. */
+  /** `maxItems` of the list that contains the place. */
   readonly maxItems?: number | null;
 }
 
-/** `most`: the longest or largest value possible; null if unlimited. */
+/** `most`: the longest or largest possible value; null if unlimited. */
 type Made = Pick<PendingPlace, "by"> & {
   readonly value: Json;
   readonly most: Json | null;
   readonly fits?: readonly MediaFit[];
 };
 
-/** A step's input with placeholders, as its model accepts it, for results that do not exist yet. */
+/** A step's input, with placeholders that its model accepts for results that do not exist yet. */
 export async function placeholderInput(step: Requested, sources: PlaceholderSources): Promise<PlaceholderInput> {
   const schema = sources.catalog.model(step.model)?.inputSchema;
   const root = { field: "input", schema: schema === undefined ? null : schemaLocation(schema) };
@@ -94,7 +94,7 @@ export async function placeholderInput(step: Requested, sources: PlaceholderSour
   return { input, largest: most === null ? null : fitted(most, root.schema), pending, problems, conditions };
 }
 
-/** Shortens texts made of maximum-length pieces to the field's limit. */
+/** Shortens texts composed of maximum-length pieces to their field's limit. */
 function fitted(input: Json, schema: SchemaLocation | null): Json {
   if (typeof input === "string") return input.slice(0, schema?.most("maxLength") ?? undefined);
   if (typeof input !== "object" || input === null) return input;
@@ -103,7 +103,7 @@ function fitted(input: Json, schema: SchemaLocation | null): Json {
   return Object.fromEntries(entries);
 }
 
-/** All references with their fields. Pieces of a text belong to the text's field. */
+/** All references in an input, with their fields. Pieces of a text belong to the text's field. */
 function placesOf(input: Json, at: Omit<Place, "ref">): readonly Place[] {
   if (typeof input !== "object" || input === null) return [];
   if (isReference(input)) return [{ ...at, ref: input.$ref }];
@@ -171,7 +171,7 @@ function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderS
   if (isChoice || ref.output === "all" || bounds.length === 0) return null;
   const most = Math.min(...bounds);
   if (!isText) return most;
-  // Which text of a choice it will be is not known.
+  // It is not known which of the choice's texts it will be.
   const isClosed = schema !== null && (schema.examples().length !== 1 || schema.examples()[0] !== "x");
   return isClosed || most > MOST_CHARACTERS ? null : textOf(most);
 }
@@ -179,12 +179,12 @@ function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderS
 type Media = Extract<AcceptedMedia, { readonly what: "media" }>;
 const ANY_MEDIA: Media = { what: "media", kinds: [], maxBytes: null, bounds: {} };
 const MOST_CHARACTERS = 200_000;
-/** Longer side of the largest picture that models make. */
+/** Longer side, in pixels, of the largest picture that models make. */
 const LARGEST_PX = 4096;
-/** Longest placeholder; uploading a longer one would take too long. */
+/** Length of the longest placeholder, in milliseconds; uploading a longer one would take too long. */
 const LONGEST_MS = 15 * 60_000;
 
-/** A grey picture or a quiet tone of the expected shape or length, and of the largest. Films are priced once they exist. */
+/** A grey picture or quiet tone of the expected shape or length, and of the largest. Films are priced once made. */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   const bounds = takes.maxBytes === null ? takes.bounds : { ...takes.bounds, max_file_size_bytes: takes.maxBytes };
   if (kind === "image") {
@@ -206,14 +206,14 @@ async function uploaded(bytes: Uint8Array, { media }: PlaceholderSources): Promi
   return { source: "upload", sha256 };
 }
 
-/** Number of results that a reference to all of them stands for. */
+/** Number of results when a reference stands for all of them. */
 function countOf(source: PlanStep | undefined, { bounds }: Media): number {
   if (source !== undefined && "outputs" in source) return source.outputs;
   const { minItems = 1, maxItems = Infinity } = bounds;
   return Math.min(Math.max(1, minItems), maxItems);
 }
 
-/** A value that fits the schema, if known; otherwise text. */
+/** A value that fits the schema, if it is known; otherwise text. */
 function sampleOf(source: PlanStep, ref: Ref, { step }: PlaceholderSources): Json {
   const first = firstOf(source, step);
   const schema = "schema" in first ? first.schema : null;
@@ -221,7 +221,7 @@ function sampleOf(source: PlanStep, ref: Ref, { step }: PlaceholderSources): Jso
   return ref.output === "all" && !Array.isArray(value) ? [value] : value;
 }
 
-/** About as long as a typical prompt or spoken line. */
+/** A text about as long as a typical prompt or spoken line. */
 const TEXT =
   "A quiet harbour at dawn: fishing boats rock on the water, gulls circle above the masts, and a long golden light falls over wet stones.";
 const MAX_DEPTH = 20;
@@ -290,7 +290,7 @@ function sample(given: Json, root: Json, depth: number): Json {
 
 function sampleNumber({ minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf }: Schema): number {
   const [least, above, most, below] = [minimum, exclusiveMinimum, maximum, exclusiveMaximum].map((bound, index) =>
-    // The limits of safe integers are no real bound.
+    // The limits of safe integers are not real bounds.
     typeof bound === "number" && Math.abs(bound) < Number.MAX_SAFE_INTEGER ? bound : index < 2 ? -Infinity : Infinity,
   ) as [number, number, number, number];
   const step = typeof multipleOf === "number" ? multipleOf : 1;

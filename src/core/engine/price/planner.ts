@@ -57,7 +57,7 @@ import { pricePlan, type Quote, unplanned } from "./quote.ts";
 import { type PlanWarning, type StepPrice, textsTwice, unlistedChats } from "./totals.ts";
 import { KeptAnswers } from "./voices.ts";
 
-/** Maximum number of steps whose price explains why they are not reused. */
+/** Maximum number of steps whose price says why they are not reused. */
 const EXPLAINED = 100;
 /** How long catalog entries and estimates are cached, in milliseconds. */
 const CACHE_MS = 5 * 60_000;
@@ -66,7 +66,7 @@ export type Planned = Extract<PlanOutcome, { readonly ok: true }> & {
   readonly draft: Draft;
   /** The plan's {@link planBasis}. */
   readonly basis: string;
-  /** The profile it was planned with; null if none. */
+  /** The profile that the pipeline was planned with; null if there was none. */
   readonly profile: AppliedProfile | null;
   readonly warnings: readonly PlanWarning[];
 };
@@ -86,7 +86,7 @@ export interface PlannerParts {
   readonly cache: ResultCache;
   readonly families: Families;
   readonly durations: ExpectedDurations;
-  /** What uploads may read in addition to the service's own URLs. */
+  /** What uploads may read, in addition to the service's own URLs. */
   readonly door: InputDoor;
 }
 
@@ -94,20 +94,20 @@ export interface PricingOptions {
   readonly maxUnquotedMicros: number | null;
   /** True to price reusable results of earlier runs at zero. Default false. */
   readonly reuse?: boolean | undefined;
-  /** Steps that must run again, whatever earlier runs made. */
+  /** Steps that must run again, whatever earlier runs produced. */
   readonly again?: ReadonlySet<string> | undefined;
   /** Set for a run with reruns. */
   readonly earlierMs?: EarlierMs | undefined;
   /** Concurrency limits. Default: those of a run without the option. */
   readonly limits?: JobLimits | undefined;
-  /** True to examine the whole plan: unused steps, duration and risks. Default true. */
+  /** True to examine the whole plan for unused steps, duration and risks. Default true. */
   readonly isForecast?: boolean | undefined;
 }
 
 type PlanFromOptions = Pick<PlanOptions, "filesFrom"> &
   Pick<Overlay, "edits" | "texts"> & { readonly stored?: readonly FileFacts[] };
 
-/** Turns pipelines into plans and plans into quotes. Reads the catalog, requests estimates, spends nothing. */
+/** Turns pipelines into plans, and plans into quotes. Reads the catalog and requests estimates; spends nothing. */
 export class Planner {
   readonly estimates: EstimateCache;
   readonly offers: Offers;
@@ -144,8 +144,8 @@ export class Planner {
   }
 
   /**
-   * Loads what a draft is planned against. `stored`: earlier measurements, for files that are gone; `edits`, `texts`:
-   * changes on top of the profile; `filesFrom`: files that uploads may read.
+   * Loads what a draft is planned against. `stored`: earlier measurements of files that are gone. `edits`, `texts`:
+   * changes on top of the profile. `filesFrom`: files that uploads may read.
    */
   async planFrom(
     drafted: Draft,
@@ -158,7 +158,7 @@ export class Planner {
     const named = profile === null ? [] : profileModels(profile);
     const chats = chatModelsOf(requested);
     const known = await this.#catalog([...new Set([...modelsOf(requested), ...named])], chats);
-    // A hosted service is not documented to list chat models in advance, so their absence proves nothing there.
+    // A hosted service is not documented to list chat models in advance, so a missing one proves nothing there.
     const isProof = this.#parts.service === "local";
     const catalog = isProof ? known : { ...known, lacksChat: () => false };
     const doubtful = isProof ? [] : unlistedChats(chats, known);
@@ -255,14 +255,14 @@ export class Planner {
     return expandPlan(step, drafted, { plan, overlay, media: this.#parts.media, door, voices, catalog, price });
   }
 
-  /** Inputs may always use the service's own URLs, wherever it is. */
+  /** Inputs may always use the service's own URLs, wherever the service is. */
   #door(filesFrom: readonly string[] | undefined): InputDoor {
     const { client, door } = this.#parts;
     const files = filesFrom === undefined ? {} : { filesFrom: filesFrom.map((path) => resolve(path)) };
     return { ...door, ...files, inside: [...door.inside, new URL(client.baseUrl).origin] };
   }
 
-  /** Adds why each step runs anew, for the first steps, which are what people read. */
+  /** Says why steps are not reused, for the first steps only, since those are what people read. */
   #explained(prices: readonly StepPrice[], plan: Plan, reusePreview: ReusePreview): readonly StepPrice[] {
     let remaining = EXPLAINED;
     return prices.map((price) => {
@@ -285,7 +285,7 @@ export class Planner {
     return this.#catalog([...new Set(models)]);
   }
 
-  /** Reads the catalog once for a quote and its run; the service has the last word anyway. */
+  /** Reads the catalog once for a quote and its run. The service decides in the end anyway. */
   async #catalog(ids: readonly string[], chats: readonly string[] = []): Promise<Catalog> {
     const { client, families } = this.#parts;
     const model = (id: string) => this.#models.once(id, () => client.model(id));
@@ -295,10 +295,10 @@ export class Planner {
   }
 }
 
-/** A hash of everything a plan is made from. Equal hashes mean equal plans; different ones mean nothing. */
+/** A hash of everything a plan is made from. Equal hashes mean equal plans; different hashes mean nothing. */
 function planBasis(drafted: Draft, overlay: Overlay, { catalog, files, voices }: PlanContext): string {
   const { pipeline, steps, returns, groups, onFailure } = drafted;
-  // `files` includes the bytes by content.
+  // `files` covers the bytes, by content hash.
   const said = steps.map((step) => ("bytes" in step && step.bytes !== null ? { ...step, bytes: [] } : step));
   const models = catalog.models();
   const families = models.map(({ id }) => catalog.family(id));

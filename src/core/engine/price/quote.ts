@@ -20,28 +20,28 @@ import { isLapse, isRefusal, readRefusal } from "./refusal.ts";
 import type { StepPrice } from "./totals.ts";
 import { groupProblems, optionsOut, type PlanWarning, total, unusedSteps } from "./totals.ts";
 
-/** A plan with prices. Making one spends nothing: uploads and estimates are free. */
+/** A plan with prices. Making a quote spends nothing: uploads and estimates are free. */
 export interface Quote extends Offer {
-  /** False if there are problems; then nothing was priced. */
+  /** False if there are problems; in that case nothing was priced. */
   readonly ok: boolean;
   readonly problems: readonly Problem[];
-  /** Things to look at that do not prevent the run, such as paid steps that nothing uses. */
+  /** Things to check that do not prevent the run, such as paid steps that nothing uses. */
   readonly warnings: readonly PlanWarning[];
   readonly plan: Plan | null;
   readonly prices: readonly StepPrice[];
-  /** Total in micro-dollars. `max` is null if a step is open-ended, that is, its `mostMicros` is null. */
+  /** Total in micro-dollars. `max` is null if a step is open-ended (its `mostMicros` is null). */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
-  /** Expected cost in micro-dollars, using stand-ins for media that do not exist yet, and maximums. */
+  /** Expected cost in micro-dollars, based on placeholders for media that do not exist yet, and on maximums. */
   readonly expectedMicros: number;
-  /** The wallet's balance in micro-dollars; null if the service did not tell. */
+  /** The wallet's balance in micro-dollars; null if the service did not report it. */
   readonly balanceMicros: number | null;
-  /** The budget that the quote was requested with, in micro-dollars; null without one. */
+  /** The budget for which the quote was requested, in micro-dollars; null if none. */
   readonly budgetMicros: number | null;
   /** Paths of the steps in the longest chain, in order. */
   readonly criticalPath: readonly string[];
-  /** Estimated duration in milliseconds, by earlier runs; null until each model of the longest chain has run once. */
+  /** Estimated duration in milliseconds, from earlier runs; null until each model in the longest chain has run once. */
   readonly forecastMs: number | null;
-  /** Steps whose inputs may have expired on the service when they start. */
+  /** Steps whose inputs may have expired on the service by the time they start. */
   readonly risks: readonly ExpiryRisk[];
 }
 
@@ -71,25 +71,25 @@ export interface Pricing {
   readonly media: MediaStore;
   readonly durations: ExpectedDurations;
   readonly maxUnquotedMicros: number | null;
-  /** Why the service cannot be asked for prices. */
+  /** Why the service cannot be asked for prices; null if it can. */
   readonly missingKey: Error | null;
   readonly limits: JobLimits;
   /** How long the service keeps outputs after their submit, in milliseconds. */
   readonly outputsLiveMs: number;
-  /** True to examine the whole plan: unused steps, duration and risks. */
+  /** True to examine the whole plan for unused steps, duration and risks. */
   readonly isForecast: boolean;
   /** Set if an existing run is priced again. */
   readonly earlierMs?: EarlierMs | undefined;
-  /** What earlier runs provide, if it is to be reused. */
+  /** What earlier runs provide, if their results are to be reused. */
   readonly reusePreview?: ReusePreview | undefined;
 }
 
 type ModelStep = Extract<PlanStep, { readonly model: string }>;
 
-/** Each may write and upload a placeholder file first. */
+/** Maximum number of steps priced at once, since each may first write and upload a placeholder file. */
 const PRICES_AT_ONCE = 32;
 
-/** Quotes every step on the service; equal inputs once. `only`: just these steps. */
+/** Quotes every step on the service; steps with equal inputs once. `only`: just these steps. */
 export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
   const problems: Problem[] = [];
   const work = new LongWork();
@@ -117,7 +117,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
         return once(true);
       });
     };
-    /** Price of the longest input, limited by the step's own maximum, above which it fails. */
+    /** The price for the longest input, limited by the step's own maximum, above which the step fails. */
     const most = async (expectedMicros: number | null): Promise<number | null> => {
       if (placed.largest === null) return capMicros;
       const { costMicros } = await ask(placed.largest).catch((error: unknown) => {
@@ -167,12 +167,12 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
     const second = optionsAround(plan, step.path).find(({ at }) => at > 0);
     return second === undefined ? priced : { ...priced, insteadOf: second.choice.second.options[second.at - 1]! };
   };
-  // After a failure the quote has failed, so nothing more is requested.
+  // After one failure the whole quote fails, so nothing more is requested.
   const prices = await queue.addAll(only.map((step) => () => priceOf(step))).finally(() => queue.clear());
   const voices = await pricing.estimates.voices.problems(only, prices, problems);
   const isVoice = ({ step, field }: Problem) => voices.some((voice) => voice.step === step && voice.field === field);
   problems.splice(0, problems.length, ...problems.filter((problem) => !isVoice(problem)), ...voices);
-  // A refused step has no price for that reason.
+  // A refused step has no price because it was refused.
   const refused = new Set(problems.map(({ step }) => step));
   problems.push(...priceProblems(only, prices).filter(({ step }) => !refused.has(step)));
   await work.pause(only.length);
@@ -200,7 +200,7 @@ function conditionalOn(conditions: PlaceholderInput["conditions"]): Pick<StepPri
   return steps.length === 0 ? {} : { conditionalOn: steps };
 }
 
-/** Resolves references to results of earlier runs. */
+/** Resolves references to results from earlier runs. */
 function resolvedBy({ reusePreview }: Pricing): PlaceholderSources["resolved"] {
   return (ref) => {
     const value = reusePreview?.resolved(ref);
@@ -208,7 +208,7 @@ function resolvedBy({ reusePreview }: Pricing): PlaceholderSources["resolved"] {
   };
 }
 
-/** What a person wants to know about the whole plan. */
+/** What a person wants to know about the plan as a whole. */
 async function foresee(
   plan: Plan,
   { durations, limits, reusePreview, outputsLiveMs }: Pricing,
@@ -234,7 +234,7 @@ async function foresee(
   };
 }
 
-/** The price of a step that is certainly free: reused, or no longer needed; null for other steps. */
+/** The price of a step that is certainly free, because it is reused or no longer needed; null for other steps. */
 function foreseen(step: PlanStep, reusePreview: ReusePreview | undefined): StepPrice | null {
   const base = {
     step: step.path,
@@ -255,7 +255,7 @@ function unpriced(plan: Plan, step: PlanStep, maxUnquotedMicros: number | null):
   const { pricing } = traitsOf(step);
   if (pricing.by === "quote") throw new TypeError(`${step.path} is quoted but has no model`);
   if (pricing.by === "nothing") return free(step.path);
-  // Once its steps are in the plan, they carry the prices.
+  // Once its steps are in the plan, they have the prices.
   const hasInner = pricing.by === "inner steps" && plan.steps.some(({ path }) => path.startsWith(`${step.path}/`));
   if (hasInner) return free(step.path);
   const maxCostMicros = pricing.maxCostMicros ?? (pricing.by === "usage" ? maxUnquotedMicros : null);
@@ -290,13 +290,13 @@ function priceProblems(steps: readonly PlanStep[], prices: readonly StepPrice[])
   });
 }
 
-/** A step that may find an input asset expired. */
+/** A step for which an input asset may have expired. */
 interface ExpiryRisk {
   readonly step: string;
   /** Path of the step that makes the asset. */
   readonly uses: string;
   readonly why: string;
-  /** True if a stored copy can be uploaded for free. False: the asset would have to be made, and paid for, again. */
+  /** True if a stored copy can be uploaded at no cost. False: the asset would have to be made, and paid for, again. */
   readonly heals: boolean;
 }
 
@@ -305,7 +305,7 @@ interface RiskContext extends Pick<Pricing, "outputsLiveMs"> {
   readonly isDone: (path: string) => boolean;
 }
 
-/** Assets of the plan that may expire before use, because much time or a person's decision lies in between. */
+/** Assets in the plan that may expire before use, because a long time or a person's decision lies in between. */
 function expiryRisks(
   plan: Plan,
   durationMs: DurationMs,
@@ -350,7 +350,7 @@ function gatesOf(plan: Plan): readonly Gate[] {
   });
 }
 
-/** Jobs whose assets a paid step uses, including through picks and approvals. */
+/** Jobs whose assets a paid step uses, directly or through picks and approvals. */
 function makersOf(plan: Plan, step: PlanStep): readonly PlanStep[] {
   const { submits } = traitsOf(step);
   if (submits === null) return [];

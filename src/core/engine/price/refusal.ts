@@ -9,7 +9,7 @@ export const MODERATED = "moderated";
 
 type Conditions = PlaceholderInput["conditions"];
 
-/** True if the service refused this particular input, not the caller or the moment. */
+/** True if the service refused this particular input, rather than the caller or the moment. */
 export function isRefusal(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   const { status, retryable } = error;
@@ -32,7 +32,7 @@ export function readRefusal(
   };
 }
 
-/** True if upload handles may have expired. Ids that are not a medium's prove nothing. */
+/** True if upload handles may have expired. Ids that belong to no medium prove nothing. */
 export function isLapse(error: unknown, { input, pending }: Pick<PlaceholderInput, "input" | "pending">): boolean {
   if (!isRefusal(error) || answerOf(error) !== "400 media" || !readsUploads(input)) return false;
   const { problems, conditions } = readRefusal({ path: "", model: "" }, error, pending);
@@ -44,12 +44,12 @@ function conditionsOf({ field, message }: Problem, places: readonly PendingPlace
   return places.flatMap(({ step, by }) => (by === null ? [] : [{ step, message: `${step} may be ${text}` }]));
 }
 
-/** The pending results that may have caused the problem; null if none. */
+/** The pending results that may have caused the problem; null if there are none. */
 function placesOf({ field }: Problem, error: ApiError, pending: readonly PendingPlace[]) {
   if (pending.length === 0 || error.replacedBy !== null) return null;
   if (error.status === 404 && pending.some(({ by }) => by === null)) return pending;
   if (error.status !== 400) return null;
-  // Other codes, and refusals without a field, are about the whole request.
+  // Other codes, and refusals without a field, concern the whole request.
   if (error.code !== "INVALID_ARGUMENT" || field === null || pending.some(({ isChoice }) => isChoice)) return pending;
   const at = dotted(field);
   const found = pending.filter((place) => isWithin(at, dotted(place.field).replace(/\.\d+$/, "")));
@@ -60,12 +60,12 @@ function isWithin(field: string, outer: string): boolean {
   return field === outer || field.startsWith(`${outer}.`);
 }
 
-/** Services write `input.images[0]` or `images.0`. */
+/** Normalizes a field: services write `input.images[0]` or `images.0`. */
 function dotted(field: string): string {
   return field.replaceAll(/\[(\d+)\]/g, ".$1").replace(/^input\./, "");
 }
 
-/** One problem per bad field. */
+/** The problems that a refusal states, one per bad field. */
 function problemsOf({ path: step, model }: Pick<Requested, "path" | "model">, error: ApiError): readonly Problem[] {
   const details = error.details ?? [];
   if (error.replacedBy !== null) {
@@ -84,7 +84,7 @@ function problemsOf({ path: step, model }: Pick<Requested, "path" | "model">, er
     return [{ code: "refused", step, field, message: cleanText(error.message) }];
   }
   return details.map(({ field, reason, message }) => ({
-    // A service's message is never meant for callers, whatever its reason is named.
+    // A service's message is never meant for callers, even if its reason has that name.
     code: reason === null || reason === FOR_CALLERS ? "refused" : cleanText(reason, 100),
     step,
     field: cleanText(field, 300),

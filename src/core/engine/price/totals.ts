@@ -15,12 +15,12 @@ import {
 import type { Plan, Problem } from "../../plan/plan.ts";
 import { returnedReferences } from "../../run/resolve.ts";
 
-/** Something to look at that does not prevent the run. */
+/** Something to check that does not prevent the run. */
 export interface PlanWarning {
   /**
    * `unused`: a paid step that nothing uses. `unread-table`: a model's combination table that was parsed only in part.
-   * `accepted-anyway`: an input outside that table which the service accepts. `option-out`: an impossible option that
-   * is followed by another. `unlisted-chat`: a chat model that the service says it does not have. `length`: audio and
+   * `accepted-anyway`: an input outside that table that the service accepts. `option-out`: an impossible option that is
+   * followed by another. `unlisted-chat`: a chat model that the service says it does not have. `length`: audio and
    * pictures of different lengths. `same-text`: a local function that repeats the text of a job's input.
    */
   readonly code:
@@ -36,13 +36,13 @@ export interface PlanWarning {
   readonly message: string;
 }
 
-/** Paid steps whose results are neither used nor returned. They run, and cost money, as written. */
+/** Paid steps whose results are neither used nor returned. They still run and cost money. */
 export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
   const used = new Set([
     ...steps.flatMap(({ needs }) => needs),
     ...returnedReferences(returns).map(({ ref }) => ref.step),
   ]);
-  // Steps inside an expansion count for it, not separately.
+  // Steps inside an expansion count as part of it.
   const inner = [...expansionsIn(steps)].map((path) => `${path}/`);
   return steps.flatMap((step): readonly PlanWarning[] => {
     if (!isPaid(step) || used.has(step.path)) return [];
@@ -58,7 +58,7 @@ export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning
   return out.map(({ option, reason }) => ({ code: "option-out", step: option, message: `is ruled out: ${reason}` }));
 }
 
-/** Texts that an edit of one step would leave unchanged in another. */
+/** Texts that an edit in one step would leave unchanged in another. */
 export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] {
   return repeatedTexts(steps).map(({ step, field, text, of }) => {
     const shown = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
@@ -70,13 +70,13 @@ export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] 
 /** Maximum length of a text in a message. */
 const MOST_SHOWN = 60;
 
-/** Chat models that may not exist, found before anything is paid. */
+/** Chat models that may not exist, reported before anything is paid for. */
 export function unlistedChats(chats: readonly string[], catalog: Catalog): readonly PlanWarning[] {
   const message = "is not in the service's list of models and may be refused after other steps were paid; check its id";
   return chats.flatMap((id) => (catalog.lacksChat(id) ? [{ code: "unlisted-chat", step: id, message }] : []));
 }
 
-/** Maximum number of steps named in a text. */
+/** Maximum number of steps listed in a text. */
 const MOST_NAMED = 5;
 
 /** Steps without a price limit, because the length of their inputs is unknown. */
@@ -84,7 +84,7 @@ export function openSteps(prices: readonly StepPrice[]): readonly string[] {
   return prices.flatMap(({ step, mostMicros }) => (mostMicros === null ? [step] : []));
 }
 
-/** A sum for people: an amount, a range with the steps behind its upper end, or a minimum with the open-ended steps. */
+/** A readable sum: an amount, a range with the steps behind its upper end, or a minimum and the open-ended steps. */
 export function priceText(
   { min, max }: Total,
   prices: readonly StepPrice[],
@@ -97,7 +97,7 @@ export function priceText(
   return `from ${text(min)}, open-ended: ${open.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** The steps that may cost most above their quotes, for example because a medium's length is not known yet. */
+/** The steps that may exceed their quotes most, for example because a medium's length is not known yet. */
 function upperEnd(prices: readonly StepPrice[], text: (micros: number) => string): string {
   const above = ({ mostMicros, costMicros }: StepPrice) => (mostMicros ?? 0) - (costMicros ?? 0);
   const dear = prices.filter((price) => above(price) > 0).sort((a, b) => above(b) - above(a));
@@ -106,8 +106,8 @@ function upperEnd(prices: readonly StepPrice[], text: (micros: number) => string
 }
 
 /**
- * The total price. Minimum: steps that certainly run. Maximum: all steps, with the most expensive path through second
- * choices, and no part above its own budget.
+ * The total price. Minimum: steps that certainly run. Maximum: all steps, on the most expensive path through second
+ * choices, with no part above its own budget.
  */
 export function total(
   plan: Priced,
@@ -117,7 +117,7 @@ export function total(
   return { totalMicros: { min, max }, expectedMicros: expected ?? min };
 }
 
-/** Parts of the plan that certainly cost more than their budget. */
+/** Problems for parts of the plan that certainly cost more than their budget. */
 export function groupProblems(plan: Priced, prices: readonly StepPrice[]): readonly Problem[] {
   const sums = sumsOf(plan, prices);
   return Object.entries(plan.groups ?? {}).flatMap(([prefix, { maxCostMicros }]): readonly Problem[] => {
@@ -139,8 +139,8 @@ type Priced = Pick<Plan, "steps" | "groups">;
 const NOTHING: Sums = { min: 0, expected: 0, max: 0 };
 
 /**
- * Sums by part of the plan, including nested parts; `""` is the whole plan. A part counts for its parent up to the
- * part's budget.
+ * Sums by part of the plan, including nested parts; `""` is the whole plan. A part's sum counts towards its parent, up
+ * to the part's budget.
  */
 function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<string, Sums> {
   const certain = certainSteps(plan);
@@ -180,7 +180,7 @@ function both(sums: Sums, otherSums: Sums): Sums {
   return { min: sums.min + min, expected: plus(sums.expected, expected), max: plus(sums.max, max) };
 }
 
-/** The most expensive path through options: paying for one after the failed ones before it. */
+/** The most expensive path through options: paying for one option after the failed ones before it. */
 function oneAfterTheOther(options: readonly (Sums & { readonly failed: number })[]): Sums {
   let before = 0;
   let max: number | null = 0;
@@ -200,7 +200,7 @@ function plus(sum: number | null, more: number | null): number | null {
   return sum === null || more === null ? null : sum + more;
 }
 
-/** Steps that run in any case: neither they nor what they need has a condition. */
+/** Steps that always run: neither they nor the steps they need have a condition. */
 function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
   const certain = new Set<string>();
   const known = new Set(steps.map(({ path }) => path));
@@ -210,7 +210,7 @@ function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
   return certain;
 }
 
-/** A step of an option, or a nested choice: its maximum cost in micro-dollars, and its cost if it fails. */
+/** A step in an option, or a nested choice: its maximum cost in micro-dollars, and its cost if it fails. */
 interface Part {
   readonly most: number;
   readonly failed: number;
@@ -224,8 +224,7 @@ function partOf({ path }: Option["choice"]): string {
 }
 
 /**
- * The maximum cost of an option that fails, in micro-dollars: its failed step is free, and steps that need it do not
- * run.
+ * The maximum cost of a failing option, in micro-dollars: its failed step is free, and steps that need it do not run.
  */
 function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (option: string) => number {
   const options = optionsIn(plan);
@@ -243,7 +242,7 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
       const spared = [...usersOf(name, parts)].reduce((sum, user) => sum + parts.get(user)!.most, 0);
       failed = Math.max(failed, most - spared - (part.most - part.failed));
     }
-    // An option that the next one no longer waits for is paid in full as well.
+    // If the next option does not wait for this one, this one may also be paid in full.
     const costs = { most, failed: isWaitedFor(options.get(path)!) ? most : failed };
     known.set(path, costs);
     return costs;
@@ -257,7 +256,7 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
     };
     const parts = new Map<string, Part>();
     for (const { path, kind, needs: all, when } of option.steps) {
-      // A step that runs because another failed still runs after that failure.
+      // A step whose condition is that another failed still runs after that failure.
       const needs = when !== undefined && "failed" in when ? all.filter((needed) => needed !== when.failed) : all;
       const name = nameOf(path);
       const known = parts.get(name);
@@ -270,7 +269,7 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
     return parts;
   };
 
-  /** A provider that does not report costs may have charged fully for a request that moderation ended. */
+  /** A provider that does not report costs may have charged in full for a request that moderation ended. */
   const stepCosts = (path: string, isFailedPaid: boolean) => {
     const { mostMicros = 0, basis = "free" } = priceOf.get(path) ?? {};
     const most = mostMicros ?? 0;
@@ -296,7 +295,7 @@ function isWaitedFor(option: Option): boolean {
   return givesWay(option) && option.steps.some((step) => "policy" in step && step.policy.withinMs !== undefined);
 }
 
-/** Parts that need a part, directly or indirectly. */
+/** Parts that need this part, directly or indirectly. */
 function usersOf(name: string, parts: ReadonlyMap<string, Part>): ReadonlySet<string> {
   const found = new Set([name]);
   for (const part of found) for (const [user, { needs }] of parts) if (needs.has(part)) found.add(user);
@@ -307,27 +306,25 @@ function usersOf(name: string, parts: ReadonlyMap<string, Part>): ReadonlySet<st
 export interface StepPrice {
   readonly step: string;
   readonly model: string | null;
-  /** Micro-dollars; null if the service cannot tell. */
+  /** Micro-dollars; null if the service cannot say. */
   readonly costMicros: number | null;
   /**
-   * `quoted`: by the service for exactly this input. `provisional`: quoted with stand-ins for media that do not exist
-   * yet, and quoted again before the submit. `unquotable`: runs only under a maximum. `free`: an upload. `reused`: an
-   * earlier run made the same.
+   * `quoted`: by the service for exactly this input. `provisional`: quoted with placeholders for media that do not
+   * exist yet, and quoted again before the submit. `unquotable`: runs only with a maximum. `free`: costs nothing, like
+   * an upload. `reused`: an earlier run made the same.
    */
   readonly basis: PriceBasis | "free" | "reused";
-  /** The maximum that the step or the run sets; null if none. */
+  /** The maximum that the step or the run sets; null if there is none. */
   readonly maxCostMicros: number | null;
   /** The highest possible cost in micro-dollars: for the longest input, or the maximum. Null: open-ended. */
   readonly mostMicros: number | null;
-  /** Why there is no price, or what media that do not exist yet must fulfil. */
+  /** Why there is no price, or which requirements media that do not exist yet must meet. */
   readonly reason: string | null;
-  /**
-   * Steps that may make media which the model refuses. They are checked before anything is bought for this step alone.
-   */
+  /** Steps whose media the model may refuse. They are checked before anything is bought for this step alone. */
   readonly conditionalOn?: readonly string[];
-  /** The option that this one replaces: it runs, and is paid, only if that one fails. */
+  /** The option that this one replaces: this one runs, and is paid for, only if that one fails. */
   readonly insteadOf?: string;
-  /** With reuse: why the step is not reused. Absent if it is, or there is nothing to explain. */
+  /** With reuse: why the step is not reused. Absent if it is reused, or if there is nothing to explain. */
   readonly anew?: string;
 }
 

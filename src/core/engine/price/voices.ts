@@ -10,7 +10,7 @@ const MOST_VOICES = 1000;
 const LISTED = 8;
 const FIELD = "input.voice_id";
 
-/** The voices of models, by list and by name. */
+/** The voices of models, both listed and searched by name. */
 export class VoiceBook {
   readonly #client: Client;
   readonly #asked: KeptAnswers<readonly NamedVoice[]>;
@@ -34,8 +34,8 @@ export class VoiceBook {
   }
 
   /**
-   * Reports unknown voices in inputs, with suggestions. A service that quoted the input has the last word, because it
-   * may know voices that it does not list.
+   * Reports unknown voices in inputs, with suggestions. Not for an input that the service has quoted, since it may know
+   * voices that it does not list.
    */
   async problems(
     steps: readonly PlanStep[],
@@ -60,7 +60,7 @@ export class VoiceBook {
     return (await Promise.all(problems)).flat();
   }
 
-  /** Voices with exactly this name; none if it is a voice's id. */
+  /** Voices with exactly this name; empty if it is the id of a voice. */
   async #named(model: string, name: string): Promise<readonly NamedVoice[]> {
     const found = await this.#found(model, name);
     const voices = found.length > 0 ? found : await this.#listed(model);
@@ -80,7 +80,7 @@ export class VoiceBook {
     });
   }
 
-  /** Voices that the service's search finds, possibly unlisted ones; empty if it has no search. */
+  /** Voices that the service's search finds, including unlisted ones; empty if it has no search. */
   #found(model: string, text: string): Promise<readonly NamedVoice[]> {
     const q = text.trim().slice(0, 200);
     return this.#once(voiceKey(model, q), async () =>

@@ -5,7 +5,7 @@ import type { Json } from "../../plan/plan.ts";
 
 const json: z.ZodType<Json> = z.json();
 const instant = z.iso.datetime();
-/** Decimal US dollars, such as `0.25`. */
+/** US dollars as a decimal, such as `0.25`. */
 const usd = z.string().regex(/^\d+(\.\d+)?$/);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -28,7 +28,7 @@ const attempt = z.object({
 
 const decidedBy = z.object({
   name: z.string(),
-  /** False: the name was only typed, not verified. */
+  /** False if the name was only typed in, not verified. */
   verified: z.boolean(),
   /** The review link that was used. */
   link: z.string().optional(),
@@ -39,14 +39,14 @@ const step = z.object({
   kind: z.enum(stepKinds),
   model: z.string().nullable(),
   /**
-   * The request. Media appear as `{ step, output, sha256 }`, voices as `{ step, voice_id }`, other results as their
+   * The request. Media appear as `{ step, output, sha256 }`, voices as `{ step, voice_id }`, and other results as their
    * values. Null for steps without a request.
    */
   input: json,
-  /** Fields that were edited for this run, or changed by a note. */
+  /** Fields that an edit or a note changed in this run. */
   edited: z.array(z.string()).optional(),
   seed: z.number().nullable(),
-  /** The version that a local function's author gave. */
+  /** The version that the author of a local function gave it. */
   version: z.string().nullable(),
   attempts: z.array(attempt),
   outputs: z.array(output),
@@ -61,13 +61,13 @@ const step = z.object({
 });
 
 /**
- * How a file was made: the JSON beside each named file of a run. Keys may be added later, but do not change their
+ * How a file was made: the JSON beside each named file of a run. Keys may be added later, but existing ones keep their
  * meaning.
  */
 export const manifestSchema = z.object({
   /** Version of this format. */
   manifest: z.literal(1),
-  /** Version of Showrunner that wrote it. */
+  /** Version of Showrunner that wrote the manifest. */
   showrunner: z.string(),
   file: z.object({
     /** Relative to the run's folder. */
@@ -81,17 +81,17 @@ export const manifestSchema = z.object({
     fps: z.number().nullable(),
   }),
   /**
-   * IPTC's digital source type: made by a model, or composed with something a model made. Null if no model took part,
-   * or for text.
+   * IPTC's digital source type: made by a model, or composed with something that a model made. Null if no model took
+   * part, or for text.
    */
   digital_source_type: z.enum(sourceTypes).nullable(),
-  /** What was done to mark the file as machine-made. Absent: the file equals the output byte for byte. */
+  /** What was done to mark the file as machine-made. Absent: the file is the output, byte for byte. */
   mark: z
     .discriminatedUnion("status", [
       z.object({
         status: z.literal("marked"),
         digital_source_type: z.string(),
-        /** Hash of the output itself; `file` has the hash after marking. */
+        /** Hash of the output itself; `file` contains the hash after marking. */
         output_sha256: sha256,
       }),
       z.object({ status: z.literal("kept"), digital_source_type: z.string() }),
@@ -102,23 +102,23 @@ export const manifestSchema = z.object({
   created_at: instant,
   pipeline: z.string(),
   run: z.string(),
-  /** Name of the run's profile. */
+  /** Name of the run's profile; null if it has none. */
   profile: z.string().nullable(),
   service: z.object({ base_url: z.string() }),
   /** The pipeline's input without secrets; local files appear as `{ file, kind }`. Null if `input_sha256` is set. */
   input: json,
   /**
-   * Hash of an input above 16 kB of JSON, which is too large to repeat beside every file. The run's journal has it, and
-   * each step its own input.
+   * Hash of an input with more than 16 kB of JSON, which is too large to repeat beside every file. The run's journal
+   * contains the input, and each step its own input.
    */
   input_sha256: sha256.optional(),
   /** All models that took part, sorted. */
   models: z.array(z.string()),
-  /** The step that made the file and those it depends on, each after its inputs. */
+  /** The step that made the file, and the steps it depends on, each after its inputs. */
   steps: z.array(step),
   /** Cost of these steps in this run. */
   cost: usd,
-  /** Set if a voice that was cloned in this run took part. */
+  /** Set if a voice cloned in this run took part. */
   voice_consent: z
     .object({
       note: z.string(),
@@ -126,7 +126,7 @@ export const manifestSchema = z.object({
         z.object({
           step: z.string(),
           voice_id: z.string().nullable(),
-          /** The pipeline's statement of the speaker's consent; null if it has none. */
+          /** The pipeline's statement that the speaker consented; null if it has none. */
           statement: z.string().nullable(),
         }),
       ),
@@ -134,6 +134,6 @@ export const manifestSchema = z.object({
     .nullable(),
 });
 
-/** See {@link manifestSchema}. */
+/** A manifest as {@link manifestSchema} describes it. */
 export type Manifest = z.output<typeof manifestSchema>;
 export type ManifestStep = Manifest["steps"][number];

@@ -30,14 +30,15 @@ import { type Manifest, type ManifestStep, manifestSchema } from "./provenance-s
 
 const MANIFESTS_AT_ONCE = 8;
 
-/** Name of a file's manifest, relative in the same way. */
+/** Name of a file's manifest, relative to the same folder as `file`. */
 export function manifestName(file: string): string {
   return `${file}.json`;
 }
 
 /**
- * Writes each file's manifest beside it, atomically, replacing older ones; resolves once all are on the disk. Each is
- * built when needed. The files are already below `outDir`, so their folders are safe. `tag` marks temporary files.
+ * Writes each file's manifest beside it, atomically, replacing older ones; resolves once all are on the disk. Manifests
+ * are built one by one, as needed. The files are already below `outDir`, so their folders are safe. `tag` marks
+ * temporary files.
  */
 export async function placeManifests<F extends { readonly file: string }>(
   outDir: string,
@@ -69,19 +70,19 @@ async function writeBeside(outDir: string, manifest: Manifest, tag: string): Pro
   }
 }
 
-/** A named file and the output that it is a copy of. */
+/** A named file, and the output that it is a copy of. */
 export interface NamedOutput {
   /** Relative to the run's folder. */
   readonly file: string;
-  /** The step that made it originally. */
+  /** The step that originally made it. */
   readonly step: string;
   readonly output: OutputState;
   readonly marked: PlannedMark | null;
 }
 
 /**
- * Builds a file's manifest from the journal alone, so the same run always gives the same one. `version`: of this
- * program.
+ * Builds a file's manifest from the journal alone, so the same run always yields the same manifest. `version`: this
+ * program's.
  */
 export function manifestOf(state: RunState, named: NamedOutput, version: string): Manifest {
   const { planned } = state;
@@ -127,13 +128,13 @@ function markOf({ preview, mark }: PlannedMark, sha256: string): NonNullable<Man
   return { status, digital_source_type: mark.digitalSourceType, output_sha256: sha256 };
 }
 
-/** The step and everything it depends on, each after its inputs. Of a choice, only the chosen branch. */
+/** The step and everything it depends on, each after its inputs. For a choice, only the chosen branch. */
 function ancestors(state: RunState, produced: Chosen): readonly PlanStep[] {
   const { plan } = state.planned;
   const choosers = stepsOfKinds(plan).choosers.filter((step) => standsFor(state, step.path, produced));
   const found = new Set<PlanStep>();
   const seen = new Set<string>();
-  // An explicit stack, because chains may exceed the call depth.
+  // An explicit stack, because chains may be deeper than the call stack allows.
   const open = [...choosers.map((step) => step.path), produced.step];
   for (let next = open.at(-1); next !== undefined; next = open.at(-1)) {
     const step = stepNamed(plan, next);
@@ -151,12 +152,12 @@ function ancestors(state: RunState, produced: Chosen): readonly PlanStep[] {
 function sourcesOf(state: RunState, { path, needs }: PlanStep): readonly string[] {
   const { chosen = null, expanded = null } = state.steps[path] ?? {};
   if (chosen !== null) return [chosen.step, ...needs.filter((needed) => standsFor(state, needed, chosen))];
-  // Steps of an expansion depend on its value.
+  // Steps in an expansion depend on its value.
   const around = stepsOfKinds(state.planned.plan).expansions.filter((step) => path.startsWith(`${step.path}/`));
   return [...needs, ...(expanded ?? []).map(({ $ref }) => $ref.step), ...around.flatMap((step) => step.needs)];
 }
 
-/** True if a step chose the same output: an approval may show what was chosen before. */
+/** True if a step chose the same output, since an approval may show what was chosen before. */
 function standsFor(state: RunState, path: string, { step, index }: Chosen): boolean {
   const chosen = state.steps[path]?.chosen ?? null;
   return chosen !== null && chosen.step === step && chosen.index === index;
@@ -207,7 +208,7 @@ function manifestStep(state: RunState, plan: PlanStep): ManifestStep {
   };
 }
 
-/** The planned input with every reference replaced by what it was, identified by content. */
+/** The planned input, with every reference replaced by the result it refers to, identified by content. */
 function askedOf(state: RunState, plan: PlanStep): ManifestStep["input"] {
   const { file } = traitsOf(plan);
   if (file !== null) return { file: redactText(fileName(file.path)) };
@@ -246,7 +247,7 @@ function costOf({ attempts, chats }: StepState): number {
   return [...attempts, ...chats].reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
 }
 
-/** Cloning consents: a voice made from recorded speech is a clone. */
+/** The consent statements for cloned voices: a voice made from recorded speech is a clone. */
 function consentOf(state: RunState, steps: readonly PlanStep[]): Manifest["voice_consent"] {
   const clones = steps.flatMap((step) => {
     const { submits } = traitsOf(step);
@@ -288,14 +289,14 @@ function instant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** Larger inputs would be repeated beside every file, and each row of a table may produce a file. */
+/** Maximum length of an input's JSON that is repeated beside every file; each table row may produce a file. */
 const MOST_INPUT_LENGTH = 16_384;
 
 type ToldInput = Pick<Manifest, "input" | "input_sha256">;
 
 const inputs = new WeakMap<RunState["planned"], ToldInput>();
 
-/** The run's input for its manifests; computed once for all. */
+/** The run's input for its manifests, computed once for all of them. */
 function manifestInput(planned: RunState["planned"]): ToldInput {
   const before = inputs.get(planned);
   if (before !== undefined) return before;
@@ -306,7 +307,7 @@ function manifestInput(planned: RunState["planned"]): ToldInput {
   return found;
 }
 
-/** JSON that is safe to show: {@link withoutSecrets}, with file names instead of paths. */
+/** JSON that is safe to show: {@link withoutSecrets}, with file names in place of paths. */
 export function cleanJson(value: Json): Json {
   return withoutSecrets(withFileNames(value)) as Json;
 }
@@ -325,10 +326,10 @@ function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }):
   return typeof path === "string" && isKind && Object.keys(rest).length === 0;
 }
 
-/** Larger files are not manifests of ours. */
+/** Maximum size, in bytes; a larger file is not one of our manifests. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** The manifest beside a file; null if none can be read. */
+/** The manifest beside a file; null if there is none that can be read. */
 export async function readManifest(path: string): Promise<Manifest | null> {
   try {
     await using there = await openNamedFile(manifestName(path), null);
@@ -340,7 +341,7 @@ export async function readManifest(path: string): Promise<Manifest | null> {
   }
 }
 
-/** SHA-256 of a file in hex. Throws Node's errors, and `ForbiddenFileError` for anything but a file. */
+/** A file's SHA-256 in hex. Throws Node's errors, and `ForbiddenFileError` for anything that is not a file. */
 export async function fileHash(path: string): Promise<string> {
   await using there = await openNamedFile(path, null);
   return (await measureBytes(there.file.createReadStream({ autoClose: false }))).sha256;
@@ -352,7 +353,7 @@ interface PlannedMark {
   readonly preview: MarkPreview;
 }
 
-/** Null if the run does not mark files, no model took part in this one, or it is text. Throws `MediaMissingError`. */
+/** Null if the run does not mark files, the output is text, or no model took part in it. Throws `MediaMissingError`. */
 export async function plannedMark(
   { planned }: RunState,
   { step, copy: { sha256, contentType } }: { readonly step: string; readonly copy: StoredCopy },
@@ -366,7 +367,7 @@ export async function plannedMark(
 }
 
 /**
- * IPTC's digital source type of an output: made by a model, or composed (by a model from a user's file, or by a local
+ * An output's IPTC digital source type: made by a model, or composed (by a model from a user's file, or by a local
  * function from a model's output). Null for text, or if no model took part in its pictures or sound.
  */
 function plannedSourceType(plan: Plan, path: string, contentType: string): DigitalSourceType | null {
@@ -381,7 +382,7 @@ function isByModel(step: PlanStep): boolean {
   return traitsOf(step).pricing.by !== "nothing" && step.yields !== "value";
 }
 
-/** The step and those whose pictures or sound are in its output; not its voice or texts. */
+/** The step and those whose pictures or sound are in its output; excludes its voice and texts. */
 function mediaSources(plan: Plan, path: string): readonly PlanStep[] {
   const found = new Map<string, PlanStep>();
   const open = [path];
@@ -401,8 +402,8 @@ function usedMedia(step: PlanStep): readonly Reference["$ref"][] {
 }
 
 /**
- * The statement that a file's content credentials sign: models, run, step and source media. Prompts are left out,
- * because a published signature cannot be withdrawn. The source type is null if no model took part.
+ * The statement that a file's content credentials sign: models, run, step and source media. Omits prompts, because a
+ * published signature cannot be withdrawn. The source type is null if no model took part.
  */
 export function claimOf(manifest: Manifest): Omit<Claim, "digitalSourceType"> & {
   readonly digitalSourceType: DigitalSourceType | null;
@@ -430,7 +431,7 @@ function fileIn(input: Json): string | null {
   return typeof input.file === "string" ? input.file : null;
 }
 
-/** The source type in the file itself, otherwise by the run's plan. */
+/** The source type in the file itself, otherwise the one that follows from the run's plan. */
 function sourceTypeOf({ mark, digital_source_type: planned }: Manifest): DigitalSourceType | null {
   const kept = mark?.status === "kept" ? mark.digital_source_type : null;
   return sourceTypes.find((type) => kept === type || kept?.endsWith(`/${type}`)) ?? planned;

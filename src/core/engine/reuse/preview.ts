@@ -30,16 +30,16 @@ export function whyAnew(step: CacheableStep, { state, unusable }: ReusePreview):
 
 /** The results that a run of the plan would certainly reuse. */
 export interface ReusePreview {
-  /** The run's state after all free steps: files exist, reused steps are finished. */
+  /** The run's state after all free steps: files exist, and reused steps are finished. */
   readonly state: RunState;
   readonly reused: ReadonlyMap<string, CachedResult>;
-  /** Why a step with an identical earlier request is not reused. */
+  /** Why a step is not reused although an identical request was made earlier. */
   readonly unusable: ReadonlyMap<string, CacheMiss>;
   /** Resolves a reference; undefined if its result does not exist yet. */
   resolved(ref: Reference["$ref"]): Json | undefined;
 }
 
-/** Simulates the plan without side effects. `again`: steps that run whatever the cache holds. */
+/** Simulates the plan without side effects. `again`: steps that run whatever is in the cache. */
 export async function previewReuse(
   plan: Plan,
   cache: ResultCache,
@@ -70,7 +70,7 @@ export async function previewReuse(
   return { state, reused, unusable, resolved };
 }
 
-/** Events of steps that are free: skipped by a condition, an existing file, a choice. */
+/** Events of free steps: a step skipped by a condition, an existing file, a choice. */
 function freeEvents(state: RunState, step: PlanStep): readonly RunEvent[] {
   const gate = gateOf(state, step);
   if (gate?.ready === "no") return [];

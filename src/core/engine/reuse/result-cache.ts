@@ -19,7 +19,7 @@ import { isOver, REUSE_MARGIN_MS } from "../../run/retention.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { downloadOutput } from "../media/output-damage.ts";
 
-/** The result of an earlier run, in the form in which a step reuses it. */
+/** An earlier run's result, in the form in which a step reuses it. */
 export type CachedResult = Omit<RunEvent & { readonly type: "step.reused" }, "type" | "step">;
 
 type CachedOutput = OutputFacts & { readonly copy: StoredCopy | null };
@@ -30,11 +30,11 @@ export type CacheMiss = "expired" | "already-reused";
 export interface CacheQuery {
   readonly fingerprint: string;
   readonly plan: CacheableStep;
-  /** The requesting run, whose own results do not count. */
+  /** The run that asks; its own results do not count. */
   readonly runId: string | null;
-  /** Results that the run's other steps reuse already: two steps with the same request need two results. */
+  /** Results that the run's other steps already reuse: two steps with the same request need two results. */
   readonly reusedKeys: Set<string>;
-  /** True to verify the asset on the service and to download outputs that are archived. False for pricing. */
+  /** True to verify the asset on the service and to download outputs that must be kept. False for pricing. */
   readonly verify: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface ResultCacheParts {
   readonly account: string;
 }
 
-/** Results of an account's earlier runs, by request. */
+/** Results from an account's earlier runs, by request. */
 export class ResultCache {
   readonly #parts: ResultCacheParts;
   readonly #states = new Map<string, { readonly lastSeq: number; readonly state: Promise<RunState> }>();
@@ -56,7 +56,7 @@ export class ResultCache {
     this.#parts = parts;
   }
 
-  /** Finds an existing result of an identical request, preferring the same path, then the newest. */
+  /** Finds an existing result of an identical request. Prefers the same path, then the newest. */
   async find(query: CacheQuery): Promise<CacheLookup> {
     let why: CacheMiss | null = null;
     for await (const candidate of this.#candidates(query)) {
@@ -78,7 +78,7 @@ export class ResultCache {
     return { found: null, why };
   }
 
-  /** All results of this request, in growing pages, because the first usually suffices. */
+  /** All results of this request, in pages that grow, because the first page usually suffices. */
   async *#candidates({ fingerprint, plan, runId }: CacheQuery): AsyncGenerator<CacheCandidate, void, undefined> {
     const { store, account } = this.#parts;
     const states = new Map<string, RunState | null>();
@@ -97,7 +97,7 @@ export class ResultCache {
     }
   }
 
-  /** The state of a run, cached until the run changes. */
+  /** A run's state, cached until the run changes. */
   async state(runId: string): Promise<RunState | null> {
     const { store, repository } = this.#parts;
     const row = await store.run(runId);
@@ -111,7 +111,7 @@ export class ResultCache {
     return state;
   }
 
-  /** The outputs as available now; null if one is gone. */
+  /** The outputs that are available now; null if one is gone. */
   async #availableOutputs(
     { from, outputs }: CacheCandidate,
     query: CacheQuery,
@@ -124,7 +124,7 @@ export class ResultCache {
     const { client, media, now } = this.#parts;
     const { phase, copy: recorded, ...facts } = output;
     if (facts.voiceId !== null) return { ...facts, copy: null };
-    // Touched, so that `gc` does not remove it before the event that names it is written.
+    // Touched, so that `gc` does not remove it before the event that refers to it is written.
     const isStored = recorded && (await (query.verify ? media.touch(recorded.sha256) : media.has(recorded.sha256)));
     const copy = isStored ? recorded : null;
     const isTaken = facts.assetId !== null && (phase === "available" || phase === "downloaded");
@@ -180,8 +180,8 @@ function candidateIn(state: RunState, row: StoredResult): CacheCandidate | null 
 }
 
 /**
- * Returns null if the service's refusal proves that the asset is gone. Throws transient errors, so that none leads to a
- * paid job.
+ * Returns null if the service's refusal proves that the asset is gone. Throws all other errors, which may pass, so that
+ * none of them leads to a paid job.
  */
 function missingOrThrow(error: unknown): null {
   const answer = answerOf(error);
@@ -191,7 +191,7 @@ function missingOrThrow(error: unknown): null {
   throw error;
 }
 
-/** Identifies a result regardless of where it was reused. */
+/** Identifies a result, wherever it was reused. */
 export function sourceKey({ jobId, runId, step }: ReusedFrom): string {
   return jobId ?? `${runId} ${step}`;
 }

@@ -8,13 +8,13 @@ import { chooseService, type HostedService, keyCommand, missingKey, type Service
 import { LocalServiceMissingError, loadLocalService } from "../../kit/load-local-service.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/** The service of a Showrunner, and how to close it. */
+/** The service that a Showrunner uses, and how to close it. */
 export interface Service {
   readonly kind: "hosted" | "local";
   readonly client: Client;
-  /** What runs are tied to; unchanged if a local service returns on another port. */
+  /** The origin to which runs are tied; stays the same if a local service restarts on another port. */
   readonly origin: string;
-  /** Why it has no key, if it was opened without one. */
+  /** Why there is no key, if the service was opened without one. */
   readonly missingKey?: InvalidOptionError | null;
   close(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface Service {
 export interface ServiceOptions {
   /** An existing client, instead of a URL and a key. Closing Showrunner does not close the client. */
   readonly client?: Client | undefined;
-  /** A hosted service by name, instead of its URL. Default: environment SHOWRUNNER_SERVICE. */
+  /** A hosted service by name, instead of by URL. Default: environment SHOWRUNNER_SERVICE. */
   readonly service?: ServiceName | undefined;
   /** URL of any service. Default: environment SHOWRUNNER_BASE_URL, otherwise the local service. */
   readonly baseUrl?: string | undefined;
@@ -39,7 +39,7 @@ export interface ServiceOptions {
   readonly local?: boolean | undefined;
   /** Starts no local service: runs can be read, stopped and deleted; calls that need a service throw. Default false. */
   readonly journalOnly?: boolean | undefined;
-  /** Folder of the embedded local service. Default `.showrunner/local`. */
+  /** Folder for the embedded local service. Default `.showrunner/local`. */
   readonly localDir?: string | undefined;
   /**
    * Model families that override the built-in ones: the path of a JSON file, or its content. Default: the
@@ -53,7 +53,7 @@ export interface ServiceOptions {
 }
 
 /**
- * The service named by the options, otherwise by the environment, otherwise the local one, embedded in this process.
+ * The service that the options specify, otherwise the environment's, otherwise the local one, embedded in this process.
  */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const env = options.env ?? process.env;
@@ -99,7 +99,7 @@ async function openLocal(options: ServiceOptions): Promise<Service> {
   };
 }
 
-/** Lets everything work that only reads the journal. */
+/** Returns the error, to be thrown only by calls that need the service; those that only read the journal still work. */
 function orMissing(error: unknown): LocalServiceMissingError {
   if (error instanceof LocalServiceMissingError) return error;
   throw error;
@@ -120,20 +120,20 @@ function unusableClient(error: Error): Client {
 export interface SharedService {
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** Ends the service if it runs in this process; another process that uses it then takes over. */
+  /** Ends the service if it runs in this process. Another process that uses it then takes over. */
   close(): Promise<void>;
 }
 
-/** Interval between checks whether the process that runs the service is alive, in milliseconds. */
+/** Interval between checks that the process running the service is alive, in milliseconds. */
 const HOST_CHECK_EVERY_MS = 500;
-/** Number of checks to wait for a starting process. */
+/** Maximum number of checks for a process that is starting. */
 const MOST_LOOKS = 20;
-/** Another process is just taking the folder, or still holds the port: retry. */
+/** Error codes to retry: another process is just taking the folder, or still holds the port. */
 const TRANSIENT = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
 
 /**
- * Finds the folder's service or starts it in this process. If the process that runs it ends, this one takes over on the
- * same port, so that its URL stays valid for everyone.
+ * Finds the folder's service, or starts it in this process. If the process that runs it ends, this one takes over on
+ * the same port, so that the URL stays valid for everyone.
  */
 export async function shareLocalService(dataDir: string, families?: FamiliesOption): Promise<SharedService> {
   const options = { dataDir, ...(families !== undefined && { families }) };
@@ -144,7 +144,7 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
     try {
       started = await startOnUsualPort(dataDir, (more) => startLocalService({ ...options, ...more }));
     } catch (error) {
-      // Another process is just starting on the folder.
+      // Another process is just starting the service in this folder.
       if ((error as { readonly code?: string }).code !== "DATA_DIR_IN_USE" || polls === MOST_LOOKS) throw error;
       await delay(HOST_CHECK_EVERY_MS);
       found = findLocalService(dataDir);
@@ -179,7 +179,7 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
   };
 }
 
-/** Starts on the folder's previous port if it is free, so that waiting runs continue. */
+/** Starts on the folder's previous port if that is free, so that waiting runs can continue. */
 async function startOnUsualPort(
   dataDir: string,
   start: (options: { readonly port?: number }) => Promise<LocalService>,

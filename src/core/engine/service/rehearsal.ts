@@ -2,7 +2,7 @@ import { fetchForOperator } from "../../network/index.ts";
 import type { GenerateModel } from "../../plan/generate-model.ts";
 import type { GenerateStep, Json } from "../../plan/plan.ts";
 
-/** The model to call instead of a step's; the model itself if there is no substitute. */
+/** Returns the model to call in place of a step's model; the same model if there is no substitute. */
 export type Substitute = (model: GenerateModel, step: GenerateStep) => GenerateModel;
 
 export const noSubstitute: Substitute = (model) => model;
@@ -10,8 +10,8 @@ export const noSubstitute: Substitute = (model) => model;
 const RENDER_MS = 10 * 60_000;
 
 /**
- * Replaces every provider's model by the local service, matching kind, size, length, and the model's own methods so
- * that a rehearsal takes the same code path. `serviceUrl`: any URL of that service.
+ * Replaces every provider's model with the local service. Matches kind, size, length, and the model's own methods, so
+ * that a rehearsal takes the same code path. `serviceUrl`: any URL on that service.
  */
 export function rehearsal(serviceUrl: string): Substitute {
   return (model, step) => {
@@ -51,7 +51,7 @@ interface CallOptions {
   readonly [option: string]: unknown;
 }
 
-/** What determines a rehearsed medium's appearance, small enough for a journal. */
+/** The options that determine a rehearsed medium's appearance, small enough for a journal. */
 function plainCall({ prompt, text, n, size, aspectRatio, resolution, duration, seed }: CallOptions) {
   return { prompt, text, n, size, aspectRatio, resolution, duration, seed };
 }
@@ -95,12 +95,12 @@ function renderInput({ prompt, text, size, aspectRatio, resolution, duration }: 
   };
 }
 
-/** Side of a square with the same area, in steps of a tenth. */
+/** Side of a square with the same area, in units of 1024 pixels, rounded to a tenth. */
 function kilopixels(width: number, height: number): string {
   return `${Math.min(4, Math.max(0.1, Math.sqrt(width * height) / 1024)).toFixed(1)}k`;
 }
 
-/** Makes equal requests look equal. */
+/** A seed from the text, so that equal requests look equal. */
 function seedOf(text: string): number {
   let sum = 0;
   for (const character of text) sum = (sum * 31 + character.codePointAt(0)!) % 2_147_483_647;

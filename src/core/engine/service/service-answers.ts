@@ -20,13 +20,13 @@ import type { AttemptState, RunState, ServiceOutage } from "../../journal/state.
 import { type CleanText, cleanAddress, cleanContentType, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import { ShowrunnerError } from "../../kit/errors.ts";
 
-/** What an answer means, and its error. */
+/** What an answer means, with the error that it came as. */
 export interface Judged {
   readonly answer: Answer;
   readonly verdict: VerdictName;
   /** The last send's error. */
   readonly error: unknown;
-  /** The kind of request. */
+  /** The step that sent the request; null if none did. */
   readonly step: string | null;
 }
 
@@ -36,7 +36,7 @@ interface ErrorContext {
   readonly step?: string;
 }
 
-/** Looks up an error in the table of answers; rethrows one that is not an answer. */
+/** Looks up an error in the table of answers. Rethrows an error that is not an answer. */
 export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {}): Judged {
   const { mayExist = false, step = null } = about;
   const answer = answerOf(error);
@@ -46,12 +46,12 @@ export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {
   return { answer, verdict: verdictOf(kind, answer, before), error: isUnknown ? error.cause : error, step };
 }
 
-/** True if an error comes from the service or the way to it. */
+/** True if an error comes from the service or from the connection to it. */
 export function isOfService(error: unknown): boolean {
   return answerOf(error) !== null;
 }
 
-/** Describes an outage: what was requested where, and what came instead. */
+/** Describes an outage: what was requested from where, and what came instead. */
 export function serviceFailureOf(
   { error }: Judged,
   pause: ServiceFailure["pause"],
@@ -77,11 +77,11 @@ export function serviceFailureOf(
   return { pause, message: sentence`${at} answered ${request} with ${error.status} (${type}${to}): ${who}` };
 }
 
-/** The service or the media bucket is unavailable: how it shows, and why the run pauses if it lasts. */
+/** An unavailable service or media bucket: what was observed, and the reason for a pause if it lasts. */
 export interface ServiceFailure {
   readonly pause: "unreachable" | "misdirected";
   readonly message: CleanText;
-  /** True if the bucket is unavailable; the service's answers then prove nothing. */
+  /** True if the bucket is unavailable; the service's answers then say nothing about it. */
   readonly isMedia?: true;
 }
 
@@ -95,13 +95,13 @@ export type EffectResult = { readonly events: readonly RunEvent[] } & (
   /** The service was unreachable: retried after growing delays. */
   | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
   /**
-   * For a submit: no send in this drive left this machine. Retried like `unreachable`; null if it was stopped before
-   * sending.
+   * For a submit: no send in this drive left this machine. Retried like `unreachable`. Null if the run was stopped
+   * before sending.
    */
   | { readonly end: "notSent"; readonly serviceFailure: ServiceFailure | null }
   /** The service refused a read: retried for two minutes, then `otherwise` applies and the next drive tries again. */
   | { readonly end: "refused"; readonly otherwise: readonly RunEvent[] }
-  /** A failure outside the run: the run stops, keeps the events, and the caller gets the error. */
+  /** A failure outside the run: the run stops and keeps the events, and the caller gets the error. */
   | { readonly end: "failed"; readonly failure: Error }
 );
 
@@ -113,7 +113,7 @@ export function deferToNextDrive(...events: readonly RunEvent[]): EffectResult {
   return { end: "deferred", events };
 }
 
-/** Handles every verdict that does not fail the step: a retry or a pause. `events` come first. */
+/** Handles every verdict that does not fail the step, by a retry or a pause. `events` come first. */
 export function retryOrPause(
   judged: Judged,
   context: { readonly client: Client },
@@ -166,7 +166,7 @@ function unfunded({ error, step }: Judged): RunEvent {
 
 const MOST_REASONS = 100;
 
-/** The error for the journal, cleaned because its message may quote presigned URLs. */
+/** The error for the journal, cleaned because its message may contain presigned URLs. */
 export function journalError(error: unknown): JournalError {
   if (error instanceof ApiError) {
     const details = error.details ?? [];
@@ -191,10 +191,10 @@ export function journalError(error: unknown): JournalError {
 
 /** How long a run tolerates an unavailable service before it pauses, in milliseconds. */
 export const GIVE_UP_AFTER_MS = 5 * 60_000;
-/** How long a refused read is repeated, in milliseconds, since reads may lag behind the service's own writes. */
+/** How long a refused read is repeated, in milliseconds: reads may lag behind the service's own writes. */
 const DOUBT_MS = 120_000;
 
-/** Milliseconds until an incomplete answer is read again, growing; null once that took long enough. */
+/** Milliseconds until an incomplete answer is read again, increasing; null once it has been read for long enough. */
 export function lookAgainMs(waitedMs: number): number | null {
   return waitedMs < DOUBT_MS ? Math.max(2_000, Math.min(waitedMs, DOUBT_MS - waitedMs)) : null;
 }
@@ -246,7 +246,7 @@ export class ServiceWatch {
     return { failing: [...this.#failing], refused: [...this.#refused], awaySince: this.#awaySince, heardAt };
   }
 
-  /** Records that a command met an outage; returns when to retry, and events to report. */
+  /** Records that a command met an outage. Returns when to retry, and the events that report it. */
   failed(
     id: string,
     serviceFailure: ServiceFailure,
@@ -285,12 +285,12 @@ export class ServiceWatch {
     return [{ type: "service.recovered", ...(reason === "media" && { reason }) }];
   }
 
-  /** Records when the service last sent anything. */
+  /** Records that the service just sent something. */
   noteContact(): void {
     this.#heardAt = this.#now();
   }
 
-  /** Records a read that the service refused; returns when to repeat it, null once that took long enough. */
+  /** Records a read that the service refused. Returns when to repeat it; null once that took long enough. */
   refused(id: string): number | null {
     const now = this.#now();
     const { since, failures } = count(this.#refused, id, now);
@@ -309,16 +309,16 @@ function count(all: Map<string, Failing>, id: string, now: number): Failing {
   return failing;
 }
 
-/** Name of balance reads in the watch. */
+/** Id for balance reads in the watch. */
 export const WALLET = "balance";
-/** One id for all requests of a chat step, which are numbered. */
+/** The same id for all of a chat step's requests, which are numbered. */
 export function watchId(id: string): string {
   return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
 }
 
 /** Maximum length of a service's error code. */
 export const MOST_CODE = 100;
-/** Error code of a refusal by moderation. */
+/** Error code for a refusal by moderation. */
 const MODERATED = "MODERATION_FAILED";
 
 interface ForeignError extends Partial<Pick<ServiceError, "param" | "details">> {
@@ -335,7 +335,7 @@ export function foreignError(error: ForeignError, of: Flagged["of"] = null): Jou
   return { code: cleanText(code, MOST_CODE), message, retryable, ...(flagged !== null && { flagged }) };
 }
 
-/** Uses the first of several fields, which the service calls the primary one. */
+/** What moderation objected to. Of several fields, uses the first, which the service calls the primary one. */
 function flaggedBy({ param, details }: ForeignError, of: Flagged["of"]): Flagged {
   const [detail] = details ?? [];
   const field = param ?? (detail?.field || null);
@@ -352,12 +352,12 @@ function saidOf({ of, field, category }: Flagged): CleanText {
   return second === undefined ? sentence` (flagged: ${first})` : sentence` (flagged: ${first}, ${second})`;
 }
 
-/** Delays between retries of something that may recover in a moment, in milliseconds. */
+/** Delays before retrying something that may recover within moments, in milliseconds. */
 export const FIRST_WAITS_MS: readonly number[] = [1_000, 4_000, 15_000];
 const MOST_TRIES = 40;
 
 /**
- * Milliseconds until a local failure, such as the disk's, is retried while a provider's result exists nowhere else;
+ * Milliseconds until a local failure, such as a full disk, is retried while a provider's result exists nowhere else;
  * null after about ten minutes. `tries`: failed attempts so far.
  */
 export function holdOnMs(tries: number): number | null {

@@ -37,19 +37,19 @@ export interface CreateParts {
 
 export interface CreatedRun {
   readonly state: RunState;
-  /** For an immediate drive; null: made when needed. */
+  /** Tools for an immediate drive; null if they are to be made when needed. */
   readonly tools: DriveTools | null;
   /** Prices that need no new quote. */
   readonly quoted: readonly RunEvent[];
   readonly code: Code;
 }
 
-/** Age up to which an accepted price is not quoted again at the start. */
+/** Maximum age, in milliseconds, of an accepted price that is not quoted again at the start. */
 const PRICES_AGREED_MS = 30_000;
-/** When an engine looks at the run, in case this process dies before recording the prices. */
+/** Milliseconds until an engine looks at the run, in case this process dies before recording the prices. */
 const PRICED_WITHIN_MS = 30_000;
 
-/** Plans, prices and records a run; null if a run with its id exists and should be continued. */
+/** Plans, prices and records a run. Null if a run with its id exists and should be continued. */
 export async function createRun(
   { planner, durations, balance, store, repository, media, now }: CreateParts,
   { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },
@@ -90,18 +90,18 @@ export async function createRun(
   const planned = runPlanned({ id, pipeline, produced, options }, { ...amounts, ...where });
   await prepareOutDir(planned.outDir);
   await media.checkWritable();
-  // Last before the run: if the process dies in between, only the quote is lost.
+  // Done last before the run is recorded: if the process dies in between, only the quote is lost.
   if (agreed !== null) await planner.offers.use(agreed.quote, id, offered);
   const at = now();
   const state = newRun(id, planned, at);
   try {
     const written = store.createRun(id, planned, at, forEngine ? { at: at + PRICED_WITHIN_MS, memo: null } : undefined);
     const quoted = firstPrices(produced.plan, quote.prices);
-    // Another thread packs a large plan meanwhile. Priced steps are ranked once the state has their prices.
+    // Meanwhile another thread packs a large plan. Priced steps are ranked once the state has their prices.
     const isReady = !forEngine && quoted.length === 0;
     const ready = isReady ? readyTools(state, durations).catch(() => null) : null;
     const [tools] = await Promise.all([ready, written]);
-    // Keep only these parts of the draft and quote, since they live as long as the run.
+    // Keep only these parts of the draft and quote, since they stay in memory as long as the run.
     return { state, tools, quoted, code: codeOf(produced.draft) };
   } catch (error) {
     const isMeanwhile = error instanceof RunExistsError && options.id !== undefined && onExisting === "resume";
@@ -110,7 +110,7 @@ export async function createRun(
   }
 }
 
-/** Tools for an immediate drive. If this fails, the drive makes them itself and reports why it cannot. */
+/** Tools for an immediate drive. If making them fails, the drive tries again and reports why it cannot. */
 async function readyTools(state: RunState, durations: ExpectedDurations): Promise<DriveTools> {
   const tools = await driveTools(state, durations);
   await new LongWork().pause(state.planned.plan.steps.length);
@@ -127,7 +127,7 @@ interface NewRun {
 
 const MOST_TITLE = 120;
 
-/** A title on one line, safe for screens. */
+/** A title on one line that is safe to display. */
 function titleOf(said = ""): { readonly title?: string } {
   const title = cleanText(said.replace(/\s+/gu, " ").trim(), MOST_TITLE).toWellFormed();
   return title === "" ? {} : { title };
@@ -138,7 +138,7 @@ type Agreed = Pick<
   "agreed" | "budgetMicros" | "maxUnquotedMicros" | "limits" | "quoteMicros" | "baseUrl" | "keyId" | "project"
 >;
 
-/** The run's first event, with everything needed to continue it elsewhere. */
+/** The run's first event, with everything needed to continue the run elsewhere. */
 function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed): RunPlanned {
   const tags = checkTags(options.tags);
   const { budgetTag } = options;
@@ -166,7 +166,7 @@ function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed)
   };
 }
 
-/** Creates the output folder before anything is paid. @throws InvalidOptionError */
+/** Creates the output folder before anything is paid for. @throws InvalidOptionError */
 async function prepareOutDir(outDir: string): Promise<void> {
   const fault = await faultOf(outDir);
   if (fault === null) return;

@@ -54,7 +54,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
   readonly #slices: RunSlices;
   readonly #jobOwners = new JobOwners();
   readonly #spending: Spending;
-  /** Runs that other processes drive and this one follows. */
+  /** Runs that other processes drive and this process follows. */
   readonly #followed = new Map<string, RunHandle>();
   readonly #closed = new AbortController();
 
@@ -126,7 +126,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     const { resume } = options;
     const how = resume === undefined ? null : await this.#resuming(await this.repository.load(runId), resume);
     const slice = await this.#slices.slice(runId, options, how);
-    // Engines count by this machine's clock.
+    // Engines use this machine's clock.
     const { wakeAt } = slice;
     return wakeAt === null ? slice : { ...slice, wakeAt: wakeAt - (this.store.clockOffsetMs?.() ?? 0) };
   }
@@ -142,24 +142,24 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return { planner, durations, media: this.parts.media, balance, store, repository, now };
   }
 
-  /** `known`: the run's state when it was started again. */
+  /** `known`: the run's state when it was resumed. */
   #attached(id: string, how: ResumeOptions, known: RunState | null = null): AttachedParts {
     return {
       store: this.store,
       clock: this.clock,
       load: () => this.repository.load(id),
       resultOf: (now) => result(now, this.parts.media),
-      // Nobody repeats the request if that process dies, so a pending stop must stand.
+      // Nobody repeats the request if that process dies, so a pending stop must still apply.
       takeOver: () => this.resume(id, { ...how, unattended: true }),
       continues: (state) => {
         if (state.pause?.reason === "budget") return changesLimits(state, how);
-        // Only the same pause as before; later ones, above all stops, stand.
+        // Only the same pause as before. Later pauses, above all stops, still apply.
         return state.pause?.reason === "late" && isDeepStrictEqual(state.pause, known?.pause);
       },
     };
   }
 
-  /** Continues a run with the same plan and input, or follows whoever drives it. */
+  /** Continues a run with the same plan and input, or follows the process that drives it. */
   async #goOnWith(id: string, pipeline: Pipeline, input: unknown, options: RunOptions): Promise<RunHandle> {
     const state = await this.loadOurs(id);
     refuseWhileLoading(pipeline.name);
@@ -243,7 +243,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     if (this.parts.ownsStore) await this.store.close();
   }
 
-  /** Undefined if the run already belongs to this account, so that a repeated command continues. */
+  /** Undefined if the run already belongs to this account, so that a repeated command continues it. */
   async #move(run: RunState, { accountMoved = false }: ResumeOptions): Promise<AccountMove | undefined> {
     if (this.repository.isOurs(run)) return undefined;
     if (!accountMoved) this.repository.checkAccount(run);
@@ -288,7 +288,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
   }
 }
 
-/** True if a repeated start requests another budget. A budget lowered by a quote counts as the same. */
+/** True if a repeated start requests another budget. A budget that a quote lowered counts as the same. */
 function isOtherBudget({ budgetMicros, planned }: RunState, given: number | null): boolean {
   const { agreed, budgetTag } = planned;
   if (given === null || given === budgetMicros) return false;
@@ -329,7 +329,7 @@ export async function openShowrunner(options: OpenOptions = {}): Promise<Showrun
   }
 }
 
-/** A journal shared by machines provides the clock for what they coordinate. */
+/** The clock for what machines coordinate: the journal's, if they share it. */
 function clockOf(store: JournalStore, clock: Clock): Clock {
   if (store.clockOffsetMs === undefined) return clock;
   return {

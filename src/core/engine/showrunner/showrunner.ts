@@ -33,50 +33,51 @@ import type {
 import type { Quote } from "../price/quote.ts";
 import type { LocalWork, Slice, SliceOptions } from "../slice/run-slices.ts";
 
-/** The methods that an engine calls to drive runs in slices, and that receivers of webhooks call. */
+/** The methods that engines call to drive runs in slices, and that webhook receivers call. */
 export interface EnginePort {
   /**
    * Drives one slice of a run: takes the run, does everything that is due, commits it, and returns when to look again.
-   * Between slices the run exists only in the journal. Calling it too early or too often does nothing.
+   * Between slices the run exists only in the journal. Calling it too early or too often does no harm.
    */
   slice(runId: string, options?: SliceOptions): Promise<Slice>;
   /**
-   * Reports a verified webhook: a job ended. Its run looks at the job now instead of when its poll is due, whatever
-   * process drives it; if no run knows the job yet, as soon as one does. Repeated calls with the same id count once.
+   * Reports a verified webhook: a job ended. The job's run then reads the job at once instead of when its poll is due,
+   * whichever process drives the run; if no run knows the job yet, as soon as one does. Repeated calls with the same id
+   * count once.
    */
   hint(delivery: { readonly id: string; readonly jobId: string }): Promise<DeliveryOutcome>;
   /**
-   * Returns the ids of runs of this account that an engine should have looked at this long ago (milliseconds, default
-   * 0), because their wake was lost.
+   * Returns the ids of this account's runs that an engine should have looked at this long ago (milliseconds, default
+   * 0), because their wake-up was lost.
    */
   dueRuns(options?: { readonly lateMs?: number; readonly limit?: number }): Promise<readonly string[]>;
   /**
-   * Performs work that a slice delegated, and reports the result to the run. Rejects if the work has to be tried again.
+   * Performs work that a slice delegated, and reports the result to the run. Rejects if the work must be tried again.
    */
   work(work: LocalWork, options?: Pick<SliceOptions, "findPipeline" | "signal">): Promise<void>;
 }
 
-/** An engine on one journal, for one key at one service. */
+/** Runs in one journal, with one key for one service. */
 export interface Showrunner {
-  /** The journal, for everything that this interface has no method for. */
+  /** The journal, for everything for which this interface has no method. */
   readonly journal: JournalStore;
   /** The files of outputs and uploads, by content hash. */
   readonly media: MediaStore;
-  /** The client that all requests go through, for everything that this interface has no method for. */
+  /** The client that sends all requests, for everything for which this interface has no method. */
   readonly client: Client;
-  /** Where its jobs are sent. */
+  /** The service that jobs are sent to. */
   readonly service: {
     readonly kind: "hosted" | "local";
     readonly baseUrl: string;
-    /** The reason why there is no key, if it was opened without one (`keyOptional`). */
+    /** Why there is no key, if the service was opened without one (`keyOptional`). */
     readonly missingKey: InvalidOptionError | null;
   };
   /**
-   * The notifications of the runs that this process drives. After `start`, it also delivers those that other processes
+   * The notifications for runs that this process drives. After `start`, it also delivers those that other processes
    * left in the journal's outbox.
    */
   readonly notifications: Notifications & { start(): void };
-  /** Plans the pipeline and returns the plan, or all of its problems. Reads the catalog and sends nothing else. */
+  /** Plans the pipeline and returns the plan, or all its problems. Reads the catalog and sends nothing else. */
   plan<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
     input: z.input<S>,
@@ -85,7 +86,7 @@ export interface Showrunner {
     { readonly ok: true; readonly plan: Plan } | { readonly ok: false; readonly problems: readonly Problem[] }
   >;
   /**
-   * Plans and prices the pipeline. The quote's id can be passed to `run`, which then starts exactly this. Spends
+   * Plans and prices the pipeline. The quote's id can be passed to `run`, which then starts exactly this plan. Spends
    * nothing.
    */
   quote<S extends z.ZodType, R extends Returns>(
@@ -94,7 +95,7 @@ export interface Showrunner {
     options?: QuoteOptions,
   ): Promise<Quote>;
   /**
-   * Compares the plan with an earlier run: which steps that run cannot provide, why, and what they cost. Spends
+   * Compares the plan with an earlier run: which results that run cannot provide, why, and what they cost. Spends
    * nothing.
    */
   compare<S extends z.ZodType, R extends Returns>(
@@ -104,9 +105,9 @@ export interface Showrunner {
   ): Promise<Comparison>;
   /**
    * Plans and prices the pipeline, then drives the run in this process. Throws {@link PlanProblemsError} with all
-   * problems at once, {@link OverBudgetError} if the quote is above `budget`, and {@link QuoteRefusedError} if `quote`
-   * does not fit; nothing is submitted then. `await` returns the handle of the running run; its `result()`
-   * settles when the run ends or pauses.
+   * problems at once, {@link OverBudgetError} if the quote exceeds `budget`, and {@link QuoteRefusedError} if `quote`
+   * does not fit; in these cases nothing is submitted. `await` returns a handle once the run has started; the handle's
+   * `result()` settles when the run ends or pauses.
    */
   run<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -115,32 +116,32 @@ export interface Showrunner {
   ): Promise<RunHandleOf<R>>;
   /**
    * Continues a run where its journal ends: after a crash, a stop or a pause, or with changes. With `pipeline`, the
-   * result is typed like that of `run`. For a run that this process drives, it returns the same handle, and changes are
-   * applied once the run is at rest. Throws {@link RunBusyError} while another process drives the run, and {@link
-   * AccountMismatchError} for a run of another account.
+   * result has the same type as that of `run`. For a run that this process drives, it returns the same handle, and
+   * changes are applied once the run is at rest. Throws {@link RunBusyError} while another process drives the run, and
+   * {@link AccountMismatchError} for another account's run.
    */
   resume<S extends z.ZodType, R extends Returns>(
     runId: string,
     options: ResumeOptions & { readonly pipeline: Pipeline<S, R> },
   ): Promise<RunHandleOf<R>>;
-  /** Continues a run where its journal ends, with results typed as unknown. */
+  /** Continues a run where its journal ends, with results of unknown type. */
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   /**
-   * Returns a handle of any run, including one that another process drives; where this process drives the run, it is
-   * the same handle. It drives nothing: `result()` settles when the run is at rest, and `pipeline` only sets its type.
-   * Throws {@link RunUnknownError}.
+   * Returns a handle for any run, including one that another process drives; if this process drives the run, it is the
+   * same handle. It drives nothing: `result()` settles when the run is at rest, and `pipeline` only sets the result's
+   * type. Throws {@link RunUnknownError}.
    */
   follow<S extends z.ZodType, R extends Returns>(
     runId: string,
     options: { readonly pipeline: Pipeline<S, R> },
   ): Promise<RunHandleOf<R>>;
-  /** Like the other form, with results typed as unknown. */
+  /** Like the other form, with results of unknown type. */
   follow(runId: string): Promise<RunHandle>;
   /** For `startWorker` and webhook receivers. */
   readonly engine: EnginePort;
   /**
-   * Like {@link run}, but for an engine: plans, prices and stores the run, and drives nothing. Wake the engine with its
-   * id.
+   * Like {@link run}, but for an engine: plans, prices and stores the run, but does not drive it. Then wake the engine
+   * with the returned id.
    */
   start<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -148,22 +149,22 @@ export interface Showrunner {
     options?: RunOptions,
   ): Promise<{ readonly id: string }>;
   /**
-   * Compares the run's plan with what the code plans today: for the same input, for an input with corrected fields, or
-   * with edited inputs of steps. Returns which steps are unchanged, changed, new, removed or renamed, which run again
-   * (with those of `rerun`), and the price. Its quote is for `resume` with the same options and `acceptChanges`. Spends
-   * nothing and changes nothing.
+   * Compares the run's plan with what the current code plans: for the same input, for an input with corrected fields,
+   * or with edited step inputs. Returns which steps are unchanged, changed, new, removed or renamed, which steps run
+   * again (including those in `rerun`), and the price. Pass its quote to `resume` with the same options and
+   * `acceptChanges`. Spends nothing and changes nothing.
    */
   drift(runId: string, pipeline: Pipeline, options?: DriftOptions): Promise<Drift & Offer>;
   /**
-   * Applies a person's note to a step, or to what an approval shows: the `revise` of the steps returns what the note
-   * changes in their inputs; steps without one are rerun. Pass the result to {@link drift} or {@link rerunQuote} for
-   * the price, and to `resume` to make it. Empty while any of it is still being made. Spends nothing and changes
+   * Applies a person's note to a step, or to what an approval shows: each step's `revise` returns what the note changes
+   * in its input; steps without `revise` are rerun. Pass the result to {@link drift} or {@link rerunQuote} for the
+   * price, and to `resume` to apply it. Empty while any of these steps is still in progress. Spends nothing and changes
    * nothing.
    */
   redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo>;
   /**
-   * Returns what `resume` with `rerun: steps` (and `rerunFailed`) would make again, and the price, without changes of
-   * the code. With the `pipeline` that `resume` gets, it includes expansions whose function was corrected. Spends
+   * Returns what `resume` with `rerun: steps` (and `rerunFailed`) would make again, and the price, without code
+   * changes. With the `pipeline` passed to `resume`, it includes expansions whose function was corrected. Spends
    * nothing and changes nothing.
    */
   rerunQuote(
@@ -172,8 +173,8 @@ export interface Showrunner {
     options?: Pick<ResumeOptions, "requestId" | "rerunFailed" | "pipeline" | "compare">,
   ): Promise<RerunQuote & Offer>;
   /**
-   * Returns how long the step is expected to take, in milliseconds, from earlier jobs of its model; null before that
-   * model has finished one. Uses what `quote`, `run` and `resume` read for their plans.
+   * Returns how long the step is expected to take, in milliseconds, based on its model's earlier jobs; null before that
+   * model has finished one. Uses what `quote`, `run` and `resume` have read for their plans.
    */
   expectedMs(step: PlanStep): number | null;
   /**
@@ -182,13 +183,13 @@ export interface Showrunner {
    */
   runs(query?: RunsQuery): Promise<readonly RunRow[]>;
   /**
-   * Lists the runs of this account that can be resumed and that no process drives: those that neither ended nor paused,
-   * and those at rest whose inbox holds a decision and no later stop.
+   * Lists this account's runs that can be resumed and that no process drives: those that neither ended nor paused, and
+   * those at rest whose inbox contains a decision with no later stop.
    */
   due(): Promise<readonly RunRow[]>;
   /**
-   * Returns the report of a run from the journal. A run that should be running but that no process drives has the
-   * status `interrupted`.
+   * Returns a run's report from the journal. A run that should be running but that no process drives has the status
+   * `interrupted`.
    */
   show(runId: string): Promise<RunReport>;
   /** Reads the run's events from the journal, after `afterSeq` (default 0). With `follow`, continues until the run ends. */
@@ -197,55 +198,55 @@ export interface Showrunner {
     options?: { readonly follow?: boolean; readonly afterSeq?: number; readonly signal?: AbortSignal },
   ): AsyncIterable<StoredEvent>;
   /**
-   * Asks the process that drives the run to stop it. It applies once: a run at rest continues with the next decision or
-   * `resume`. `reason`: shown to people.
+   * Asks the process that drives the run to stop it. The request applies once: a run at rest continues with the next
+   * decision or `resume`. `reason`: shown to people.
    */
   stop(runId: string, options?: { readonly reason?: string }): Promise<void>;
   /**
-   * Lists the steps of a run whose submits were never answered, each with the jobs that it may have made. Reads every
-   * job of their models that was created while they were sent and that no run of this journal knows.
+   * Lists a run's steps whose submits were never answered, each with the jobs that it may have created. Reads every job
+   * of their models that was created while they were sent and that belongs to no run in this journal.
    */
   unresolved(runId: string): Promise<readonly UnresolvedStep[]>;
-  /** Lists the jobs that an unanswered step may have made, the likeliest first. A person decides with `adopt`. */
+  /** Lists the jobs that an unanswered step may have created, likeliest first. A person decides with `adopt`. */
   candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]>;
   /**
-   * Approves a step that waits for a decision. If a process drives the run, it takes effect at once, otherwise when the
-   * run is resumed. Throws {@link InvalidOptionError} if the step waits for no decision, or `pick` names nothing that
-   * it shows.
+   * Approves a step that waits for a decision. Takes effect at once if a process drives the run, otherwise when the run
+   * is resumed. Throws {@link InvalidOptionError} if the step is not waiting for a decision, or `pick` does not match
+   * anything that it shows.
    */
   approve(runId: string, step: string, options?: ApproveDecision): Promise<void>;
   /** Rejects a step that waits for a decision: it fails, and the steps that use it are skipped. */
   reject(runId: string, step: string, options?: RejectDecision): Promise<void>;
   /**
-   * Adds a comment to a step that waits for a decision, without deciding. It is in the journal once a process drives
-   * the run.
+   * Adds a comment to a step that waits for a decision, without deciding. It is written to the journal once a process
+   * drives the run.
    */
   comment(runId: string, step: string, comment: NewComment): Promise<void>;
-  /** Lists the steps that wait for a person in the runs of the query, the longest wait first. */
+  /** Lists the steps that wait for a person in the runs that match the query, longest wait first. */
   waiting(query?: WaitingQuery): Promise<readonly WaitingDecision[]>;
   /**
-   * States which job an unresolved step made; null: none. For a request to a provider: the path of the file that it
-   * made, or null. Takes effect when the run is resumed.
+   * States which job an unresolved step created; null: none. For a request to a provider, pass the path of the file
+   * that it produced, or null. Takes effect when the run is resumed.
    */
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
   /**
-   * Compares journal, ledger and the service's list of jobs, for one run or for every run of this account. Reports
-   * differences and changes nothing.
+   * Compares the journal, the ledger and the service's list of jobs, for one run or for all of this account's runs.
+   * Reports differences and changes nothing.
    */
   reconcile(runId?: string, options?: ReconcileOptions): Promise<ReconcileReport>;
   /**
-   * Removes old finished runs, then the stored media that no run names any more. A run with money still held stays, and
-   * so do files in a run's own folder.
+   * Removes old finished runs, then the stored media that no run refers to any more. Keeps runs for which money is
+   * still held, and the files in runs' own folders.
    */
   gc(options?: GcOptions): Promise<GcReport>;
   /**
-   * Returns what all runs of this account in this journal spent and reserved, or those with a tag, `key=value`, and the
-   * limits that apply here. `account`: another account, as a run of {@link runs} names it.
+   * Returns what all of this account's runs in this journal have spent and reserved, or only those with a tag,
+   * `key=value`, and the limits that apply here. `account`: another account, as runs from {@link runs} state it.
    */
   spending(of?: { readonly tag?: string | undefined; readonly account?: string | undefined }): Promise<SpendingTotals>;
   /** Reads the wallet's balance. */
   balance(): Promise<{ readonly balanceMicros: number; readonly currency: string }>;
-  /** Counts the API requests since this Showrunner was opened. */
+  /** Counts the API requests sent since this Showrunner was opened. */
   requests(): { readonly total: number };
   /**
    * Stops its runs gracefully, delivers pending notifications, then closes the journal, the client and the embedded

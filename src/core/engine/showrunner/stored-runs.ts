@@ -47,7 +47,7 @@ interface StoredRunsParts {
   readonly now: () => number;
 }
 
-/** Reads the runs of a journal and records decisions, whichever process drives the runs. */
+/** Reads the runs in a journal and records decisions, whichever process drives the runs. */
 export abstract class StoredRuns {
   readonly client: Client;
   protected readonly store: JournalStore;
@@ -94,7 +94,7 @@ export abstract class StoredRuns {
   async show(runId: string): Promise<RunReport> {
     const row = await this.store.run(runId);
     const { state, seq } = await this.foreseen(runId);
-    // A newer event shows that someone drives it.
+    // A newer event shows that a process drives the run.
     const isStill = row !== null && row.lastSeq === seq;
     return runReport(state, { isInterrupted: isStill && isInterrupted(row, this.now()) });
   }
@@ -142,7 +142,7 @@ export abstract class StoredRuns {
   }
 
   async adopt(runId: string, step: string, jobId: string | null): Promise<void> {
-    // Replaces an earlier decision about it that was not processed yet.
+    // Replaces an earlier decision about the step that was not processed yet.
     const { state } = await this.foreseen(runId, ({ message }) => message.type !== "adopt" || message.step !== step);
     this.repository.checkAccount(state);
     const { provider } = unresolvedAttempt(state, step);
@@ -212,8 +212,8 @@ export abstract class StoredRuns {
   }
 
   /**
-   * The state of a run once the messages in its inbox are applied (all, or those that `counts` accepts). State and
-   * inbox are of one instant, though read separately. `seq` is the run's current one.
+   * A run's state once the messages in its inbox are applied (all, or those that `counts` accepts). State and inbox
+   * belong to the same instant, although they are read separately. `seq` is the number of the run's latest event.
    */
   protected async foreseen(
     runId: string,
@@ -234,7 +234,7 @@ export abstract class StoredRuns {
     return state;
   }
 
-  /** Checks a message and puts it into the inbox; the process that drives the run checks it again. */
+  /** Checks a message and puts it into the inbox. The process that drives the run checks it again. */
   #say(state: RunState, message: InboxMessage): Promise<unknown> {
     const refusal = refusalOf(state, message);
     if (refusal !== null) throw new InvalidOptionError("step", `${refusal.why}.`, refusal.next);
@@ -246,14 +246,14 @@ export abstract class StoredRuns {
   }
 }
 
-/** The approval that a decision applies to. */
+/** The approval to which a decision applies. */
 function decidable(state: RunState, path: string): Decision {
   const refusal = whyUndecidable(state, path);
   if (refusal !== null) throw new InvalidOptionError("step", `${refusal.why}.`, refusal.next);
   return traitsOf(planStep(state, path)).decision!;
 }
 
-/** What the journal stores about the person. */
+/** What the journal stores about the person who decided. */
 function deciderOf(by: Decider | undefined): { readonly by?: DecidedBy } {
   if (by === undefined) return {};
   const { name, verified = false, link } = by;

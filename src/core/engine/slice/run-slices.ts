@@ -39,7 +39,7 @@ interface SlicesParts extends HolderParts {
   readonly client: Client;
 }
 
-/** Drives runs in slices; between two slices a run exists only in the journal. */
+/** Drives runs in slices. Between slices, a run exists only in the journal. */
 export class RunSlices {
   readonly #parts: SlicesParts;
   readonly #cache = new StateCache();
@@ -50,8 +50,8 @@ export class RunSlices {
   }
 
   /**
-   * Does everything that is due for a run, then releases it. A run that is not due costs one read. Rejects only for
-   * failures outside the run, such as a full disk.
+   * Does everything that is due for a run, then releases it. If the run is not due, this costs one read. Rejects only
+   * for failures outside the run, such as a full disk.
    */
   async slice(runId: string, options: SliceOptions, resumed: Start | null): Promise<Slice> {
     const { store, clock } = this.#parts;
@@ -76,19 +76,19 @@ export class RunSlices {
     }
   }
 
-  /** True if the wallet has what the paused run lacks. */
+  /** True if the wallet now has the funds that the paused run lacked. */
   async #isFunded(row: RunRow, { signal }: SliceOptions): Promise<boolean> {
     const { clock, client, repository } = this.#parts;
     const { pause } = this.#cache.peek(row)?.state ?? (await repository.load(row.runId));
     return pause?.reason === "funds" && isPauseOver(pause, { client, clock, signal });
   }
 
-  /** Records the first prices of a new run and leaves it to the engine. */
+  /** Records a new run's first prices and leaves the run to the engine. */
   hand(state: RunState, quoted: readonly RunEvent[]): Promise<void> {
     return handOver(this.#parts, state, quoted);
   }
 
-  /** Performs delegated work and reports the result to the run. Rejects if it has to be retried. */
+  /** Performs delegated work and reports the result to the run. Rejects if the work must be retried. */
   async work({ runId, command, of }: LocalWork, options: Pick<SliceOptions, "findPipeline" | "signal"> = {}) {
     const { store, clock, repository } = this.#parts;
     const row = await store.run(runId);
@@ -151,7 +151,7 @@ export class RunSlices {
             isDelegated: ({ type }) => options.delegate !== undefined && LOCAL.has(type),
             delegate: async (command, place) => {
               const work = localWork(state, command);
-              // Rejects if the code is missing here: other processes of the engine may lack it as well.
+              // Throws if the code is missing here, since the engine's other processes may lack it as well.
               this.#parts.dependencies(state, how).functions.find(state, work.command.step);
               await options.delegate!({ ...work, place });
               if (options.worksHere === true) memory.worker ??= thisHolder(randomUUID());
@@ -171,7 +171,7 @@ export class RunSlices {
     }
   }
 
-  /** Without a person's request, an idle run continues only with a decision, or once it has what it paused for. */
+  /** Unless a person asks for it, an idle run continues only with a decision, or once it has what it paused for. */
   async #woken(
     state: RunState,
     inbox: readonly InboxEntry[],
@@ -185,7 +185,7 @@ export class RunSlices {
     return isIdle ? { staysPaused: true } : { outdatedStops: outdatedStops(inbox, true) };
   }
 
-  /** Adds the run's local functions if it has any and this process knows them. */
+  /** Adds the run's local functions, if it has any and this process knows them. */
   async #start(remembered: Remembered, { findPipeline }: Pick<SliceOptions, "findPipeline">): Promise<Start> {
     const { planned } = remembered.state;
     if (
@@ -208,7 +208,7 @@ function isDue({ status, wakeAt, resumeAt, lease }: RunRow, now: number): boolea
   return status === "planned" || status === "running" || (resumeAt !== null && resumeAt <= now);
 }
 
-/** When to read the balance next for a paused run; null if it is not waiting for funds, or no longer. */
+/** When to read the balance next for a paused run; null if the run does not (or no longer) wait for funds. */
 function fundsLookedAt(
   { status, updatedAt }: RunRow,
   { waitForFundsMs = 0 }: SliceOptions,
@@ -219,7 +219,7 @@ function fundsLookedAt(
 
 /**
  * Skips steps whose code is missing here instead of pausing, because another worker may have it. Steps left to a person
- * need none.
+ * need no code.
  */
 function leavingCode(deps: DriveDependencies, { runId }: RunState): DriveDependencies {
   const functions: StepFunctions = {
@@ -248,25 +248,25 @@ function localWork(state: RunState, command: Command): LocalWork {
   return { runId: state.runId, command, of: workOf(state, command.step)! };
 }
 
-/** A run's state after a slice; the next one reads only what others wrote since. */
+/** A run's state after a slice; the next slice reads only what others have written since. */
 interface Remembered {
   readonly state: RunState;
-  /** Code of its local functions; null until a slice needed it. */
+  /** The code of the run's local functions; null until a slice needs it. */
   code: Code | null;
-  /** Tools of the last slice. */
+  /** Tools from the last slice. */
   tools: DriveTools | null;
 }
 
-/** Maximum weight of remembered states (see `weightOf`), besides the newest: some tens of megabytes. */
+/** Maximum total weight of remembered states (see `weightOf`), besides the newest: some tens of megabytes. */
 const MOST_WEIGHT = 60_000;
-/** Weight of a run in addition to its parts. */
+/** Weight of a run itself, in addition to its parts. */
 const RUN_WEIGHT = 5;
-/** Minimum weight for keeping tools; smaller runs rebuild them as fast. */
+/** Minimum weight at which tools are kept; smaller runs rebuild them just as fast. */
 const WORTH_TOOLS = 250;
-/** A smaller run not due within this time is read again instead, in milliseconds. */
+/** A smaller run that is not due within this time, in milliseconds, is not remembered but read again. */
 const SOON_MS = 60_000;
 
-/** States of the runs with the most recent slices. A slice takes one out, and puts it back only on success. */
+/** States of the runs with the most recent slices. A slice takes a state out, and puts it back only on success. */
 class StateCache {
   readonly #kept = new Map<string, Remembered & { readonly weight: number }>();
   #weight = 0;
@@ -276,7 +276,7 @@ class StateCache {
     if (kept === undefined) return null;
     this.#kept.delete(runId);
     this.#weight -= kept.weight;
-    // A run may be removed and its id used again.
+    // A run may have been removed, and its id used again.
     return kept.state.createdAt === createdAt && kept.state.seq <= lastSeq ? kept : null;
   }
 
@@ -288,7 +288,7 @@ class StateCache {
 
   /** `dueInMs`: null if the run is idle. */
   put({ state, code, tools }: Remembered, dueInMs: number | null): void {
-    // While a run continues, an event adds at most one part.
+    // While a run continues, each event adds at most one part.
     if (tools !== null) tools.weight ??= weightOf(state);
     const weight = RUN_WEIGHT + (tools?.weight ?? weightOf(state));
     if (weight < WORTH_TOOLS && (dueInMs === null || dueInMs > SOON_MS)) return;
@@ -302,50 +302,50 @@ class StateCache {
   }
 }
 
-/** Finds the code of a run with local functions; null if this process does not have it. */
+/** Finds the code of a run that has local functions; null if this process does not have it. */
 type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
 
-/** Local work of a run for another job of the engine; plain JSON. */
+/** A run's local work for another job of the engine, as plain JSON. */
 export interface LocalWork {
   readonly runId: string;
   readonly command: Command & { readonly step: string };
-  /** The attempt that it belongs to. */
+  /** Identifies the attempt that this work belongs to. */
   readonly of: string;
-  /** How many of the run's functions were in progress before it; lower goes first. Default 0. */
+  /** How many of the run's functions were in progress before this one; lower numbers go first. Default 0. */
   readonly place?: number;
 }
 
 export interface SliceOptions {
-  /** Set if a person requested that the run continues, as with `resume`. Default: continues only what is due. */
+  /** Set if a person asked for the run to continue, as with `resume`. Default: continues only what is due. */
   readonly resume?: ResumeOptions | undefined;
-  /** Finds the code of local functions. Default: such steps are left to other processes. */
+  /** Finds the code of local functions. Default: steps that need it are left to other processes. */
   readonly findPipeline?: FindPipeline | undefined;
   /**
-   * Hands a function that may take long to a separate job of the engine, which performs it with {@link
-   * EnginePort.work}. Resolves once the engine has it; no effect if it has it already. Default: functions run within
-   * the slice.
+   * Passes a function that may take long to a separate job of the engine, which performs it with {@link
+   * EnginePort.work}. Resolves once the engine has it; no effect if the engine already has it. Default: functions run
+   * within the slice.
    */
   readonly delegate?: ((work: LocalWork) => Promise<void>) | undefined;
-  /** True if delegated work dies with this process. Default false: others of the engine take it over. */
+  /** True if delegated work is lost when this process dies. Default false: other processes take it over. */
   readonly worksHere?: boolean | undefined;
-  /** Looks at the run even if not due, because another process may have died with its work. Default false. */
+  /** Looks at the run even if it is not due, because another process may have died with its work. Default false. */
   readonly anew?: boolean | undefined;
-  /** True if webhooks report the end of jobs, so that polls are only a fallback. Default false. */
+  /** True if webhooks report when jobs end, so that polling is only a fallback. Default false. */
   readonly webhooks?: boolean | undefined;
-  /** Reads the balance every ten seconds for this long, in milliseconds, for a run that paused for funds. Default 0. */
+  /** For a run that paused for funds, reads the balance every ten seconds for this long, in milliseconds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
-  /** Called with the run's events once they are in the journal, including those of others. */
+  /** Called with the run's events once they are in the journal, including events from other processes. */
   readonly onEvents?: ((events: readonly StoredEvent[]) => void) | undefined;
   /** Starts nothing new after this time, in milliseconds, so that other runs get their turn. Default 10 000. */
   readonly maxMs?: number | undefined;
-  /** Aborting ends the slice as soon as what is in progress has ended. */
+  /** Aborting ends the slice as soon as what is in progress has finished. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface Slice {
   /** `busy`: another process holds the run. `left`: this process cannot drive it; `message` says why. */
   readonly status: RunStatus | "busy" | "left";
-  /** When to look again, in epoch milliseconds; null: only when the run's inbox has a message. */
+  /** When to look again, in epoch milliseconds; null: only when the run's inbox receives a message. */
   readonly wakeAt: number | null;
   readonly message: string | null;
   /** The run after the slice; null if nothing was driven. */

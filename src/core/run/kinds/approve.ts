@@ -28,7 +28,7 @@ function decide(plan: ApproveStep, step: StepState, builder: DecisionBuilder): v
   }
   if (!builder.mayStart) return;
   if (step.status !== "waiting") {
-    // Its inputs expired before a decision: no decision could be carried out any more.
+    // The results it offers expired before the decision, so no decision could be carried out any more.
     const isGone = plan.choose && offered(builder.state, plan).length === 0;
     return isGone ? builder.skipOrFail(step, missing(builder.state, plan) ?? NOTHING_THERE, false) : undefined;
   }
@@ -43,13 +43,13 @@ function decide(plan: ApproveStep, step: StepState, builder: DecisionBuilder): v
   builder.start(step);
 }
 
-/** Returns why an input that it shows does not exist; null if all exist. */
+/** Returns why an input that the approval shows does not exist; null if all exist. */
 function missing(state: RunState, plan: ApproveStep): string | null {
   const reasons = plan.shows.map(({ $ref }) => missingReason(state, $ref));
   return reasons.find((reason) => reason !== null) ?? null;
 }
 
-/** Returns the decisions that are shown and not decided. */
+/** Returns the decisions that are shown and still open. */
 export function undecided(builder: DecisionBuilder): readonly Decision[] {
   return builder.context.order.flatMap((plan) => {
     const { decision } = traitsOf(plan);
@@ -72,7 +72,7 @@ export function changeable({ shows, choose }: Decision, chosen: Chosen | undefin
   return shown?.$ref.as === "value" && shown.$ref.output !== "all" ? shown.$ref : null;
 }
 
-/** Returns the position, from 0, of the result that `pick` names; or a text that says what is wrong. */
+/** Returns the position, from 0, of the result that `pick` selects, or a text that says what is wrong. */
 export function positionOf(offer: readonly Chosen[], step: string, pick: number | string | undefined): number | string {
   const names = [...new Set(offer.map((offered) => offered.step))].join(", ");
   const advice = `pick a number from 0 to ${offer.length - 1}, or the step that produced it: ${names}.`;

@@ -10,17 +10,17 @@ import { readerOf } from "../resolve.ts";
 import { watchRequest } from "../waiting.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
-/** Limit of unanswered requests; each may have been charged, so it is small. */
+/** Maximum number of unanswered requests. Each may have been charged, so the limit is low. */
 const MOST_UNANSWERED = 5;
-/** Unanswered requests that are repeated automatically; each further one needs a person to resume the run. */
+/** Number of unanswered requests repeated automatically; for each further one, a person must resume the run. */
 const REPEATED_UNASKED = 1;
-/** Automatic retries after a transient refusal. */
+/** Number of automatic retries after a transient refusal. */
 const FREE_RETRIES = 2;
-/** Refusals that say nothing about the request: retried without a limit. */
+/** Codes of refusals that say nothing about the request: retried without a limit. */
 const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_BALANCE", "UNSENT", "ACCOUNT_REFUSED"]);
 const LONGEST_WAIT_MS = 30_000;
 
-/** A request to a chat model: at least once, because the service cannot be asked for the outcome of an earlier one. */
+/** Runs requests to chat models, at least once: the service cannot be asked for an earlier request's outcome. */
 export const chatKind: RunKind<ChatStep> = {
   decide,
   activity: "asking",
@@ -55,7 +55,7 @@ function decide(plan: ChatStep, step: StepState, builder: DecisionBuilder): void
   begin(plan, step, builder);
 }
 
-/** Requests of this step that were sent and never answered. */
+/** The number of this step's requests that were sent and never answered. */
 function unansweredOf(step: StepState): number {
   return counting(step).filter(({ phase }) => phase === "abandoned").length;
 }
@@ -109,13 +109,13 @@ function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void 
   builder.issue({ type: "chat", step: path, attempt, model, input, maxCostMicros: allowedMicros });
 }
 
-/** Answers of the current try that did not meet the schema, oldest first. */
+/** Answers in the current try that did not match the schema, oldest first. */
 function toRepair(plan: ChatStep, step: StepState): readonly ChatState[] {
   const bad = counting(step).filter(({ answer }) => answer !== null);
   return bad.slice(bad.length - (bad.length % (plan.repairs + 1)));
 }
 
-/** The conversation so far: what the model said, and what is wrong with it. */
+/** Adds the conversation so far to the input: what the model said, and what is wrong with it. */
 function withRepairs(input: Json, repairs: readonly ChatState[]): Json {
   if (repairs.length === 0) return input;
   const body = input as { readonly messages?: readonly Json[] };
@@ -138,14 +138,14 @@ function maxCost(plan: ChatStep, last: ChatState): number {
   return plan.policy.maxCostMicros ?? last.holdMicros;
 }
 
-/** Immediately after an answer; with increasing delay after errors. */
+/** When to send the next request: immediately after an answer; after errors, with increasing delay. */
 function nextTryAt(step: StepState, last: ChatState | null): number {
   if (last === null || last.answer !== null || last.endedAt === null) return 0;
   const failures = counting(step).filter(({ answer }) => answer === null).length;
   return last.endedAt + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** (failures - 1));
 }
 
-/** The service may charge more than was allowed: the excess is reported and counts as spent. */
+/** Says how far a charge exceeded what was allowed. The excess is reported and counts as spent. */
 function excess(last: ChatState | null): string | null {
   if (last?.costMicros === null || last === null || last.costMicros <= last.holdMicros) return null;
   return `cost ${formatUsd(last.costMicros)} USD, more than the ${formatUsd(last.holdMicros)} USD allowed`;

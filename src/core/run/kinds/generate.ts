@@ -11,17 +11,17 @@ import { ask, watchRequest } from "../waiting.ts";
 import { completed, DECLARED_LOST, isTooOld, restoreIfUnchanged } from "./job.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
-/** Our own codes of failed attempts. */
+/** Our own codes for failed attempts. */
 export const UNANSWERED = "UNANSWERED";
-/** The provider cannot be reached, or accepts nothing now: nothing was made. */
+/** The provider cannot be reached or currently accepts nothing, so nothing was made. */
 export const AWAY = "PROVIDER_AWAY";
-/** The largest number of tries in a row that made nothing. */
+/** Maximum number of consecutive tries that made nothing. */
 const FREE_TRIES = 6;
-/** The number of lost answers after which a repeatable request is not sent again. */
+/** Number of lost answers after which a repeatable request is not sent again. */
 const MOST_LOST = 3;
 const LONGEST_WAIT_MS = 60_000;
 
-/** Runs requests to providers: one intent, one request. The outcome of a request without an answer is never guessed. */
+/** Runs requests to providers: one intent, one request. If a request has no answer, its outcome is never guessed. */
 export const generateKind: RunKind<GenerateStep> = {
   decide,
   activity: "working",
@@ -35,8 +35,8 @@ export const generateKind: RunKind<GenerateStep> = {
 };
 
 /**
- * Returns the id that stands for a provider's job in the journal; providers name their work in their own ways, or not
- * at all.
+ * Returns the id that stands for a provider's job in the journal, since providers identify their work in different
+ * ways, or not at all.
  */
 export function generationId(key: string): string {
   return key.replace(/^sr1_/, "gen_");
@@ -67,7 +67,7 @@ function decide(plan: GenerateStep, step: StepState, builder: DecisionBuilder): 
     case "lost":
       return builder.finish(step, "failed", DECLARED_LOST);
     case "unresolved":
-      // Once in every drive: it may have ended by now. Otherwise a person decides.
+      // Asked once in every drive, since the work may have ended by now. Otherwise a person decides.
       if (attempt.operation !== undefined) builder.issue({ type: "operation", step: plan.path, attempt: attempt.n });
       return;
     default:
@@ -102,7 +102,7 @@ function begin(plan: GenerateStep, step: StepState, attempt: number, builder: De
   builder.issue({ type: "generate", ...request, mayExist: false });
 }
 
-/** Handles a request that was sent, or was about to be, by a process that ended. */
+/** Handles a request that was sent, or was about to be, by a process that has ended. */
 function unanswered(plan: GenerateStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const target = { step: plan.path, attempt: attempt.n };
   if (plan.promise === "keyed" && !isTooOld(attempt, builder)) {
@@ -114,9 +114,9 @@ function unanswered(plan: GenerateStep, attempt: AttemptState, builder: Decision
 }
 
 /**
- * Handles an answer that never came: the hold stays and a person decides, or, if the author allows another request, it
- * counts as spent. `why`: what came instead; null if its process ended before. `kept`: hashes of the parts of an
- * incomplete answer that did arrive.
+ * Handles an answer that never came: the hold stays and a person decides, or, if the author allows another request, the
+ * hold counts as spent. `why`: what came instead; null if the sending process ended before. `kept`: hashes of the parts
+ * of an incomplete answer that did arrive.
  */
 export function lostAnswer(
   { path: step, model, provider, promise, repeatable }: GenerateStep,

@@ -25,15 +25,15 @@ import { AWAY } from "../step-failure.ts";
 import { ask } from "../waiting.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
-/** The number of automatic new attempts after a temporary failure that was refunded. */
+/** The maximum number of automatic new attempts after temporary failures that were refunded. */
 const FREE_RETRIES = 2;
-/** How long a price that another driver asked for is used, in milliseconds. */
+/** How long a price that another driver requested is used, in milliseconds. */
 const QUOTE_LIFE_MS = 5 * 60_000;
-/** Why a submit without an answer is left to a person. */
+/** Why an unanswered submit is left to a person. */
 export const TOO_OLD = ownText("its submit was never answered, and its idempotency key is too old to be sent again");
-/** Why a step fails once a person states that its request made nothing. */
+/** Why a step fails once a person has stated that its request made nothing. */
 export const DECLARED_LOST = ownText("declared lost");
-/** One call of the client sends for up to 15 minutes, which with this makes {@link RESENT_EVERY_MS}. */
+/** Age, in milliseconds, at which the last recorded send is replaced: a client call sends for up to 15 minutes more. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
@@ -117,26 +117,26 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
     const over = `costs ${formatUsd(holdMicros)} USD${why}, more than its maxCost of ${formatUsd(maxCostMicros)} USD`;
     return builder.finish(step, "failed", over);
   }
-  // Before slot and money are asked for, which others may take meanwhile.
+  // Checked before asking for slot and money, which others may take meanwhile.
   if (builder.index.isHeldBack(plan.path) || !builder.dueOrWake(`submit:${plan.path}#${n}`)) return;
   if (!builder.hasSlot(plan) || !builder.checkBudget(step, holdMicros, why)) return;
   submit(plan, step, { n, input: ready.input, holdMicros }, builder);
 }
 
-/** Pushes events for lapsed inputs, which their files replace; returns whether there are any, since the request then changes. */
+/** Pushes events for lapsed inputs, which their files replace. Returns whether there are any: the request then changes. */
 function replaceLapsed(plan: JobStep, { state, context, events }: DecisionBuilder): boolean {
   const over = lapsed(state, plan, context.now + (context.clockOffsetMs ?? 0));
   events.push(...over);
   return over.length > 0;
 }
 
-/** Returns whether the price has to be asked for again, because an earlier driver asked for it. */
+/** Returns whether the price must be requested again, because an earlier driver requested it too long ago. */
 function isOutdated(attempt: AttemptState | null, { state, context }: DecisionBuilder): boolean {
   const quotedAt = attempt?.quotedAt ?? 0;
   return quotedAt < (state.drivenSince ?? 0) && context.now - quotedAt > QUOTE_LIFE_MS;
 }
 
-/** Asks whether the model accepts the media that exist already, before the others are bought. */
+/** Asks whether the model accepts the media that already exist, before the others are bought. */
 function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: DecisionBuilder): void {
   const { steps } = builder.state;
   const isThere = conditionsOf(plan, attempt).some((path) => isStepFinal(steps[path]!.status));
@@ -145,7 +145,7 @@ function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: Decisi
 }
 
 /**
- * Asks for the price while holding the slot: the price takes a moment, and other work in the slot would take minutes.
+ * Requests the price while holding the slot: the price takes a moment, while other work in the slot would take minutes.
  */
 function askPrice(quote: Command & { readonly type: "quote" }, plan: JobStep, builder: DecisionBuilder): void {
   builder.issue(quote);
@@ -198,7 +198,7 @@ function submit(
   builder.issue({ type: "submit", step: path, attempt, key, model, input, mayExist: false });
 }
 
-/** Sends a submit without a known answer again, with the same body under the same key, until it is acknowledged. */
+/** Re-sends an unanswered submit, with the same body and key, until it is acknowledged. */
 function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const { n, key, model, input, lastSentAt } = attempt;
   const target = { step: plan.path, attempt: n };
@@ -218,7 +218,7 @@ function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder):
     builder.events.push({ type: "job.unresolved", ...target, message: TOO_OLD, cause: "too old" });
     return;
   }
-  // Its key may grow too old meanwhile.
+  // The key may become too old meanwhile.
   if (!builder.dueOrWake(id)) return builder.watch();
   const { now, clockOffsetMs = 0 } = builder.context;
   // Recorded even if nothing was sent so far: this send may succeed, and a crash after it must not hide its job from a search.
@@ -234,7 +234,7 @@ export function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuil
 }
 
 /**
- * Checks an unresolved attempt once per driver: the service may now know the key, or show the job or its outputs.
+ * Checks an unresolved attempt once per driver: the service may now know the key, or list the job or its outputs.
  * Otherwise a person decides.
  */
 function recheckUnresolved(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
@@ -279,14 +279,14 @@ function failed(plan: JobStep, step: StepState, attempt: AttemptState, builder: 
   builder.events.push({ type: "job.quoted", step: plan.path, attempt: attempt.n + 1, costMicros, basis });
 }
 
-/** Returns whether the service has erased it, by this machine's clock and by the service's, because either may be wrong. */
+/** Returns whether the service has erased the output, by both clocks, since either may be wrong. */
 function isErased(output: OutputState, { context: { now, clockOffsetMs = 0 } }: DecisionBuilder): boolean {
   return isOver(output, Math.min(now, now + clockOffsetMs) - ERASED_AFTER_MS);
 }
 
 /**
- * Downloads outputs and records costs as soon as they exist, whatever the outcome of the run: also for superseded
- * attempts and removed steps, because they are paid for. Where no copy is kept, only the file of a lapsed output is needed.
+ * Downloads outputs and records costs as soon as they exist, whatever the run's outcome: even for superseded attempts and
+ * removed steps, because they are paid for. Where no copy is kept, only a lapsed output's file is needed.
  */
 export function collectOutputs(plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   for (const attempt of step.attempts) {
@@ -317,7 +317,7 @@ function copyOutput(
   else builder.watch();
 }
 
-/** Ends an unsent option once the service has been down longer than its `awayMs`. */
+/** Ends an option that has sent nothing once the service has been down for longer than the option's `awayMs`. */
 function giveWay(plan: JobStep, step: StepState, attempt: AttemptState | null, builder: DecisionBuilder): boolean {
   const { outage } = builder.state;
   const awayMs = outage === null || !builder.mayStart ? null : awayMsOf(builder.state, plan.path);

@@ -6,7 +6,7 @@ import type { DecisionBuilder } from "../decision-builder.ts";
 /** The phase of a running step without a job. */
 export type StepActivity = "uploading" | "pricing" | "asking" | "working" | "choosing" | "planning" | "approval";
 
-/** Epoch milliseconds. */
+/** A stretch of time, in epoch milliseconds. */
 export interface Stretch {
   readonly from: number;
   readonly to: number;
@@ -16,24 +16,24 @@ export function stretch(from: number | null, to: number | null): Stretch | null 
   return from === null || to === null ? null : { from, to };
 }
 
-/** Returns the time from a step's start to its end, unless a try of it failed. */
+/** Returns the time from a step's start to its end; null if one of its tries failed. */
 export function wholeStep({ failures, startedAt, finishedAt }: StepState): Stretch | null {
   return failures.length > 0 ? null : stretch(startedAt, finishedAt);
 }
 
-/** How a kind of step is run. Each kind is one file, registered in the index of this folder. */
+/** How a kind of step is run. Each kind has one file, registered in the index of this folder. */
 export interface RunKind<S extends PlanStep> {
-  /** Decides the next actions of one step. */
+  /** Decides what a step does next. */
   decide(plan: S, step: StepState, builder: DecisionBuilder): void;
   readonly activity: StepActivity;
   /**
-   * The kind of its span in the timeline, from its start to its end; null if its events, or nothing, make the spans.
+   * The kind of the step's span in the timeline, from start to end; null if its events make the spans, or it has none.
    */
   readonly span: "upload" | "task" | "approval" | null;
-  /** Returns the inputs of its local code, so that other inputs count as other work; empty if it runs none. */
+  /** Returns the inputs of the step's local code, since other inputs are other work; empty if it runs no code. */
   localInputs(plan: S, state: RunState): unknown;
-  /** Returns when its request, or its own code, was at work; null if unknown. */
+  /** Returns when the step's request, or its own code, was at work; null if unknown. */
   workedSpan(step: StepState): Stretch | null;
-  /** Returns the result of a ready step that needs neither money nor work; null if it needs some. */
+  /** Returns the result of a ready step that needs neither money nor work; null if it needs either. */
   freeResult(plan: S, state: RunState): readonly RunEvent[] | null;
 }

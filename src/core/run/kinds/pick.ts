@@ -8,11 +8,11 @@ import { areSkippedByCondition, referenced, referencedValue } from "../resolve.t
 import { whichOption, whyNone } from "../second-choice.ts";
 import { type RunKind, wholeStep } from "./kind.ts";
 
-/** One candidate: the output, and its file if it is downloaded. */
+/** One candidate: the output, and its file once downloaded. */
 export interface PickCandidate {
   readonly chosen: Chosen;
   readonly file: Pick<StoredCopy, "sha256" | "contentType"> | null;
-  /** Whether its download is still to come. */
+  /** True if its download is still to come. */
   readonly isComing: boolean;
 }
 
@@ -56,10 +56,7 @@ function decide(plan: PickStep, step: StepState, builder: DecisionBuilder): void
   builder.events.push({ type: "pick.decided", step: plan.path, chosen: first.chosen, scores: null });
 }
 
-/**
- * Returns the candidates of a pick, in order; null for a result that is missing. A list contributes its available
- * items.
- */
+/** Returns a pick's candidates, in order; null for a missing result. A list contributes its available items. */
 export function candidatesOf(state: RunState, plan: PickStep): readonly (PickCandidate | null)[] {
   return plan.among.flatMap(({ $ref }, position): readonly (PickCandidate | null)[] => {
     if ($ref.as === "value") {

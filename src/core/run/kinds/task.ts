@@ -5,7 +5,7 @@ import { readiness } from "../readiness.ts";
 import { awaitCacheLookup } from "../request-identity.ts";
 import { type RunKind, wholeStep } from "./kind.ts";
 
-/** Runs local functions: again after a crash, and after a failure as often as the policy allows. */
+/** Runs local functions. Reruns them after a crash, and after a failure as often as the policy allows. */
 export const taskKind: RunKind<TaskStep> = {
   decide,
   activity: "working",
@@ -23,7 +23,7 @@ function decide(plan: TaskStep, step: StepState, builder: DecisionBuilder): void
     return builder.finish(step, "failed", last.error.message);
   }
   if (!builder.mayStart) return;
-  // Checked before the input is resolved, which costs more where thousands wait.
+  // Checked before the input is resolved, which is expensive when thousands of steps wait.
   if (step.status !== "waiting" && builder.isActive(`task:${plan.path}`)) return;
   if (step.status === "waiting" && !builder.hasSlot(plan)) return builder.skipIfImpossible(plan, step);
   const ready = readiness(builder.state, plan, plan.input, "local");
