@@ -191,7 +191,7 @@ class Driver {
 
   /**
    * Decides and commits. A decision that exceeds the headroom is discarded and made again. If the run can then only
-   * wait, the same commit parks it.
+   * wait, the same commit marks it as parked.
    */
   async #advance(): Promise<Decided & { readonly parked: Parked | null }> {
     this.#rest.turn();
