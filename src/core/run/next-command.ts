@@ -9,17 +9,17 @@ import { lost } from "./retention.ts";
 import { isMadeUpFor } from "./second-choice.ts";
 import { isForPerson } from "./waiting.ts";
 
-/** The command that continues a run, ready to be pasted into a shell. */
+/** The command that continues a run, ready to paste into a shell. */
 export interface NextCommand {
   readonly command: string;
-  /** A remark on the command; null when it needs none. */
+  /** A remark on the command; null if it needs none. */
   readonly note: string | null;
 }
 
-/** The smallest amount that is suggested for jobs without a price, in micro-dollars. */
+/** The smallest amount suggested for jobs without a price, in micro-dollars. */
 const UNQUOTED_MICROS = 1_000_000;
 
-/** Returns a person's next command; null if nothing is left to do, or a process drives the run. */
+/** Returns the command that a person should run next; null if nothing is left to do, or a process drives the run. */
 export function nextCommand(state: RunState, { isInterrupted = false } = {}): NextCommand | null {
   if (isInterrupted)
     return resume(state, codeFlag(state), "its process has ended; this collects jobs already paid for");
@@ -29,7 +29,7 @@ export function nextCommand(state: RunState, { isInterrupted = false } = {}): Ne
   return afterFailure(state);
 }
 
-/** Returns the `--file` flag for a run that was started without `source`, whose code no process can find. */
+/** Returns the `--file` flag for a run that was started without `source`, so that no process can find its code. */
 function codeFlag({ planned }: RunState): readonly string[] {
   const isLost = planned.source === null && planned.plan.steps.some((step) => traitsOf(step).needsCode);
   return isLost ? ["--file", "pipeline.ts"] : [];
@@ -39,7 +39,7 @@ function resume({ runId }: RunState, words: readonly string[], note: string | nu
   return { command: ["showrunner resume", runId, ...words].map(String).join(" "), note };
 }
 
-/** Returns the command for a run that succeeded while the bill of a job is missing and its money is still held. */
+/** Returns the command for a run that succeeded while a job's bill is missing and its money is still held. */
 function afterLateBill(state: RunState): NextCommand | null {
   for (const step of Object.values(state.steps)) {
     const { path, attempts } = step;
@@ -109,7 +109,7 @@ function afterPause(state: RunState): NextCommand {
   }
 }
 
-/** Returns a note that a person may state what a step made, if the provider gives no readable answer. */
+/** Returns a note that a person may state what a step produced, if its provider gives no readable answer. */
 function unread(state: RunState): string | null {
   const [step] = stepsWith(state, ({ path }) => {
     const attempt = lastAttempt(state.steps[path]!);
@@ -119,7 +119,7 @@ function unread(state: RunState): string | null {
   return `asks again; to state the outcome of ${step.path} yourself: showrunner adopt ${state.runId} ${shellWord(step.path)}`;
 }
 
-/** Returns the flag of the limit that was reached, with the value that it needs. */
+/** Returns the flag for the limit that was reached, with the value that it needs. */
 function budgetFlag(state: RunState): readonly string[] {
   const required = state.pause?.requiredMicros ?? null;
   if (required === null) return ["--max-unquoted", formatUsd(UNQUOTED_MICROS)];
@@ -145,7 +145,7 @@ function decision(state: RunState): NextCommand {
   return { command, note: `${choice}see what it shows with: showrunner approve ${runId}` };
 }
 
-/** Returns the command that reruns failed steps; for a rejected approval, the steps that it showed. */
+/** Returns the command that reruns failed steps or, for a rejected approval, the steps that it showed. */
 function afterFailure(state: RunState): NextCommand {
   const failed = stepsWith(state, ({ path, status }) => {
     return (status === "failed" || status === "partial") && !isMadeUpFor(state, path);
@@ -190,7 +190,7 @@ function stepsWith({ planned, steps }: RunState, is: (step: Named) => boolean): 
   return planned.plan.steps.filter((step) => is({ ...step, status: steps[step.path]!.status }));
 }
 
-/** Returns the file that the run was planned from, as `--file` accepts it. */
+/** Returns the file from which the run was planned, as `--file` accepts it. */
 export function fileOf({ planned: { source } }: RunState): string {
   if (source === null) return "pipeline.ts";
   return shellWord(source.exportName === "default" ? source.file : `${source.file}#${source.exportName}`);

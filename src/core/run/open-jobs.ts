@@ -11,8 +11,8 @@ import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
 /**
- * Returns whether something paid for is still on the service although its step ended: a job, an output without a copy,
- * or a bill.
+ * Returns whether something paid for is still on the service although its step has ended: a job, an output without a
+ * copy, or a bill.
  */
 export function hasUncollectedWork(
   { planned, removedSteps, steps }: RunState,
@@ -32,16 +32,16 @@ function isOwed(plan: PlanStep, { phase, money, outputs }: AttemptState): boolea
   );
 }
 
-/** Work that continues, and is billed, on the service or a provider although nobody here waits for it. */
+/** Work that continues, and costs money, on the service or at a provider although nobody here waits for it. */
 export interface OpenJob {
   readonly step: string;
-  /** Null as long as no acknowledgement arrived. */
+  /** Null until an acknowledgement arrives. */
   readonly jobId: string | null;
-  /** The reserved amount in micro-dollars: the most that it costs, if the service keeps to its quote. */
+  /** The reserved amount in micro-dollars: the most that the job costs, if the service keeps to its quote. */
   readonly holdMicros: number;
-  /** The provider it was sent to; absent for the service. */
+  /** The provider to which it was sent; absent for the service. */
   readonly provider?: string;
-  /** Set if it is unknown whether it was made at all, and a person has to decide. */
+  /** Set if it is unknown whether the job exists at all, so that a person must decide. */
   readonly isUnresolved?: true;
 }
 
@@ -59,7 +59,7 @@ export function openJobs(state: RunState): readonly OpenJob[] {
   return open;
 }
 
-/** Returns the request of a step that is under way, and since when; null if there is none. */
+/** Returns a step's request in flight, and since when; null if there is none. */
 export function requestInFlight(
   step: StepState,
 ): { readonly request: AttemptState | ChatState; readonly since: number } | null {
@@ -74,13 +74,13 @@ export function requestInFlight(
   return { request: attempt, since: attempt.submittedAt ?? attempt.lastSentAt ?? attempt.intendedAt ?? 0 };
 }
 
-/** Returns whether a request under way has exceeded its step's `within`, and nothing else is waited for. */
+/** Returns whether a request in flight has exceeded its step's `within`, and the step waits for nothing else. */
 export function isOverdue(step: StepState): boolean {
   const { overdueAt, awaitedSince } = requestInFlight(step)?.request ?? {};
   return overdueAt !== undefined && awaitedSince === undefined;
 }
 
-/** Returns whether a request of the step ever exceeded its `within`: whatever began in its place stays. */
+/** Returns whether one of the step's requests ever exceeded its `within`: if so, whatever began in its place stays. */
 export function wasLate({ attempts, chats, superseded }: StepState): boolean {
   return [...attempts, ...chats].some(({ n, overdueAt }) => n > superseded && overdueAt !== undefined);
 }

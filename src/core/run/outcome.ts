@@ -7,7 +7,7 @@ import { cameLate } from "./second-choice.ts";
 
 /** A returned output that has a copy but no named file yet. */
 export interface UnplacedOutput {
-  /** The name in what the pipeline returns, with `-1`, `-2` … for the items of a list. Names are unique. */
+  /** The name within what the pipeline returns, with `-1`, `-2` … for items in a list. Names are unique. */
   readonly name: string;
   readonly step: string;
   readonly output: OutputState;
@@ -19,7 +19,7 @@ export interface RunOutcome {
   readonly toPlace: readonly UnplacedOutput[];
 }
 
-/** Returns the outcome of a run whose steps have all finished, from its returned results. */
+/** Returns a run's outcome from its returned results, once all steps have finished. */
 export function runOutcome(state: RunState): RunOutcome {
   const returned = returnedResults(state);
   let expected = 0;
@@ -58,7 +58,7 @@ function lostText({ step, output }: ProducedOutput): string {
 }
 
 interface ReturnedResult extends ReturnedReference {
-  /** The available outputs; a value has none. */
+  /** The available outputs; empty for a value. */
   readonly outputs: readonly ProducedOutput[];
 }
 
@@ -74,8 +74,8 @@ interface Labelled {
 }
 
 /**
- * Gives each returned output a unique name. If two would share a name, a name that the pipeline gave goes before a
- * numbered one, then the first one in order; the others get the next free number.
+ * Gives each returned output a unique name. If two would have the same name, a name from the pipeline takes precedence
+ * over a numbered one, then the earlier output over the later; the others get the next free number.
  */
 function labelled(returned: readonly ReturnedResult[]): readonly Labelled[] {
   const requested = returned.flatMap(({ name, isCounted, ref, outputs }) => {

@@ -8,13 +8,13 @@ import type { StepNode } from "./step-node.ts";
 
 const MOST_REASONS = 3;
 
-/** Joins the first reasons and the number of the others, so that the message stays on one line. */
+/** Joins the first reasons and the number of the others, to keep the message on one line. */
 export function firstReasons(reasons: readonly string[]): string {
   const more = reasons.length - MOST_REASONS;
   return reasons.slice(0, MOST_REASONS).join("; ") + (more > 0 ? `; and ${more} more` : "");
 }
 
-/** Returns the end that ruled out the last root that depends on a step. */
+/** Returns what ruled out the last root that depends on a step. */
 export function whyPruned(state: RunState, path: string, usersOf: (path: string) => Iterable<string>): string {
   const open = new Set([path]);
   for (const unused of open) {
@@ -29,7 +29,7 @@ export function whyPruned(state: RunState, path: string, usersOf: (path: string)
 }
 
 /**
- * Returns the steps that a root of the plan still depends on, given the failed steps. Roots are what the plan returns,
+ * Returns the steps on which a root of the plan still depends, given the failed steps. Roots are what the plan returns,
  * the steps that nothing uses, and the steps with `prune: false`.
  */
 export function neededSteps(state: RunState, plan: Plan, isOut: (path: string) => boolean): ReadonlySet<string> {
@@ -58,7 +58,7 @@ export function isNeverPruned(step: PlanStep): boolean {
   return "policy" in step && step.policy.prune === false;
 }
 
-/** Returns the dependencies of a step; those of an expansion include its expanded steps. */
+/** Returns a step's dependencies; for an expansion, they include its expanded steps. */
 export function usedBy({ steps }: RunState, { path, needs }: PlanStep): readonly string[] {
   const expanded = steps[path]?.expanded ?? null;
   return expanded === null ? needs : [...needs, ...expanded.map(({ $ref }) => $ref.step)];
@@ -67,8 +67,8 @@ export function usedBy({ steps }: RunState, { path, needs }: PlanStep): readonly
 const deciding = new WeakMap<Plan, ReadonlySet<string>>();
 
 /**
- * Returns the steps that may rule out their dependents although they succeed, because conditions and inputs read their
- * result.
+ * Returns the steps that may rule out their dependents even if they succeed, because conditions and inputs read their
+ * results.
  */
 export function decidingSteps(plan: Plan): ReadonlySet<string> {
   const before = deciding.get(plan);
@@ -86,7 +86,7 @@ export function decidingSteps(plan: Plan): ReadonlySet<string> {
   return found;
 }
 
-/** Returns the steps whose media its model may refuse, by the last price. A renamed step no longer counts. */
+/** Returns the steps whose media this step's model may refuse, by the last price. A renamed step no longer counts. */
 export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null): readonly string[] {
   const paths = attempt?.phase === "priced" ? (attempt.quote?.conditionalOn ?? NONE) : NONE;
   return paths.length === 0 ? NONE : paths.filter((path) => needs.includes(path));
@@ -122,7 +122,7 @@ function hasConditions(node: StepNode, nodes: ReadonlyMap<string, StepNode>, sta
 
 type Steps = RunState["steps"];
 
-/** Returns whether a step's failure stops the run by its policy, unless something else may take its place. */
+/** Returns whether a step's failure stops the run by the step's policy, unless something else can take its place. */
 export function stopsRun(steps: Steps, plan: Plan, step: PlanStep): boolean {
   const ended = steps[step.path];
   if (ended === undefined || failureBehind(steps, plan, step) === null) return false;
@@ -130,8 +130,8 @@ export function stopsRun(steps: Steps, plan: Plan, step: PlanStep): boolean {
 }
 
 /**
- * Returns the step that failed: the step itself or, within a choice or comparison without a result, the first failure
- * that did not stop the run itself.
+ * Returns the step that failed: the step itself or, in a choice or comparison without a result, the first failure that
+ * did not itself stop the run.
  */
 export function failureBehind(steps: Steps, plan: Plan, step: PlanStep): PlanStep | null {
   const { status, skippedByCondition, pruned } = steps[step.path]!;
@@ -142,8 +142,8 @@ export function failureBehind(steps: Steps, plan: Plan, step: PlanStep): PlanSte
 }
 
 /**
- * Returns whether another option or part can take its place, or, for a step without a policy, a step that waits for
- * this failure.
+ * Returns whether another option or part can take the step's place or, for a step without a policy, whether another
+ * step waits for this failure.
  */
 function hasSubstitute(plan: Plan, step: PlanStep, { failures }: StepState): boolean {
   if (optionsAround(plan, step.path).some(hasNext)) return true;

@@ -9,16 +9,16 @@ import { isOfEarlierOption, isPassedOver, secondGate } from "./second-choice.ts"
 
 type Ref = Reference["$ref"];
 
-/** Whether a step waits, is blocked, or is ready with its resolved input. */
+/** A step waits, can never run, or is ready with its resolved input. */
 export type Readiness =
   | { readonly ready: "no" }
-  /** `skippedByCondition`: a condition does not hold, rather than that something went wrong. */
+  /** `skippedByCondition`: a condition is not met, and nothing went wrong. */
   | { readonly ready: "never"; readonly reason: string; readonly skippedByCondition: boolean }
   | { readonly ready: "yes"; readonly input: Json };
 
 type Never = Extract<Readiness, { readonly ready: "never" }>;
 
-/** Returns whether a step's inputs exist, and its input with every reference replaced by its target. */
+/** Returns whether a step's inputs exist and, if so, its input with every reference replaced by its target. */
 export function readiness(state: RunState, step: PlanStep, input: Json, reader: Reader = "service"): Readiness {
   const gate = gateOf(state, step);
   if (gate !== null) return gate;
@@ -29,8 +29,9 @@ export function readiness(state: RunState, step: PlanStep, input: Json, reader: 
 }
 
 /**
- * Returns the readiness by a step's condition and dependencies, before its input is resolved; null to continue. A step
- * that can no longer run is reported as soon as that is certain, even while some of its dependencies are open.
+ * Returns the readiness that follows from a step's condition and dependencies, before its input is resolved; null to
+ * continue. A step that can no longer run is reported as soon as that is certain, even while some of its dependencies
+ * are open.
  */
 export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   const expectedToFail = step.when !== undefined && "failed" in step.when ? step.when.failed : null;
@@ -58,7 +59,7 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
       continue;
     }
     if (hasResult(needed) || path === expectedToFail) continue;
-    // Whoever can do without some of its results cannot do without the answer to its condition.
+    // A step that can do without some results still needs the result that its condition reads.
     if (path !== asked && toleratesFailure(step)) continue;
     if (isOfEarlierOption(state, step, path)) continue;
     return {
@@ -73,22 +74,20 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   return (mayLack ? shortfall(state, step) : null) ?? { ready: "no" };
 }
 
-/** Returns why a step will never start; null while it may. Known even if no slot is free for it. */
+/** Returns why a step will never start; null while it still may. Known even if no slot is free for it. */
 export function whyNever(state: RunState, step: PlanStep): Never | null {
   const gate = gateOf(state, step);
   if (gate === null) return shortfall(state, step);
   return gate.ready === "never" ? gate : null;
 }
 
-/**
- * Returns whether a reference may lead nowhere although nothing failed: to a field of a value, or to an item of a list.
- */
+/** Returns whether a reference may have no target although nothing failed: a field of a value, or an item of a list. */
 function isForeseeable(state: RunState, { as, step }: Ref): boolean {
   if (as === "value" || state.steps[step]!.expanded !== null) return true;
   return stoodForBy(state, step).some(({ $ref }) => isForeseeable(state, $ref));
 }
 
-/** Returns the results that an approval or a pick passes on; none for other steps. */
+/** Returns the results that an approval or pick passes on; empty for other steps. */
 function stoodForBy(state: RunState, path: string): readonly Reference[] {
   const plan = stepNamed(state.planned.plan, path);
   return plan === undefined ? [] : traitsOf(plan).standsFor;
@@ -99,7 +98,7 @@ export function toleratesFailure(step: PlanStep): boolean {
   return quorumOf(step) !== null || traitsOf(step).isChoice;
 }
 
-/** Returns the required inputs of a step that will never exist; null if there are none. */
+/** Returns which required inputs of a step will never exist; null if there are none. */
 function shortfall(state: RunState, step: PlanStep): Never | null {
   const quorum = quorumOf(step);
   if (quorum === null) {
@@ -131,7 +130,7 @@ function shortfall(state: RunState, step: PlanStep): Never | null {
   };
 }
 
-/** Returns why a reference's target will never be complete; null while it may. */
+/** Returns why a reference's target will never be complete; null while it still may be. */
 function missingInput(state: RunState, ref: Ref): string | null {
   const step = state.steps[ref.step]!;
   if (isStepFinal(step.status)) return missingReason(state, ref);
@@ -142,7 +141,7 @@ function missingInput(state: RunState, ref: Ref): string | null {
   return lost === undefined ? null : `needs all outputs of ${ref.step}, but that of ${lost.$ref.step} failed`;
 }
 
-/** Returns whether a result of an expansion will never be complete, although others are still open. */
+/** Returns whether an expansion's result will never be complete, even while others are still open. */
 function lacks(state: RunState, { $ref }: Reference): boolean {
   const step = state.steps[$ref.step]!;
   if (!isStepFinal(step.status))
@@ -151,7 +150,7 @@ function lacks(state: RunState, { $ref }: Reference): boolean {
   return available < expected;
 }
 
-/** Returns the largest number of results that a reference can still resolve to. */
+/** Returns the highest number of results to which a reference can still resolve. */
 function attainable(state: RunState, ref: Ref): number {
   const step = state.steps[ref.step]!;
   if (isStepFinal(step.status)) return countOf(state, ref);
@@ -170,14 +169,14 @@ function attainable(state: RunState, ref: Ref): number {
   return plan !== undefined && "outputs" in plan ? plan.outputs : Number.POSITIVE_INFINITY;
 }
 
-/** Returns how many of the available results a reference takes. */
+/** Returns how many of the available results a reference uses. */
 function countOf(state: RunState, ref: Ref): number {
   if (ref.output !== "all" || ref.as !== "value") return tally(state, ref).available;
   const value = referencedValue(state, ref);
   return Array.isArray(value) ? value.length : value === undefined ? 0 : 1;
 }
 
-/** Lists references and whether they are items of a list, which may be missing. Pieces of a text may not. */
+/** Lists references, and whether each is an item in a list. Such items may be missing; pieces of a text may not. */
 function placesOf(input: Json, inList = false): readonly { readonly ref: Ref; readonly inList: boolean }[] {
   if (typeof input !== "object" || input === null) return [];
   if (isReference(input)) return [{ ref: input.$ref, inList: inList || input.$ref.output === "all" }];
@@ -208,7 +207,7 @@ function conditionHolds(state: RunState, condition: Condition): "yes" | "no" | "
     const isMeant = code === undefined || step.failures.at(-1)?.error.code === code;
     return step.status === "failed" && isMeant ? "yes" : "no";
   }
-  // For failed or skipped dependencies, their own check gives the reason.
+  // For failed or skipped dependencies, a separate check gives the reason.
   if (!hasResult(step)) return "yes";
   const value = referencedValue(state, condition.ref);
   const holds =

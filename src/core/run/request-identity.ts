@@ -10,8 +10,8 @@ import { readiness } from "./readiness.ts";
 import { readerOf, referenced } from "./resolve.ts";
 
 /**
- * Derives the idempotency key of one attempt: `sr1_` and a hash of everything that identifies the attempt. The same
- * attempt of the same run always has the same key; two runs never share one, because their nonces differ.
+ * Derives the idempotency key for one attempt: `sr1_` and a hash of everything that identifies the attempt. The same
+ * attempt in the same run always has the same key; two runs never share a key, because their nonces differ.
  */
 export function idempotencyKey(of: {
   readonly nonce: string;
@@ -26,11 +26,11 @@ export function idempotencyKey(of: {
 /** Steps whose results are worth reusing, because they cost money or time. */
 export type CacheableStep = Extract<PlanStep, { readonly input: Json }>;
 
-/** The request of a step, with all media by content hash. */
+/** A step's request, with all media by content hash. */
 export interface RequestIdentity {
   readonly request: Json;
   readonly fingerprint: string;
-  /** Outputs in the input that are not downloaded yet, so they are hashed by asset id instead of content. */
+  /** Outputs in the input that are not downloaded yet, and are therefore hashed by asset id instead of content. */
   readonly pending: readonly { readonly step: string; readonly index: number }[];
 }
 
@@ -38,7 +38,7 @@ export function isCacheable(plan: PlanStep): plan is CacheableStep {
   return traitsOf(plan).reuse !== null;
 }
 
-/** Returns the request that a step sent, or would send now; null while it cannot be resolved. */
+/** Returns the request that a step sent or would send now; null if it cannot be resolved yet. */
 export function currentIdentity(state: RunState, plan: CacheableStep): RequestIdentity | null {
   const step = state.steps[plan.path]!;
   const sent = lastAttempt(step)?.input ?? null;
@@ -47,7 +47,7 @@ export function currentIdentity(state: RunState, plan: CacheableStep): RequestId
   return ready.ready === "yes" ? requestIdentity(state, plan, ready.input) : null;
 }
 
-/** Returns the request of a step with a resolved input. Identical requests of two runs have the same fingerprint. */
+/** Returns the request of a step with a resolved input. Identical requests in two runs have the same fingerprint. */
 export function requestIdentity(state: RunState, plan: CacheableStep, input: Json): RequestIdentity {
   const contentOf = new Map<string, string>();
   const pending: { readonly step: string; readonly index: number }[] = [];
@@ -66,7 +66,7 @@ export function requestIdentity(state: RunState, plan: CacheableStep, input: Jso
   return { request: asks, fingerprint: fingerprint(asks), pending };
 }
 
-/** Replaces media by the hash of their bytes, wherever they come from: an asset, an upload, a local file. */
+/** Replaces media by the hash of their bytes, wherever they come from: an asset, an upload or a local file. */
 function byContent(value: Json, contentOf: ReadonlyMap<string, string>): Json {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => byContent(item, contentOf));
@@ -83,14 +83,14 @@ function contentHash(record: { readonly [key: string]: Json }, contentOf: Readon
   return typeof file?.sha256 === "string" ? file.sha256 : null;
 }
 
-/** Returns whether the step's outputs are still to be copied to disk. A reused result without a copy gets none. */
+/** Returns whether the step's outputs will still be copied to disk. A reused result without a copy will not. */
 function isComing({ planned, steps }: RunState, path: string): boolean {
   const step = stepNamed(planned.plan, path);
   return step !== undefined && traitsOf(step).keeps && steps[path]?.reusedFrom === null;
 }
 
 /**
- * Returns whether a step waits for the lookup of an identical earlier request, and starts the lookup if it is due:
+ * Returns whether a step waits for the lookup of an identical earlier request, and starts that lookup if it is due:
  * once, before the step's first attempt, and never for a requested rerun.
  */
 export function awaitCacheLookup(plan: CacheableStep, step: StepState, input: Json, builder: DecisionBuilder): boolean {
@@ -99,7 +99,7 @@ export function awaitCacheLookup(plan: CacheableStep, step: StepState, input: Js
   if (builder.isActive(id)) return true;
   if (builder.context.notBefore.get(id) === Number.POSITIVE_INFINITY) return false;
   const { fingerprint, pending } = requestIdentity(builder.state, plan, input);
-  // The content of an input is known only once it is downloaded; a failed download is not waited for.
+  // An input's content is known only once it is downloaded; a failed download is not waited for.
   if (pending.some((output) => hasFailed(output, builder))) return false;
   if (pending.length === 0) builder.issue({ type: "reuse", step: plan.path, fingerprint });
   return true;

@@ -11,8 +11,8 @@ import { toleratesFailure } from "./readiness.ts";
 export type RerunRoots = ReadonlyMap<string, string>;
 
 /**
- * Lists the steps that run again, in plan order: the roots and all steps that use them, including former expansions,
- * and pruned steps that are needed again.
+ * Lists the steps that run again, in plan order: the roots and all steps that use them, including those from former
+ * expansions, and pruned steps that are needed again.
  */
 export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): readonly string[] {
   if (roots.size === 0 && !plan.steps.some(({ path }) => state.steps[path]?.pruned === true)) return [];
@@ -30,8 +30,8 @@ export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): read
 }
 
 /**
- * Returns the events that reset these steps, once the plan is the one they belong to. Steps that never began need none.
- * The steps of an expansion come before the expansion, because it may drop them.
+ * Returns the events that reset these steps, once the plan is the one that they belong to. Steps that never began need
+ * no reset. An expansion's steps come before the expansion, because it may drop them.
  */
 export function resetEvents(
   state: RunState,
@@ -66,12 +66,12 @@ export function resetEvents(
   });
 }
 
-/** Returns the pruned steps that a root needs again once these steps run again. */
+/** Returns the pruned steps that a root will need once these steps run again. */
 function neededAgain(state: RunState, plan: Plan, stale: ReadonlySet<string>): readonly string[] {
   const pruned = plan.steps.map(({ path }) => path).filter((path) => state.steps[path]?.pruned === true);
   if (pruned.length === 0) return [];
   const out = new Set<string>();
-  // Steps come after those they need, so it is known by then which of those are out.
+  // Steps come after those they need, so it is already known which of those are out.
   for (const step of plan.steps) {
     const { path, needs } = step;
     const isOpen = stale.has(path) || state.steps[path]?.pruned === true;
@@ -82,13 +82,13 @@ function neededAgain(state: RunState, plan: Plan, stale: ReadonlySet<string>): r
   return pruned.filter((path) => !stale.has(path) && needed.has(path));
 }
 
-/** Returns whether the step differs from a fresh one. */
+/** Returns whether the step differs from one that never began. */
 function hasBegun(step: StepState): boolean {
   const { attempts, chats, superseded } = step;
   return step.status !== "waiting" || attempts.length + chats.length > superseded || step.expanded !== null;
 }
 
-/** Returns whether a step has nothing on the service whose outcome is open. `paid`: its bill must be known too. */
+/** Returns whether a step has nothing on the service with an open outcome. `paid`: its bill must also be known. */
 export function hasNoOpenJobs(step: StepState, { paid = false }: { readonly paid?: boolean } = {}): boolean {
   if (step.status === "unresolved" || step.chats.at(-1)?.phase === "sent") return false;
   return step.attempts.every(({ phase, money }) => {
@@ -96,7 +96,7 @@ export function hasNoOpenJobs(step: StepState, { paid = false }: { readonly paid
   });
 }
 
-/** Returns the events that restart a run that ended or is idle. */
+/** Returns the events that restart a run that has ended or is idle. */
 export function resumeEvents(state: RunState): {
   readonly before: readonly RunEvent[];
   readonly after: readonly RunEvent[];
@@ -105,7 +105,7 @@ export function resumeEvents(state: RunState): {
   return { before: [], after: state.status === "paused" ? [{ type: "run.resumed" }] : [] };
 }
 
-/** Returns a failed step that would stop the run again at once, although other steps run again. */
+/** Returns a failed step that would stop the run again at once although other steps run again; null if none. */
 export function blockingFailure(state: RunState, plan: Plan, stale: readonly string[]): PlanStep | null {
   const isStale = new Set(stale);
   const stop = plan.steps.find((step) => !isStale.has(step.path) && stopsRun(state.steps, plan, step));
@@ -117,7 +117,7 @@ export function cancelledSteps(state: RunState, plan: Plan): readonly string[] {
   return plan.steps.map(({ path }) => path).filter((path) => state.steps[path]?.status === "cancelled");
 }
 
-/** Returns the attempt of a reset step that could be restored; null if there is none. */
+/** Returns the attempt that a reset step could restore; null if there is none. */
 export function restorableAttempt(step: StepState) {
   const attempt = step.attempts[step.superseded - 1];
   const isBegun = (lastAttempt(step)?.key ?? null) !== null;
@@ -132,9 +132,9 @@ export interface NewSeed {
 }
 
 export interface RerunSeeds {
-  /** The new seeds of takes and further attempts, which no job of the run used before. */
+  /** New seeds for takes and further attempts, not used by any of the run's jobs before. */
   readonly seeds: readonly NewSeed[];
-  /** Steps whose author fixed the seed: their rerun would make the same request again. */
+  /** Steps whose seed is fixed in the code, so that rerunning them would repeat the same request. */
   readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
   /** The plan with the new seeds. */
   readonly plan: Plan;
@@ -142,7 +142,7 @@ export interface RerunSeeds {
 
 /**
  * Returns new seeds for the steps that have a result. `stale`: all steps that run again; a request also differs if a
- * step that it uses does.
+ * step that it uses runs again.
  */
 export function rerunSeeds(
   state: RunState,
@@ -174,7 +174,7 @@ export function seedsByStep(seeds: readonly NewSeed[]): { readonly [step: string
   return Object.fromEntries(seeds.map(({ step, after }) => [step, after]));
 }
 
-/** Returns a seed from the whole range, so that it does not meet counted-up seeds; the same for the same attempt. */
+/** Returns a seed from the whole range, away from seeds that count up; always the same for the same attempt. */
 function nextSeed(before: number, attempt: number, most: number, asked: ReadonlySet<number>): number {
   const start = (before + attempt * 1_000_003) % (most + 1);
   for (let seed = start; seed < start + asked.size + 1; seed += 1) {
@@ -186,7 +186,7 @@ function nextSeed(before: number, attempt: number, most: number, asked: Readonly
 
 /**
  * Returns whether the step has a result that a rerun would repeat. After a failure or an expiry, the same request is
- * worth making again.
+ * worth repeating.
  */
 function hasResult(state: RunState, path: string): boolean {
   const step = state.steps[path];

@@ -7,7 +7,7 @@ import { guarded, guardedSources } from "./foreign-names.ts";
 
 type Ref = Reference["$ref"];
 
-/** Who reads the resolved input: the service takes assets, uploads and voices; a local function takes files. */
+/** Who reads the resolved input: the service accepts assets, uploads and voices; a local function accepts files. */
 export type Reader = "service" | "local";
 
 export function readerOf(plan: PlanStep): Reader {
@@ -19,7 +19,7 @@ export interface ProducedOutput {
   readonly output: OutputState;
 }
 
-/** Returns the available outputs of a reference; picks, approvals and expansions resolve to their targets. */
+/** Returns the available outputs of a reference's step. Picks, approvals and expansions resolve to their targets. */
 export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): readonly ProducedOutput[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];
@@ -34,17 +34,17 @@ export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): 
   return parts === null ? usable.filter(({ output }) => output.index === index) : usable.slice(index, index + 1);
 }
 
-/** Returns the outputs that an approved gate passes on: everything that it showed. Null for other steps. */
+/** Returns everything that an approved gate showed, which is what it passes on. Null for other steps. */
 function approvedReferences(state: RunState, step: StepState): readonly Reference[] | null {
   if (step.approval?.approved !== true) return null;
   return traitsOf(planStep(state, step.path)).standsFor;
 }
 
-/** Returns the value of a reference; undefined if there is none. */
+/** Returns the value that a reference points to; undefined if there is none. */
 export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output" | "at">): Json | undefined {
   const step = state.steps[ref.step];
   if (step === undefined) return undefined;
-  // A person approved this in place of what was shown.
+  // A person approved this value in place of the one shown.
   if (step.approval !== null && step.value !== undefined) return placeIn(step.value, ref.at);
   if (step.chosen !== null) {
     const shown = shownValue(state, ref.step, step.chosen);
@@ -59,7 +59,7 @@ export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output
   return placeIn(referencedValue(state, shown.$ref), ref.at);
 }
 
-/** Returns the value that an approval or a pick resolves to; `index` is its position among the candidates. */
+/** Returns the value to which an approval or pick resolves; `index` is its position among the candidates. */
 function shownValue(state: RunState, path: string, chosen: NonNullable<StepState["chosen"]>): Ref | null {
   const plan = stepNamed(state.planned.plan, path);
   return plan === undefined ? null : (traitsOf(plan).standsFor[chosen.index]?.$ref ?? null);
@@ -75,14 +75,14 @@ function placeIn(value: Json | undefined, at: Ref["at"]): Json | undefined {
 }
 
 export interface ReturnedReference {
-  /** The name, dotted, counted from 1 in a list: `video`, `film.sound`, `shots-1`. */
+  /** The dotted name, with list positions counted from 1: `video`, `film.sound`, `shots-1`. */
   readonly name: string;
-  /** True if a part of the name is a position in a list. */
+  /** True if part of the name is a position in a list. */
   readonly isCounted: boolean;
   readonly ref: Ref;
 }
 
-/** Lists the references of what a pipeline returns, with the name of each file. */
+/** Lists the references in what a pipeline returns, with each file's name. */
 export function returnedReferences(returns: { readonly [name: string]: Returned }): readonly ReturnedReference[] {
   const found: ReturnedReference[] = [];
   const walk = (name: string, isCounted: boolean, value: Returned) => {
@@ -101,17 +101,14 @@ function isUsable(output: OutputState): boolean {
 }
 
 /**
- * Returns whether all of these were skipped by a condition: then the steps that depend on them are skipped by the same
+ * Returns whether a condition skipped all of these. If so, the steps that depend on them are skipped by the same
  * condition.
  */
 export function areSkippedByCondition(state: RunState, references: readonly Reference[]): boolean {
   return references.length > 0 && references.every(({ $ref }) => state.steps[$ref.step]?.skippedByCondition === true);
 }
 
-/**
- * Returns why the target of a reference does not exist; null if it does. Call it only once the target's step has
- * finished.
- */
+/** Returns why a reference's target does not exist; null if it does. Call only once the target's step has finished. */
 export function missingReason(state: RunState, ref: Ref): string | null {
   const step = state.steps[ref.step]!;
   if (ref.as === "upload") return step.upload === null ? `the file of ${ref.step} does not exist` : null;
@@ -170,12 +167,12 @@ function whyUnusable(state: RunState, step: StepState, ref: Pick<Ref, "step" | "
   return `expired on the service and has no local copy; rerun it with: showrunner resume ${state.runId} --rerun ${step.path}`;
 }
 
-/** Returns the file that an approval or a pick resolves to, if that is an upload. */
+/** Returns the file to which an approval or pick resolves, if it is an upload. */
 export function chosenUpload(state: RunState, step: StepState): StoredCopy | null {
   return step.upload ?? (step.chosen === null ? null : chosenUpload(state, state.steps[step.chosen.step]!));
 }
 
-/** Returns whether the reader can use it now. Local functions read files, and a file replaces a lapsed asset. */
+/** Returns whether the reader can use the target now. Local functions need files; a file replaces a lapsed asset. */
 export function isAtHand(state: RunState, ref: Ref, reader: Reader): boolean {
   if (ref.as !== "asset") return true;
   return referenced(state, ref).every(({ output: { phase, copy, voiceId } }) => {
@@ -183,7 +180,7 @@ export function isAtHand(state: RunState, ref: Ref, reader: Reader): boolean {
   });
 }
 
-/** Resolves a reference; undefined for a target that is missing and may be. */
+/** Resolves a reference. Undefined for a missing target that may be missing. */
 export function resolveReference(state: RunState, ref: Ref, reader: Reader): Json | undefined {
   if (ref.as === "value") {
     const found = referencedValue(state, ref);
@@ -195,7 +192,7 @@ export function resolveReference(state: RunState, ref: Ref, reader: Reader): Jso
   const values = referenced(state, ref).map(({ output }): Json => {
     if (output.voiceId !== null) return output.voiceId;
     if (reader === "local") return fileOrUpload(output.copy!, reader);
-    // The asset has lapsed, but there is a local copy, which is uploaded again for free.
+    // The asset has lapsed, but its local copy can be uploaded at no cost.
     if (output.phase === "archived" && output.copy !== null) return fileOrUpload(output.copy, reader);
     return { source: "asset", asset_id: output.assetId };
   });
@@ -203,8 +200,8 @@ export function resolveReference(state: RunState, ref: Ref, reader: Reader): Jso
 }
 
 /**
- * Returns what the service is sent for a reference; undefined if it is omitted because it will never exist; null while
- * its step has not ended, or its file is still to be downloaded.
+ * Returns what the service is sent for a reference. An undefined value is omitted, because the target will never exist;
+ * null means that its step has not ended, or its file is still to be downloaded.
  */
 export function resolvedSoFar(state: RunState, ref: Ref): { readonly value: Json | undefined } | null {
   const source = state.steps[ref.step];

@@ -9,7 +9,7 @@ import { runKind } from "./kinds/index.ts";
 import { currentIdentity, isCacheable } from "./request-identity.ts";
 
 /**
- * Returns how long a finished step took: its job from its acceptance on, so waits for slots, money, people and rate
+ * Returns how long a finished step took: for a job, from its acceptance, so waits for slots, money, people and rate
  * limits do not count. Null if nothing ran, or if it was in flight before `since`, when nobody observed its end.
  */
 export function tookOf(state: RunState, plan: PlanStep, since: number): number | null {
@@ -24,19 +24,19 @@ export function tookOf(state: RunState, plan: PlanStep, since: number): number |
 const FREE_AT_ONCE = 1_000;
 
 /**
- * Records the results of a run that later runs may reuse. A step is recorded once it succeeded and the content of all
- * its inputs is known; that can be later, because a download can end after the step that used the asset.
+ * Records a run's results that later runs may reuse. A step is recorded once it has succeeded and the content of all
+ * its inputs is known; that may be later, because a download can end after the step that used the asset.
  */
 export class ResultRecorder {
   readonly #open = new Set<string>();
-  /** Whether the journal may already hold some of the open results. */
+  /** True if the journal may already have some of the open results. */
   #mayBeStored: boolean;
   /** Finished local functions. Their results were free, so many are recorded at once. */
   readonly #free = new Set<string>();
-  /** Since when the run has been driven without a gap. */
+  /** The time since which the run has been driven without a gap. */
   readonly #since: number;
 
-  /** Treats steps that finished before as open, because a crashed process may not have recorded them. */
+  /** Treats steps that finished earlier as open, because a crashed process may not have recorded them. */
   constructor(state: RunState) {
     for (const { path, status } of Object.values(state.steps)) if (status === "succeeded") this.#open.add(path);
     this.#mayBeStored = this.#open.size > 0;
@@ -44,22 +44,22 @@ export class ResultRecorder {
   }
 
   /**
-   * Returns whether {@link noteStored} has to be called before {@link due} for these events, because steps that
-   * finished before are checked.
+   * Returns whether {@link noteStored} must be called before {@link due} for these events, because steps that finished
+   * earlier are checked.
    */
   asksForStored(events: readonly RunEvent[], last: boolean): boolean {
     return this.#mayBeStored && (last || events.some(isNews));
   }
 
-  /** Excludes results that the journal already has from being recorded again. */
+  /** Prevents results that the journal already has from being recorded again. */
   noteStored(state: RunState, stored: readonly StoredResult[]): void {
     this.#mayBeStored = false;
     for (const { step, at } of stored) if (at >= (state.steps[step]?.finishedAt ?? 0)) this.#open.delete(step);
   }
 
   /**
-   * Returns the results to record after these events; with `last`, also those whose inputs will never be known by
-   * content.
+   * Returns the results to record after these events; with `last`, also those with inputs whose content will never be
+   * known.
    */
   due(state: RunState, events: readonly RunEvent[], last: boolean): readonly CacheEntry[] {
     let looksAtOpen = last;
@@ -88,7 +88,7 @@ export class ResultRecorder {
   }
 }
 
-/** Returns whether the event may make the content of an input known. */
+/** Returns whether the event may make an input's content known. */
 function isNews({ type }: RunEvent): boolean {
   return type === "output.downloaded" || type === "output.expired";
 }

@@ -5,17 +5,17 @@ import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import { type ProducedOutput, referenced } from "./resolve.ts";
 
-/** Safety margin for reusing an earlier output, since reuse takes time. Milliseconds. */
+/** Safety margin for reusing an earlier output, since reuse takes time; in milliseconds. */
 export const REUSE_MARGIN_MS = HOUR_MS;
-/** How long after its expiry an output may still be downloadable before the service erases it, in milliseconds. */
+/** How long an output may still be downloadable after its expiry, before the service erases it, in milliseconds. */
 export const ERASED_AFTER_MS = 3 * DAY_MS;
 
-/** True if an output has expired; `now` is on the service's clock. */
+/** True if an output has expired; `now` is by the service's clock. */
 export function isOver({ expiresAt }: Pick<OutputFacts, "expiresAt">, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now;
 }
 
-/** Events for a step's inputs that have expired on the service; their files are uploaded instead from now on. */
+/** Events for a step's inputs that have expired on the service; from now on their files are uploaded instead. */
 export function lapsed(state: RunState, plan: PlanStep, now: number): readonly RunEvent[] {
   const used = traitsOf(plan).uses.flatMap((ref) => (ref.as === "asset" ? referenced(state, ref) : []));
   const over = used.filter(({ output }) => isTaken(output) && isOver(output, now));
@@ -23,18 +23,18 @@ export function lapsed(state: RunState, plan: PlanStep, now: number): readonly R
   return [...unique.values()].map(({ step, output }) => lapse(state.steps[step]!, output));
 }
 
-/** True if a job can still use it as an asset, as far as the journal tells. */
+/** True if a job can still use the output as an asset, as far as the journal shows. */
 function isTaken({ phase, voiceId }: OutputState): boolean {
   return voiceId === null && (phase === "available" || phase === "downloaded");
 }
 
-/** Attempt 0: reused from an earlier run. */
+/** The event for a lapsed output. Attempt 0 means that it was reused from an earlier run. */
 export function lapse(step: StepState, { index }: Pick<OutputState, "index">): RunEvent {
   const attempt = step.outputs !== null ? 0 : (lastAttempt(step)?.n ?? 0);
   return { type: "output.lapsed", step: step.path, attempt, index };
 }
 
-/** A step's outputs that should be copied to this machine but are only on the service. */
+/** A step's outputs that should be copied to this machine but are still only on the service. */
 export function uncopiedOf(plan: PlanStep, step: StepState): readonly OutputState[] {
   const isKept = traitsOf(plan).keeps && step.outputs === null;
   return outputsOf(step).filter(({ phase, copy, voiceId }) => {

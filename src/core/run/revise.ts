@@ -6,7 +6,7 @@ import { type RerunRoots, resetEvents, resumeEvents, staleSteps } from "./rerun.
 
 type Replanned = RunEvent & { readonly type: "run.replanned" };
 
-/** A rerun request: its steps, and its idempotency id. */
+/** A rerun request: its steps and its idempotency id. */
 export interface RequestedRerun {
   readonly requestId: string;
   readonly steps: readonly string[];
@@ -19,7 +19,7 @@ export interface RequestedRerun {
 export interface Revised {
   /** The plan that replaces the run's plan; null if the run keeps its own. */
   readonly replanned: Omit<Replanned, "type"> | null;
-  /** The rerun request; null if there is none besides the one in progress. */
+  /** The rerun request; null if there is none apart from the one in progress. */
   readonly request: RequestedRerun | null;
   /** Steps that run again even if their inputs are unchanged, each with the reason. */
   readonly roots: RerunRoots;
@@ -31,7 +31,7 @@ interface Price extends Pick<Quoted, "costMicros" | "conditionalOn"> {
   readonly basis: PriceBasis | "free" | "reused";
 }
 
-/** Returns the events that record a price; none if the service is not asked for it. */
+/** Returns the events that record a price; none for a step that the service does not quote. */
 export function quotedEvents({ step, costMicros, basis, conditionalOn }: Price, attempt: number): readonly RunEvent[] {
   if (basis === "free" || basis === "reused") return [];
   const conditional = conditionalOn !== undefined && { conditionalOn };
@@ -39,8 +39,7 @@ export function quotedEvents({ step, costMicros, basis, conditionalOn }: Price, 
 }
 
 /**
- * Returns the events that revise a run and resume it: the new plan, then the steps that run again, then the known
- * prices.
+ * Returns the events that revise a run and resume it: the new plan, then the steps that run again, then known prices.
  */
 export function revisionEvents(state: RunState, { replanned, request, roots, prices }: Revised): readonly RunEvent[] {
   const foreseen = new Foreseen(state);

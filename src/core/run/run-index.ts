@@ -20,8 +20,8 @@ import { StepNode } from "./step-node.ts";
 type Ref = Reference["$ref"];
 
 /**
- * Keeps the counts over all steps that a decision needs. It is built from a state and then updated by events; each
- * update costs only the steps around the event's step.
+ * Keeps the counts across all steps that a decision needs. It is built from a state, then updated by events; each
+ * update costs only as much as the steps around the event's step.
  */
 export class RunIndex {
   readonly nodes = new Map<string, StepNode>();
@@ -29,18 +29,18 @@ export class RunIndex {
   /** Steps that hold money for requests that were sent. */
   readonly holding = new Set<string>();
   /**
-   * Late steps, and steps of options that were late while a step around them is open: every turn checks what may run
+   * Late steps, and steps in options that were late while a step around them is open: every turn checks what may run
    * beside them.
    */
   readonly late = new Set<string>();
   /** Failed steps that stop the run by their policy. */
   readonly #stopping = new Set<StepNode>();
-  /** Steps of the plan that have not ended. */
+  /** Number of steps in the plan that have not ended. */
   openSteps = 0;
   #conditional = 0;
   readonly #heldBack = new Set<StepNode>();
   readonly #state: RunState;
-  /** Expansions, by the steps outside that they resolve to. */
+  /** Expansions, by the outside steps to which they resolve. */
   readonly #resolvers = new Map<string, readonly StepNode[]>();
   readonly #groupMicros = new Map<string, number>();
   readonly #touch: (node: StepNode) => void;
@@ -59,7 +59,7 @@ export class RunIndex {
     const expansions = expansionsIn(plan.steps);
     for (const step of plan.steps) this.#link(this.nodes.get(step.path)!, expansions);
     for (const node of this.nodes.values()) {
-      // Releases the spare capacity of a list that grew.
+      // Releases the spare capacity of lists that grew.
       if (node.readers.length > 0) node.readers = node.readers.slice();
       if (node.reads.length > 0) node.reads = node.reads.slice();
     }
@@ -68,14 +68,14 @@ export class RunIndex {
     for (const node of this.nodes.values()) this.#count(node);
   }
 
-  /** The most urgent step whose failure stops the run by its policy. */
+  /** The most urgent step whose failure stops the run by its policy; null if there is none. */
   get stoppedBy(): string | null {
     let first: StepNode | null = null;
     for (const node of this.#stopping) if (first === null || node.rank < first.rank) first = node;
     return first?.path ?? null;
   }
 
-  /** Sums what is spent, held and unconfirmed on the steps of a group. */
+  /** Sums what is spent, held and unconfirmed for a group's steps. */
   committedIn(prefix: string): number {
     return this.#groupMicros.get(prefix) ?? 0;
   }
@@ -91,18 +91,18 @@ export class RunIndex {
     return true;
   }
 
-  /** Returns whether a step that it needs has not ended, including the inner steps of an expansion. */
+  /** Returns whether a step that this one needs has not ended; for an expansion, this includes its inner steps. */
   hasOpenSources(path: string): boolean {
     return this.nodes.get(path)!.openSources > 0;
   }
 
-  /** Returns the steps of the plan that use this one. */
+  /** Returns the steps in the plan that use this one. */
   usersOf(path: string): readonly string[] {
     const readers = this.nodes.get(path)?.readers ?? [];
     return readers.filter(({ plan }) => usedBy(this.#state, plan).includes(path)).map(({ plan }) => plan.path);
   }
 
-  /** Returns the steps of the plan that may read its results, also through steps that stand for it. */
+  /** Returns the steps in the plan that may read this step's results, directly or through steps that stand for it. */
   readersOf(path: string): readonly PlanStep[] {
     const node = this.nodes.get(path);
     const found = new Set<StepNode>();
@@ -117,7 +117,7 @@ export class RunIndex {
     return [...found].map(({ plan }) => plan);
   }
 
-  /** Updates the counts after a step's state changed, and touches the step and those that depend on it. */
+  /** Updates the counts after a step's state has changed, and touches the step and those that depend on it. */
   update(path: string): void {
     const node = this.nodes.get(path);
     if (node === undefined) return;
@@ -181,7 +181,7 @@ export class RunIndex {
     const isFinal = isStepFinal(step.status);
     this.#countConditions(node, isFinal ? null : lastAttempt(step));
     if (isFinal === node.isFinal) return;
-    // A step that ended begins again only by a reset, after which the index is built anew.
+    // A step that has ended begins again only after a reset, and then the index is built anew.
     node.isFinal = isFinal;
     this.openSteps--;
     for (const reader of node.readers) reader.openSources--;
@@ -196,7 +196,7 @@ export class RunIndex {
     else this.late.delete(path);
   }
 
-  /** Returns whether a step of the choice whose option this is has not ended. */
+  /** Returns whether a choice with this step in an option, or a step in one of its options, has not ended. */
   #isChoiceOpen(path: string): boolean {
     const { steps, planned } = this.#state;
     const isOpen = (planStep: PlanStep) => !isStepFinal(steps[planStep.path]!.status);
@@ -244,8 +244,7 @@ export class RunIndex {
   }
 
   /**
-   * Touches the readers of a step. A reader that waits for other steps too is touched only if this step may rule it
-   * out.
+   * Touches a step's readers. A reader that also waits for other steps is touched only if this step may rule it out.
    */
   #touchReaders(node: StepNode): void {
     const isComplete = this.#isComplete(node);
@@ -272,12 +271,12 @@ export class RunIndex {
     }
   }
 
-  /** Returns whether the step is dropped once an option before its own has a result. */
+  /** Returns whether the step is in an option, so that it is dropped once an earlier option has a result. */
   #isInOption({ path }: PlanStep): boolean {
     return optionsAround(this.#state.planned.plan, path).length > 0;
   }
 
-  /** Returns whether it succeeded with everything that others read from it. */
+  /** Returns whether the step succeeded with everything that others read from it. */
   #isComplete({ plan, reads }: StepNode): boolean {
     const state = this.#state;
     if (state.steps[plan.path]!.status !== "succeeded" || standsForOthers(plan)) return false;
@@ -303,17 +302,17 @@ function isSameRead(read: Ref, otherRead: Ref): boolean {
   );
 }
 
-/** Returns whether other steps make what it resolves to. */
+/** Returns whether other steps produce what this step resolves to. */
 function standsForOthers(plan: PlanStep): boolean {
   const { standsFor, expansion } = traitsOf(plan);
   return standsFor.length > 0 || expansion !== null;
 }
 
-/** Returns whether a step holds a slot: jobs on the service do, also while the run is paused. */
+/** Returns whether a step holds a slot. Jobs on the service do, even while the run is paused. */
 function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
   // A request that is no longer waited for must not block others.
   if (isOverdue(step)) return false;
-  // A request to a provider takes a slot each time that it is sent, and waits without one between.
+  // A request to a provider takes a slot each time it is sent, and waits without a slot in between.
   const isSent = plan.kind === "generate";
   if (!isSent && traitsOf(plan).needsCode && step.status === "running") return true;
   if (lastChat(step)?.phase === "sent") return true;
@@ -323,8 +322,8 @@ function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
 }
 
 /**
- * Phases in which the next decision ends the step. Its slot is kept until then, because what that unlocks may be more
- * urgent.
+ * Phases in which the next decision ends the step. Its slot is kept until then, because the steps that this unlocks may
+ * be more urgent.
  */
 const ENDS_STEP: ReadonlySet<AttemptState["phase"]> = new Set(["completed", "refused", "lost"]);
 

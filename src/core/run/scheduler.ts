@@ -27,13 +27,13 @@ import {
   wakeForLate,
 } from "./waiting.ts";
 
-/** How long after its end a run asks for late work by itself, in milliseconds; later, only `resume` asks. */
+/** How long after its end a run polls for late work automatically, in milliseconds; later, only `resume` does. */
 const LATE_FOR_MS = DAY_MS;
 const NOTHING: Decision = { events: [], commands: [], wakeAt: null };
 
 const byRank = (a: StepNode, b: StepNode) => a.rank - b.rank;
 
-/** The facts that all steps were decided with. If one changes, all steps are decided again. */
+/** The facts on which the decisions about all steps were based. If one changes, all steps are decided again. */
 interface Basis {
   readonly plan: Plan;
   readonly order: readonly PlanStep[];
@@ -42,23 +42,23 @@ interface Basis {
   readonly budgetMicros: number | null;
   readonly maxUnquotedMicros: number | null;
   readonly agreed: RunState["agreed"];
-  /** What models charged above their quotes. */
+  /** How much models charged above their quotes. */
   readonly overcharges: string;
   readonly hasLosses: boolean;
 }
 
 /**
- * Decides the next actions of a run from all of its steps. Pure: the same state and instant always give the same
- * decision. A {@link Scheduler} that was notified of every event decides the same.
+ * Decides a run's next actions from all of its steps. Pure: the same state and time always give the same decision. A
+ * {@link Scheduler} that was notified of every event decides the same.
  */
 export function decide(state: RunState, context: DecideContext): Decision {
   return new Scheduler(state).decide(context);
 }
 
 /**
- * Decides what a run does next, at the cost of what has changed since the last time. A step whose decision came to nothing
- * is decided again only when it is touched: by an event of its own or of a step that it uses, by the end of one of its
- * commands, by its time, by a free slot, or by money. Everything else, such as a pause, decides all steps again.
+ * Decides what a run does next, at a cost that depends only on what has changed. A step for which nothing was decided is
+ * decided again only when it is touched: by an event on it or on a step that it uses, by the end of one of its commands,
+ * by a timer, by a free slot, or by money. Any other change, such as a pause, makes all steps be decided again.
  */
 export class Scheduler {
   readonly #state: RunState;
@@ -66,18 +66,18 @@ export class Scheduler {
   #seq = -1;
   #basis: Basis | null = null;
   readonly #due = new TinyQueue<StepNode>([], byRank);
-  /** Steps that only wait for a slot, by the limits that apply to them. */
+  /** Steps that wait only for a slot, by the limits that apply to them. */
   readonly #slotless = new Map<string, TinyQueue<StepNode>>();
   readonly #moneyless = new TinyQueue<StepNode>([], byRank);
   readonly #timers = new TinyQueue<{ readonly at: number; readonly node: StepNode }>([], (a, b) => a.at - b.at);
   readonly #watching = new Set<StepNode>();
 
-  /** Reads the state; only the driver of the run changes it. */
+  /** Only reads the state; the run's driver changes it. */
   constructor(state: RunState) {
     this.#state = state;
   }
 
-  /** Call it after an event was applied to the state. An event that was missed costs a new index of all steps. */
+  /** Call this after applying an event to the state. If an event was missed, the index is rebuilt from all steps. */
   note(event: RunEvent): void {
     const { seq } = this.#state;
     const { changes } = specOf(event);
@@ -91,12 +91,12 @@ export class Scheduler {
     this.#indexed();
   }
 
-  /** Returns the ids of commands for late work, for which no process has to stay. */
+  /** Returns the ids of commands for late work, for which no process has to stay alive. */
   lateCommands(): readonly string[] {
     return askingIds(this.#state, lateSteps({ state: this.#state, index: this.#indexed() }));
   }
 
-  /** Call it when a command of this step ended, with any outcome. */
+  /** Call this when one of the step's commands has ended, with any outcome. */
   ended(path: string): void {
     this.#index?.update(path);
   }
@@ -104,7 +104,7 @@ export class Scheduler {
   decide(context: DecideContext): Decision {
     const state = this.#state;
     if (isRunFinal(state.status)) {
-      // Should it be reopened, all steps are looked at.
+      // If the run is reopened, all steps are decided again.
       this.#basis = null;
       return lateDecision(new DecisionBuilder(state, context, this.#indexed()));
     }
@@ -120,10 +120,10 @@ export class Scheduler {
     if (decided === null) {
       builder = new DecisionBuilder(state, context, this.#ranked(index, context.order));
       decided = this.#decideAll(builder);
-      // Ranks say which of several failures stops the run.
+      // Ranks determine which of several failures stops the run.
       basis = this.#basisOf(index, context.order);
     }
-    // A pause in the middle decided the steps before it for a run that continues, and those after it for one that does not.
+    // A pause in the middle: the steps before it were decided for a run that continues, those after it for a paused one.
     this.#basis = builder.hasPaused ? null : basis;
     if (builder.mayChangeNeeds) for (const node of decided) this.#touch(node);
     const next = this.#nextTimer();
@@ -187,7 +187,7 @@ export class Scheduler {
     return nodes;
   }
 
-  /** Decides the touched steps and those that may start; null if all have to be decided after all. */
+  /** Decides the touched steps and those that may start; null if all steps must be decided after all. */
   #decideDue(builder: DecisionBuilder): readonly StepNode[] | null {
     const { mayStart, context } = builder;
     for (const node of this.#watching) this.#touch(node);
@@ -215,7 +215,7 @@ export class Scheduler {
     if (wakeAt !== null) this.#timers.push({ at: wakeAt, node });
     if (isWatching) this.#watching.add(node);
     else this.#watching.delete(node);
-    // What waits for other steps is touched when they end.
+    // A step that waits for other steps is touched when those end.
     node.queue = blockedBy === null || node.openSources > 0 ? null : this.#queueOf(plan, blockedBy);
     node.queue?.push(node);
   }
@@ -229,8 +229,8 @@ export class Scheduler {
   }
 
   /**
-   * Returns the most urgent step to be decided. Slots and money are taken only while steps are decided, so none comes
-   * too late.
+   * Returns the most urgent step to be decided. Slots and money are taken only during decisions, so no step comes too
+   * late.
    */
   #next(builder: DecisionBuilder): StepNode | null {
     let best = firstOf(this.#due, (node) => node.isDue);
@@ -251,7 +251,7 @@ export class Scheduler {
   }
 }
 
-/** Decides for an ended run: asks for late work if no process has to stay for it. */
+/** Decides for a run that has ended: polls for late work if no process has to stay alive for it. */
 function lateDecision(builder: DecisionBuilder): Decision {
   const { state, index, context } = builder;
   if (context.asksForLate !== true || context.now > (state.finishedAt ?? 0) + LATE_FOR_MS) return NOTHING;
@@ -268,7 +268,7 @@ function lateDecision(builder: DecisionBuilder): Decision {
   return { ...NOTHING, commands: builder.commands, lateAt: builder.lateAt };
 }
 
-/** Returns the first open entry; entries that were decided meanwhile are dropped. */
+/** Returns the first open entry, and drops entries that have been decided meanwhile. */
 function firstOf(queue: TinyQueue<StepNode>, isOpen: (node: StepNode) => boolean): StepNode | null {
   for (;;) {
     const node = queue.peek();
@@ -287,8 +287,8 @@ function isEqual(basis: Basis, otherBasis: Basis): boolean {
 }
 
 /**
- * Completes a decision once all steps were decided: starts less if other steps may no longer be needed, and finishes or
- * pauses if nothing is left to do.
+ * Completes a decision once all steps have been decided: starts less if other steps may no longer be needed, and
+ * finishes or pauses the run if nothing is left to do.
  */
 function completeDecision(builder: DecisionBuilder): Decision {
   if (builder.mayChangeNeeds) return withoutNewWork(builder);
@@ -303,7 +303,7 @@ function completeDecision(builder: DecisionBuilder): Decision {
   return builder;
 }
 
-/** Events that belong to work already started; a repeated send counts as such. */
+/** Events that belong to work already started, including a repeated send. */
 const written: ReadonlySet<RunEvent["type"]> = new Set([
   "step.finished",
   "chat.abandoned",
@@ -334,7 +334,7 @@ function cancelRemaining(builder: DecisionBuilder, reason: string): void {
   }
 }
 
-/** Ends the run or pauses it for a person, when nothing is in flight and nothing follows. */
+/** Ends the run, or pauses it for a person, if nothing is in flight and nothing follows. */
 function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void {
   const { state, context } = builder;
   const lacking = uncopied(state);
@@ -363,7 +363,7 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
   );
 }
 
-/** Describes what later steps need and has no copy here, and until when it can be fetched. */
+/** Describes an output that later steps need and that has no copy here, and until when it can be fetched. */
 function mayBeLost(state: RunState): string {
   const [first, ...others] = expiring(state).filter(({ copied, neededBy }) => !copied && neededBy.length > 0);
   if (first === undefined) return "";
@@ -371,7 +371,7 @@ function mayBeLost(state: RunState): string {
   return ` The only copy of output ${first.index} of ${first.step} is on the service, until ${new Date(first.expiresAt).toISOString()}${more}: decide before then.`;
 }
 
-/** Describes what is paid for and not here, until when it can be fetched, and how. */
+/** Describes paid outputs that are not here, until when they can be fetched, and how. */
 function lackText({ runId }: RunState, [first, ...others]: readonly ProducedOutput[]): string {
   const { step, output } = first!;
   const what = `${step}: output ${output.index} was not downloaded`;

@@ -7,17 +7,17 @@ import { missingReason } from "./resolve.ts";
 import { failureOf, isUnbilled, type StepFailure } from "./step-failure.ts";
 
 export type OptionEnd =
-  /** Not finished, or a bill is missing: `unbilled` is the step concerned. */
+  /** Not finished, or a bill is missing: `unbilled` is the step without its bill. */
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "made" }
   /** Late: it may still finish, or the next option has started beside it. */
   | { readonly is: "late"; readonly why: string }
   /** Failed, and certainly nothing was paid for the failed step: the next option may start. */
   | { readonly is: "out"; readonly why: string }
-  /** No result, and no other option may follow without a person. */
+  /** No result, and no other option may follow unless a person acts. */
   | { readonly is: "stopped"; readonly why: string; readonly skippedByCondition?: true };
 
-/** The state of an option, which only starts once the options before it are out. */
+/** The state of an option, which starts only once all options before it are out. */
 export function endOf(state: RunState, option: Option): OptionEnd {
   const steps = option.steps.map((plan) => ({ plan, step: state.steps[plan.path]! }));
   const isOver = steps.every(({ step }) => isStepFinal(step.status));
@@ -54,8 +54,8 @@ export function endOf(state: RunState, option: Option): OptionEnd {
 }
 
 /**
- * The late step because of which an option gives way; null if none. Permanent once the next option has started, whose
- * paid work is then completed however the late one ends.
+ * The late step that makes an option give way; null if there is none. Permanent once the next option has started: that
+ * option's paid work is then completed however the late one ends.
  */
 function lateOf({ planned, steps }: RunState, option: Option, isOver: boolean): string | null {
   if (!givesWay(option)) return null;
@@ -66,19 +66,19 @@ function lateOf({ planned, steps }: RunState, option: Option, isOver: boolean): 
   return late.find(({ path }) => gaveWay || steps[path]!.isGivenUp === true)?.path ?? null;
 }
 
-/** True if the step ever started, including before a rerun. */
+/** True if the step ever started, even before a rerun. */
 function hasBegun({ startedAt, attempts, chats }: StepState): boolean {
   return startedAt !== null || attempts.length + chats.length > 0;
 }
 
-/** The end of a rewriting option after a result without moderation: it was not even sent. */
+/** The end of a rewriting option if the result before it was not moderated: the rewriting was not even sent. */
 function notFlagged(steps: readonly StepState[]): OptionEnd {
   const [first] = steps;
   const byCondition = first?.skippedByCondition === true && { skippedByCondition: true as const };
   return { is: "stopped", why: `${first?.path}: ${first?.reason}`, ...byCondition };
 }
 
-/** True for the original prompt of one that may be rewritten; such an option may be out before anything is made. */
+/** True for the option with the original prompt of a rewritable one. It may be out before anything is made. */
 function isAsWritten({ choice: { second }, at }: Option): boolean {
   return second.rewrites === true && at + second.out.length === 0;
 }
@@ -120,12 +120,12 @@ function costOf({ attempts, chats, superseded }: StepState): number {
   return counting.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
 }
 
-/** Whether the options before a step's own let it start. */
+/** Whether the options before a step's own option let the step start. */
 export type SecondGate =
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "never"; readonly reason: string; readonly skippedByCondition: boolean };
 
-/** Null: it may start, or it is in a first choice. */
+/** Null: the step may start, or it is in a first option. */
 export function secondGate(state: RunState, path: string): SecondGate | null {
   for (const option of optionsAround(state.planned.plan, path)) {
     const gate = gateOfOption(state, option) ?? gateOfLate(state, option);
@@ -134,7 +134,7 @@ export function secondGate(state: RunState, path: string): SecondGate | null {
   return null;
 }
 
-/** Remaining steps of a late option start only if nothing else is expected from the other options. */
+/** A late option's remaining steps start only if nothing else is expected from the other options. */
 function gateOfLate(state: RunState, option: Option): SecondGate | null {
   const { choice, at, steps } = option;
   if (!givesWay(option) || !steps.some(({ path }) => wasLate(state.steps[path]!))) return null;
@@ -149,7 +149,7 @@ function gateOfLate(state: RunState, option: Option): SecondGate | null {
 }
 
 /**
- * True if a settled choice no longer waits for a step: its option is late, or was started in place of one that
+ * True if a settled choice no longer waits for a step: the step's option is late, or was started in place of one that
  * succeeded.
  */
 export function isPassedOver(state: RunState, choice: PlanStep, needed: string): boolean {
@@ -166,7 +166,7 @@ export function isPassedOver(state: RunState, choice: PlanStep, needed: string):
 function gateOfOption(state: RunState, option: Option): SecondGate | null {
   const before = optionBefore(state.planned.plan, option);
   if (before === null) return null;
-  // An option that has not started lets none start after it.
+  // An option that has not started lets no option after it start.
   const earlier = gateOfOption(state, before);
   if (earlier !== null) return earlier;
   const end = endOf(state, before);
@@ -187,7 +187,7 @@ function gateOfOption(state: RunState, option: Option): SecondGate | null {
   }
 }
 
-/** Why none of a choice's options succeeded, without repeats; null if there is nothing to say. */
+/** Why none of a choice's options succeeded, without repetitions; null if there is nothing to say. */
 export function whyNone(state: RunState, { second }: Option["choice"]): string | null {
   const options = optionsIn(state.planned.plan);
   const reasons = second.options.flatMap((path) => {
@@ -199,21 +199,21 @@ export function whyNone(state: RunState, { second }: Option["choice"]): string |
   return all.length === 0 ? null : all.join("; ");
 }
 
-/** True if a step only has to be over, because it belongs to an earlier option. */
+/** True if a step only has to have ended, because it belongs to an earlier option. */
 export function isOfEarlierOption(state: RunState, { path }: PlanStep, needed: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice, at }) =>
     choice.second.options.slice(0, at).some((option) => needed.startsWith(`${option}/`)),
   );
 }
 
-/** True if a later option succeeded, so that nobody needs to act on this failure. */
+/** True if the choice succeeded with another option, so that nobody needs to act on this failure. */
 export function isMadeUpFor(state: RunState, path: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice }) => state.steps[choice.path]!.status === "succeeded");
 }
 
 /**
- * The step to rerun for a failed one. For a prompt that moderation refused, that is the rewritten one, since the same
- * prompt would be refused again; for a refused rewriting, another rewriting. Null: none.
+ * The step to rerun for a failed one. For a prompt that moderation refused: null, since it would be refused again and
+ * its rewriting is rerun instead. For a refused rewriting: the step that writes another.
  */
 export function madeAgainFor(state: RunState, path: string): string | null {
   const [option] = optionsAround(state.planned.plan, path);
@@ -224,7 +224,7 @@ export function madeAgainFor(state: RunState, path: string): string | null {
 }
 
 /**
- * How long the service may be unavailable before a step gives way to another option, in milliseconds; null: for ever.
+ * How long the service may be unavailable before a step gives way to another option, in milliseconds; null: forever.
  */
 export function awayMsOf(state: RunState, path: string): number | null {
   const limits = optionsAround(state.planned.plan, path).filter(hasNext);

@@ -3,18 +3,17 @@ import { jobPhases } from "../lifecycle/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
 /**
- * How a step failed, for choosing a second option.
- *
+ * How a step failed, used to choose a second option.
  * `nothing`: certainly nothing was paid. `open`: an answer or a bill is missing. `maybe`: it may have been charged, and
- * this will not be known. `charged`: it failed and was paid.
+ * this will never be known. `charged`: it failed and was charged.
  */
 export interface StepFailure {
   readonly paid: "nothing" | "open" | "maybe" | "charged";
-  /** The cause, as far as it matters. `own`: something local, such as a task or a decision. */
+  /** The cause, as far as it matters here. `own`: something local, such as a task or a decision. */
   readonly cause: "refused" | "retired" | "no capacity" | "away" | "moderated" | "failed" | "own";
 }
 
-/** By kind of step; paid kinds tell what happened to the money. */
+/** How to read a failure, by kind of step. For paid kinds, this includes what happened to the money. */
 const failures: { readonly [K in PlanStep["kind"]]: (step: StepState) => StepFailure } = {
   job: jobFailure,
   chat: chatFailure,
@@ -30,7 +29,7 @@ export function failureOf({ kind }: PlanStep, step: StepState): StepFailure {
   return failures[kind](step);
 }
 
-/** Start of the reason of a step that ended because the service was unavailable too long. Journals contain it. */
+/** Start of the reason for a step that ended because the service was unavailable for too long. Journals contain it. */
 export const AWAY = "the service was away";
 
 const CAUSES: { readonly [code: string]: StepFailure["cause"] } = {
@@ -49,21 +48,21 @@ function ownFailure(): StepFailure {
 function jobFailure(step: StepState): StepFailure {
   const { attempts, superseded, reason } = step;
   const cause = causeOf(lastAttempt(step)?.error?.code ?? codeIn(reason), lastAttempt(step)?.phase === "failed");
-  // Superseded attempts were handled already; only their open answers matter.
+  // Superseded attempts have already been handled; only their open answers matter.
   if (attempts.some(isOpen)) return { paid: "open", cause };
   const isCharged = attempts.some(({ n, costMicros }) => n > superseded && (costMicros ?? 0) > 0);
   const paid = isCharged ? "charged" : "nothing";
   return { paid, cause: reason?.startsWith(AWAY) === true ? "away" : cause };
 }
 
-/** A provider that reports no costs may have charged whatever it accepted. */
+/** A provider that reports no costs may have charged for whatever it accepted. */
 function generateFailure(step: StepState): StepFailure {
   const failure = jobFailure(step);
   const isUnconfirmed = step.attempts.some(({ n, isUnconfirmed }) => n > step.superseded && isUnconfirmed === true);
   return failure.paid === "charged" && isUnconfirmed ? { ...failure, paid: "maybe" } : failure;
 }
 
-/** True if an answer or a bill of the step is missing. */
+/** True if one of the step's answers or bills is missing. */
 export function isUnbilled({ attempts }: StepState): boolean {
   return attempts.some(isOpen);
 }
@@ -88,7 +87,7 @@ function causeOf(code: string | null, hasFailed: boolean): StepFailure["cause"] 
   return known ?? (hasFailed ? "failed" : "refused");
 }
 
-/** Without a job, only the step's reason contains the service's code. */
+/** The service's code at the start of a step's reason, which is its only place if there is no job. */
 function codeIn(reason: string | null): string | null {
   return /^([A-Z_]+): /.exec(reason ?? "")?.[1] ?? null;
 }

@@ -1,20 +1,20 @@
 import type TinyQueue from "tinyqueue";
 import type { PlanStep, Reference } from "../plan/plan.ts";
 
-/** A step with everything about its neighbours that a decision needs. */
+/** A step, with everything about its neighbours that a decision needs. */
 export class StepNode {
   readonly plan: PlanStep;
-  /** True if no longer in the plan: only its paid results are collected. */
+  /** True if the step is no longer in the plan, so that only its paid results are collected. */
   readonly isRemoved: boolean;
   /** Steps whose decision depends on this one. */
   readers: StepNode[] = [];
-  /** What other steps read of it, without repeats. */
+  /** The results that other steps read from this one, without repetitions. */
   reads: Reference["$ref"][] = [];
-  /** Number of unfinished sources: steps it needs, and inner steps of an expansion. */
+  /** Number of unfinished sources: steps that it needs and, for an expansion, inner steps. */
   openSources = 0;
-  /** Number of needed steps that use it, plus one for a root of the plan. */
+  /** Number of needed steps that use this one, plus one if it is a root of the plan. */
   users = 0;
-  /** True if it is wanted for itself, not only for other steps. */
+  /** True if the step's result is wanted for itself, not only for other steps. */
   isRoot = false;
   isNeeded = true;
   isFinal = false;
@@ -23,7 +23,7 @@ export class StepNode {
   committedMicros = 0;
   rank = 0;
   isDue = false;
-  /** When to decide it without an event; null: never. */
+  /** When to decide the step even without an event; null: never. */
   dueAt: number | null = null;
   queue: TinyQueue<StepNode> | null = null;
 

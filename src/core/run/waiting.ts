@@ -18,16 +18,16 @@ import type { DecisionBuilder } from "./decision-builder.ts";
 import { isOverdue, requestInFlight } from "./open-jobs.ts";
 import { runOutcome } from "./outcome.ts";
 
-/** Multiple of the expected duration from which a request counts as slow. */
+/** A request counts as slow after this many times its expected duration. */
 const SLOW_TIMES = 3;
-/** Minimum duration of a slow request in milliseconds: with a learned or a typical expectation. */
+/** Minimum duration of a slow request in milliseconds, by whether the expectation is learned or typical. */
 const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
-/** Minimum extra wait in milliseconds; as long as it takes to conclude that a job does not exist. */
+/** Minimum additional wait in milliseconds: as long as it takes to conclude that a job does not exist. */
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
 /**
- * Reports once that a request is slow, and ends the wait for it. False if it ends just now, so that the next decision
- * continues.
+ * Reports, once, that a request is slow, and ends the wait for it. False if the wait ends just now, so that the next
+ * decision continues.
  */
 export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionBuilder): boolean {
   const open = requestInFlight(step);
@@ -55,7 +55,7 @@ export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionB
   return true;
 }
 
-/** The option that starts instead of the step's; null if none does. */
+/** The option that starts in place of the step's option; null if none does. */
 function nextOption({ planned, steps }: RunState, path: string): string | null {
   const option = optionsAround(planned.plan, path).find(givesWay);
   if (option === undefined || isStepFinal(steps[option.choice.path]!.status)) return null;
@@ -67,14 +67,14 @@ export function isLeftLate({ steps, pause }: RunState, path: string): boolean {
   return isOverdue(steps[path]!) && pause?.replaced?.includes(path) !== true;
 }
 
-/** Polls an accepted request until it ends. Late ones are polled without blocking anything. */
+/** Polls an accepted request until it ends. Late requests are polled without blocking anything. */
 export function ask(command: Command, plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   if (!watchRequest(plan, step, builder)) return;
   if (isLeftLate(builder.state, plan.path)) askForLate(command, builder);
   else builder.issue(command);
 }
 
-/** In an otherwise idle run, polls late work only if no process has to stay for it. */
+/** Polls late work; in an otherwise idle run, only if no process has to stay alive for it. */
 export function askForLate(command: Command, builder: DecisionBuilder): void {
   const { active, notBefore, now, asksForLate } = builder.context;
   const id = commandId(command);
@@ -86,12 +86,12 @@ export function lateSteps({ state, index }: Pick<DecisionBuilder, "state" | "ind
   return [...index.late].filter((path) => isLeftLate(state, path));
 }
 
-/** Commands that poll for work, which continues without them, so they may be interrupted at any time. */
+/** Commands that only poll for work, and may be interrupted at any time because the work continues without them. */
 const ASKING = ["follow", "operation"] as const;
-/** Commands that receive the answer itself, so they must finish. */
+/** Commands that receive the answer itself, and must therefore finish. */
 const AWAITING = ["chat", "generate"] as const;
 
-/** Ids of the commands that poll for these steps' requests; `all`: also those that wait for an answer. */
+/** Ids of the commands that poll for these steps' requests. `all`: include commands that wait for an answer. */
 export function askingIds({ steps }: RunState, paths: readonly string[], { all = false } = {}): readonly string[] {
   return paths.flatMap((path) => {
     const open = requestInFlight(steps[path]!);
@@ -112,12 +112,12 @@ export function wakeForLate(builder: DecisionBuilder, asking: readonly string[])
   if (builder.state.status === "running" && builder.lateAt !== null) builder.wakeNoLater(builder.lateAt);
 }
 
-/** True for steps whose choice settled on another option, so that nothing waits for them. */
+/** True if a choice settled on another option than this step's, so that nothing waits for the step. */
 function isDecidedAgainst({ planned, steps }: RunState, path: string): boolean {
   return optionsAround(planned.plan, path).some(({ choice }) => isStepFinal(steps[choice.path]!.status));
 }
 
-/** Only late work remains: ends the run without it, or pauses. */
+/** Handles a run with only late work left: ends the run without that work, or pauses. */
 export function endWaiting(builder: DecisionBuilder, late: readonly string[]): void {
   const { state, context } = builder;
   const awaited = late.filter((path) => !isDecidedAgainst(state, path));
@@ -150,7 +150,7 @@ function givenUpText(step: StepState, now: number): string {
   return `no longer waited for, after ${formatDuration(now - since)}: ${stillText(jobId)}, and ${formatUsd(holdMicros)} USD stay reserved for it`;
 }
 
-/** True if something that the pause waits for has ended. */
+/** True if something for which the pause waits has ended. */
 export function isLatePauseOver({ status, pause, steps }: RunState): boolean {
   if (status !== "paused" || pause?.reason !== "late") return false;
   return (pause.late ?? []).some((path) => steps[path] === undefined || !isOverdue(steps[path]));
@@ -158,7 +158,7 @@ export function isLatePauseOver({ status, pause, steps }: RunState): boolean {
 
 /**
  * True if a person may decide about an attempt: nobody else can tell, or its provider has given no information for a
- * while, though it is still polled.
+ * while, although it is still polled.
  */
 export function isForPerson({ phase, doubt }: Pick<AttemptState, "phase" | "doubt">): boolean {
   if (phase === "unresolved") return true;

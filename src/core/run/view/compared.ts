@@ -7,17 +7,17 @@ import { missingReason } from "../resolve.ts";
 
 /** A part of a comparison, with what a person needs to know to choose it. */
 export interface ComparedPart {
-  /** Its name in the comparison; for other choices, the step that made it. */
+  /** The part's name in the comparison; for other choices, the step that made it. */
   readonly name: string;
-  /** Models used for it, in the order of the plan. */
+  /** Models used for the part, in plan order. */
   readonly models: readonly string[];
-  /** Cost of its steps; null before the first bill. */
+  /** Total cost of the part's steps; null before the first bill. */
   readonly costMicros: number | null;
-  /** Time from its first request to its last answer; null without requests, as for reused results. */
+  /** Time from the part's first request to its last answer; null without requests, as for reused results. */
   readonly tookMs: number | null;
-  /** Its results' positions among those offered, from 0. */
+  /** Positions of the part's results among those offered, from 0. */
   readonly offered: readonly number[];
-  /** Why it has no result; null if it has one, or may still get one. */
+  /** Why the part has no result; null if it has one, or may still get one. */
   readonly missing: string | null;
 }
 

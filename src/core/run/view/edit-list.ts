@@ -7,31 +7,31 @@ import { chosenUpload, type ProducedOutput, referenced, returnedReferences } fro
 
 type Ref = Reference["$ref"];
 
-/** An output or supplied file. The journal may lack its length and frame rate. */
+/** An output or a supplied file. The journal may not state its length and frame rate. */
 export interface EditTake {
   readonly step: string;
   readonly output: Pick<OutputState, "index" | "copy" | "durationMs" | "fps">;
 }
 
-/** A result as an editor cuts it, with the alternatives it was chosen from. */
+/** A result that an editor can cut, with the alternatives from which it was chosen. */
 export interface EditClip {
   /** Path of the step. */
   readonly name: string;
   readonly takes: readonly EditTake[];
-  /** Index in `takes` of the one that the run used. */
+  /** Index in `takes` of the take that the run used. */
   readonly active: number;
 }
 
 /** The parts of a returned film, or the result itself if a model made it. */
 export interface EditList {
-  /** Its name in the pipeline's return value. */
+  /** The list's name in the pipeline's return value. */
   readonly name: string;
-  /** In the order in which local functions took them. */
+  /** In the order in which local functions used them. */
   readonly pictures: readonly EditClip[];
-  /** Pictures that functions used besides film: logos, cards. Their position and duration are not known here. */
+  /** Still pictures that functions used beside films, such as logos. Their position and duration are not known here. */
   readonly stills: readonly EditClip[];
   readonly sounds: readonly EditClip[];
-  /** The finished result; null if it is the single clip itself, or a list of clips. */
+  /** The finished result; null if it is itself the only clip, or a list of clips. */
   readonly finished: EditClip | null;
   readonly captions: readonly EditCaption[];
 }
@@ -78,7 +78,7 @@ function inARow(state: RunState, files: readonly Ref[]): Parts {
   return { ...NOTHING, clips: files.flatMap((file) => clipOf(state, file) ?? []) };
 }
 
-/** The parts that local functions combined, traced back to models' outputs and people's files. */
+/** The parts that local functions combined, traced back to model outputs and people's files. */
 function partsOf(state: RunState, ref: Ref, seen: Set<string>): Parts {
   const clip = clipOf(state, ref);
   const take = clip?.takes[clip.active];
@@ -122,7 +122,7 @@ function secondsOf(clip: EditClip | null): number | null {
   return durationMs === null ? null : durationMs / 1000;
 }
 
-/** True for a function of the pipeline, whose result has parts. */
+/** True for a pipeline function, whose result has parts. */
 function isLocal(step: PlanStep): boolean {
   const { needsCode, pricing, standsFor } = traitsOf(step);
   return needsCode && pricing.by === "nothing" && standsFor.length === 0;
@@ -149,7 +149,7 @@ function mediaIn(state: RunState, step: PlanStep): readonly Taken[] {
   return "input" in step ? walk(step.input, null) : [];
 }
 
-/** References to each file behind a reference to several: an expansion, an approval, all outputs. */
+/** References to each single file behind a reference to several: an expansion, an approval, or all outputs. */
 function filesOf(state: RunState, ref: Ref): readonly Ref[] {
   const step = state.steps[ref.step];
   if (step === undefined || (ref.as !== "asset" && ref.as !== "upload")) return [];
@@ -164,7 +164,7 @@ function filesOf(state: RunState, ref: Ref): readonly Ref[] {
   return referenced(state, ref).map(({ output }) => ({ ...ref, output: output.index }));
 }
 
-/** Null if none of it has a copy. For a list, the first file. */
+/** The clip behind a reference, for a list its first file; null if nothing behind it has a copy. */
 function clipOf(state: RunState, ref: Ref): EditClip | null {
   const given = givenAs(state, ref);
   if (given !== null) return givenClip(ref.step, given);
@@ -175,7 +175,7 @@ function clipOf(state: RunState, ref: Ref): EditClip | null {
   return active < 0 ? { name: ref.step, takes: [used], active: 0 } : { name: ref.step, takes, active };
 }
 
-/** The supplied file behind a reference, if it is one. */
+/** The supplied file behind a reference; null if it is not one. */
 function givenAs(state: RunState, ref: Ref): StoredCopy | null {
   const step = state.steps[ref.step];
   return step === undefined ? null : chosenUpload(state, step);
@@ -186,7 +186,7 @@ function givenClip(step: string, copy: StoredCopy): EditClip | null {
   return isMedia(take) ? { name: step, takes: [take], active: 0 } : null;
 }
 
-/** The alternatives of a choice; for another step, its outputs. */
+/** A choice's alternatives; for another step, its output. */
 function takesOf(state: RunState, ref: Ref): readonly ProducedOutput[] {
   const step = stepNamed(state.planned.plan, ref.step);
   const among = step === undefined ? [] : traitsOf(step).standsFor;
@@ -208,7 +208,7 @@ function isMedia({ output }: EditTake): boolean {
   return /^(?:image|video|audio)\//.test(output.copy?.contentType ?? "");
 }
 
-/** A caption, in seconds of the film. */
+/** A caption, with times in seconds of the film. */
 interface EditCaption {
   readonly start: number;
   readonly end: number;
@@ -222,10 +222,10 @@ interface Captioned {
 }
 
 /**
- * Captions of a function's result: its own, and those of its input films if their start is known. `value`: what the
- * function returned. `{ starts: [seconds] }` gives each film's start, as `join`, `trim`, `mix` and `overlay` return it;
- * a single film of unchanged length starts at the same time. Captions of other films are left out, because they would
- * be shown at the wrong time.
+ * Captions for a function's result: its own, and those of its input films if their start is known. `value`: what the
+ * function returned. `{ starts: [seconds] }` states each film's start, as `join`, `trim`, `mix` and `overlay` return
+ * it; a single film of unchanged length starts at 0. Captions of other films are left out, because they would be shown
+ * at the wrong time.
  */
 function captionsOf(
   value: unknown,
@@ -245,7 +245,7 @@ function captionsOf(
   ];
 }
 
-/** Tolerance in seconds for a film that was only re-encoded. */
+/** Tolerance, in seconds, for a film that was only re-encoded. */
 const SAME_SECONDS = 0.05;
 
 function startsOf(value: unknown, films: readonly Captioned[], seconds: number | null): readonly number[] | null {

@@ -21,14 +21,14 @@ import { isForPerson, unresolvedText } from "../waiting.ts";
 /** Something that a run at rest lacks. All views of the run show the same list. */
 export interface Missing {
   readonly step: string;
-  /** Index of the output; null if it concerns the whole step. */
+  /** Index of the output; null if the whole step is concerned. */
   readonly output: number | null;
   /**
    * `decision`: a person must decide. `job`: sent but not collected. `file`: an output that is only on the service.
    * `expired`: an output that has expired there. `result`: the step failed. `bill`: the cost is missing.
    */
   readonly what: "decision" | "job" | "file" | "expired" | "result" | "bill";
-  /** Until when it is available, ISO-8601; null: indefinitely. */
+  /** Until when it is available (ISO-8601); null: indefinitely. */
   readonly until: string | null;
   /** Everything in one sentence. */
   readonly text: string;
@@ -103,7 +103,7 @@ function files(state: RunState): readonly Missing[] {
   return [...here, ...gone];
 }
 
-/** Missing bills of finished jobs; others cannot have one yet. */
+/** Missing bills of finished jobs; other jobs cannot have a bill yet. */
 function bills({ steps }: RunState): readonly Missing[] {
   return Object.values(steps).flatMap((step) => {
     const { path, attempts } = step;
@@ -136,9 +136,9 @@ interface Expiring {
   readonly assetId: string | null;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
-  /** Unfinished steps that use it. */
+  /** Unfinished steps that use the output. */
   readonly neededBy: readonly string[];
-  /** True if a local copy exists, which is uploaded again for free once the asset expires. */
+  /** True if a local copy exists, which is uploaded at no cost once the asset expires. */
   readonly copied: boolean;
   /** Why the last download failed; null if none did. */
   readonly uncopied: string | null;
@@ -169,7 +169,7 @@ function outputsAtService(
 
 const atService: ReadonlySet<OutputPhase> = new Set(["available", "downloaded", "lapsed"]);
 
-/** Unfinished steps by the outputs that they use. */
+/** Unfinished steps, by the outputs they use. */
 function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
   const users = new Map<string, string[]>();
   for (const plan of state.planned.plan.steps) {
@@ -185,7 +185,7 @@ function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
   return users;
 }
 
-/** The outputs of a reference; all candidates while a choice is open. */
+/** The outputs behind a reference; all candidates while a choice is open. */
 function outputsFor(state: RunState, ref: Ref): readonly ProducedOutput[] {
   if (ref.as !== "asset") return [];
   const plan = stepNamed(state.planned.plan, ref.step);
@@ -204,7 +204,7 @@ export interface Refused {
   readonly step: string;
   /** Reasons, separated by `; `. */
   readonly reason: string;
-  /** The outputs it inspected: frames, or the whole; an upload's file counts as output 0. */
+  /** The outputs that the check inspected, through frames or as a whole; an upload's file counts as output 0. */
   readonly shows: readonly Chosen[];
 }
 
@@ -217,7 +217,7 @@ export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
   return [{ step: plan.path, reason: error.message, shows: shows.slice(0, MOST_SHOWN) }];
 }
 
-/** What checks rejected: this step, and those before what it passes on. */
+/** What checks rejected: this step, and the checks before what it passes on. */
 export function refusedBefore(state: RunState, path: string): readonly Refused[] {
   const standsForOthers = (step: PlanStep) => traitsOf(step).standsFor.length > 0;
   const found: Refused[] = [];
@@ -234,7 +234,7 @@ export function refusedBefore(state: RunState, path: string): readonly Refused[]
   return found;
 }
 
-/** What a check inspects: frames from a step beside a value, or the medium itself. */
+/** What a check inspects: the outputs of a step whose value it reads (frames), or the medium itself. */
 function lookedAt(state: RunState, ref: Reference["$ref"]): readonly Chosen[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];

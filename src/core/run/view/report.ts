@@ -13,26 +13,26 @@ import { type AttemptView, outputStatus, placedFile, type StepView, stepView } f
 export interface RunReport {
   readonly id: string;
   readonly pipeline: string;
-  /** Null: the run has no title and goes by its id. */
+  /** Null if the run has no title and is shown by its id. */
   readonly title: string | null;
   readonly tags: { readonly [key: string]: string };
-  /** Status in the journal, or `interrupted` if it was running but no process drives it any more. */
+  /** Status in the journal, or `interrupted` if it says running but no process drives the run any more. */
   readonly status: RunStatus | "interrupted";
-  /** Why it is paused, interrupted or failed; null otherwise. */
+  /** Why the run is paused, interrupted or failed; null otherwise. */
   readonly message: string | null;
   readonly pause: {
     readonly reason: string;
     readonly funding_url: string | null;
     readonly required: string | null;
     readonly balance: string | null;
-    /** When it may continue without a person. */
+    /** When the run can continue without a person; null if it cannot. */
     readonly resume_at: string | null;
   } | null;
   readonly budget: string | null;
-  /** The tag (`key=value`) of the runs that share the budget; null if it is this run's alone. */
+  /** The tag (`key=value`) of the runs that share the budget; null if the budget is this run's alone. */
   readonly budget_tag: string | null;
   readonly quote: string | null;
-  /** Sum of the quotes of reruns; 0 if there were none, null if one had no price. */
+  /** Sum of the reruns' quotes; 0 if there were no reruns, null if one had no price. */
   readonly rerun_quote: string | null;
   /** Cost and reserved money, plus the latest prices of steps that have not run. */
   readonly projected: string;
@@ -40,29 +40,29 @@ export interface RunReport {
   /** Reserved for jobs without a bill. */
   readonly held: string;
   /**
-   * Unconfirmed money: reserved for unanswered chat requests, and counted in `cost` for answers of chats and providers
-   * that reported no charge.
+   * Unconfirmed money: reserved for unanswered chat requests, and counted in `cost` for chat and provider answers that
+   * reported no charge.
    */
   readonly unconfirmed: string;
-  /** The command that continues it, to paste into a shell; null if nothing is left to do or a process drives it. */
+  /** The command that continues the run, to paste into a shell; null if nothing is left or a process drives it. */
   readonly next: NextCommand | null;
-  /** Amount above the budget, because charges exceeded quotes; null if it was not exceeded. */
+  /** Amount above the budget, because charges exceeded quotes; null if the budget was not exceeded. */
   readonly over_budget: string | null;
-  /** Models that charged this run more than they quoted, or than allowed if they quote nothing. */
+  /** Models that charged this run more than they quoted or, without a quote, more than was allowed. */
   readonly overcharges: readonly OverchargeReport[];
   readonly out_dir: string;
   readonly created_at: string;
   readonly finished_at: string | null;
-  /** Active time so far in milliseconds, without pauses and times when no process drove it. */
+  /** Active time so far in milliseconds, excluding pauses and times when no process drove the run. */
   readonly took_ms: number;
   /**
-   * Outputs on the service that the run still needs, most urgent first. One without a local copy is lost when it
-   * expires; one with a copy is uploaded again for free.
+   * Outputs on the service that the run still needs, most urgent first. An output without a local copy is lost when it
+   * expires; one with a copy is uploaded at no cost.
    */
   readonly expiring: readonly ExpiringReport[];
-  /** What it lacks, in plan order; empty while a process drives it. `next` continues it. */
+  /** What the run lacks, in plan order; empty while a process drives it. `next` continues the run. */
   readonly missing: readonly Missing[];
-  /** What its checks rejected, with the outputs inspected. */
+  /** What the run's checks rejected, with the outputs they inspected. */
   readonly refused: readonly Refused[];
   readonly steps: readonly StepReport[];
 }
@@ -82,7 +82,7 @@ export interface ExpiringReport {
   /** Null if the service only provides a URL. */
   readonly asset_id: string | null;
   readonly expires_at: string;
-  /** Unfinished steps that use it. */
+  /** Unfinished steps that use the output. */
   readonly needed_by: readonly string[];
   readonly copied: boolean;
   /** Why the last download failed; null if none did. */
@@ -90,42 +90,42 @@ export interface ExpiringReport {
 }
 
 export interface StepReport {
-  /** True for a step that is no longer in the plan. Its results and costs stay listed. */
+  /** True if the step is no longer in the plan. Its results and costs stay listed. */
   readonly removed?: true;
   readonly path: string;
   readonly kind: string;
   readonly model: string | null;
-  /** For a provider's request: its guarantee. */
+  /** For a request to a provider: the guarantee that applies. */
   readonly promise?: ProviderPromise;
-  /** Status in the journal, or `awaiting-approval` while it waits for a person. */
+  /** Status in the journal, or `awaiting-approval` while the step waits for a person. */
   readonly status: StepStatus | "awaiting-approval";
   readonly reason: string | null;
-  /** Set if its request takes long and is still polled; null if it does not, or none is in progress. */
+  /** Set if the step's request takes long and is still polled; null if it does not, or no request is in progress. */
   readonly late: {
-    /** When it was accepted. */
+    /** When the request was accepted. */
     readonly since: string;
-    /** Expected duration; null if it was not reported as slow. */
+    /** Expected duration; null if the request was not reported as slow. */
     readonly expected_ms: number | null;
-    /** True if based on the model's past requests, not on a typical value. */
+    /** True if the expectation is based on the model's past requests rather than on a typical value. */
     readonly learned: boolean;
-    /** Its `within` if exceeded; otherwise null. */
+    /** The step's `within` if exceeded, otherwise null. */
     readonly within_ms: number | null;
     readonly job_id: string | null;
   } | null;
   readonly started_at: string | null;
   readonly finished_at: string | null;
   readonly quote: string | null;
-  /** Fields of its input that were edited for this run, or changed by a note. */
+  /** Input fields that an edit or a note changed in this run. */
   readonly edited: readonly string[];
   /** Jobs, chat requests, or failed attempts of a task. */
   readonly attempts: readonly AttemptReport[];
   readonly outputs: readonly OutputReport[];
-  /** The value that a chat or task returned, or that was approved instead; null if there is none. */
+  /** The value that a chat or task returned, or that was approved in its place; null if there is none. */
   readonly value: Json;
-  /** The output that an approval or pick stands for. */
+  /** The output that an approval or pick chose. */
   readonly chosen: { readonly step: string; readonly index: number } | null;
   readonly approval: StepState["approval"];
-  /** The earlier run's step whose results were reused. */
+  /** The earlier run and step whose results were reused. */
   readonly reused_from: { readonly run: string; readonly step: string } | null;
 }
 
@@ -137,11 +137,11 @@ export interface AttemptReport {
   /** True if `cost` is the hold, because the provider reports no charge. */
   readonly unconfirmed?: true;
   readonly error: string | null;
-  /** For a local function: where in its code, as `file:line:column`. */
+  /** For a local function: the location in its code, as `file:line:column`. */
   readonly site?: string;
-  /** What moderation objected to; null where not stated. */
+  /** What moderation objected to; fields are null where it did not say. */
   readonly flagged?: { readonly of: string | null; readonly field: string | null; readonly category: string | null };
-  /** Its outputs, if a rerun of the step superseded them. */
+  /** The attempt's outputs, if a rerun of the step superseded them. */
   readonly former_outputs?: readonly {
     readonly index: number;
     readonly asset_id: string | null;
@@ -155,9 +155,9 @@ export interface OutputReport {
   readonly status: string;
   readonly asset_id: string | null;
   readonly voice_id: string | null;
-  /** Named file of a returned output, relative to out_dir. */
+  /** Named file for a returned output, relative to out_dir. */
   readonly file: string | null;
-  /** Tells how the file was made; relative to out_dir. */
+  /** The manifest that says how the file was made, relative to out_dir. */
   readonly manifest: string | null;
   readonly sha256: string | null;
   readonly content_type: string | null;
@@ -165,7 +165,7 @@ export interface OutputReport {
   readonly height: number | null;
   readonly duration_ms: number | null;
   readonly fps: number | null;
-  /** Until when the service keeps it; null if it does not expire. */
+  /** Until when the service keeps the output; null if it does not expire. */
   readonly expires_at: string | null;
 }
 
@@ -328,5 +328,5 @@ function instant(at: number | null): string | null {
   return text;
 }
 
-/** Cached: steps that started or ended with one commit have the same instant. */
+/** Cached, since steps that started or ended in one commit have the same instant. */
 const instants = new Map<number, string>();

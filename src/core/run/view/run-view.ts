@@ -10,10 +10,10 @@ import { Timeline, type TimelineSpan } from "./timeline.ts";
 
 /**
  * The view of a run that command line, dashboard and report share. An event updates only what it concerns. Step views
- * are built on demand and stay the same objects until their step changes.
+ * are built on demand, and stay the same objects until their step changes.
  */
 export class RunView {
-  /** Do not change it; use {@link RunView.add}. */
+  /** Do not change the state; use {@link RunView.add}. */
   readonly state: RunState;
   readonly #steps = new Map<string, StepView>();
 
@@ -22,7 +22,7 @@ export class RunView {
     this.state = state;
   }
 
-  /** A view from all events of a run; null without events. */
+  /** A view from all of a run's events; null without events. */
   static of(events: Iterable<StoredEvent>): RunView | null {
     const state = fold(events);
     return state === null ? null : new RunView(state);
@@ -35,7 +35,7 @@ export class RunView {
     else for (const path of touched) this.#steps.delete(path);
   }
 
-  /** A step of the current plan; undefined if it has no such path. */
+  /** A step in the current plan; undefined if there is no such path. */
   step(path: string): StepView | undefined {
     const known = this.#steps.get(path);
     if (known !== undefined) return known;
@@ -43,12 +43,12 @@ export class RunView {
     return plan === undefined ? undefined : this.#view(plan);
   }
 
-  /** The steps of the current plan, in order. */
+  /** The current plan's steps, in order. */
   get steps(): readonly StepView[] {
     return this.state.planned.plan.steps.map((plan) => this.#steps.get(plan.path) ?? this.#view(plan));
   }
 
-  /** Steps no longer in the plan, whose results and costs stay listed. */
+  /** Steps no longer in the plan. Their results and costs stay listed. */
   get removed(): readonly StepView[] {
     return this.state.removedSteps.map((plan) => stepView(plan, this.state.steps[plan.path]!));
   }
@@ -60,7 +60,7 @@ export class RunView {
   }
 }
 
-/** Steps that may look different after these events. */
+/** Steps whose appearance may change after these events. */
 export function touchedSteps(events: readonly RunEvent[]): ReadonlySet<string> | "all" {
   const touched = new Set<string>();
   for (const event of events) {
@@ -75,21 +75,21 @@ export function touchedSteps(events: readonly RunEvent[]): ReadonlySet<string> |
 export interface RunSummary {
   readonly id: string;
   readonly pipeline: string;
-  /** Null: the run has no title and goes by its id. */
+  /** Null if the run has no title and is shown by its id. */
   readonly title: string | null;
   readonly tags: { readonly [key: string]: string };
-  /** Status in the journal, or `interrupted` if it was running but no process drives it any more. */
+  /** Status in the journal, or `interrupted` if it says running but no process drives the run any more. */
   readonly status: RunStatus | "interrupted";
-  /** Why it is interrupted or failed; null otherwise. */
+  /** Why the run is interrupted or failed; null otherwise. */
   readonly message: string | null;
   readonly pause: PauseState | null;
-  /** The command that continues it; null if nothing is left to do or a process drives it. */
+  /** The command that continues the run; null if nothing is left to do or a process drives it. */
   readonly next: NextCommand | null;
   readonly budgetMicros: number | null;
-  /** The tag (`key=value`) of the runs that share the budget; null if it is this run's alone. */
+  /** The tag (`key=value`) of the runs that share the budget; null if the budget is this run's alone. */
   readonly budgetTag: string | null;
   readonly quoteMicros: number | null;
-  /** Sum of the quotes of reruns; 0 if there were none, null if one had no price. */
+  /** Sum of the reruns' quotes; 0 if there were no reruns, null if one had no price. */
   readonly rerunQuoteMicros: number | null;
   readonly spentMicros: number;
   /** Reserved for jobs without a bill. */
@@ -129,7 +129,7 @@ export function runSummary(state: RunState, { isInterrupted = false } = {}): Run
 /** An incident: what happened, and how it was handled. */
 export interface Incident {
   readonly at: number;
-  /** Null if it concerns the whole run. */
+  /** Null if the incident concerns the whole run. */
   readonly step: string | null;
   readonly what: string;
   readonly why: string;
@@ -141,13 +141,13 @@ interface RecordedIncident extends IncidentText {
   readonly step: string | null;
 }
 
-/** The past of a run, which its state does not keep, from its first event on. */
+/** A run's past from its first event on, which the run's state does not keep. */
 export class RunHistory {
   readonly #timeline = new Timeline();
   readonly #recorded: RecordedIncident[] = [];
   #lastAt = 0;
 
-  /** `state` includes the event. */
+  /** `state` already includes the event. */
   add(stored: StoredEvent, state: RunState): void {
     const { at, event } = stored;
     this.#lastAt = Math.max(this.#lastAt, at);
@@ -165,7 +165,7 @@ export class RunHistory {
     return this.#lastAt;
   }
 
-  /** Retries, waits, refusals, pauses and crashes in order, with the current information about failed attempts. */
+  /** Retries, waits, refusals, pauses and crashes, in order, with what is now known about failed attempts. */
   incidents(state: RunState): readonly Incident[] {
     return this.#recorded.map(({ at, step, what, why, costMicros = null, attempt }) => {
       if (step === null || attempt === undefined) return { at, step, what, why, costMicros };
@@ -176,7 +176,7 @@ export class RunHistory {
   }
 }
 
-/** A run's state and past, from all its events. */
+/** A run's state and past, built from all its events. */
 export class FoldedRun {
   readonly history = new RunHistory();
   #view: RunView | null = null;

@@ -3,7 +3,7 @@ import { fold } from "../../journal/fold.ts";
 import { changeLedger, emptyEntry, entryChange, type LedgerEntry, ledgerChanges } from "../../journal/record.ts";
 import type { OutputState, RunState } from "../../journal/state.ts";
 
-/** From the first instant, inclusive, to the last, exclusive; epoch milliseconds. */
+/** From the first instant (inclusive) to the last (exclusive), in epoch milliseconds. */
 export interface Period {
   readonly from: number;
   readonly to: number;
@@ -12,30 +12,30 @@ export interface Period {
 export interface MadeOfKind {
   readonly kind: "image" | "video" | "audio" | "voice" | "text" | "file";
   readonly count: number;
-  /** Total duration; 0 for kinds without one. */
+  /** Total duration in milliseconds; 0 for kinds that have none. */
   readonly durationMs: number;
 }
 
-/** Money that is not, or not yet, a charge. */
+/** Money that is not a charge, or not yet. */
 export interface OpenAmount {
   readonly step: string;
   readonly attempt: number;
   readonly amountMicros: number;
   /**
-   * `bill`: the job's cost is missing. `submit`: it is unknown whether there is a job. `impossible`: its bill is
+   * `bill`: the job's cost is missing. `submit`: it is unknown whether a job exists. `impossible`: the job's bill is
    * implausible. `answer`: an unanswered request may have been charged.
    */
   readonly why: "bill" | "submit" | "impossible" | "answer";
 }
 
-/** A run's charges within a period, by when the journal learned of them. */
+/** A run's charges within a period, dated by when the journal learned of them. */
 export interface RunCharges {
-  /** A bill corrected in a later period counts there as a difference, which may be negative. */
+  /** A bill corrected in a later period counts in that period, as a difference that may be negative. */
   readonly costMicros: number;
   readonly made: readonly MadeOfKind[];
   /** Reserved within the period and still not billed. */
   readonly unbilled: readonly OpenAmount[];
-  /** Like {@link unbilled}, if the service's information is missing or implausible. */
+  /** Like {@link unbilled}, but the service's information is missing or implausible. */
   readonly disputed: readonly OpenAmount[];
 }
 
@@ -49,8 +49,8 @@ interface Entry {
 }
 
 /**
- * A run's ledger for a period. The charges and abandoned requests of all periods add up to the run's settled amount,
- * the unbilled ones to its holds.
+ * A run's charges for a period. Over all periods, the charges and abandoned requests add up to the run's settled
+ * amount, and the unbilled amounts to its holds.
  */
 export function runCharges(events: readonly StoredEvent[], { from, to }: Period): RunCharges {
   const state = fold(events);
@@ -126,14 +126,14 @@ function kindOf({ voiceId, contentType }: OutputState): MadeOfKind["kind"] {
   return kind === "image" || kind === "video" || kind === "audio" || kind === "text" ? kind : "file";
 }
 
-// Invoice amounts: exact until displayed, then rounded once.
+// Invoice amounts are exact until displayed, then rounded once.
 
-/** 100 % in units of a ten-thousandth of a percent. */
+/** 100 %, in ten-thousandths of a percent. */
 const WHOLE = 1_000_000n;
 const MICROS_PER_CENT = 10_000n;
 const CENT = WHOLE * MICROS_PER_CENT;
 
-/** Parses `20%` or `12.5` to ten-thousandths of a percent; null if invalid or above 1000 %. */
+/** Parses `20%` or `12.5` into ten-thousandths of a percent; null if invalid or above 1000 %. */
 export function parseMarkup(text: string): bigint | null {
   const match = /^(\d{1,4})(?:\.(\d{1,4}))?\s?%?$/.exec(text.trim());
   if (match === null) return null;
@@ -142,8 +142,8 @@ export function parseMarkup(text: string): bigint | null {
 }
 
 /**
- * Cents per cost with the markup. The total is the exact sum, rounded once, half a cent up. Lines are rounded down, and
- * the missing cents go to those that lost most, so that they add up to the total.
+ * Cents for each cost, including the markup. The total is the exact sum, rounded once, half a cent up. Lines are
+ * rounded down, and the missing cents go to the lines that lost most, so that the lines add up to the total.
  */
 export function invoiced(
   costsMicros: readonly number[],

@@ -34,7 +34,7 @@ export type StepPhase =
 /** A submit of a job, a request to a chat model, or a failed attempt of a task. */
 export interface AttemptView {
   readonly kind: "job" | "chat" | "try";
-  /** Counts from 1 within its kind. */
+  /** Number of the attempt within its kind, from 1. */
   readonly n: number;
   readonly phase: JobPhase | ChatState["phase"];
   readonly model: string | null;
@@ -44,7 +44,7 @@ export interface AttemptView {
   readonly quote: { readonly costMicros: number | null; readonly basis: PriceBasis } | null;
   readonly holdMicros: number;
   readonly costMicros: number | null;
-  /** `unconfirmed`: it is unknown whether, or how much, it was charged. */
+  /** `unconfirmed`: it is unknown whether anything, or how much, was charged. */
   readonly money: MoneyPhase | "unconfirmed";
   readonly error: JournalError | null;
   readonly sentAt: number | null;
@@ -61,23 +61,23 @@ export interface StepView {
   readonly path: string;
   readonly kind: PlanStep["kind"];
   readonly model: string | null;
-  /** `running` until its files are copied, although steps that use them continue. */
+  /** Stays `running` until the step's files are copied, although steps that use them continue. */
   readonly status: StepStatus;
   readonly phase: StepPhase;
   readonly reason: string | null;
-  /** Set if its request takes long; null if it does not, or none is in progress. */
+  /** Set if the step's request takes long; null if it does not, or no request is in progress. */
   readonly late: Late | null;
-  /** Error of its newest attempt, or of its last failed task attempt. */
+  /** Error of the newest attempt, or of the last failed task attempt. */
   readonly error: JournalError | null;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
-  /** The current attempt; null before the first. One that was only priced counts, although it was never sent. */
+  /** The current attempt; null before the first. An attempt that was only priced counts, although it was never sent. */
   readonly current: AttemptView | null;
-  /** Attempts that were sent or refused: jobs, then chats, then failed tasks. */
+  /** Attempts that were sent or refused: first jobs, then chats, then failed tasks. */
   readonly attempts: readonly AttemptView[];
-  /** Quote of the current attempt; null without a price. */
+  /** The current attempt's quote; null without a price. */
   readonly quote: AttemptView["quote"];
-  /** Total cost of its attempts; null before the first bill. */
+  /** Total cost of the attempts; null before the first bill. */
   readonly costMicros: number | null;
   /** Reserved for attempts without a bill. */
   readonly heldMicros: number;
@@ -232,25 +232,25 @@ const jobPhases = {
 function phaseOf({ kind }: PlanStep, status: StepStatus, current: AttemptView | null): StepPhase {
   if (status !== "running") return status;
   if (current?.kind !== "job") return runKind(kind).activity;
-  // Its submit was withdrawn; it waits for funds, the service or an upload.
+  // Its submit was withdrawn: the step waits for funds, the service or an upload.
   if (current.sentAt !== null && current.phase === "priced") return "waiting";
   return jobPhases[current.phase as JobPhase];
 }
 
-/** The status of an output as far as known. One that was never on the service cannot expire there. */
+/** An output's status as far as known. An output that was never on the service cannot expire there. */
 export function outputStatus({ plan }: Pick<StepView, "plan">, { phase, status }: OutputState): OutputState["status"] {
   return traitsOf(plan).submits !== null && (phase === "expired" || phase === "archived") ? "EXPIRED" : status;
 }
 
 interface PlacedIndex {
   readonly byOutput: Map<string, RunState["files"][number]>;
-  /** Number of files indexed. */
+  /** Number of files indexed so far. */
   read: number;
 }
 
 const placedIndexes = new WeakMap<RunState["files"], PlacedIndex>();
 
-/** The first named file of an output; undefined if it has none. */
+/** The first named file for an output; undefined if there is none. */
 export function placedFile({ files }: RunState, step: string, index: number): RunState["files"][number] | undefined {
   const known = placedIndexes.get(files) ?? { byOutput: new Map(), read: 0 };
   placedIndexes.set(files, known);

@@ -5,7 +5,7 @@ import type { PlanStep } from "../../plan/plan.ts";
 import { runKind } from "../kinds/index.ts";
 
 /**
- * What a step was doing. `queue`: from the intent to submit until rendering starts. `render`: until the job's end.
+ * What a step was doing. `queue`: from the intent to submit until rendering starts. `render`: until the job ends.
  * `download`: until the last copy is on disk. The others are one span per attempt.
  */
 export type TimelinePhase = "upload" | "queue" | "render" | "download" | "task" | "chat" | "approval";
@@ -13,11 +13,11 @@ export type TimelinePhase = "upload" | "queue" | "render" | "download" | "task" 
 /** A span of a run's time. Instants are epoch milliseconds. */
 export interface TimelineSpan {
   readonly step: string;
-  /** Counts from 1. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
   readonly phase: TimelinePhase;
   readonly from: number;
-  /** Null while it continues, which is only while the run is running; never before `from`. */
+  /** Null while the span continues, which it does only while the run is running. Never before `from`. */
   readonly to: number | null;
 }
 
@@ -30,12 +30,12 @@ interface Span {
 }
 
 /**
- * When each step did what, derived from the events, ordered by start. Phases of one attempt never overlap. An idle run
- * has no open span: its waits end with its last event until a later event tells more.
+ * What each step did and when, derived from the events and ordered by start. Phases of one attempt never overlap. An
+ * idle run has no open span: its waits end with its last event, until a later event says more.
  */
 export class Timeline implements TimelineWriter {
   readonly #spans: Span[] = [];
-  /** Open span by step; a step does one thing at a time. */
+  /** Open span by step, since a step does one thing at a time. */
   readonly #open = new Map<string, Span>();
   readonly #kinds = new Map<string, PlanStep["kind"]>();
   readonly #starts = new Map<string, number>();
@@ -45,7 +45,7 @@ export class Timeline implements TimelineWriter {
   /** Outputs still to be copied, by step. */
   readonly #toCopy = new Map<string, number>();
   #running = false;
-  /** Never goes back, although clocks of two machines may differ. */
+  /** Never goes back, although the clocks of two machines may differ. */
   #now = Number.NEGATIVE_INFINITY;
 
   add({ at, event }: StoredEvent): void {
@@ -124,7 +124,7 @@ export class Timeline implements TimelineWriter {
     return to === null && !this.#running ? this.#now : to;
   }
 
-  /** No event tells when rendering started, so all time between acknowledgement and end counts as rendering. */
+  /** No event says when rendering started, so all time between acknowledgement and end counts as rendering. */
   #splitUnseenRender(step: string): void {
     const open = this.#open.get(step);
     const since = this.#acknowledged.get(step);
