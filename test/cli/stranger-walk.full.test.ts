@@ -155,7 +155,7 @@ walk("an avatar in five languages", {}, () => {
   });
 
   test("an unknown voice: the most similar name is suggested, and with it the run ends in five films", async () => {
-    await me.types(`${begin.replace("five", "stock")} -i voice=alan`, 2);
+    await me.types(`${begin.replace("five", "stock")} -i voice=alen`, 2);
     const voice = me.copies(/did you mean (\S+?)[ ?]/);
     await me.types(`${begin.replace("five", "stock")} -i voice=${voice}`, 0);
     expect(me.service.stats().jobs_by_model).toEqual({ "image-1": 1, "speech-1": 5, "avatar-1": 5 });
