@@ -4,7 +4,7 @@ import { duration, parseDollars } from "../../src/cli/input/flag-values.ts";
 import { createOutput } from "../../src/cli/output.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { visible, withoutControl } from "../../src/cli/text/escape.ts";
-import { inSentence, nextLines } from "../../src/cli/text/next-line.ts";
+import { inSentence, nextLines, serviceFlags } from "../../src/cli/text/next-line.ts";
 import { shorten, table } from "../../src/cli/text/table.ts";
 import { parseDuration } from "../../src/core/kit/duration.ts";
 import { COMMANDS } from "../../src/core/kit/launcher.ts";
@@ -125,6 +125,22 @@ test("a command within a sentence, or within a remark, reaches the journal that 
     ],
   );
 });
+
+test.each([
+  ["showrunner resume r", "--cap 50/day --cap 'customer=*:0.50/day' --cap-time-zone Europe/Berlin --wallet-floor 3"],
+  ["showrunner resume r --cap customer=acme:0.62/day", "--cap 50/day --cap-time-zone Europe/Berlin --wallet-floor 3"],
+  ["showrunner resume r --cap 60/day --wallet-floor 2", "--cap 'customer=*:0.50/day' --cap-time-zone Europe/Berlin"],
+  ["showrunner show r", null],
+])(
+  "a suggested command that may spend keeps the limits of this one, but for those that it sets: %s",
+  (command, kept) => {
+    const cap = ["50/day", "customer=*:0.50/day"];
+    const flags = serviceFlags({ cap, capTimeZone: "Europe/Berlin", walletFloor: "3" });
+    expect(nextLines(command, { launcher: "showrunner", flags })).toEqual([
+      kept === null ? command : `${command} ${kept}`,
+    ]);
+  },
+);
 
 describe("tables", () => {
   const rows = [

@@ -42,8 +42,23 @@ function withFlags(command: string, flags: readonly string[]): string {
   const [program, verb = ""] = command.split(" ");
   const isPlain = verb.startsWith("-") || withoutService.has(verb) || command.endsWith(" --help");
   if (program !== "showrunner" || isPlain) return command;
-  const missing = flags.filter((flag) => !command.includes(` ${flag.split(" ")[0]}`));
-  return [command, ...missing].join(" ");
+  const fitting = flags.filter(
+    (flag) => spending.has(verb) || !/^--(?:cap|cap-time-zone|spending-cap|wallet-floor) /.test(flag),
+  );
+  return [command, ...fitting.filter((flag) => !isSet(flag, command))].join(" ");
+}
+
+/** Commands that accept limits over all runs. */
+const spending = new Set(["run", "resume", "worker", "mcp"]);
+
+/** A cap counts as set if the command has one for the same tag, as when it suggests a higher one. */
+function isSet(flag: string, command: string): boolean {
+  const [name = ""] = flag.split(" ");
+  if (name !== "--cap") return `${command} `.includes(` ${name} `);
+  const tagOf = (cap: string) => /^'?(?:([^=:']+)=)?/.exec(cap)?.[1];
+  return [...command.matchAll(/ --cap (\S+)/g)].some(
+    ([, cap = ""]) => tagOf(cap) === tagOf(flag.slice("--cap ".length)),
+  );
 }
 
 /** The command as typed, with `more` appended. If `more` is a flag with a value, it replaces an earlier value. */
@@ -70,22 +85,32 @@ function typedAgain(word: string): string {
   return shellWord(withoutPassword(word));
 }
 
-/** The flags that make a follow-up command use the same journal and service. */
+/** The flags that make a follow-up command use the same journal and service, and keep its limits. */
 export function serviceFlags({
   local,
   service,
   baseUrl,
   journal,
+  cap = [],
+  ...limits
 }: {
   readonly local?: boolean | undefined;
   readonly service?: string | undefined;
   readonly baseUrl?: string | undefined;
   readonly journal?: string | undefined;
+  readonly cap?: readonly string[] | undefined;
+  readonly capTimeZone?: string | undefined;
+  readonly spendingCap?: string | undefined;
+  readonly walletFloor?: string | undefined;
 }): readonly string[] {
   return [
     ...(journal === undefined ? [] : [`--journal ${typedAgain(journal)}`]),
     ...(service === undefined ? [] : [`--service ${shellWord(service)}`]),
     ...(baseUrl === undefined ? [] : [`--base-url ${shellWord(baseUrl)}`]),
     ...(local ? ["--local"] : []),
+    ...cap.map((rule) => `--cap ${shellWord(rule)}`),
+    ...(limits.capTimeZone === undefined ? [] : [`--cap-time-zone ${shellWord(limits.capTimeZone)}`]),
+    ...(limits.spendingCap === undefined ? [] : [`--spending-cap ${shellWord(limits.spendingCap)}`]),
+    ...(limits.walletFloor === undefined ? [] : [`--wallet-floor ${shellWord(limits.walletFloor)}`]),
   ];
 }
