@@ -108,7 +108,7 @@ async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io
 /** Lists all problems of a plan: on stderr for people, on stdout with `--json`. */
 export function reportProblems(
   problems: readonly Problem[],
-  { output, io }: Context,
+  { args, output, io }: Context,
   flags: Pick<ServiceFlags, "json" | "baseUrl">,
 ): ExitCode {
   if (flags.json) output.printJson({ ok: false, problems });
@@ -117,7 +117,8 @@ export function reportProblems(
   output.say(problemList(problems));
   const baseUrl = flags.baseUrl ?? io.env.SHOWRUNNER_BASE_URL ?? "/v3";
   const isWholeAddress = /\/v\d+\/?$/.test(baseUrl);
-  const next = "correct them and try again; `showrunner plan` checks without spending";
+  const check = args[0] === "plan" ? "" : "; `showrunner plan` checks without spending";
+  const next = `correct ${problems.length === 1 ? "it" : "them"} and try again${check}`;
   const isNoModel = problems.every(({ code }) => code === "unknown-model");
   output.next(
     isNoModel && !isWholeAddress ? `check whether the base URL is missing its version: ${visible(baseUrl)}/v3` : next,
