@@ -41,6 +41,7 @@ test("a task's file that is lost pauses the run: --json prints its document, and
     expect(JSON.parse(resumed.stdout)).toMatchObject({ status: "paused", message: /film/, next });
   }
   expect(JSON.parse((await cli(["show", "x", "--json"], options)).stdout)).toMatchObject({ status: "paused", next });
+  expect((await cli(["show", "x"], options)).stdout).toMatch(/^x {2}\S+ {2}paused \(files\) {2}cost .*\n\S.*copy/);
   const again = await cli(["resume", "x", "--rerun", "film", "--json", "--yes"], options);
   expect(again.code, again.stderr).toBe(3);
   expect(JSON.parse(again.stdout)).toMatchObject({ status: "paused" });

@@ -105,9 +105,11 @@ export async function show(context: Context, runId: string, flags: ServiceFlags)
     const title = report.title === null ? "" : `"${visible(report.title)}"  `;
     const held = Number(report.held) > 0 ? `, ${dollars(report.held)} reserved` : "";
     const unconfirmed = Number(report.unconfirmed) > 0 ? `, ${dollars(report.unconfirmed)} not confirmed` : "";
+    const status = report.pause === null ? report.status : `${report.status} (${report.pause.reason})`;
     output.print(
-      `${visible(report.id)}  ${title}${visible(report.pipeline)}  ${report.status}  cost ${dollars(report.cost)}${held}${unconfirmed}${quoted}${budget}`,
+      `${visible(report.id)}  ${title}${visible(report.pipeline)}  ${status}  cost ${dollars(report.cost)}${held}${unconfirmed}${quoted}${budget}`,
     );
+    if (report.pause !== null && report.message !== null) output.tell(visible(report.message));
     for (const line of overchargeLines(report)) output.tell(line);
     for (const line of missingLines(report, Date.now())) output.print(line);
     output.print("");
