@@ -61,9 +61,9 @@ export type Command =
       readonly attempt: number;
       readonly key: string;
       readonly model: string;
-      /** Resolved, with media as `{ $file: { sha256, contentType } }`. */
+      /** The resolved input, with media as `{ $file: { sha256, contentType } }`. */
       readonly input: Json;
-      /** True if an earlier send under the same key may have been accepted. */
+      /** True if an earlier send with the same key may have been accepted. */
       readonly mayExist: boolean;
     }
   /** Asks a provider for the outcome of a request that it accepted. */

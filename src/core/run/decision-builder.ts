@@ -288,7 +288,7 @@ export class DecisionBuilder implements Decision {
     }
   }
 
-  /** Returns the amount reserved for work that will soon be billed, perhaps at less. */
+  /** Returns the amount reserved for work that will soon be billed, perhaps for less. */
   #inFlight(within: string): number {
     let sum = inFlightMicros(this.state, this.index.holding, within, this.context.notBefore);
     for (const { path, holdMicros } of this.#reserved) if (path.startsWith(within)) sum += holdMicros;

@@ -44,7 +44,7 @@ export interface OpenDecision {
   readonly message: string | null;
   /** The number of takes to choose from; null if there is nothing to choose. */
   readonly takes: number | null;
-  /** Epoch milliseconds. */
+  /** When the decision became open, in epoch milliseconds. */
   readonly since: number;
 }
 

@@ -174,7 +174,7 @@ export type LimitHeadroom =
       readonly headroomMicros: number;
       readonly floorMicros: number;
       readonly balanceMicros: number;
-      /** The amount that is held or charged but not in the balance yet. */
+      /** The amount that is held or charged, but not yet in the balance. */
       readonly unseenMicros: number;
     };
 

@@ -109,7 +109,7 @@ function afterPause(state: RunState): NextCommand {
   }
 }
 
-/** Returns a note that a person may state what a step produced, if its provider gives no readable answer. */
+/** Returns a note saying that a person may state what a step produced, if its provider's answers are unreadable. */
 function unread(state: RunState): string | null {
   const [step] = stepsWith(state, ({ path }) => {
     const attempt = lastAttempt(state.steps[path]!);

@@ -45,7 +45,7 @@ export interface OpenJob {
   readonly isUnresolved?: true;
 }
 
-/** Lists the requests that were sent and have not ended, as far as the journal knows. */
+/** Lists the requests that were sent and have not ended, as far as the journal shows. */
 export function openJobs(state: RunState): readonly OpenJob[] {
   const open: OpenJob[] = [];
   for (const { path: step, attempts, chats } of Object.values(state.steps)) {

@@ -94,7 +94,7 @@ export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null):
 
 const NONE: readonly string[] = [];
 
-/** True while a model might refuse an input that does not exist yet: that input is made and checked first. */
+/** True while a model may still refuse an input that does not exist yet: that input is made and checked first. */
 export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);
   for (const { path, readers } of found) {

@@ -136,7 +136,7 @@ export interface RerunSeeds {
   readonly seeds: readonly NewSeed[];
   /** Steps whose seed is fixed in the code, so that rerunning them would repeat the same request. */
   readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
-  /** The plan with the new seeds. */
+  /** The plan, with the new seeds. */
   readonly plan: Plan;
 }
 

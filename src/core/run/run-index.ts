@@ -288,7 +288,7 @@ export class RunIndex {
   }
 }
 
-/** Yields the steps that a step needs and uses, each once. */
+/** Yields the steps that a step needs or uses, each once. */
 function sourcesOf(needs: readonly string[], uses: readonly Ref[]): Iterable<string> {
   const isShort = needs.length <= 4 && uses.length <= 4;
   if (isShort && uses.every(({ step }) => needs.includes(step))) return needs;

@@ -13,7 +13,7 @@ interface Span {
   readonly to: number;
 }
 
-/** Lists each model's jobs around its runs, split into those the journal knows and those it does not. */
+/** Lists each model's jobs around its runs: all of them, and those that the journal does not know. */
 export async function listNearbyJobs(parts: ReconcileParts, states: readonly RunState[]) {
   const { client, known, now, onProgress } = parts;
   const listed = new Map<string, JobSummary>();
@@ -87,7 +87,7 @@ export interface ReconcileReport {
   readonly missingRefunds: readonly (OwnJob & { readonly costMicros: number })[];
   /** Jobs whose cost in the journal differs from the cost on the service. */
   readonly otherCosts: readonly (OwnJob & { readonly journalMicros: number; readonly serviceMicros: number })[];
-  /** Jobs and chats charged above their quote, or above the allowed maximum if they had none. */
+  /** Jobs and chats charged more than their quote or, without a quote, more than the allowed maximum. */
   readonly overcharges: readonly {
     readonly runId: string;
     readonly step: string;
@@ -95,7 +95,7 @@ export interface ReconcileReport {
     readonly expectedMicros: number;
     readonly chargedMicros: number;
   }[];
-  /** Runs whose ledger and events add up to different sums. */
+  /** Runs whose ledger and events add up to different amounts. */
   readonly ledgers: readonly { readonly runId: string; readonly eventsMicros: number; readonly ledgerMicros: number }[];
   /** The compared runs' jobs that the service does not return, so nothing can be concluded about them. */
   readonly unseen: readonly OwnJob[];
@@ -107,7 +107,7 @@ export interface ReconcileReport {
     readonly runId: string;
     readonly step: string;
     readonly model: string;
-    /** ISO-8601. */
+    /** When the request was sent (ISO-8601). */
     readonly sentAt: string;
     readonly unconfirmedMicros: number;
   }[];
@@ -182,7 +182,7 @@ interface Known {
   readonly missing: { readonly size: number; has(index: number): boolean };
 }
 
-/** All jobs of a run: those of job steps and those behind its chats. */
+/** All of a run's jobs: those of job steps and those behind its chats. */
 function ownJobs({ runId, steps }: RunState): readonly Known[] {
   return Object.values(steps).flatMap(({ path: step, attempts, chats }) => [
     ...attempts.flatMap((attempt): readonly Known[] => {

@@ -32,7 +32,7 @@ export async function checkAdoption(
 /** Tolerance for slow requests and for the service's clock, which is known only to the second. */
 const MARGIN_MS = 10 * 60_000;
 
-/** When an attempt's submit may have reached the service, in epoch milliseconds of the service's clock. */
+/** When an attempt's submit may have reached the service, in epoch milliseconds by the service's clock. */
 export interface SendWindow {
   readonly from: number;
   readonly to: number;
@@ -98,9 +98,9 @@ export interface UnresolvedStep {
   readonly step: string;
   readonly attempt: number;
   readonly model: string;
-  /** Its prompt; null if the input has none. */
+  /** The step's prompt; null if the input has none. */
   readonly prompt: string | null;
-  /** The amount held for it, in micro-dollars. */
+  /** The amount held for the step, in micro-dollars. */
   readonly holdMicros: number;
   readonly reason: string | null;
   /** The provider that never answered, whose account a person has to check; null if the service did not answer. */
@@ -118,7 +118,7 @@ export interface UnresolvedStep {
    * step has that prompt.
    */
   readonly certain: string | null;
-  /** A person's decision that the run will apply when it continues. */
+  /** A person's decision, which the run will apply when it continues. */
   readonly decided: { readonly jobId: string | null; readonly isFile?: true } | null;
 }
 
@@ -231,7 +231,7 @@ function requestOf(step: string, attempt: AttemptState, events: readonly StoredE
   return { key: attempt.key!, input: attempt.input!, namedJobId: attempt.jobId ?? namedJobId };
 }
 
-/** A book of all jobs on the service that belong to no run. */
+/** Makes a {@link JobBook} of all jobs that belong to no run. */
 async function jobBook(
   { client, repository }: LookupParts,
   open: readonly { readonly attempt: AttemptState }[],
@@ -244,7 +244,7 @@ async function jobBook(
 
 const order: readonly JobMatch[] = ["key", "prompt", "possible", "unlike"];
 
-/** The service's jobs; reads each list and each job once. */
+/** Reads the service's jobs: each list and each job only once. */
 class JobBook {
   readonly #client: Client;
   readonly #known: ReadonlySet<string>;
@@ -321,7 +321,7 @@ function rank({ match }: AdoptionCandidate): number {
   return order.indexOf(match);
 }
 
-/** Null for another owner's job, which is listed but cannot be read. */
+/** Returns null for another owner's job, which is listed but cannot be read. */
 function orNull(error: unknown): null {
   if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return null;
   throw error;

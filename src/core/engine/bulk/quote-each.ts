@@ -22,14 +22,14 @@ export interface QuotedRow {
   readonly row: BulkRow;
   /** The expected cost of the row's run, in micro-dollars; for an existing run, its projected cost. */
   readonly expectedMicros: number;
-  /** The maximum cost; null if a step in `openSteps` is open-ended. */
+  /** The maximum cost in micro-dollars; null if a step in `openSteps` is open-ended. */
   readonly maxMicros: number | null;
   readonly openSteps: readonly string[];
   /** The run's maximum when it was quoted, in micro-dollars; for a new run, its maximum now. */
   readonly quotedMicros: number;
   /** The status of the existing run; null for a new one. */
   readonly known: RunReport["status"] | null;
-  /** The name of the batch whose runs share a budget; null for an existing run that was started alone. */
+  /** The name of the batch, whose runs share a budget; null for an existing run that was started alone. */
   readonly batch: string | null;
 }
 

@@ -32,7 +32,7 @@ export interface RowOutcome {
   readonly costMicros: number;
   /** The run's projected cost at its end, at the latest prices, in micro-dollars. */
   readonly projectedMicros: number;
-  /** Why it paused, failed, was refused, or waits; null if it succeeded. */
+  /** Why the row's run paused, failed, was refused, or waits; null if it succeeded. */
   readonly message: string | null;
 }
 

@@ -6,7 +6,7 @@ import type { Json, Plan, Problem } from "../../plan/plan.ts";
 import type { StepPrice } from "../price/totals.ts";
 import { priceText } from "../price/totals.ts";
 
-/** A step of the new plan for which the earlier run has no valid result. */
+/** A step in the new plan for which the earlier run has no valid result. */
 export interface StaleStep {
   readonly path: string;
   /**
@@ -22,7 +22,7 @@ export interface StaleStep {
 
 /** A pipeline and an input compared with an earlier run. Comparing spends nothing. */
 export interface Comparison {
-  /** False if the plan has problems; then nothing was compared or priced. */
+  /** False if the plan has problems; in that case nothing was compared or priced. */
   readonly ok: boolean;
   readonly problems: readonly Problem[];
   /** Id of the earlier run. */
@@ -41,7 +41,7 @@ export interface Comparison {
 const MOST_CHANGES = 3;
 const LONGEST_VALUE = 60;
 
-/** Describes changes: `input.name was "a", is "b"; input.seed was left out, is 7`. */
+/** Describes changes, such as `input.name was "a", is "b"; input.seed was left out, is 7`. */
 function formatChanges(fields: readonly FieldChange[]): string {
   const texts = fields
     .slice(0, MOST_CHANGES)

@@ -65,7 +65,7 @@ export function everywhere(
   return { edits: { ...edits, ...Object.fromEntries(earlier) }, texts };
 }
 
-/** Maximum length of a chat's answer. */
+/** Maximum length of an edited value as JSON, in characters. */
 const MOST_CHARACTERS = 1_000_000;
 
 /** Validates a value to be approved in place of the one shown. Throws {@link InvalidOptionError}. */

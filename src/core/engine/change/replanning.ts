@@ -142,7 +142,7 @@ class Growing {
     this.before = { ...state.planned.plan, steps: this.ownedBy(null) };
   }
 
-  /** Steps of the journal's plan that this expansion created; null for steps outside expansions. */
+  /** Steps in the journal's plan that this expansion created; with null, steps outside expansions. */
   ownedBy(expansion: string | null): readonly PlanStep[] {
     const { steps } = this.state.planned.plan;
     const expansions = expansionsIn(steps);

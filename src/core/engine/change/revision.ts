@@ -205,7 +205,7 @@ function replannedOf(
 
 export type RerunQuoteOptions = RerunOptions & Pick<ResumeOptions, "pipeline" | "compare">;
 
-/** What would run again, with the plan and input it is based on. */
+/** What would run again, with the plan and input on which that is based. */
 export interface Quoted<S extends RerunQuote> {
   readonly scope: S;
   readonly plan: Plan;
@@ -241,7 +241,7 @@ export async function rerunQuote(
   return { scope, plan, input: state.planned.input };
 }
 
-/** Resolves what to rerun besides what changed: the request to record, and its {@link Asked} form. */
+/** Resolves what to rerun besides changed steps: the request to record, and its {@link Asked} form. */
 async function askedFor(state: RunState, how: ResumeOptions, planner: Planner) {
   const { request, inProgress } = resolveRerunRequest(state, how);
   const fixed = how.pipeline === undefined ? [] : await fixedExpansions(state, how.pipeline, planner);

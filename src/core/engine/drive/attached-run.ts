@@ -12,14 +12,14 @@ import { Updates } from "./updates.ts";
 const BEGINS_WITHIN_MS = 5_000;
 
 /**
- * True if the journal says the run is in progress but no process drives it, because its process was killed or gave up.
- * Derived from the lease, never stored; `now` in epoch milliseconds.
+ * True if the journal says that the run is in progress but no process drives it, because its process was killed or gave
+ * up. Derived from the lease, never stored; `now` in epoch milliseconds.
  */
 export function isInterrupted(row: RunRow, now: number): boolean {
   return (row.status === "running" || row.status === "planned") && !isDriven(row, now);
 }
 
-/** An engine that is this late for its next look at a run has no worker. */
+/** An engine this late to look at a run, in milliseconds, is assumed to have no worker. */
 const UNWORKED_AFTER_MS = 60_000;
 
 /** True if a process drives the run or is about to, or if an engine does and is not overdue to look at it. */
@@ -117,7 +117,7 @@ export function watch(
   return runHandle(runId, updates, { begin, stop }, undefined);
 }
 
-/** Resolves at the run's next event, or when it is time to check whether its process is alive. */
+/** Resolves at the run's next event, or when it is time to check that its process is alive. */
 async function movedOrDue(
   store: JournalStore,
   clock: Clock,
@@ -132,7 +132,7 @@ async function movedOrDue(
   over.abort();
 }
 
-/** Null if another follower took over first. */
+/** Drives the run and passes its updates on; null if another follower took over first. */
 async function driveOn(handle: RunHandle, updates: Updates): Promise<RunResult | null> {
   for await (const update of handle.events()) {
     if ("event" in update) updates.push([update]);

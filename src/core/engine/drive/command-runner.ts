@@ -21,7 +21,7 @@ interface Listener {
   answer(events: readonly RunEvent[]): void;
   /** Reports a failure that is not the run's own. */
   fail(error: unknown): void;
-  /** Has a step decided again, whatever its command returned. */
+  /** Makes the drive decide a step again, whatever its command returned. */
   touch(step: string): void;
   priority(step: string): number;
 }

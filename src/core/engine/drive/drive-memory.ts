@@ -40,7 +40,7 @@ export class DriveMemory {
     this.spending = memo.spending ?? null;
   }
 
-  /** Restores what {@link DriveMemory.toJson} wrote. `isResumed`: retries deferred commands now. */
+  /** Restores what {@link DriveMemory.toJson} wrote. `isResumed`: retry deferred commands now. */
   static of(memo: Json, { isResumed }: { readonly isResumed: boolean }): DriveMemory {
     // Only this class writes the memo, so the cast is safe.
     const stored = (memo ?? {}) as unknown as Partial<StoredMemo>;
@@ -62,7 +62,7 @@ export class DriveMemory {
     this.polls.delete(id);
   }
 
-  /** Makes the job's poll due after a webhook. */
+  /** Makes a job's poll due after a webhook. */
   hint({ step, attempt }: { readonly step: string; readonly attempt: number }): void {
     const id = `follow:${step}#${attempt}`;
     this.notBefore.delete(id);

@@ -16,7 +16,7 @@ import type { DriveMemory } from "./drive-memory.ts";
 /** Orders steps by urgency: longest remaining chain first. */
 export interface Schedule {
   readonly plan: Plan;
-  /** All steps of the plan, most urgent first. */
+  /** All steps in the plan, most urgent first. */
   readonly order: readonly PlanStep[];
   readonly priority: (step: string) => number;
 }
@@ -89,11 +89,11 @@ export interface DriveOptions {
   /** If absent, the run is driven until it finishes, pauses or is stopped. */
   readonly slice?: SliceOptions;
   readonly tools: DriveTools;
-  /** How long a frozen process keeps the lease. */
+  /** How long a frozen process keeps the lease, in milliseconds. */
   readonly leaseMs: number;
   /** False if the inbox has just been found empty. */
   readonly hasMail: boolean;
-  /** Abort to stop gracefully: no new submits, submits in progress are settled, then the run is parked. */
+  /** Abort to stop gracefully: no new submits; submits in progress are settled, then the run is parked. */
   readonly stop: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
 }

@@ -238,7 +238,7 @@ class Driver {
 
   /** Checks the budgets up front, because after a refused commit the whole journal must be read again. */
   async #headrooms(inbox: readonly InboxEntry[]): Promise<readonly KnownHeadroom[]> {
-    // A bill alone says nothing new about the wallet: the charge is already deducted.
+    // A bill alone says nothing new about the wallet, because the charge is already deducted.
     const moves = inbox.length > 0 || ledgerChanges(this.#answers).some(({ type }) => type !== "settle");
     const headrooms = await this.#deps.spending.headrooms(moves);
     return headrooms.map((headroom) => ({ headroom, ownMicros: committedMicros(this.#state) }));
@@ -295,7 +295,7 @@ class Driver {
     return stopping;
   }
 
-  /** True if nothing is in progress and nothing remains to be done until a resume. */
+  /** True if nothing is in progress and nothing can be done until a resume. */
   #isFinished(): boolean {
     return this.#commands.working === 0 && (isRunFinal(this.#state.status) || this.#state.status === "paused");
   }

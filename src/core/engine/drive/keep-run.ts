@@ -10,7 +10,7 @@ interface Keeping {
   readonly inboxEveryMs: number;
 }
 
-/** Interval between inbox reads of a busy run, in milliseconds. */
+/** Interval between inbox reads while a run is busy, in milliseconds. */
 const BUSY_EVERY_MS = 50;
 
 /** Reads the inbox: at intervals while the run is busy, and whenever a waiting run continues. */

@@ -57,9 +57,9 @@ export interface RunPause {
   readonly reason: PauseReason;
   /** What happened, and what to do. */
   readonly message: string;
-  /** Where to add funds; set for `funds` if the service names a page. */
+  /** Where to add funds; set for `funds` if the service provides a page. */
   readonly fundingUrl: string | null;
-  /** What the refused job needed; set for `funds`. */
+  /** How much the refused job needed; set for `funds`. */
   readonly requiredMicros: number | null;
   /** The wallet's balance at the time of the refusal; set for `funds`. */
   readonly balanceMicros: number | null;
@@ -98,7 +98,7 @@ interface SucceededRun<O> extends AnyRun {
 
 interface EndedRun<P> extends AnyRun {
   readonly status: "partial" | "failed" | "cancelled";
-  /** What the pipeline returns; missing parts are null. */
+  /** What the pipeline returns. Missing parts are null. */
   readonly outputs: P;
   readonly pause: null;
 }

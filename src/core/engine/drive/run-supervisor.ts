@@ -139,7 +139,7 @@ export class RunSupervisor {
     }
   }
 
-  /** True once the jobs that the revision waits for have finished; otherwise false after a delay. */
+  /** Returns whether to try the pending revision again, after a delay if steps that it waits for are still busy. */
   async #awaitQuiet(state: RunState, pending: RerunRevision, signal: AbortSignal): Promise<boolean> {
     const busy = pending.busy(state);
     // These jobs may have been the last work: the run then finishes, and is reopened for the changes.
@@ -166,7 +166,7 @@ export class RunSupervisor {
   }
 }
 
-/** True if a resume asks for more than to continue as before. */
+/** True if a resume asks for more than continuing as before. */
 function changesRun(state: RunState, how: Start, before: Start): boolean {
   return (how.revision ?? null) !== null || how.move !== undefined || changesLimits(state, how, before);
 }

@@ -29,7 +29,7 @@ import { withoutCopies } from "./ensure-copies.ts";
 
 /** Number of placed files recorded per commit, because each commit takes milliseconds. */
 const RECORDED_AT_ONCE = 250;
-/** Above submits (100 to 150): paid outputs are downloaded before new work is requested. */
+/** Priority above submits (100 to 150): paid outputs are downloaded before new work is requested. */
 const FIRST = 300;
 
 /** Facts about an output that the journal knows nothing about. */

@@ -28,7 +28,7 @@ export function bytesProgress(step: string, { progress, now }: Pick<EffectContex
   };
 }
 
-/** How the jobs of a run driven in slices are polled, by command id. Replaces following. */
+/** How jobs are polled, instead of followed, in a run driven in slices, by command id. */
 export interface Polls {
   readonly planned: Map<string, PlannedPoll>;
   /** True if webhooks report when jobs end, so that polling is only a fallback. */
@@ -82,7 +82,7 @@ export interface EffectContext {
   /** Resolves once emitted events are in the journal, or the drive ends. For effects that emit many events. */
   recorded(): Promise<void>;
   progress(progress: Progress): void;
-  /** Reports a service failure before the effect finishes; returns the milliseconds to wait before retrying. */
+  /** Reports a service failure before the effect finishes; returns the delay before a retry, in milliseconds. */
   reportOutage(serviceFailure: ServiceFailure): number;
 }
 

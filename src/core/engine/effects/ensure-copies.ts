@@ -104,7 +104,7 @@ function sourcesOf({ planned, steps }: RunState, sha256: string): readonly Sourc
   });
 }
 
-/** Null for a provider's job, whose outputs the service does not have. */
+/** The attempt's job; null for a provider's job, whose outputs the service does not have. */
 function jobOf(attempt: AttemptState | null): string | null {
   return attempt?.provider === undefined ? (attempt?.jobId ?? null) : null;
 }

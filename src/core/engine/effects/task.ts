@@ -38,7 +38,7 @@ export const task: Effect<"task"> = async (command, context) => {
   const plan = planStep(context.state, step) as TaskStep;
   const folder = new TaskFolder(context.media, plan);
   const held = files.length === 0 ? nothingHeld : await context.media.hold(files);
-  /** The function's promise, to wait for if it ignores the abort. */
+  /** The function's promise, awaited before cleanup if the function ignores the abort. */
   let running: Promise<unknown> | null = null;
   try {
     const input = localInput(command.input, held);

@@ -66,12 +66,12 @@ function withField<T extends object>(of: T, name: string, value: unknown): T {
 interface Sent {
   readonly input: Parameters<Fetch>[0];
   readonly init: Parameters<Fetch>[1];
-  /** The only allowed origin; null allows any. */
+  /** The only allowed origin; null allows any origin. */
   readonly origin: string | null;
 }
 
 class SeenRequests {
-  /** Set if a request would have gone to another origin. */
+  /** Set if a request would have gone to a disallowed origin. */
   isElsewhere = false;
   #last: { readonly httpStatus: number | null; readonly text: Promise<string | null> } | null = null;
 

@@ -30,7 +30,7 @@ const BEFORE_SENDING = new Set([
 /** Status codes that reject the request itself. */
 const REFUSING = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 422]);
 const BUSY = 429;
-/** Longest retry delay that a provider's request is honored for, in milliseconds. */
+/** Longest retry delay accepted from a provider, in milliseconds. */
 const LONGEST_ASKED_MS = HOUR_MS;
 
 /** Error codes of connections that were never made. */
@@ -104,7 +104,7 @@ function detailsOf({ responseBody, data }: Cause): readonly string[] {
   }
 }
 
-/** The delay that the provider requested. Some packages wrap the error that has the headers, so checks all causes. */
+/** The delay that the provider requested. Checks all causes, since some packages wrap the error with the headers. */
 function askedToWait(chain: readonly Cause[], now: number): { readonly retryAt?: number } {
   const headers = chain.find((cause) => isCause(cause.responseHeaders))?.responseHeaders ?? {};
   const askedMs = retryAfterHeaderMs(headers as IncomingHttpHeaders, now);

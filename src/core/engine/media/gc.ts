@@ -17,7 +17,7 @@ export interface GcReport {
   readonly dryRun: boolean;
   /** Ids of removed runs, oldest first. */
   readonly runs: readonly string[];
-  /** Old finished runs that were kept because they are being driven or money is still held for them. */
+  /** Old finished runs that were kept, because they are being driven or money is still held for them. */
   readonly skipped: readonly { readonly runId: string; readonly reason: "leased" | "holds" }[];
   /** Number of requests whose last result was removed; a later run must pay for them again. */
   readonly reusable: number;

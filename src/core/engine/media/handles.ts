@@ -50,7 +50,7 @@ export class UploadHandles {
     return `${this.#client.keyId}@${this.#client.baseUrl}`;
   }
 
-  /** Replaces each `{source: "upload", sha256}` in a resolved input with a valid handle. `renew`: no cached handles. */
+  /** Replaces each `{source: "upload", sha256}` in a resolved input with a valid handle. `renew` ignores cached ones. */
   async resolveUploads(input: Json, options: HandleOptions = {}): Promise<Json> {
     if (Array.isArray(input)) return Promise.all(input.map((item) => this.resolveUploads(item, options)));
     if (typeof input !== "object" || input === null) return input;

@@ -88,7 +88,7 @@ export function readingFor<T>(owner: Owner, work: () => T): T {
 export class MediaReader {
   readonly #limits: ReaderLimits;
   readonly #threads: readonly ReadingThread[];
-  /** Waiting files by owner, in order of turns. */
+  /** Waiting files by owner, in the order of the owners' turns. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #waste = new BoundedMap<string, { readonly ms: number; readonly since: number }>(MOST_REMEMBERED);
   readonly #answers = new BoundedMap<string, Promise<Answered>>(MOST_REMEMBERED);

@@ -46,7 +46,7 @@ export interface MediaStore {
   touch(sha256: string): Promise<boolean>;
   /** Size in bytes; null if the store does not have the hash. */
   sizeOf(sha256: string): Promise<number | null>;
-  /** Path of the stored file, whether or not it exists; null if the store is not on a local disk. */
+  /** Path of the stored file, even if it does not exist; null if the store is not on a local disk. */
   path(sha256: string): string | null;
   /** Provides these bytes as local files. Fetched files are checked against their hash. */
   hold(hashes: Iterable<string>): Promise<HeldMedia>;
@@ -100,7 +100,7 @@ export interface DiscardedMedia extends ListedMedia {
  * anyone who asks. If still unreferenced later, they are purged.
  */
 export interface MediaGarbage {
-  /** Minimum age before discarded bytes are purged, in milliseconds. */
+  /** Minimum age at which discarded bytes are purged, in milliseconds. */
   readonly purgeAfterMs: number;
   /** Everything in the store, unordered. */
   list(): AsyncIterable<ListedMedia>;

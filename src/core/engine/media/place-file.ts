@@ -31,7 +31,7 @@ export interface NamedCopy {
 }
 
 export interface Placing {
-  /** The file with these bytes. Throws `MediaMissingError`. */
+  /** Provides the file with these bytes. Throws `MediaMissingError`. */
   readonly hold: (sha256: string) => Promise<HeldMedia>;
   /** Absolute path. */
   readonly outDir: string;
@@ -164,7 +164,7 @@ async function withFile<T>(path: string, flags: string, use: (file: FileHandle) 
   }
 }
 
-/** Real paths of output folders at the time of their first use in this process. */
+/** Output folders' real paths when this process first used them. */
 const roots = new Map<string, string>();
 
 /**
@@ -223,7 +223,7 @@ class NamesInFolder {
     for (const name of names) this.#byFolded.get(foldCase(name))!.add(name);
   }
 
-  /** Adds a name, changed if it collides. */
+  /** Adds a name and returns it, changed if it collides. */
   add(requested: string): string {
     const alike = this.#byFolded.get(foldCase(requested));
     const name = alike === undefined || alike.has(requested) ? requested : withHash(requested, requested);

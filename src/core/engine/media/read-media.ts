@@ -14,7 +14,7 @@ const NONE = { width: null, height: null, durationMs: null, fps: null } as const
 
 type Facts = Answered<"facts">;
 
-/** Loads the libraries that questions need. */
+/** Loads the libraries needed to answer questions. */
 export async function load(): Promise<void> {
   await Promise.all([import("file-type"), import("image-size"), import("./read-timed.ts")]);
 }

@@ -175,7 +175,7 @@ export class SpendingWatch {
     return [...later, ...(await Promise.all(known))];
   }
 
-  /** The caps that apply to this run today. */
+  /** The caps that currently apply to this run. */
   #caps(): readonly SpendingCap[] {
     const { planned, budgetMicros } = this.#state;
     const caps = capsFor(this.#parts.caps, planned.tags ?? {}, this.#parts.now());

@@ -7,7 +7,7 @@ import { InvalidOptionError, WalletShortError } from "../errors.ts";
 
 /** Maximum age of a balance, in milliseconds, since others may spend from the same wallet. */
 const BELIEVED_MS = 10_000;
-/** Above other requests, because submits wait for it. */
+/** Above other requests, because submits wait for the balance. */
 const PRIORITY = 200;
 
 /** A balance, with the account's ledger mark from just before the read. */
@@ -38,7 +38,7 @@ export class Wallet {
     this.#parts = parts;
   }
 
-  /** Reads the balance if the last one is older than ten seconds or must be `fresh`. */
+  /** Reads the balance if the last one is older than ten seconds, or if `fresh` requires it. */
   balance(fresh: boolean): Promise<WalletReading> {
     const now = this.#parts.now();
     if (!fresh && this.#last !== null && now - this.#last.askedAt < BELIEVED_MS) return this.#last.reading;
@@ -58,7 +58,7 @@ export class Wallet {
   }
 }
 
-/** The balance in micro-dollars; null if the service does not report it for whatever reason. */
+/** The balance in micro-dollars; null if the service does not report it, for whatever reason. */
 async function balanceOf(client: Client): Promise<number | null> {
   try {
     return (await client.balance()).balanceMicros;
@@ -151,7 +151,7 @@ function jobsOf({ steps }: RunState): readonly { readonly jobId: string; readonl
     .toSorted((a, b) => b.at - a.at);
 }
 
-/** False for a provider's request, which says nothing about the account. */
+/** False for a request to a provider, which says nothing about the account. */
 function isOfService({ provider }: AttemptState): boolean {
   return provider === undefined;
 }

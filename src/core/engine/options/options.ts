@@ -35,7 +35,7 @@ export interface CapOption {
   readonly tag?: string | undefined;
 }
 
-/** Options of `openShowrunner`. */
+/** Options for `openShowrunner`. */
 export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /**   * Origins in your own network or on this machine, such as `http://assets.corp:8080`, that URLs in inputs may use.
    * Default: none; all URLs must then lead to the public internet or to the service itself.
@@ -120,7 +120,7 @@ interface DriveOptions {
   readonly waitForCapMs?: number | undefined;
 }
 
-/** Options of `run`. */
+/** Options for `run`. */
 export interface RunOptions extends DriveOptions {
   /**
    * What to do when a run with this `id` exists. `resume`: continue it if plan and input are identical (or follow it
@@ -164,7 +164,7 @@ export interface RunOptions extends DriveOptions {
   readonly filesFrom?: PlanOptions["filesFrom"];
   /** The folder for the result files. Default `out/<run id>`. */
   readonly outDir?: string | undefined;
-  /** The name of one of the pipeline's profiles, such as `draft`. Default: none; the pipeline runs as written. */
+  /** The name of one of the pipeline's profiles, such as `draft`. Default: none, so the pipeline runs as written. */
   readonly profile?: string | undefined;
   /** Reuses results of identical requests in this account's earlier runs in this journal, at no cost. Default false. */
   readonly reuse?: boolean | undefined;
@@ -208,7 +208,7 @@ export interface CompareOptions extends QuoteOptions {
   readonly against: string;
 }
 
-/** Options of `resume`. */
+/** Options for `resume`. */
 export interface ResumeOptions extends DriveOptions {
   /**   * The id of an accepted quote from `drift` or `rerunQuote`: steps run again only if they are still the quoted ones
    * and cost no more than the quote's maximum. Otherwise throws {@link QuoteRefusedError}. Default: none.
@@ -328,7 +328,7 @@ export interface ApproveDecision {
    * the chat that produced it. A task's value keeps its type. Default: the value shown.
    */
   readonly value?: Json | undefined;
-  /** The person who decides, if your program knows or asked for a name. Default: not stated. */
+  /** The person who decides, if your program knows or has asked for a name. Default: not stated. */
   readonly by?: Decider | undefined;
 }
 
@@ -356,7 +356,7 @@ export interface Decider {
   readonly link?: string | undefined;
 }
 
-/** Selects the runs whose decisions are listed. */
+/** Selects the runs whose open decisions are listed. */
 export interface WaitingQuery extends RunsQuery {
   readonly pipeline?: string | undefined;
 }

@@ -24,7 +24,7 @@ import { MODERATED } from "./refusal.ts";
 import type { PlanWarning, StepPrice } from "./totals.ts";
 import type { VoiceBook } from "./voices.ts";
 
-/** The steps that a value led to, with prices, or all problems with them. */
+/** The steps that a value led to, with prices, or all problems found in them. */
 export type Expansion =
   | {
       readonly ok: true;

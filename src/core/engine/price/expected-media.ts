@@ -16,7 +16,7 @@ export interface Expected {
   readonly why: string | null;
 }
 
-/** Duration of a step's earlier result, and whether the step runs again. */
+/** Duration of a step's earlier result, and whether that step runs again. */
 export type EarlierMs = (path: string) => { readonly ms: number; readonly isMadeAgain: boolean } | null;
 
 /** The reason for a value that was measured in the file itself. */
@@ -49,7 +49,7 @@ export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs 
     if (step.kind === "upload" && step.file.durationMs !== undefined)
       return { value: step.file.durationMs, factor: 1, why: MEASURED };
     const earlierResult = earlier(step.path);
-    // A new take may be longer or shorter.
+    // A new take may be longer or shorter than the earlier one.
     if (earlierResult !== null)
       return { value: earlierResult.ms, factor: earlierResult.isMadeAgain ? SPOKEN : 1, why: null };
     const declaredMs = "policy" in step ? step.policy.expect?.durationMs : undefined;

@@ -31,7 +31,7 @@ export interface Offered {
   readonly maxUnquotedMicros: number | null;
 }
 
-/** The offer to run a plan for the first time. */
+/** The offer for a plan's first run. */
 export function newRun(
   { plan, parsedInput: input }: { readonly plan: Plan; readonly parsedInput: Json },
   { prices }: Pick<Offered, "prices">,
@@ -141,7 +141,7 @@ function basisOf({ runId, plan, steps, state, input, prices, maxUnquotedMicros }
   );
   const { max } = total({ ...plan, steps }, known).totalMicros;
   const fields = typeof input === "object" && input !== null && !Array.isArray(input) ? input : { input };
-  // Hashing the steps' hashes is faster for a large plan.
+  // For a large plan, hashing the steps' hashes is faster.
   const hashes = steps.map((step) => fingerprint(step as unknown as Json));
   const whole = { ...(runId === null ? plan : {}), steps: hashes };
   const kept = steps.slice(0, MOST_STEPS);

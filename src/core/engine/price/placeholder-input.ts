@@ -242,7 +242,7 @@ function textOf(length: number): string {
   return TEXT.repeat(Math.ceil(length / TEXT.length)).slice(0, length);
 }
 
-/** The limit on a text or number at that place; null if the schema sets none. */
+/** The limit on a text or number at this place; null if the schema sets none. */
 function boundAt(schema: Json, at: readonly (string | number)[], keyword: "maxLength" | "maximum") {
   const root = schema;
   const found = resolved(

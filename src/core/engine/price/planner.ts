@@ -92,13 +92,13 @@ export interface PlannerParts {
 
 export interface PricingOptions {
   readonly maxUnquotedMicros: number | null;
-  /** True to price reusable results of earlier runs at zero. Default false. */
+  /** True to price reusable results from earlier runs at zero. Default false. */
   readonly reuse?: boolean | undefined;
   /** Steps that must run again, whatever earlier runs produced. */
   readonly again?: ReadonlySet<string> | undefined;
   /** Set for a run with reruns. */
   readonly earlierMs?: EarlierMs | undefined;
-  /** Concurrency limits. Default: those of a run without the option. */
+  /** Concurrency limits. Default: those that apply to a run without the option. */
   readonly limits?: JobLimits | undefined;
   /** True to examine the whole plan for unused steps, duration and risks. Default true. */
   readonly isForecast?: boolean | undefined;
@@ -285,7 +285,7 @@ export class Planner {
     return this.#catalog([...new Set(models)]);
   }
 
-  /** Reads the catalog once for a quote and its run. The service decides in the end anyway. */
+  /** Reads the catalog once for a quote and its run. The service has the final say anyway. */
   async #catalog(ids: readonly string[], chats: readonly string[] = []): Promise<Catalog> {
     const { client, families } = this.#parts;
     const model = (id: string) => this.#models.once(id, () => client.model(id));

@@ -45,7 +45,7 @@ export interface Quote extends Offer {
   readonly risks: readonly ExpiryRisk[];
 }
 
-/** The quote of a pipeline that cannot be planned. */
+/** The quote for a pipeline that cannot be planned. */
 export function unplanned(problems: readonly Problem[]): Quote {
   return {
     ...NO_OFFER,
@@ -301,7 +301,7 @@ interface ExpiryRisk {
 }
 
 interface RiskContext extends Pick<Pricing, "outputsLiveMs"> {
-  /** True if the step has its result already. */
+  /** True if the step already has its result. */
   readonly isDone: (path: string) => boolean;
 }
 

@@ -31,7 +31,7 @@ export interface PlanWarning {
     | "unlisted-chat"
     | "length"
     | "same-text";
-  /** A step's path, or the model concerned. */
+  /** The step's path, or the id of the model concerned. */
   readonly step: string;
   readonly message: string;
 }
@@ -52,7 +52,7 @@ export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
   });
 }
 
-/** Options that were excluded from the plan. */
+/** Warnings about options that were excluded from the plan. */
 export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning[] {
   const out = steps.flatMap((step) => (isSecondChoice(step) ? step.second.out : []));
   return out.map(({ option, reason }) => ({ code: "option-out", step: option, message: `is ruled out: ${reason}` }));
@@ -128,7 +128,7 @@ export function groupProblems(plan: Priced, prices: readonly StepPrice[]): reado
   });
 }
 
-/** Micro-dollars. */
+/** Sums in micro-dollars. */
 interface Sums extends Total {
   /** Expected cost; null if a step has neither a price nor a maximum. */
   readonly expected: number | null;
@@ -316,7 +316,7 @@ export interface StepPrice {
   readonly basis: PriceBasis | "free" | "reused";
   /** The maximum that the step or the run sets; null if there is none. */
   readonly maxCostMicros: number | null;
-  /** The highest possible cost in micro-dollars: for the longest input, or the maximum. Null: open-ended. */
+  /** The highest possible cost in micro-dollars: the price for the longest input, or the maximum. Null: open-ended. */
   readonly mostMicros: number | null;
   /** Why there is no price, or which requirements media that do not exist yet must meet. */
   readonly reason: string | null;
@@ -328,7 +328,7 @@ export interface StepPrice {
   readonly anew?: string;
 }
 
-/** Micro-dollars. `max` is null if something is open-ended; see `openSteps`. */
+/** A total in micro-dollars. `max` is null if something is open-ended; see `openSteps`. */
 interface Total {
   readonly min: number;
   readonly max: number | null;

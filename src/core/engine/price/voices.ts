@@ -6,7 +6,7 @@ import type { StepPrice } from "./totals.ts";
 
 /** Maximum number of voices read from a list. */
 const MOST_VOICES = 1000;
-/** Maximum number of voices in a message. */
+/** Maximum number of voices listed in a message. */
 const LISTED = 8;
 const FIELD = "input.voice_id";
 
@@ -135,7 +135,7 @@ export class KeptAnswers<T> {
     this.#keepMs = keepMs;
   }
 
-  /** Returns the cached answer, or asks. A failure is not cached. */
+  /** Returns the cached answer, or asks for it. A failure is not cached. */
   once(key: string, ask: () => Promise<T>): Promise<T> {
     const kept = this.#kept.get(key);
     if (kept !== undefined && this.#now() - kept.at < this.#keepMs) return kept.answer;

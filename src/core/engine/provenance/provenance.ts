@@ -347,7 +347,7 @@ export async function fileHash(path: string): Promise<string> {
   return (await measureBytes(there.file.createReadStream({ autoClose: false }))).sha256;
 }
 
-/** The mark of a named file, and the file's facts after marking. */
+/** The mark for a named file, and the file's facts after marking. */
 interface PlannedMark {
   readonly mark: Mark;
   readonly preview: MarkPreview;

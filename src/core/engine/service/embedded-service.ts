@@ -46,7 +46,7 @@ export interface ServiceOptions {
    * file in environment SHOWRUNNER_FAMILIES, otherwise none. Throws {@link FamiliesError}.
    */
   readonly families?: FamiliesOption | undefined;
-  /** Replaces the process's environment. */
+  /** Environment variables to use in place of the process's own. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Additional options for the client. */
   readonly clientOptions?: Partial<ClientOptions> | undefined;

@@ -44,7 +44,7 @@ export interface CreatedRun {
   readonly code: Code;
 }
 
-/** Maximum age, in milliseconds, of an accepted price that is not quoted again at the start. */
+/** An accepted price younger than this, in milliseconds, is not quoted again at the start. */
 const PRICES_AGREED_MS = 30_000;
 /** Milliseconds until an engine looks at the run, in case this process dies before recording the prices. */
 const PRICED_WITHIN_MS = 30_000;

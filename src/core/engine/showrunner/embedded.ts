@@ -46,7 +46,7 @@ import { createRun } from "./create-run.ts";
 import { type Parts, PlannedRuns } from "./planned-runs.ts";
 import type { EnginePort, Showrunner } from "./showrunner.ts";
 
-/** Drives runs in this process, on a journal that others may read and write too. */
+/** Drives runs in this process, with a journal that other processes may also read and write. */
 export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, EnginePort {
   readonly notifications: Showrunner["notifications"];
   readonly #notifier: Notifier | null;
@@ -295,7 +295,7 @@ function isOtherBudget({ budgetMicros, planned }: RunState, given: number | null
   return agreed === undefined || budgetTag !== undefined || given !== agreed.budgetMicros;
 }
 
-/** Opens the journal, the media store and the service. Close it when done. */
+/** Opens the journal, the media store and the service. Close the result when done. */
 export async function openShowrunner(options: OpenOptions = {}): Promise<Showrunner> {
   const limits = spendingLimits(options);
   checkTurns(options.turns);
@@ -329,7 +329,7 @@ export async function openShowrunner(options: OpenOptions = {}): Promise<Showrun
   }
 }
 
-/** The clock for what machines coordinate: the journal's, if they share it. */
+/** The clock to use: the journal's, if machines share the journal. */
 function clockOf(store: JournalStore, clock: Clock): Clock {
   if (store.clockOffsetMs === undefined) return clock;
   return {

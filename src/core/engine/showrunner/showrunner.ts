@@ -59,11 +59,11 @@ export interface EnginePort {
 
 /** Runs in one journal, with one key for one service. */
 export interface Showrunner {
-  /** The journal, for everything for which this interface has no method. */
+  /** The journal; use it for anything this interface has no method for. */
   readonly journal: JournalStore;
   /** The files of outputs and uploads, by content hash. */
   readonly media: MediaStore;
-  /** The client that sends all requests, for everything for which this interface has no method. */
+  /** The client that sends all requests; use it for anything this interface has no method for. */
   readonly client: Client;
   /** The service that jobs are sent to. */
   readonly service: {
@@ -135,9 +135,9 @@ export interface Showrunner {
     runId: string,
     options: { readonly pipeline: Pipeline<S, R> },
   ): Promise<RunHandleOf<R>>;
-  /** Like the other form, with results of unknown type. */
+  /** Returns a handle for any run, with results of unknown type. */
   follow(runId: string): Promise<RunHandle>;
-  /** For `startWorker` and webhook receivers. */
+  /** The methods for `startWorker` and webhook receivers. */
   readonly engine: EnginePort;
   /**
    * Like {@link run}, but for an engine: plans, prices and stores the run, but does not drive it. Then wake the engine
@@ -241,7 +241,7 @@ export interface Showrunner {
   gc(options?: GcOptions): Promise<GcReport>;
   /**
    * Returns what all of this account's runs in this journal have spent and reserved, or only those with a tag,
-   * `key=value`, and the limits that apply here. `account`: another account, as runs from {@link runs} state it.
+   * `key=value`, and the limits that apply here. `account`: another account, as in the rows of {@link runs}.
    */
   spending(of?: { readonly tag?: string | undefined; readonly account?: string | undefined }): Promise<SpendingTotals>;
   /** Reads the wallet's balance. */

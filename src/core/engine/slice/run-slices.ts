@@ -343,11 +343,11 @@ export interface SliceOptions {
 }
 
 export interface Slice {
-  /** `busy`: another process holds the run. `left`: this process cannot drive it; `message` says why. */
+  /** `busy`: another process holds the run. `left`: this process cannot drive the run; `message` says why. */
   readonly status: RunStatus | "busy" | "left";
   /** When to look again, in epoch milliseconds; null: only when the run's inbox receives a message. */
   readonly wakeAt: number | null;
   readonly message: string | null;
-  /** The run after the slice; null if nothing was driven. */
+  /** The run's state after the slice; null if nothing was driven. */
   readonly driven: { readonly spentMicros: number; readonly pause: PauseReason | null } | null;
 }

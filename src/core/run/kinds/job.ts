@@ -33,7 +33,7 @@ const QUOTE_LIFE_MS = 5 * 60_000;
 export const TOO_OLD = ownText("its submit was never answered, and its idempotency key is too old to be sent again");
 /** Why a step fails once a person has stated that its request made nothing. */
 export const DECLARED_LOST = ownText("declared lost");
-/** Age, in milliseconds, at which the last recorded send is replaced: a client call sends for up to 15 minutes more. */
+/** A re-send is recorded if the last record is older than this: one client call may send for 15 more minutes. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 

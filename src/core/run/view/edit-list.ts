@@ -132,7 +132,7 @@ function isLocal(step: PlanStep): boolean {
 interface Taken {
   readonly ref: Ref;
   readonly contentType: string;
-  /** The list in the input that contains it. */
+  /** The list in the function's input that contains the file; null if none does. */
   readonly list: object | null;
 }
 

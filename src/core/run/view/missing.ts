@@ -30,7 +30,7 @@ export interface Missing {
   readonly what: "decision" | "job" | "file" | "expired" | "result" | "bill";
   /** Until when it is available (ISO-8601); null: indefinitely. */
   readonly until: string | null;
-  /** Everything in one sentence. */
+  /** The whole entry in one sentence. */
   readonly text: string;
 }
 
@@ -140,7 +140,7 @@ interface Expiring {
   readonly neededBy: readonly string[];
   /** True if a local copy exists, which is uploaded at no cost once the asset expires. */
   readonly copied: boolean;
-  /** Why the last download failed; null if none did. */
+  /** Why the last download failed; null if it did not. */
   readonly uncopied: string | null;
 }
 
@@ -198,11 +198,11 @@ const MOST_VISITED = 100;
 const MOST_REFUSED = 6;
 const MOST_SHOWN = 6;
 
-/** A rejection by a check. */
+/** Something that a check rejected. */
 export interface Refused {
   /** Path of the check. */
   readonly step: string;
-  /** Reasons, separated by `; `. */
+  /** The check's reasons, separated by `; `. */
   readonly reason: string;
   /** The outputs that the check inspected, through frames or as a whole; an upload's file counts as output 0. */
   readonly shows: readonly Chosen[];
@@ -217,7 +217,7 @@ export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
   return [{ step: plan.path, reason: error.message, shows: shows.slice(0, MOST_SHOWN) }];
 }
 
-/** What checks rejected: this step, and the checks before what it passes on. */
+/** What checks rejected: this step, if it is a check, and the checks before what it passes on. */
 export function refusedBefore(state: RunState, path: string): readonly Refused[] {
   const standsForOthers = (step: PlanStep) => traitsOf(step).standsFor.length > 0;
   const found: Refused[] = [];

@@ -85,7 +85,7 @@ export interface ExpiringReport {
   /** Unfinished steps that use the output. */
   readonly needed_by: readonly string[];
   readonly copied: boolean;
-  /** Why the last download failed; null if none did. */
+  /** Why the last download failed; null if it did not. */
   readonly uncopied: string | null;
 }
 
@@ -134,7 +134,7 @@ export interface AttemptReport {
   readonly job_id: string | null;
   readonly status: AttemptView["phase"];
   readonly cost: string | null;
-  /** True if `cost` is the hold, because the provider reports no charge. */
+  /** True if `cost` is only the hold, because the provider reports no charge. */
   readonly unconfirmed?: true;
   readonly error: string | null;
   /** For a local function: the location in its code, as `file:line:column`. */
@@ -169,7 +169,7 @@ export interface OutputReport {
   readonly expires_at: string | null;
 }
 
-/** The report of a run. `isInterrupted`: the process that drove it is gone. */
+/** A run's report. `isInterrupted`: the process that drove the run is gone. */
 export function runReport(state: RunState, { isInterrupted = false } = {}): RunReport {
   const { planned } = state;
   const { pause, message, ...summary } = runSummary(state, { isInterrupted });

@@ -9,7 +9,7 @@ import { type StepView, stepView } from "./step-view.ts";
 import { Timeline, type TimelineSpan } from "./timeline.ts";
 
 /**
- * The view of a run that command line, dashboard and report share. An event updates only what it concerns. Step views
+ * The view of a run that the command line, the dashboard and the report share. An event updates only what it concerns. Step views
  * are built on demand, and stay the same objects until their step changes.
  */
 export class RunView {
@@ -181,7 +181,7 @@ export class FoldedRun {
   readonly history = new RunHistory();
   #view: RunView | null = null;
 
-  /** Null before the first event. */
+  /** The run's view; null before the first event. */
   get view(): RunView | null {
     return this.#view;
   }

@@ -159,7 +159,7 @@ export function invoiced(
   return { lines, total };
 }
 
-/** Formats cents as decimal dollars. */
+/** Formats cents as dollars with a decimal point. */
 export function formatCents(cents: bigint): string {
   const amount = cents < 0n ? -cents : cents;
   return `${cents < 0n ? "-" : ""}${amount / 100n}.${String(amount % 100n).padStart(2, "0")}`;

@@ -40,7 +40,7 @@ export interface Bucket {
   /** Origin of the links; null if links are disabled. */
   linkOrigin(): Promise<string | null>;
   link(key: string, options: LinkOptions): Promise<string | null>;
-  /** Aborts unfinished uploads older than this; returns their number. */
+  /** Aborts unfinished uploads older than this; returns how many there were. */
   abortUploads(options: { readonly olderThanMs: number; readonly dryRun: boolean }): Promise<number>;
 }
 

@@ -25,7 +25,7 @@ export class Bytes implements Disposable {
     return this.#buffer.subarray(from, Math.min(from + end - at, this.#window.size));
   }
 
-  /** The first bytes, at most `length`. */
+  /** Returns the first bytes, at most `length`. */
   head(length: number): Buffer {
     const bytes = Buffer.alloc(Math.min(length, this.size));
     return bytes.subarray(0, readSync(this.#file, bytes, 0, bytes.length, 0));

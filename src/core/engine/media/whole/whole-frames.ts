@@ -82,7 +82,7 @@ function mp3Frame(head: Buffer): Frame | null {
 /** Some writers leave their own frame out of the byte count. */
 const XING_TOLERANCE_BYTES = 4_096;
 
-/** End of the frames according to a Xing header; 0 without one. */
+/** End of the frames according to a Xing header; 0 if there is none. */
 function statedMp3End(file: Bytes, at: number): number {
   const frame = file.read(at, 64);
   const found = Math.max(frame.indexOf("Xing", 0, "latin1"), frame.indexOf("Info", 0, "latin1"));
