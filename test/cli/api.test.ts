@@ -42,7 +42,7 @@ describe("the request", () => {
 
   test.each([
     [["GET", "/jobs", "--data", "{}"], "GET cannot have --data"],
-    [["TRACE", "/jobs"], "TRACE is not an HTTP method of the API"],
+    [["TRACE", "/jobs"], "TRACE is not an HTTP method that the API supports"],
     [["POST"], "POST needs a path"],
     [["/jobs", "--query", "limit"], "--query limit needs a name"],
     [["/jobs", "--header", "X-One"], "--header X-One needs a name"],

@@ -60,7 +60,7 @@ export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly s
     ];
   }
   return [
-    "The service lists no unclaimed job of this model in that time.",
+    "The service lists no unclaimed job for this model from that time.",
     `This does not prove that no job exists: jobs created with another key may be hidden. If you answer none, you may lose a job that cost ${dollars(holdMicros)}.`,
   ];
 }

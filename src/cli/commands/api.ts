@@ -61,7 +61,7 @@ function targetOf(first: string, second: string | undefined, { data }: Flags["ap
   }
   if (named === undefined)
     throw usageError(
-      `${visible(first)} is not an HTTP method of the API`,
+      `${visible(first)} is not an HTTP method that the API supports`,
       `showrunner api METHOD PATH   (METHOD: ${METHODS.join(", ")})`,
     );
   if (named === "GET" && data !== undefined)

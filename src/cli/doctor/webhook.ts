@@ -34,7 +34,7 @@ export async function webhookFindings(
   const set = await defaultWebhook(context, client);
   if (target === null) {
     const how = "showrunner doctor --webhook-url https://… --webhook-port 8080   (opens the port briefly)";
-    return [set, unknown("reachable", "not checked, because no public URL of this machine was given", how)];
+    return [set, unknown("reachable", "not checked, because no public URL for this machine was given", how)];
   }
   return [set, await reachable(target)];
 }
@@ -76,7 +76,7 @@ async function reachable({ url, port }: WebhookTarget): Promise<Finding> {
     });
     await answer.body?.cancel();
     return isHeard
-      ? fine("reachable", `${visible(url.origin)} reaches port ${own} of this machine`)
+      ? fine("reachable", `${visible(url.origin)} reaches port ${own} on this machine`)
       : failed(
           "reachable",
           `${visible(url.origin)} answered ${answer.status}, but the request did not reach port ${own} here`,

@@ -9,7 +9,7 @@ import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 import { parseTable, readTextFile } from "./table-file.ts";
 
-/** A cell of a table holds text; a field of a JSON row any value. */
+/** A table cell contains text; a field in a JSON row can have any value. */
 export type Cell = { readonly column: string } & (
   | { readonly text: string; readonly decimalComma: boolean }
   | { readonly json: unknown }

@@ -75,7 +75,7 @@ const planning = [
   flag("--files <folder>", "only upload files from this folder (default: any folder; for mcp, the pipelines folder)"),
 ];
 
-/** For commands that take a pipeline's input, together with `tables`. */
+/** For commands that accept a pipeline's input, together with `tables`. */
 const input = [
   list(
     "-i <key=value>",
@@ -92,7 +92,7 @@ const tables = [
 /** For commands that quote prices. */
 const maxUnquoted = flag("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this amount each");
 
-/** For commands that make one run per row. */
+/** For commands that start or price one run per row. */
 const rows = [
   flag(
     "--each <file>",
@@ -120,7 +120,7 @@ const decision = [
 ];
 const ofTag = list("--tag <key=value>", "only runs with this tag; repeat to require several");
 const notifying = [notify, journal, json];
-const limit = flag("--limit <n>", "maximum number to list");
+const limit = flag("--limit <n>", "maximum number of entries to list");
 
 /** The options of every command in the order of its help, most used first. */
 export const options = {
@@ -177,7 +177,7 @@ export const options = {
   ],
   resume: [
     flag("--budget <usd>", "new budget, replacing the run's current one"),
-    flag("--yes", "accept the price of the rerun steps"),
+    flag("--yes", "accept the price of the steps to rerun"),
     ...common,
     flag("--agree <usd>", "maximum cost of this run alone, if it shares a budget and pauses to ask about its price"),
     flag("--quote <id>", "rerun only what was quoted under this id, for at most the quoted maximum"),
@@ -274,7 +274,7 @@ export const options = {
   reconcile: common,
   marks: [flag("--trust <file>", "PEM file with the signers' certificates that you trust"), json],
   sign: [
-    flag("--cert <file>", "PEM file with your certificate chain, up to its root"),
+    flag("--cert <file>", "PEM file with your certificate and its issuers, up to the root"),
     flag("--key <file>", "PEM file with the certificate's private key"),
     flag("--out <path>", "signed file, or an existing folder (default: NAME.signed.EXT next to each file)"),
     choice("--source-type <type>", "source type to sign with (default: from the manifest, else from the file's mark)", [
@@ -396,7 +396,7 @@ export const options = {
     ),
     flag("--faults <file>", "JSON file of faults to inject"),
     flag("--stub", "return tiny valid media immediately instead of rendering"),
-    flag("--brand <name>", "brand in the X-<Brand>-… headers"),
+    flag("--brand <name>", "brand name in the X-<Brand>-… headers"),
     flag("--replay <folder>", "replay the answers that showrunner record wrote to this folder"),
     preset(choice("--replay-speed <speed>", "speed of replayed jobs", ["fast", "real"]), "fast"),
     flag("--or-local", "with --replay: let the local service answer requests that were not recorded"),

@@ -89,7 +89,7 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
   (at as Record<string, unknown>)[last] = file;
 }
 
-/** Fetches the file at the URL that a field names. `left`: bytes that the form and all its files may still take. */
+/** Fetches the file at the URL that a field names. `left`: bytes that the form and all its files may still use. */
 async function fetched(call: Call, value: unknown, field: string, left: { bytes: number }): Promise<string> {
   const { mostBytes, options } = call.context;
   const url = webAddress(typeof value === "object" && value !== null ? (value as { path?: unknown }).path : value);

@@ -20,7 +20,7 @@ function malformed(given: unknown): JSONRPCErrorResponse | null {
   if (JSONRPCMessageSchema.safeParse(given).success) return null;
   const id = idOf(given);
   if (id === undefined && isRecord(given) && typeof given["method"] === "string") return null;
-  return errorOf(ErrorCode.InvalidRequest, "This is not a valid JSON-RPC message of this protocol.", id);
+  return errorOf(ErrorCode.InvalidRequest, "This is not a valid JSON-RPC message for this protocol.", id);
 }
 
 /** Returns the answer to a line that is not a message; null for a message or an empty line. */

@@ -66,7 +66,7 @@ export function personAt(
 }
 
 function notFitting(): CallerError {
-  return new CallerError("The person's answer does not fit the schema of the question");
+  return new CallerError("The person's answer does not fit the question's schema");
 }
 
 function notAnswered(): ToolError {

@@ -205,7 +205,7 @@ function partsOf(uri: string): { readonly run: string; readonly step: string | n
   const [runId, path] = [run, step].map((part) => (part === undefined ? null : decoded(part)));
   if (runId == null || (step !== undefined && path == null)) {
     throw new ToolError(
-      `${JSON.stringify(uri)} is not a resource of this server`,
+      `${JSON.stringify(uri)} is not a resource on this server`,
       "use an address from `show_media` or the list of resources",
     );
   }

@@ -282,7 +282,7 @@ const INTERRUPTED: Sentences = {
 };
 const PARTIAL = "Some of the results could not be generated.";
 
-/** Describes a run beyond its status; null where there is nothing to add. */
+/** Describes a run beyond its status; null if there is nothing to add. */
 export function runText(state: RunState, isInterrupted: boolean, how: RunTextOptions): string | null {
   const { audience } = how;
   if (isInterrupted) return said(INTERRUPTED, audience);
@@ -315,7 +315,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   away: "The model is unavailable right now. Try again later.",
 };
 
-/** Says why a step ended; null where there is nothing to say. */
+/** Says why a step ended; null if there is nothing to say. */
 export function stepText(state: RunState, step: StepState): string | null {
   if (step.status !== "failed") return endText({ status: step.status });
   if (step.approval?.approved === false) return "The step was rejected.";

@@ -105,7 +105,7 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
     expect(await said("show_model", { model: "none" })).toContain("`list_models`");
     expect(await said("no_such_tool", {})).toContain("use one of: list_pipelines");
     await expect(one.client.readResource({ uri: "file:///etc/passwd" })).rejects.toThrow(
-      /is not a resource of this server/,
+      /is not a resource on this server/,
     );
     await expect(one.client.readResource({ uri: "showrunner://runs/mine" })).rejects.toThrow(
       /was not started by an agent/,

@@ -32,7 +32,7 @@ export interface WriteReportOptions {
   readonly file: string;
   /** Maximum total bytes of media embedded in the page; others are stored next to it. Default 4 000 000. */
   readonly inlineBytes?: number;
-  /** Where the page's media come from, as the `openShowrunner` options with these names. */
+  /** Where the page's media come from, like the `openShowrunner` options with these names. */
   readonly media?: string | undefined;
   readonly mediaDir: string;
   readonly env?: MediaOptions["env"];
@@ -300,7 +300,7 @@ const MOST_FILES = 500;
 const MOST_OTHERS = 1000;
 
 /**
- * Places the media of the page at `pagePath`. The smallest returned files go into the page, as many as fit into `inlineBytes`.
+ * Decides where the media of the page at `pagePath` go. The smallest returned files go into the page, as many as fit into `inlineBytes`.
  * The others are linked if they are below the page's folder, or copied to a folder beside it. Intermediate results go into the
  * page as far as they fit.
  */

@@ -16,7 +16,7 @@ interface Share {
   readonly costMicros: number;
 }
 
-/** Costs of a period that begins at `from`, the first instant of a day (UTC). */
+/** Costs of a period that begins at `from`, the start of a day (UTC). */
 export interface AllCosts {
   readonly from: number;
   /** Charged for what was reserved on each day, micro-dollars. */

@@ -1,4 +1,4 @@
-// Types of the server's answers to the page, from the functions that make them. Money is micro-dollars, instants are epoch
+// Types of the server's answers to the page, from the functions that make them. Money is micro-dollars, times are epoch
 // milliseconds; texts of users are cut to a length that can be shown.
 import type { keepFile } from "../../served/index.ts";
 import type { VisitorView } from "../http/route.ts";

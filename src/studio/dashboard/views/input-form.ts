@@ -27,7 +27,7 @@ export type Control =
   | { readonly type: "group"; readonly fields: readonly FieldView[] }
   | { readonly type: "json" };
 
-/** Null where no fields have names, or none can be edited. */
+/** Null if no fields have names, or none can be edited. */
 type Fields = readonly FieldView[] | null;
 
 /** The keywords of JSON Schema that decide on the control. */

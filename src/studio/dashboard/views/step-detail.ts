@@ -16,7 +16,7 @@ const MOST_READ = 10_000;
 const MOST_NEIGHBOURS = 200;
 const MOST_USED = 24;
 
-/** Details of one step beyond its line in lists. `mostText`: characters kept of each text. */
+/** Details of one step beyond its line in lists. `mostText`: maximum characters kept of each text. */
 export function stepDetail(
   { state }: RunView,
   { path, plan, value }: StepView,

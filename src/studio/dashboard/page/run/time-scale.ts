@@ -10,7 +10,7 @@ export interface TimeScale {
   readonly folds: readonly Fold[];
   /** Time that is drawn to scale, milliseconds. */
   readonly shownMs: number;
-  /** Position of an instant, 0 to 1. */
+  /** Position of a point in time, 0 to 1. */
   position(at: number): number;
   /** The time after this many milliseconds of drawn time. */
   instant(shownMs: number): number;
