@@ -22,23 +22,23 @@ export function oneOf(...names: readonly (string | boolean)[]): Rule {
 /** For media, texts, and values that are checked elsewhere. */
 export const any: Rule = () => null;
 /** A position or duration that may be 0. */
-export const seconds: Rule = (value) => (inside(value, 0, 86_399) ? null : "seconds from 0, such as 0.5");
+export const seconds: Rule = (value) => (inside(value, 0, 86_399) ? null : "seconds, 0 or more, such as 0.5");
 /** A duration above 0. */
 export const someSeconds: Rule = (value) =>
-  inside(value, 0, 86_399) && value > 0 ? null : "seconds above 0, such as 2.5";
+  inside(value, 0, 86_399) && value > 0 ? null : "seconds, more than 0, such as 2.5";
 export const decibels: Rule = number(-100, 60, " of decibels");
 export const fit: Rule = oneOf("crop", "pad", "blur");
 export const format: Rule = oneOf("16:9", "9:16", "1:1", "4:5");
 export const lines: Rule = (value) => {
   const [, count] = /^(\d{2,4})p$/.exec(String(value)) ?? [];
-  return inside(Number(count), 16, MOST_PIXELS) ? null : 'lines such as "1080p"';
+  return inside(Number(count), 16, MOST_PIXELS) ? null : 'a size such as "1080p"';
 };
 export const size: Rule = (value) => {
   const [, ...sides] = /^(\d{1,5})x(\d{1,5})$/.exec(String(value)) ?? [];
   const isExact = sides.length === 2 && sides.every((side) => inside(Number(side), 16, MOST_PIXELS));
   return isExact || lines(value) === null
     ? null
-    : `lines such as "1080p", or pixels such as "1280x720", 16 to ${MOST_PIXELS} a side`;
+    : `a size such as "1080p" or "1280x720", 16 to ${MOST_PIXELS} pixels per side`;
 };
 export const color: Rule = (value) => (/^#[0-9a-f]{6}$/i.test(String(value)) ? null : 'a colour such as "#ff8800"');
 const text: Rule = (value) => (typeof value === "string" && value !== "" ? null : "text");

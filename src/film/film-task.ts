@@ -95,7 +95,7 @@ function foreseeing(own: FilmTask<unknown, unknown, TaskFiles>["foresee"], most:
     const foreseen = own?.(input, (media) => ends.get(media) ?? null) ?? { seconds: null };
     const longest = Math.max(0, ...[...ends.values()].map(({ seconds, sound }) => Math.max(seconds, sound ?? 0)));
     if (longest <= most) return foreseen;
-    const long = `its input is ${Math.round(longest)} s long, but the step refuses more than ${most} s`;
+    const long = `its input is ${Math.round(longest)} s long, but the step accepts at most ${most} s`;
     return { ...foreseen, warning: `${long}; if that is right, set its mostSeconds` };
   };
 }

@@ -61,7 +61,7 @@ function unknownJobs(jobsByModel: Readonly<Record<string, number>>, states: read
 
 function difference(model: string, jobs: number, knownJobs: number): readonly string[] {
   if (jobs === knownJobs) return [];
-  return [`the service created ${jobs} jobs of ${model}, but the runs know of ${knownJobs}`];
+  return [`the service created ${jobs} jobs for ${model}, but the runs know of ${knownJobs}`];
 }
 
 function isChat(model: string, states: readonly RunState[]): boolean {

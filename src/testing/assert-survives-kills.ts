@@ -63,11 +63,7 @@ export async function assertSurvivesKills(
   await using services = new ServiceSource(studio);
   const live = async (dieAt: number) => lifeWithDeathAt(dieAt, await services.next(), subject, options);
   const calm = await live(NEVER);
-  refuseOther(
-    calm.life,
-    (await live(NEVER)).life,
-    "The pipeline gives different results each time, even without kills",
-  );
+  refuseOther(calm.life, (await live(NEVER)).life, "The pipeline's results differ from run to run, even without kills");
   let [boundaries, repeatedChats] = [0, 0];
   // Before the run is in the journal, nothing is requested that costs money or lasts.
   const first = calm.injector.points.indexOf("createRun: before") + 1;
@@ -80,7 +76,7 @@ export async function assertSurvivesKills(
     refuseOther(
       calm.life,
       life,
-      `Killed at boundary ${point} (${injector.points[point - 1]}), the run ends differently`,
+      `Killed at boundary ${point} (${injector.points[point - 1]}), the run ended differently`,
     );
     if (at !== undefined) break;
   }
@@ -97,7 +93,7 @@ function refuseAskedOnce(asked: readonly string[], when: string): void {
   if (asked.length === 0) return;
   const [what, verb] = asked.length === 1 ? ["step", "sends"] : ["steps", "send"];
   throw new AssertionError({
-    message: `${when}: ${what} ${asked.join(", ")} ${verb} a paid request that its provider can neither find again nor repeat safely, so a kill leaves it to a person. Replace it by a step that can be repeated, or choose other boundaries with { every } or { at }.`,
+    message: `${when}: ${what} ${asked.join(", ")} ${verb} a paid request whose provider can neither look it up nor repeat it safely, so after a kill a person must decide. Replace it with a step that can be repeated, or choose other boundaries with { every } or { at }.`,
     actual: "unresolved",
     expected: "succeeded",
   });

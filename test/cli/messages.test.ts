@@ -72,7 +72,7 @@ describe("messages", () => {
   test("a misspelt name of a concurrency limit is refused with the right one", async () => {
     const { code: exit, stderr } = await here("plan", "p.ts", "--concurrency", "immage=1");
     expect(exit).toBe(2);
-    expect(stderr).toContain("immage matches no job of this plan; did you mean image");
+    expect(stderr).toContain("immage matches no job in this plan; did you mean image");
   });
 
   test("what a command suggests reaches the journal that it was told to use itself", async () => {

@@ -54,7 +54,7 @@ describe("--reuse", () => {
     const before = await jobsCreated();
     const planned = await cli(["plan", "pair.ts", "--reuse", "-i", "second=c"], options);
     expect(planned.stdout).toMatch(/first +image-1 +reused +made by first of run one/);
-    expect(planned.stdout).toContain("no earlier run of this account has an identical request");
+    expect(planned.stdout).toContain("no earlier run on this account made an identical request");
     const ran = await cli(["run", "pair.ts", "--reuse", "-i", "second=c", "--id", "two", "--budget", "1"], options);
     expect(ran.code, ran.stderr).toBe(0);
     expect((await jobsCreated()) - before).toBe(1);

@@ -364,7 +364,7 @@ test("what is not read is named by its format, and is no damage", async () => {
     "picture.jxl": ["\xff\x0a\0\0\0\0\0\0\0\0", /is a JPEG XL picture/],
     "layers.psd": ["8BPS\0\x01\0\0\0\0\0\0", /is a Photoshop document/],
     "drawing.svg": ["<svg xmlns='http://www.w3.org/2000/svg'/>", /is SVG or other XML/],
-    "words.txt": ["Fresh bread from five in the morning.", /is not a supported film, sound or picture/],
+    "words.txt": ["Fresh bread from five in the morning.", /is not a supported video, audio or image file/],
   } as const; // biome-ignore format: one line
   for (const [name, [bytes, message]] of Object.entries(begins)) {
     writeFileSync(path(name), Buffer.from(bytes, "latin1"));

@@ -180,7 +180,8 @@ describe("captions of a film", () => {
 
   test("of letters that no font has are an error that names them, in the plan where they are known", async () => {
     const unknown = "\u{10fffd}";
-    const message = /neither Such Sans nor another font here has \u{10fffd} \(U\+10FFFD\), which would show as boxes/u;
+    const message =
+      /neither Such Sans nor any other installed font has \u{10fffd} \(U\+10FFFD\), which would render as boxes/u;
     const style = { font: "Such Sans" };
     const film = fileOf("video", path("plain.mp4"));
     const requires: (() => Promise<string | null>)[] = [];

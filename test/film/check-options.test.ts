@@ -36,22 +36,22 @@ function said(add: (task: Task) => unknown): string {
 const bad = <T>(options: unknown) => options as T;
 
 test.each([
-  ["join", { fade: -1 }, "fade is -1; use seconds from 0, such as 0.5"],
+  ["join", { fade: -1 }, "fade is -1; use seconds, 0 or more, such as 0.5"],
   ["join", { fadein: 1 }, "unknown option fadein; did you mean fadeIn"],
   ["join", { fadeOut: Number.NaN }, "fadeOut is NaN; use seconds"],
   ["join", { fps: 0 }, "fps is 0; use a number from 1 to 240"],
-  ["join", { size: "0x0" }, 'size is "0x0"; use lines such as "1080p", or pixels'],
-  ["join", { size: "9000x720" }, "16 to 8192 a side"],
+  ["join", { size: "0x0" }, 'size is "0x0"; use a size such as "1080p" or "1280x720"'],
+  ["join", { size: "9000x720" }, "16 to 8192 pixels per side"],
   ["join", { format: "3:2" }, 'format is "3:2"; use "16:9" or "9:16"'],
   ["join", { fit: "stretch" }, 'fit is "stretch"; use "crop" or "pad" or "blur"'],
-  ["slideshow", { seconds: 0 }, "seconds is 0; use seconds above 0"],
+  ["slideshow", { seconds: 0 }, "seconds is 0; use seconds, more than 0"],
   ["slideshow", { fade: 2 }, "fade is 2 s, but half of a picture's time is 1.5 s"],
   ["slideshow", { seconds: 0.8 }, "fade is 0.5 s"],
   ["trim", { from: -1 }, "from is -1"],
   ["trim", { from: 2, to: 2 }, "nothing is left from 2 s to 2 s"],
   ["thumbnail", { at: -0.1 }, "at is -0.1"],
   ["reframe", { to: [] }, "to is []; use a list of formats"],
-  ["reframe", { to: ["9:16"], size: "100x100" }, 'use lines such as "1080p"'],
+  ["reframe", { to: ["9:16"], size: "100x100" }, 'use a size such as "1080p"'],
   ["audiogram", { picture, color: "red" }, 'color is "red"; use a colour such as "#ff8800"'],
   ["mix", { voice: { sound, at: -2 } }, "s: voice: at is -2"],
   ["mix", { music: { sound, volum: 3 } }, "s: music: unknown option volum; did you mean volume?"],
@@ -94,6 +94,6 @@ test("it is a problem of the plan, beside the step's own options and values of o
     });
   expect(record(cut(0.2), {}).problems).toEqual([]);
   expect(record(cut(-0.2), {}).problems).toMatchObject([
-    { code: "build", message: expect.stringContaining("joined: fade is -0.2; use seconds from 0") },
+    { code: "build", message: expect.stringContaining("joined: fade is -0.2; use seconds, 0 or more") },
   ]);
 });

@@ -66,7 +66,7 @@ test("one picture is shown for two minutes at most, or as long as the author say
   const minutes = film("minutes.mkv");
   const asked = make(folder, (task) => thumbnail(task, "x", minutes, {}));
   await expect(asked).rejects.toThrow(
-    "the film shows one picture for 150 s; if that is right, set the step's mostSeconds above 7200",
+    "the film shows a single frame for 150 s; if that is right, set the step's mostSeconds above 7200",
   );
   await expect(make(folder, (task) => thumbnail(task, "x", minutes, { mostSeconds: 10_000 }))).resolves.toBeDefined();
   await expect(make(folder, (task) => thumbnail(task, "x", film("short.mkv"), { mostSeconds: 1 }))).rejects.toThrow();
@@ -94,7 +94,7 @@ test("a plan warns of a film that a step will refuse by its clock, before anythi
       message,
     ]);
   expect(await warned("day.mkv", 200_000)).toEqual([
-    ["square-1x1", expect.stringMatching(/is \d{5,6} s long, but the step refuses more than 7200 s/)],
+    ["square-1x1", expect.stringMatching(/is \d{5,6} s long, but the step accepts at most 7200 s/)],
   ]);
   expect((await warned("day.mkv")).map(([step]) => step)).toEqual(["film", "square-1x1"]);
   expect(await warned("short.mkv")).toEqual([]);

@@ -106,7 +106,7 @@ describe("clips of any kind become one film", () => {
     expect(blue).toBeGreaterThan(60);
     expect((await gapsOf(file())).silent).toEqual([]);
     await expect(joined(clips, { fade: 0.5 })).rejects.toThrow(
-      /clip 2 of 3 \(step-b\.mp4\) is 0\.60 s long, too short for its blends/,
+      /clip 2 of 3 \(step-b\.mp4\) is 0\.60 s long, too short for its cross-fades/,
     );
   });
 });

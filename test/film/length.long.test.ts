@@ -28,11 +28,11 @@ beforeAll(async () => {
 });
 
 describe.each([
-  ["longest", 6.41, 6.41, /lasts 6\.4 s and the pictures 3 s: the last picture is held for 3\.4 s/],
+  ["longest", 6.41, 6.41, /lasts 6\.4 s and the video 3 s: the last frame is held for 3\.4 s/],
   ["sound", 6.41, 6.41, /held for 3\.4 s/],
-  ["pictures", 6.41, 3, /its last 3\.4 s are cut/],
+  ["pictures", 6.41, 3, /the last 3\.4 s of sound are cut/],
   ["longest", 1.37, 3, null],
-  ["sound", 1.37, 1.37, /their last 1\.6 s are cut/],
+  ["sound", 1.37, 1.37, /the last 1\.6 s of video are cut/],
   ["pictures", 1.37, 3, null],
 ] as const)("a mix by %s, of 3 s of pictures and %s s of speech", (length, spoken, seconds, note) => {
   test("lasts as the rule says, and says what was held or cut", async () => {
@@ -51,9 +51,9 @@ describe.each([
 });
 
 test.each<readonly [Length, number, RegExp]>([
-  ["longest", 2, /lasts 2 s and the pictures 1 s: the last picture is held for 1 s/],
-  ["sound", 2, /the last picture is held for 1 s/],
-  ["pictures", 1, /its last 1 s are cut/],
+  ["longest", 2, /lasts 2 s and the video 1 s: the last frame is held for 1 s/],
+  ["sound", 2, /the last frame is held for 1 s/],
+  ["pictures", 1, /the last 1 s of sound are cut/],
 ])(
   "a joined clip whose sound is longer lasts by %s %s s, and the step says what was held or cut",
   async (length, seconds, note) => {
@@ -68,8 +68,8 @@ test.each<readonly [Length, number, RegExp]>([
 );
 
 describe.each<readonly [Length | undefined, number, RegExp]>([
-  [undefined, 2, /the sound of the film lasts 2 s and the pictures 1 s: the last picture is held for 1 s/],
-  ["pictures", 1, /its last 1 s are cut/],
+  [undefined, 2, /the sound of the film lasts 2 s and the video 1 s: the last frame is held for 1 s/],
+  ["pictures", 1, /the last 1 s of sound are cut/],
 ])("a film of 1 s of pictures and 2 s of sound, by %s", (length, seconds, note) => {
   const film = fileOf("video", path("long-sound.mp4"));
   const lines = [{ text: "hello", words: [{ text: "hello", start: 0.1, end: 0.5 }] }];
@@ -105,7 +105,7 @@ describe.each<readonly [Length | undefined, number, RegExp]>([
       },
     });
     const { warnings } = await world.show.quote(given, {});
-    const expected = length === undefined ? /held for 1 s/ : /its last 1 s are cut/;
+    const expected = length === undefined ? /held for 1 s/ : /the last 1 s of sound are cut/;
     expect(warnings.map(({ step, message }) => [step, expected.test(message)])).toEqual(
       ["reframed-1x1", "laid", "captioned", "cut", "joined", "mixed"].map((step) => [step, true]),
     );
@@ -137,9 +137,9 @@ test("a plan warns where the speech will be longer than the pictures by what is 
     return warnings.filter(({ code }) => code === "length");
   };
   expect(await warned(SPEECH.repeat(3))).toEqual([
-    { code: "length", step: "film", message: expect.stringMatching(/the pictures 8 s: the last picture is held for/) },
+    { code: "length", step: "film", message: expect.stringMatching(/the video 8 s: the last frame is held for/) },
   ]);
-  expect((await warned(SPEECH.repeat(3), "pictures"))[0]!.message).toMatch(/its last .* are cut/);
+  expect((await warned(SPEECH.repeat(3), "pictures"))[0]!.message).toMatch(/the last .* of sound are cut/);
   expect(await warned("Fresh bread.")).toEqual([]);
 });
 
@@ -154,6 +154,6 @@ test("a plan warns where a sound that is given is longer than the film that is g
   });
   const { warnings } = await world.show.quote(given, {});
   expect(warnings.map(({ message }) => message)).toEqual([
-    expect.stringMatching(/the sound lasts 6\.4 s and the pictures 3 s: the last picture is held for 3\.4 s/),
+    expect.stringMatching(/the sound lasts 6\.4 s and the video 3 s: the last frame is held for 3\.4 s/),
   ]);
 });

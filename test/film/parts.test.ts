@@ -113,7 +113,7 @@ test("a picture of a few bytes that would be drawn at any size is refused", () =
     { width: 9000, height: 100 },
     { width: 8000, height: 8000 },
   ])
-    expect(() => pixelsOf(first)).toThrow("is not a valid size; use 16 to 8192 pixels a side");
+    expect(() => pixelsOf(first)).toThrow("is not a valid size; use 16 to 8192 pixels per side");
   const frame = { width: 1080, height: 1080 };
   const colors = colorsOf({ pix_fmt: "rgb24" }, true);
   for (const fit of ["crop", "blur"] as const)
@@ -137,6 +137,8 @@ test("files are named by a template", () => {
     "guide-en.srt": "s",
     "guide-en.vtt": "v",
   });
-  expect(() => named("{sku}-{colour}", { sku: 7 }, { a: 1 })).toThrow(/has \{colour\}; the fields are format, sku/);
+  expect(() => named("{sku}-{colour}", { sku: 7 }, { a: 1 })).toThrow(
+    /uses the unknown field \{colour\}; the fields are format, sku/,
+  );
   expect(() => named("{sku}", { sku: 7 }, { a: 1, b: 2 })).toThrow(/gives several files the same name/);
 });

@@ -41,9 +41,9 @@ describe("batches", () => {
     expect(Object.keys(steps)).toEqual(["video-1-take-1", "video-1-take-2"]);
     expect(field("generated_video_inputs.seed")).toMatchObject({
       outcome: "dropped",
-      why: expect.stringContaining("by chance"),
+      why: expect.stringContaining("vary at random"),
     });
-    expect(field("batch_size")?.why).toContain("by chance");
+    expect(field("batch_size")?.why).toContain("vary at random");
   });
 
   test("ids of variations lead to their own job", () => {

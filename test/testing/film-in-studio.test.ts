@@ -49,6 +49,6 @@ test("a kill of a request that its provider cannot be asked about is named in on
   });
   const killed = studio.assertSurvivesKills(once, {});
   await expect(killed).rejects.toThrow(
-    /^Killed at boundary \d+ \([^\n]*\): step made sends a paid request that its provider [^\n]*$/,
+    /^Killed at boundary \d+ \([^\n]*\): step made sends a paid request whose provider [^\n]*$/,
   );
 });

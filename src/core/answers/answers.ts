@@ -19,7 +19,7 @@ export const answers = {
   "400 media": envelope("400: an upload handle or an asset in the input no longer exists"),
   "401": envelope("401"),
   "402": envelope("402"),
-  "402 retryable": envelope("402, retryable: requests in progress hold the balance"),
+  "402 retryable": envelope("402, retryable: requests in progress have reserved the balance"),
   "403": envelope("403"),
   "404": envelope("404"),
   "410": envelope("410"),
@@ -27,24 +27,24 @@ export const answers = {
   "409 retryable": envelope("409, retryable"),
   "409": envelope("409"),
   "429": envelope("429"),
-  "4xx retryable": envelope("408, another 4xx that is retryable"),
+  "4xx retryable": envelope("408 or another retryable 4xx"),
   "4xx": envelope("another 4xx"),
   "503": envelope("503, retryable"),
   "5xx": envelope("another 5xx"),
   "3xx": noEnvelope("a redirect"),
-  "2xx no JSON": noEnvelope("a success that is not JSON, such as a login page"),
-  "2xx other": noEnvelope("a success with an unexpected body"),
-  "no envelope 407": noEnvelope("407 (a proxy wants a password)"),
+  "2xx no JSON": noEnvelope("2xx, but not JSON, such as a login page"),
+  "2xx other": noEnvelope("2xx with an unexpected JSON body"),
+  "no envelope 407": noEnvelope("407 (a proxy requires a password)"),
   "no envelope 408": noEnvelope("408"),
   "no envelope 429": noEnvelope("429"),
   "no envelope 4xx": noEnvelope("another 4xx"),
-  "no envelope 511": noEnvelope("511 (a network wants a login)"),
+  "no envelope 511": noEnvelope("511 (the network requires a login)"),
   "no envelope 5xx": noEnvelope("another 5xx"),
   dns: noResponse("name not found (DNS)"),
   refused: noResponse("connection refused"),
   network: noResponse("host unreachable"),
   tls: noResponse("TLS connection failed"),
-  proxy: noResponse("no tunnel through the proxy"),
+  proxy: noResponse("the proxy refused a tunnel"),
   "connect timeout": noResponse("connection timed out"),
   unsent: noResponse("connection lost before the request was sent"),
   lost: noResponse("connection lost after the request was sent"),
@@ -55,16 +55,16 @@ export type Answer = keyof typeof answers;
 
 /** The kinds of requests that a run sends. */
 export const requestKinds = {
-  submit: "submit of a job",
+  submit: "job submit",
   chat: "chat request",
-  upload: "upload of an input",
+  upload: "input upload",
   estimate: "estimate",
   catalog: "catalog read",
   balance: "balance read",
-  follow: "status or result of a job",
-  settle: "bill of a job",
+  follow: "job status or result",
+  settle: "job cost",
   reuse: "earlier job whose result is reused",
-  download: "bytes of an output",
+  download: "output download",
 } as const;
 
 export type RequestKind = keyof typeof requestKinds;
@@ -75,8 +75,8 @@ export type SentBefore = "first send" | "re-send";
 /** The five things that an answer can mean. */
 export const meanings = {
   definite: "the service's final answer to this request",
-  transient: "not done yet; sent again",
-  unknown: "may have been done; only the same key or a later read can tell",
+  transient: "had no effect yet; sent again",
+  unknown: "may have taken effect; only a re-send with the same key or a later read can tell",
   "not the service's": "the answer is not from the service, or not a v3 answer",
   "refuses the caller": "the service does not accept this key",
 } as const;
@@ -109,29 +109,29 @@ const retried = {
 } as const;
 const misdirected = { ...retried, meaning: "not the service's", pause: "misdirected" } as const;
 const refusesCaller = { ...unchanged, meaning: "refuses the caller", pause: "credentials" } as const;
-const resent = "sent again under its key until it is acknowledged";
-const sameKey = "attempt and key unchanged";
+const resent = "sent again with the same key until it is acknowledged";
+const sameKey = "same attempt and key";
 
 /** Every verdict by its name in the table. */
 export const verdicts = {
   // Submits.
-  refused: { ...unchanged, meaning: "definite", job: "refused: none was created", hold: "released", step: "failed" },
-  "media renewed": { ...unchanged, meaning: "definite", job: "sent again under its key, with renewed media" },
+  refused: { ...unchanged, meaning: "definite", job: "refused; no job was created", hold: "released", step: "failed" },
+  "media renewed": { ...unchanged, meaning: "definite", job: "sent again with the same key and new uploads" },
   unfunded: {
     ...unchanged,
     meaning: "definite",
-    job: `none was created; ${sameKey}`,
+    job: `no job was created; ${sameKey}`,
     hold: "released",
     pause: "funds",
   },
   "unfunded, open": { ...unchanged, meaning: "unknown", job: `may exist; ${sameKey}`, pause: "funds" },
-  "out of scope": { ...refusesCaller, job: `none was created; ${sameKey}`, hold: "released" },
+  "out of scope": { ...refusesCaller, job: `no job was created; ${sameKey}`, hold: "released" },
   "caller refused": { ...refusesCaller, job: `may exist; ${sameKey}` },
-  limited: { ...retried, job: "none was created; sent again under its key" },
-  "not sent": { ...retried, job: `none was created; ${sameKey}, withdrawn when the run pauses`, hold: "released" },
+  limited: { ...retried, job: "no job was created; sent again with the same key" },
+  "not sent": { ...retried, job: `no job was created; ${sameKey}, withdrawn when the run pauses`, hold: "released" },
   "not sent, misdirected": {
     ...misdirected,
-    job: `none was created; ${sameKey}, withdrawn when the run pauses`,
+    job: `no job was created; ${sameKey}, withdrawn when the run pauses`,
     hold: "released",
   },
   open: { ...retried, meaning: "unknown", job: `may exist; ${resent}` },
@@ -141,7 +141,7 @@ export const verdicts = {
     meaning: "unknown",
     step: "unresolved",
     pause: "unresolved",
-    job: "may exist; sent again under its key on every resume, or adopted by a person",
+    job: "may exist; sent again with the same key on every resume, or adopted by a person",
   },
   // Chat requests, which have no key.
   "chat refused": { ...unchanged, meaning: "definite", job: "failed at no cost", hold: "released", step: "failed" },
@@ -176,8 +176,8 @@ export const verdicts = {
   retried: { ...retried, job: "unchanged" },
   "retried, misdirected": { ...misdirected, job: "unchanged" },
   "key refused": { ...refusesCaller, job: "unchanged" },
-  "step failed": { ...unchanged, meaning: "definite", job: "none was submitted", step: "failed" },
-  "price unfunded": { ...unchanged, meaning: "definite", job: "none was submitted", pause: "funds" },
+  "step failed": { ...unchanged, meaning: "definite", job: "no job was submitted", step: "failed" },
+  "price unfunded": { ...unchanged, meaning: "definite", job: "no job was submitted", pause: "funds" },
   "not found": {
     ...unchanged,
     meaning: "unknown",
@@ -185,11 +185,11 @@ export const verdicts = {
     pause: "unresolved",
     job: "polled for two minutes, and on every resume; once found, it continues",
   },
-  "bill open": { ...unchanged, meaning: "unknown", job: "ended; its bill is polled for two minutes, and on resume" },
+  "bill open": { ...unchanged, meaning: "unknown", job: "ended; its cost is polled for two minutes and on resume" },
   "no copy": {
     ...unchanged,
     meaning: "definite",
-    job: "ended; the copy is retried for two minutes, then the run pauses (files); a resume retries it",
+    job: "ended; the download is retried for two minutes, then the run pauses (files); a resume retries it",
   },
   "not reused": {
     ...unchanged,

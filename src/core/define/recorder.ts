@@ -234,7 +234,7 @@ function convertPiece(piece: unknown, field: string, context: Context): DraftJso
   refuse(
     field,
     context,
-    `has ${given} inside text; text can contain only text, numbers and values of steps`,
+    `has ${given} inside text; text can contain only strings, numbers and step values`,
     "bad-text",
   );
   return "";

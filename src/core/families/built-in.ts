@@ -83,7 +83,7 @@ export const BUILT_IN: readonly FamilyInput[] = [
 ];
 
 /** Part of every message from one of our rules, so that nobody takes it for the service's own. */
-export const OURS = "a rule known to Showrunner, not stated by the service's schema";
+export const OURS = "a rule known to Showrunner but not stated in the service's schema";
 
 const field = z.string().min(1);
 const scalar = z.union([z.string(), z.number(), z.boolean()]);

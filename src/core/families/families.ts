@@ -22,7 +22,7 @@ export function readFamilies(given: FamiliesOption | undefined): Families {
   const parsed = familyList.safeParse(typeof given === "string" ? readJson(given) : given);
   if (!parsed.success)
     throw new FamiliesError(
-      `${source} is not a list of model families as in docs/model-families.md; fix:${parsed.error.issues.map(line).join("")}`,
+      `${source} is not a list of model families as described in docs/model-families.md; fix:${parsed.error.issues.map(line).join("")}`,
     );
   assertNamed(parsed.data, source);
   return familiesWith(parsed.data);
@@ -33,7 +33,7 @@ function readJson(path: string): unknown {
     return readJsonFile(path);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    const message = `${path} cannot be read as model families (${why}); use a JSON file as in docs/model-families.md.`;
+    const message = `${path} cannot be read as model families (${why}); use a JSON file as described in docs/model-families.md.`;
     throw new FamiliesError(message, { cause });
   }
 }

@@ -31,7 +31,7 @@ function reader(file: FileHandle, size: number): Source["read"] {
   let [blockAt, block]: [number, Buffer] = [0, Buffer.alloc(0)];
   const readAt = async (at: number, length: number) => {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, at);
-    if (bytesRead < length) throw new UnmarkableError("it got shorter while being read");
+    if (bytesRead < length) throw new UnmarkableError("it shrank while being read");
     return buffer;
   };
   return async (at, length) => {

@@ -38,7 +38,7 @@ export function createAddressGuard(base: { readonly origin: string }, resolve: t
     });
     if (bad === undefined) return;
     throw new ForbiddenAddressError(
-      `${host}${bad === host ? "" : ` (${bad})`} is not a public address; the service at ${base.origin} can name only public ones`,
+      `${host}${bad === host ? "" : ` (${bad})`} is not a public address; URLs from the service at ${base.origin} must be public`,
     );
   };
   return {
@@ -48,7 +48,7 @@ export function createAddressGuard(base: { readonly origin: string }, resolve: t
       checkProtocol(target);
       if (isIP(host) !== 0) judge(host, [host]);
       if (ownReach() === "inside" && host === ownHost && target.origin !== base.origin) {
-        throw new ForbiddenAddressError(`${target.origin} is in the service's network but not the service itself`);
+        throw new ForbiddenAddressError(`${target.origin} is on the service's host but is not the service itself`);
       }
     },
     lookupOwn: lookupThat((host, addresses) => {
@@ -90,7 +90,7 @@ export function lookupThat(
 /** @throws ForbiddenAddressError */
 export function checkProtocol({ protocol }: URL): void {
   if (protocol === "http:" || protocol === "https:") return;
-  throw new ForbiddenUrlError(`${protocol}// addresses cannot be fetched`);
+  throw new ForbiddenUrlError(`${protocol}// URLs cannot be fetched`);
 }
 
 /** The host as used for resolving: an IPv6 address without brackets. */

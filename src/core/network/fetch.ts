@@ -49,7 +49,7 @@ export async function fetchForInput(url: string, { inside, signal }: InputFetch)
     const next = redirectTarget(target, status, headers);
     if (next === null) return { status, body: decodedBody(body, codingsOf(headers)) };
     body.on("error", () => {}).destroy();
-    if (redirects === MOST_REDIRECTS) throw new Error(`it redirects more than ${MOST_REDIRECTS} times`);
+    if (redirects === MOST_REDIRECTS) throw new Error(`it redirected more than ${MOST_REDIRECTS} times`);
     isNamed &&= next.origin === target.origin;
     target = next;
   }
@@ -86,7 +86,7 @@ function judge(host: string, addresses: readonly string[]): void {
   const bad = addresses.find((address) => reachOf(address) !== "public");
   if (bad === undefined) return;
   throw new ForbiddenAddressError(
-    `${host}${bad === host ? "" : ` (${bad})`} is not a public address; an input can name only public ones`,
+    `${host}${bad === host ? "" : ` (${bad})`} is not a public address; inputs can use only public addresses`,
   );
 }
 

@@ -86,11 +86,11 @@ export function whyUndecidable(state: RunState, path: string): Refusal | null {
 function whyLate(state: RunState, path: string): string | null {
   const used = decidedOn(state, path).map((name) => state.steps[name]!);
   const bought = used.find(isBought);
-  if (bought !== undefined) return `${bought.path} was bought because of it`;
+  if (bought !== undefined) return `${bought.path} was bought because of that decision`;
   const busy = used.find((step) => step.path !== path && isUnderWay(state, step));
-  if (busy !== undefined) return `${busy.path} is running because of it`;
+  if (busy !== undefined) return `${busy.path} is running because of that decision`;
   const cancelled = Object.values(state.steps).find(({ status }) => status === "cancelled");
-  return cancelled === undefined ? null : `${cancelled.path} was cancelled because of it`;
+  return cancelled === undefined ? null : `${cancelled.path} was cancelled because of that decision`;
 }
 
 /** Returns the step and all steps that began because of its decision. */

@@ -213,7 +213,7 @@ function approved(
     return { why: `the result picked for ${step} is no longer offered`, next };
   }
   if (value !== undefined && changeable(decision, chosen) === null) {
-    return { why: `${step} does not show a single value that could be edited`, next };
+    return { why: `${step} does not show a single value that can be edited`, next };
   }
   return decided(state, {
     step,

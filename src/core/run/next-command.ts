@@ -103,7 +103,7 @@ function afterPause(state: RunState): NextCommand {
     case "unreachable":
       return resume(state, [], "once the service is available; --give-up-after 1h waits for it longer");
     case "misdirected":
-      return resume(state, [], "once the network, or SHOWRUNNER_BASE_URL, leads to the service");
+      return resume(state, [], "once requests reach the service: check the network and SHOWRUNNER_BASE_URL");
     default:
       return resume(state, [], unread(state));
   }

@@ -138,7 +138,7 @@ function missingInput(state: RunState, ref: Ref): string | null {
   if (step.expanded === null || ref.output !== "all")
     return attainable(state, ref) > 0 ? null : `needs output ${ref.output} of ${ref.step}, which failed`;
   const lost = step.expanded.find((reference) => lacks(state, reference));
-  return lost === undefined ? null : `needs all outputs of ${ref.step}, but that of ${lost.$ref.step} failed`;
+  return lost === undefined ? null : `needs all outputs of ${ref.step}, but the one from ${lost.$ref.step} failed`;
 }
 
 /** Returns whether an expansion's result will never be complete, even while others are still open. */

@@ -346,8 +346,8 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
   if (stuck !== undefined) return builder.pauseNow("unresolved", unresolvedText(state, stuck));
   const unbilled = context.order.map(({ path }) => secondGate(state, path)).find((gate) => gate?.is === "open");
   if (unbilled?.is === "open" && unbilled.unbilled !== null) {
-    const ended = state.steps[unbilled.unbilled]!.status === "failed" ? "failed" : "was made before a step failed";
-    const problem = `${unbilled.unbilled} ${ended}, and it is not known yet whether it was charged, so nothing else is bought in its place`;
+    const ended = state.steps[unbilled.unbilled]!.status === "failed" ? "failed" : "finished before a step failed";
+    const problem = `${unbilled.unbilled} ${ended}, and it is not yet known whether it was charged, so no replacement is bought`;
     return builder.pauseNow("unresolved", `${problem}. Check again for free: showrunner resume ${state.runId}`);
   }
   const [first, ...others] = undecided(builder);

@@ -47,7 +47,7 @@ export function endOf(state: RunState, option: Option): OptionEnd {
   const chargedMicros = steps.reduce((sum, { step }) => sum + costOf(step), 0);
   if (foreign === undefined && chargedMicros > 0) {
     const [ended] = ends;
-    const what = ended === undefined ? "it has no matching result" : `${ended.step.path} failed locally`;
+    const what = ended === undefined ? "it produced no matching result" : `${ended.step.path} failed locally`;
     return { is: "stopped", why: `${what}, and its other steps cost ${formatUsd(chargedMicros)} USD` };
   }
   return { is: "out", why: whyOut(foreign ?? ends[0], steps) };

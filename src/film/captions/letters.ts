@@ -74,7 +74,7 @@ function lackText(codes: readonly string[], { font = DEFAULT_FONT, fontFile }: L
   const named = codes.slice(0, MOST_NAMED).map((hex) => `${String.fromCodePoint(Number.parseInt(hex, 16))} (U+${hex})`);
   const more = codes.length > MOST_NAMED ? ` and ${codes.length - MOST_NAMED} more` : "";
   return (
-    `neither ${fontFile ?? font} nor another font here has ${named.join(", ")}${more}, which would show as boxes. ` +
-    "Install a font that has them, or set style.fontFile to its file"
+    `neither ${fontFile ?? font} nor any other installed font has ${named.join(", ")}${more}, which would render as boxes. ` +
+    "Install a font that has these characters, or set style.fontFile to its path"
   );
 }

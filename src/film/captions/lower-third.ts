@@ -41,7 +41,7 @@ export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captio
   }
   throw new FilmError(
     "FILM_INPUT",
-    `the lower third has no room for a title of ${title.length} and a subtitle of ${subtitle?.length ?? 0} letters; use a shorter text`,
+    `a title of ${title.length} and a subtitle of ${subtitle?.length ?? 0} characters do not fit the lower third; shorten them`,
   );
 }
 

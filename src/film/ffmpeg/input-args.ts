@@ -25,7 +25,7 @@ async function sniffed(path: string): Promise<string> {
   }
   const demuxer = FORMATS.find(([, bytes, from]) => at(bytes, from))?.[0] ?? byFrames(head);
   if (demuxer !== null) return demuxer;
-  throw new FilmError("CLIP_FORMAT", `${basename(path)} is not a supported film, sound or picture`);
+  throw new FilmError("CLIP_FORMAT", `${basename(path)} is not a supported video, audio or image file`);
 }
 
 /** The beginning of a file. @throws FilmError */

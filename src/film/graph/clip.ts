@@ -46,7 +46,7 @@ export async function openClip(path: string, name: string, signal?: AbortSignal)
   const stated = statedSeconds(probed, video);
   const lacks = (stated ?? 0) - pictures.seconds > MOST_APART;
   if (lacks && !probed.isOpenEnded) {
-    const mismatch = `its pictures end at ${pictures.seconds.toFixed(1)} s of ${stated!.toFixed(1)} s`;
+    const mismatch = `its video ends at ${pictures.seconds.toFixed(1)} s of ${stated!.toFixed(1)} s`;
     throw new FilmError("CLIP_DAMAGED", `${name} is damaged: ${mismatch}`);
   }
   // Screen recorders add a frame only when something moves, so the last frame may last long.
@@ -130,7 +130,7 @@ async function walkPictures({ path, begins }: Probed, name: string, signal: Abor
   if (fault !== null) throw new FilmError("CLIP_DAMAGED", `${name} is damaged: ${plainError(fault, path)}`);
   if (!(end > first)) throw new FilmError("CLIP_DAMAGED", `${name} is damaged: it has no pictures`);
   const most = mostSeconds();
-  if (longest > most * MOST_OF_ONE_FRAME) throw tooLong(name, `shows one picture for ${Math.round(longest)} s`);
+  if (longest > most * MOST_OF_ONE_FRAME) throw tooLong(name, `shows a single frame for ${Math.round(longest)} s`);
   if (end - begins > most) throw tooLong(name, `is ${Math.round(end - begins)} s long`);
   if (count > most * MOST_FPS) throw tooLong(name, `has ${count} frames`);
   const seconds = end - Math.max(0, first);

@@ -66,7 +66,7 @@ function checkFades(clips: readonly Clip[], frames: readonly number[], overlap: 
     if (frames[index]! > blends) continue;
     throw new FilmError(
       "FILM_INPUT",
-      `${name} is ${seconds.toFixed(2)} s long, too short for its blends; use a shorter fade`,
+      `${name} is ${seconds.toFixed(2)} s long, too short for its cross-fades; use a shorter fade`,
     );
   }
 }

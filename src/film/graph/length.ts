@@ -34,10 +34,10 @@ export function fitLength(
 ): { readonly seconds: number; readonly note: string | null } {
   if (sound === null || Math.abs(pictures - sound) < ALIKE_SECONDS) return { seconds: pictures, note: null };
   const seconds = { pictures, sound, longest: Math.max(pictures, sound) }[length];
-  const both = `${what} lasts ${say(sound)} and the pictures ${say(pictures)}`;
-  if (seconds > pictures) return { seconds, note: `${both}: the last picture is held for ${say(seconds - pictures)}` };
-  if (sound > seconds) return { seconds, note: `${both}: its last ${say(sound - seconds)} are cut` };
-  return { seconds, note: pictures > seconds ? `${both}: their last ${say(pictures - seconds)} are cut` : null };
+  const both = `${what} lasts ${say(sound)} and the video ${say(pictures)}`;
+  if (seconds > pictures) return { seconds, note: `${both}: the last frame is held for ${say(seconds - pictures)}` };
+  if (sound > seconds) return { seconds, note: `${both}: the last ${say(sound - seconds)} of sound are cut` };
+  return { seconds, note: pictures > seconds ? `${both}: the last ${say(pictures - seconds)} of video are cut` : null };
 }
 
 /** Like {@link fitLength}, for expected durations. */
@@ -46,7 +46,7 @@ export function foreseenLength(what: string, film: Ends | null, length?: Length)
   const { seconds, note } = fitLength(what, film, length);
   return {
     seconds,
-    warning: note && `${note} (expected durations); set the option length to choose which one decides`,
+    warning: note && `${note} (expected durations); set the option length to choose which duration applies`,
   };
 }
 

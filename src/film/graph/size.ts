@@ -28,7 +28,7 @@ const MOST_FILM_PIXELS = 36_000_000;
 export function sizeFault({ width, height }: Pixels): string | null {
   const isFine = Math.max(width, height) <= MOST_PIXELS && width * height <= MOST_FILM_PIXELS;
   if (isFine) return null;
-  return `${width}x${height} pixels, more than ${MOST_PIXELS} a side or ${MOST_FILM_PIXELS / 1e6} million in all`;
+  return `${width}x${height} pixels, more than ${MOST_PIXELS} per side or ${MOST_FILM_PIXELS / 1e6} million in all`;
 }
 
 /** Size of the pictures: the requested size, or else that of the first clip. */
@@ -51,14 +51,14 @@ function checked(pixels: Pixels, least = 16): Pixels {
   if (isFine && sizeFault(pixels) === null) return pixels;
   throw new FilmError(
     "FILM_INPUT",
-    `${pixels.width}x${pixels.height} is not a valid size; use 16 to ${MOST_PIXELS} pixels a side, at most ${MOST_FILM_PIXELS / 1e6} million in all`,
+    `${pixels.width}x${pixels.height} is not a valid size; use 16 to ${MOST_PIXELS} pixels per side, at most ${MOST_FILM_PIXELS / 1e6} million in all`,
   );
 }
 
 /** The filter that scales pictures. @throws FilmError for an extreme shape, which could need any amount of memory */
 export function scaleFilter({ width, height }: Pixels): string {
   if (width * height <= MOST_DRAWN) return `scale=${width}:${height}`;
-  const why = "a picture is far too elongated for the shape it fills";
+  const why = "a picture is far too elongated for the area it fills";
   throw new FilmError("FILM_INPUT", `${why} and would be scaled to ${width}x${height}; crop it first`);
 }
 

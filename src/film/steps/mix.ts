@@ -185,7 +185,7 @@ async function layersOf({ voice, music, effects, own = 0, length }: Given, film:
   const ends = spoken.map(({ end }) => end);
   for (const [index, sound] of effects.entries()) ends.push((await add("effect", `effect ${index + 1}`, sound)).end);
   if (layers.length === 0)
-    throw new FilmError("FILM_INPUT", "there is nothing to mix: the film has no sound and no other was added");
+    throw new FilmError("FILM_INPUT", "there is nothing to mix: the film has no sound, and no other sound was added");
   const end = soundEnd(ends, own === null ? null : (film.audio?.seconds ?? null), length);
   return { inputs, layers, voices: spoken.map(({ at }) => at), end };
 }

@@ -133,7 +133,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
               await during(() => work.handlers.local(given, signal));
             } catch (error) {
               if (!signal.aborted) work.onError(error, keyOfWork(given));
-              throw new TriedAgain("Local work failed or its worker is stopping; see the worker's log.");
+              throw new TriedAgain("A local step failed or this worker is stopping; see the worker's log.");
             }
           },
         );

@@ -39,16 +39,16 @@ export class JournalGauges {
       [
         gauge(
           "showrunner_runs",
-          "Runs in the journal by status; `interrupted`: no process drives it. Only the newest 10,000.",
+          "Runs in the journal by status; `interrupted`: no process drives it. Only the newest 10,000 are counted.",
         ),
         [...byStatus].map(([status, of]) => ({ labels: { status }, value: of.length })),
       ],
       one("showrunner_runs_overdue", "Runs that an engine should have woken by now.", overdue.length),
       one("showrunner_queue_age_seconds", "Longest delay of an overdue run.", Math.max(0, ...overdue) / 1000),
-      one("showrunner_spent_usd", "Charges of all runs.", sum(totals.map(({ settledMicros }) => settledMicros))),
+      one("showrunner_spent_usd", "Total charges of all runs.", sum(totals.map(({ settledMicros }) => settledMicros))),
       one(
         "showrunner_held_usd",
-        "Amount reserved for submits that are not settled.",
+        "Amount reserved for submits that are not yet settled.",
         sum(totals.map(({ heldMicros }) => heldMicros)),
       ),
       one("showrunner_notices_waiting", "Notifications not delivered yet.", notices.length),

@@ -183,7 +183,7 @@ export function chatJobs(service: ServiceContext) {
   };
 }
 
-const HELD = "Other requests of this workspace have reserved the balance; retry once they have finished.";
+const HELD = "Other requests in this workspace have reserved the balance; retry once they have finished.";
 
 function tooMany() {
   const message = `More than ${MOST_AT_ONCE} requests to language models are in flight.`;

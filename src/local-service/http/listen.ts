@@ -70,8 +70,9 @@ function listenOn(server: Server, port: number, host: string): Promise<void> {
 function refusedPort(error: unknown, port: number, host: string): unknown {
   const code = systemCode(error);
   if (code !== "EADDRINUSE" && code !== "EACCES") return error;
-  const problem = code === "EADDRINUSE" ? "is in use by another program" : "cannot be used by this user";
-  const message = `Port ${port} on ${host} ${problem}. Stop that program, or choose another port (0: any free one).`;
+  const isInUse = code === "EADDRINUSE";
+  const problem = isInUse ? "is in use by another program. Stop it, or choose" : "cannot be used by this user. Choose";
+  const message = `Port ${port} on ${host} ${problem} another port (0: any free port).`;
   return new LocalServiceError("PORT_IN_USE", message, { cause: error });
 }
 

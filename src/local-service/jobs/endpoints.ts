@@ -29,7 +29,7 @@ function assertDeletable({ store, faults, options: { asOf } }: ServiceContext, j
   if (!isTerminal(job.status)) throw inProgress(asOf, "The job has not finished yet.");
   if (job.kind === "voice") throw refuse("INVALID_ARGUMENT", "A voice-clone job cannot be deleted.");
   if (store.jobs.runningReaders(job.seq) > 0)
-    throw inProgress(asOf, "A job that reads an output of this one is still running.");
+    throw inProgress(asOf, "A job that reads one of this job's outputs is still running.");
   if (faults.failsDelete(job)) throw unfinished();
 }
 

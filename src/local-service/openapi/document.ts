@@ -299,7 +299,7 @@ export const operatorOperations: Specs = {
     errors: ["NOT_FOUND"],
   },
   "GET /faults": read("get_faults", "The rules, with how often each matched and was applied."),
-  "POST /faults": { ...read("set_faults", "The rules as set."), body: jsonBody(bodyOf(faultsBody)) },
+  "POST /faults": { ...read("set_faults", "The updated rules."), body: jsonBody(bodyOf(faultsBody)) },
   "POST /render": { ...read("render", "Type and bytes."), body: jsonBody(bodyOf(renderBody)) },
   "GET /clock": read("get_clock", "Mode, factor and instant."),
   "POST /clock": { ...read("set_clock", "Mode, factor and instant."), body: jsonBody(bodyOf(clockBody)) },

@@ -72,7 +72,7 @@ export const TAGS = {
 
 const ABOUT: Readonly<Record<keyof typeof TAGS, string>> = {
   models: "The catalog, prices, and submits for any model.",
-  submit: "One typed submit operation per model of the catalog.",
+  submit: "One typed submit operation per model in the catalog.",
   jobs: "Follow jobs and read their outputs.",
   files: "Inputs to jobs.",
   chat: "Chat completions; each is a job.",
@@ -148,13 +148,13 @@ const MEANING: Readonly<Record<number, string>> = {
   401: "The credential is missing or invalid.",
   402: "The wallet cannot fund the request; see billing.",
   403: "The credential lacks a scope, or its owner left the workspace.",
-  404: "It does not exist or is not visible to you.",
-  409: "It or the idempotency key is in use.",
+  404: "The resource does not exist or is not visible to you.",
+  409: "The resource or the idempotency key is in use.",
   410: "The model is retired; replaced_by may name its successor.",
   422: "Moderation refused the input.",
   429: "The rate limit is exceeded; wait for retry_after.",
   500: "An unexpected error occurred.",
-  503: "It could not be completed now; try again.",
+  503: "The request could not be completed now; try again.",
 };
 
 const integerHeader = (description: string, required = true) => ({
@@ -181,7 +181,7 @@ const SHOULD_RETRY = { description: "The same as retryable.", required: true, sc
 /** Rate headers of language models, whose requests in flight are also limited; only the exceeded limit is stated. */
 const CHAT_RATE_HEADERS = {
   ...Object.fromEntries(Object.entries(RATE_HEADERS).map(([name, header]) => [name, { ...header, required: false }])),
-  "X-RateLimit-Concurrency-Limit": integerHeader("Allowed requests in flight; sent if this limit was exceeded.", false),
+  "X-RateLimit-Concurrency-Limit": integerHeader("Maximum requests in flight; sent only when exceeded.", false),
   "X-RateLimit-Concurrency-Remaining": integerHeader("Always 0.", false),
 };
 

@@ -71,7 +71,7 @@ export const API_SPECS: Specs = {
   "GET /models/{model}/openapi.json": row(
     "models",
     "get_model_openapi",
-    one("ApiDocument", "Its submit operation, OpenAPI 3.1."),
+    one("ApiDocument", "The model's submit operation, as OpenAPI 3.1."),
     unavailable,
   ),
   "POST /models/{model}/estimate": row("models", "estimate_job", one("Estimate", "What a job would cost."), {
@@ -188,7 +188,7 @@ export const API_SPECS: Specs = {
   "PUT /webhooks/default": row(
     "webhooks",
     "set_webhook_default",
-    one("DefaultWebhook", "The default webhook, as set."),
+    one("DefaultWebhook", "The updated default webhook."),
     request("SetDefaultWebhookRequest"),
   ),
   "DELETE /webhooks/default": row("webhooks", "delete_webhook_default", empty("Removed.")),
@@ -202,7 +202,7 @@ export const API_SPECS: Specs = {
   "POST /webhooks/deliveries/{job_id}/redeliver": row(
     "webhooks",
     "redeliver_webhook",
-    one("WebhookDelivery", "The delivery, pending again."),
+    one("WebhookDelivery", "The delivery, which is pending again."),
     { errors: ["ALREADY_IN_PROGRESS"] },
   ),
   "GET /log-drains": row("drains", "list_log_drains", list("LogDrain", "A page of drains, newest first."), paged),
@@ -214,7 +214,7 @@ export const API_SPECS: Specs = {
   "PATCH /log-drains/{drain_id}": row(
     "drains",
     "update_log_drain",
-    one("LogDrain", "The drain, as changed."),
+    one("LogDrain", "The updated drain."),
     request("UpdateLogDrainRequest"),
   ),
   "DELETE /log-drains/{drain_id}": row("drains", "delete_log_drain", empty("Removed.")),

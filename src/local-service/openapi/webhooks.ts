@@ -90,7 +90,7 @@ const resumable = { ...text, description: "Send it as Last-Event-ID to continue 
 /** Frames in event streams, with their data parsed if it is JSON. */
 export const streamComponents = {
   JobStreamData: anyOf("JobStatus", "LogEvent", "JobStreamEnd"),
-  JobStreamEnd: { ...exactly("[STREAM_DONE]"), description: "Not JSON. Occurs in no other frame." },
+  JobStreamEnd: { ...exactly("[STREAM_DONE]"), description: "A plain string, not JSON; only in the final frame." },
   JobStreamFrame: {
     ...anyOf("JobStreamStatusFrame", "JobStreamLogFrame", "JobStreamDoneFrame"),
     discriminator: {

@@ -111,7 +111,7 @@ class Replayer {
     this.#service.metrics.unrecorded(request);
     return refuse(
       "GONE",
-      `The recording ${this.#where()} ends before job ${jobId} does. Record its run to the end: showrunner record ${this.#recording.folder}.`,
+      `The recording ${this.#where()} stops before job ${jobId} ends. Record the whole run: showrunner record ${this.#recording.folder}.`,
     );
   }
 

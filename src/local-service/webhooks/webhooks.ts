@@ -258,7 +258,7 @@ function webhookEndpoints(
 
   function replayNow(call: Call): DeliveryRow {
     const known = tables.byJobId(call.principal.workspaceId, call.param("job_id"));
-    if (!known) throw notFound("This workspace has no delivery for such a job.");
+    if (!known) throw notFound("This workspace has no delivery for that job.");
     if (!mayReplay(known)) throw refuse("ALREADY_IN_PROGRESS", "The delivery has not finished yet.");
     const { delivery, entry } = replay(known, clock.now());
     tables.update(delivery);

@@ -73,7 +73,7 @@ export function noteBatch(job: Job, count: number): void {
     const choices = ["one job", "write the jobs into the source"];
     return job.decide(["batch_size"], "the flow fills it in, but the number of jobs must be known", choices);
   }
-  const chance = hasSeed ? "" : `; ${job.view.id} has no seed, so they differ by chance`;
+  const chance = hasSeed ? "" : `; ${job.view.id} has no seed field, so the results vary at random`;
   const why =
     count === 1
       ? "v3 generates one output per job"

@@ -221,7 +221,8 @@ function shiftAudio(job: Job, field: FieldView | null): void {
   if (startMs === 0) return job.drop(path, "an offset of 0 has no effect");
   const [sound, ...others] = current.is === "list" ? current.items : [current];
   if (typeof startMs !== "number" || sound === undefined || others.length > 0) {
-    const why = others.length > 0 ? "there are several sounds, and v2 does not say which" : "the flow fills it in";
+    const why =
+      others.length > 0 ? "there are several sounds, and v2 does not say which one to shift" : "the flow fills it in";
     return job.decide(path, why, ["use the sound unshifted", "shift it yourself, and supply it as a file"]);
   }
   const step = job.context.names.reserve(`${job.step}-audio-shifted`);

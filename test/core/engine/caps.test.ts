@@ -78,7 +78,7 @@ describe("A cap of a day", () => {
     const met = await run(10, { id: "x" });
     expect([met.status, met.pause?.reason, perDay()]).toEqual(["paused", "cap", [4]]);
     expect(met.pause?.message).toMatch(
-      /needs 0.07 USD, but 0.28 USD of the cap of 0.30 USD a day \(UTC\) over all runs of this journal is spent or reserved. It can continue from 2030-01-02 00:00 UTC/,
+      /needs 0.07 USD, but 0.28 USD of the cap of 0.30 USD a day \(UTC\) across all runs in this journal is spent or reserved. It can continue from 2030-01-02 00:00 UTC/,
     );
     expect(await journal.run("x")).toMatchObject({ status: "paused", resumeAt: START + DAY });
     expect((await journal.ledger("x")).heldMicros).toBe(0);
@@ -205,7 +205,9 @@ describe("A cap of a tag", () => {
       await run(3, { id: "a", tags: { team: "audio" } }),
     ];
     expect([video.pause?.reason, audio.status, paidService.jobs.size]).toEqual(["budget", "succeeded", 5]);
-    expect(video.pause?.message).toContain("the cap of 0.15 USD over all runs of this journal with the tag team=video");
+    expect(video.pause?.message).toContain(
+      "the cap of 0.15 USD across all runs in this journal with the tag team=video",
+    );
     expect(video.report.next?.command).toBe("showrunner resume v --cap team=video:0.21");
     for (const user of ["x", "y"]) {
       const met = await run(2, { id: user, tags: { user } });

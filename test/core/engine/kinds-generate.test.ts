@@ -152,7 +152,7 @@ describe("what an error proves", () => {
     const result = await ran(world, still(provider));
     expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.05" } });
     const said = pauseOf(result);
-    expect(said).toMatch(/^still: sent once to mock \(.*\); it is unknown whether it was made and charged: /);
+    expect(said).toMatch(/^still: sent once to mock \(.*\); it is unknown whether anything was made or charged: /);
     expect(said).toContain("; up to $0.05 stays reserved. Check your account at mock, then pass the file");
     expect(said).toMatch(/: showrunner adopt x still <file\|none>$/);
     expect(result.report.missing).toMatchObject([{ what: "job", text: said }]);

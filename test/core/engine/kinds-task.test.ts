@@ -176,7 +176,7 @@ describe("a run whose code is not here", () => {
     const paused = await during(world.clock, (await world.show.resume("x")).result());
     expect(paused.pause).toMatchObject({
       reason: "code",
-      message: expect.stringMatching(/which was not given. Resume .*: showrunner resume x --file pipeline.ts/),
+      message: expect.stringMatching(/which was not passed. Resume .*: showrunner resume x --file pipeline.ts/),
     });
     const result = await during(world.clock, (await world.show.resume("x", { pipeline: show("1") })).result());
     expect(result).toMatchObject({ status: "succeeded", outputs: { size: OUTPUT_BYTES } });

@@ -112,7 +112,7 @@ describe("an address that only an input names", () => {
     expect(await problemsOf(to(`http://localhost:${port}/a.png`), { inside })).toEqual(REFUSED);
     expect(await problemsOf(to("http://10.0.0.1/a.png"), { inside })).toEqual(REFUSED);
     expect(await problemsOf(to("file:///etc/passwd"), { inside })).toEqual([
-      expect.stringContaining("addresses cannot be fetched"),
+      expect.stringContaining("URLs cannot be fetched"),
     ]);
     expect(seen.filter((one) => one.startsWith("localhost"))).toEqual([]);
     const loop = await problemsOf(to("/from?to=%2Ffrom"), { inside });

@@ -66,7 +66,7 @@ describe("with reuse, a run", () => {
     expect(quote.prices[0]).toMatchObject({ costMicros: 0, reason: "made by a of run one" });
     expect(quote.prices.map(({ anew }) => anew ?? null)).toEqual([
       null,
-      "no earlier run of this account has an identical request",
+      "no earlier run on this account made an identical request",
       null,
       "d uses b, which has not been produced yet",
     ]);

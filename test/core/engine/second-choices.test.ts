@@ -97,7 +97,7 @@ describe("the second of two options", () => {
     });
     const result = await ran(world, either());
     expect(result.status).toBe("paused");
-    expect(result.report.message).toContain("face/1/a failed, and it is not known yet whether it was charged");
+    expect(result.report.message).toContain("face/1/a failed, and it is not yet known whether it was charged");
     expect(world.paidService.jobs.size).toBe(1);
     bill = 0;
     const resumed = await during(world.clock, (await world.show.resume("x")).result());

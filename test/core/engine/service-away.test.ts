@@ -81,7 +81,8 @@ test.each(waits)(
     const from = clock.now();
     const paused = await (await show.run(one, {}, { id: "x", outDir, giveUpAfterMs: 120_000 })).result();
     expect(paused).toMatchObject({ status: "paused", pause: { reason: "unreachable" } });
-    if (answer === "429" && "retry-after" in headers) expect(paused.pause?.message).toMatch(/asks to wait \d+ s/);
+    if (answer === "429" && "retry-after" in headers)
+      expect(paused.pause?.message).toMatch(/the service asks clients to wait \d+ s/);
     expect(await types()).toContain("service.unavailable");
     expect(clock.now() - from).toBeLessThan(40 * 60_000);
   },

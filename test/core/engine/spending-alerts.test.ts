@@ -61,7 +61,7 @@ describe("somebody is told what is spent", () => {
     await using world = await open({ caps: ["1.00"] });
     await Promise.all(["a", "b"].map((id) => ran(world, id)));
     await during(world.clock, world.show.close());
-    const cap = "% of the spending cap of 1.00 USD over all runs of this journal is spent or reserved:";
+    const cap = "% of the spending cap of 1.00 USD across all runs in this journal is spent or reserved:";
     const said = world.told().map(({ message }) => message);
     expect(said.toSorted()).toEqual([`100 ${cap} 1.00 USD`, `50 ${cap} 0.50 USD`, `80 ${cap} 0.80 USD`]);
   });

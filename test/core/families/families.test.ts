@@ -269,7 +269,7 @@ describe("what a file says of a family", () => {
     for (const name of Object.keys(env)) delete process.env[name];
     expect(code).toBe(2);
     expect(stderr()).toContain("input.negative_prompt");
-    expect(stderr()).toContain("leave one out (a rule known to Showrunner, not stated by the service's schema)");
+    expect(stderr()).toContain("leave one out (a rule known to Showrunner but not stated in the service's schema)");
   });
 
   test("is respected by a migration: shots that last too long together are a decision, and a tier is found", async () => {

@@ -182,7 +182,7 @@ describe("diagrams", () => {
       '  s3("cut<br/>task: film")',
       '  s4{{"ok<br/>a person approves"}}',
       '  s5{{"which<br/>a person chooses"}}',
-      '  s6{"best<br/>the best by score"}',
+      '  s6{"best<br/>the highest score"}',
       '  s7[["shots<br/>up to 7 steps"]]',
     ]);
   });

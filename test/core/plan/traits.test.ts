@@ -123,7 +123,7 @@ describe("what is asked of steps of every kind", () => {
     expect(of({ ...task("t"), files }).note).toBe("task: cut, mix");
     expect([of(gate("g", [], true)).note, of(pick("p", [], "score")).note]).toEqual([
       "a person chooses",
-      "the best by score",
+      "the highest score",
     ]);
     expect(each("subject")).toEqual([null, "f", null, null, null, null, null]);
     expect(of(gate("g", [], true, "which?")).subject).toBe("which?");

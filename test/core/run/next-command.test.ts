@@ -52,7 +52,7 @@ describe("a paused run", () => {
     ["funds", `${RESUME} --wait-for-funds 30m`, "or without the flag, once the wallet has funds"],
     ["credentials", RESUME, "with SHOWRUNNER_API_KEY set to a key that the service accepts"],
     ["unreachable", RESUME, "once the service is available; --give-up-after 1h waits for it longer"],
-    ["misdirected", RESUME, "once the network, or SHOWRUNNER_BASE_URL, leads to the service"],
+    ["misdirected", RESUME, "once requests reach the service: check the network and SHOWRUNNER_BASE_URL"],
     ["code", `${RESUME} --file pipeline.ts`, "shows what changed and what that costs"],
     ["drift", `${RESUME} --file pipeline.ts`, "shows what changed and what that costs"],
     ["unresolved", RESUME, null],

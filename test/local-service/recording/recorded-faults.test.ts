@@ -200,7 +200,7 @@ test.each(["fast", "real"] as const)(
       const { status, text } = await ask(path);
       expect([path, status]).toEqual([path, 410]);
       expect(JSON.parse(text).error.message).toContain(`The recording ${folder}`);
-      expect(JSON.parse(text).error.message).toMatch(/\(its last line, \d+, is cut off\) ends before job job_1 does/);
+      expect(JSON.parse(text).error.message).toMatch(/\(its last line, \d+, is cut off\) stops before job job_1 ends/);
     }
   },
 );

@@ -401,7 +401,7 @@ interface CompareOptions extends Pick<StepOptions, "after"> {
   readonly maxCost?: string | undefined;
 }
 type Known<Y extends Yields> = [Exclude<Y, "unknown">] extends [never] ? "unknown" : Exclude<Y, "unknown">;
-type Compared<H extends One> = true extends Several<Known<H["yields"]>> ? "all parts of a comparison must make the same kind of result" : [Known<H["yields"]>] extends ["value"] ? ValueHandle<ValueIn<H>> : Handle<Known<H["yields"]>, "single">;
+type Compared<H extends One> = true extends Several<Known<H["yields"]>> ? "all options in a comparison must produce the same kind of result" : [Known<H["yields"]>] extends ["value"] ? ValueHandle<ValueIn<H>> : Handle<Known<H["yields"]>, "single">;
 type Several<Y, All = Y> = Y extends unknown ? ([All] extends [Y] ? false : true) : never;
 type Parts<M> = {
   readonly [name: string]: PartOf<M>;

@@ -49,16 +49,16 @@ declare const answers: {
 };
 type Answer = keyof typeof answers;
 declare const requestKinds: {
-  readonly submit: "submit of a job";
+  readonly submit: "job submit";
   readonly chat: "chat request";
-  readonly upload: "upload of an input";
+  readonly upload: "input upload";
   readonly estimate: "estimate";
   readonly catalog: "catalog read";
   readonly balance: "balance read";
-  readonly follow: "status or result of a job";
-  readonly settle: "bill of a job";
+  readonly follow: "job status or result";
+  readonly settle: "job cost";
   readonly reuse: "earlier job whose result is reused";
-  readonly download: "bytes of an output";
+  readonly download: "output download";
 };
 type RequestKind = keyof typeof requestKinds;
 type SentBefore = "first send" | "re-send";
@@ -67,7 +67,7 @@ declare const verdicts: {
     readonly pause: null;
     readonly retried: false;
     readonly meaning: "definite";
-    readonly job: "refused: none was created";
+    readonly job: "refused; no job was created";
     readonly hold: "released";
     readonly step: "failed";
   };
@@ -77,13 +77,13 @@ declare const verdicts: {
     readonly pause: null;
     readonly retried: false;
     readonly meaning: "definite";
-    readonly job: "sent again under its key, with renewed media";
+    readonly job: "sent again with the same key and new uploads";
   };
   readonly unfunded: {
     readonly step: "continues";
     readonly retried: false;
     readonly meaning: "definite";
-    readonly job: "none was created; attempt and key unchanged";
+    readonly job: "no job was created; same attempt and key";
     readonly hold: "released";
     readonly pause: "funds";
   };
@@ -92,7 +92,7 @@ declare const verdicts: {
     readonly step: "continues";
     readonly retried: false;
     readonly meaning: "unknown";
-    readonly job: "may exist; attempt and key unchanged";
+    readonly job: "may exist; same attempt and key";
     readonly pause: "funds";
   };
   readonly "out of scope": {
@@ -100,7 +100,7 @@ declare const verdicts: {
     readonly retried: false;
     readonly meaning: "refuses the caller";
     readonly pause: "credentials";
-    readonly job: "none was created; attempt and key unchanged";
+    readonly job: "no job was created; same attempt and key";
     readonly hold: "released";
   };
   readonly "caller refused": {
@@ -109,7 +109,7 @@ declare const verdicts: {
     readonly retried: false;
     readonly meaning: "refuses the caller";
     readonly pause: "credentials";
-    readonly job: "may exist; attempt and key unchanged";
+    readonly job: "may exist; same attempt and key";
   };
   readonly limited: {
     readonly meaning: "transient";
@@ -117,14 +117,14 @@ declare const verdicts: {
     readonly step: "continues";
     readonly pause: "unreachable";
     readonly retried: true;
-    readonly job: "none was created; sent again under its key";
+    readonly job: "no job was created; sent again with the same key";
   };
   readonly "not sent": {
     readonly meaning: "transient";
     readonly step: "continues";
     readonly pause: "unreachable";
     readonly retried: true;
-    readonly job: "none was created; attempt and key unchanged, withdrawn when the run pauses";
+    readonly job: "no job was created; same attempt and key, withdrawn when the run pauses";
     readonly hold: "released";
   };
   readonly "not sent, misdirected": {
@@ -132,7 +132,7 @@ declare const verdicts: {
     readonly retried: true;
     readonly meaning: "not the service's";
     readonly pause: "misdirected";
-    readonly job: "none was created; attempt and key unchanged, withdrawn when the run pauses";
+    readonly job: "no job was created; same attempt and key, withdrawn when the run pauses";
     readonly hold: "released";
   };
   readonly open: {
@@ -141,7 +141,7 @@ declare const verdicts: {
     readonly pause: "unreachable";
     readonly retried: true;
     readonly meaning: "unknown";
-    readonly job: "may exist; sent again under its key until it is acknowledged";
+    readonly job: "may exist; sent again with the same key until it is acknowledged";
   };
   readonly "open, misdirected": {
     readonly hold: "unchanged";
@@ -149,7 +149,7 @@ declare const verdicts: {
     readonly retried: true;
     readonly meaning: "not the service's";
     readonly pause: "misdirected";
-    readonly job: "may exist; sent again under its key until it is acknowledged";
+    readonly job: "may exist; sent again with the same key until it is acknowledged";
   };
   readonly unresolved: {
     readonly hold: "unchanged";
@@ -157,7 +157,7 @@ declare const verdicts: {
     readonly meaning: "unknown";
     readonly step: "unresolved";
     readonly pause: "unresolved";
-    readonly job: "may exist; sent again under its key on every resume, or adopted by a person";
+    readonly job: "may exist; sent again with the same key on every resume, or adopted by a person";
   };
   readonly "chat refused": {
     readonly pause: null;
@@ -244,7 +244,7 @@ declare const verdicts: {
     readonly pause: null;
     readonly retried: false;
     readonly meaning: "definite";
-    readonly job: "none was submitted";
+    readonly job: "no job was submitted";
     readonly step: "failed";
   };
   readonly "price unfunded": {
@@ -252,7 +252,7 @@ declare const verdicts: {
     readonly step: "continues";
     readonly retried: false;
     readonly meaning: "definite";
-    readonly job: "none was submitted";
+    readonly job: "no job was submitted";
     readonly pause: "funds";
   };
   readonly "not found": {
@@ -269,7 +269,7 @@ declare const verdicts: {
     readonly pause: null;
     readonly retried: false;
     readonly meaning: "unknown";
-    readonly job: "ended; its bill is polled for two minutes, and on resume";
+    readonly job: "ended; its cost is polled for two minutes and on resume";
   };
   readonly "no copy": {
     readonly hold: "unchanged";
@@ -277,7 +277,7 @@ declare const verdicts: {
     readonly pause: null;
     readonly retried: false;
     readonly meaning: "definite";
-    readonly job: "ended; the copy is retried for two minutes, then the run pauses (files); a resume retries it";
+    readonly job: "ended; the download is retried for two minutes, then the run pauses (files); a resume retries it";
   };
   readonly "not reused": {
     readonly hold: "unchanged";

@@ -259,7 +259,7 @@ interface JobOptions<M extends ModelOrId = never> extends PaidOptions, MediaOpti
   readonly consent?: string | undefined;
 }
 type Option = keyof JobOptions | keyof AcceptOptions<never> | keyof ModeratedOptions<undefined>;
-type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "there is no such option" };
+type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "unknown option" };
 interface JobMethod {
   <M extends ModelOrId, K extends PropertyKey = never, R extends "fail" | "rewrite" | undefined = undefined>(name: string, model: M, input: InputOf<M>, options?: JobOptions<NoInfer<M>> & AcceptOptions<InspectorOf<NoInfer<M>>> & ModeratedOptions<R> & Given<K>): "accept" extends K ? AcceptedHandle<YieldOf<M>, SettledInput<M>> : R extends "rewrite" ? Handle<YieldOf<M>, "single"> : JobHandle<YieldOf<M>, MaxOutputsOf<M>, SettledInput<M>>;
 }

@@ -85,7 +85,7 @@ export async function fetchPiece(
     if (plan === null || isOther) {
       body.on("error", () => {}).destroy();
       await part.restart();
-      const cause = new Error(isOther ? "the file changed" : "the server sent another range than requested");
+      const cause = new Error(isOther ? "the file changed" : "the server sent a different range than requested");
       return { kind: "broken", cause, retryAfterMs: null };
     }
     const maxBytes = options.maxBytes ?? downloadLimit(context.downloadLimits, headerText(headers, "content-type"));

@@ -132,7 +132,7 @@ function reconnectDelayMs(state: StreamState, chance: number): number {
 
 function gaveUp(jobId: string, connections: number): ConnectionError {
   return new ConnectionError(
-    `the stream of ${jobId} broke off ${connections} times in a row without news; follow the job by polling`,
+    `the stream of ${jobId} broke off ${connections} times in a row without a new event; follow the job by polling`,
     { sent: true },
   );
 }

@@ -163,7 +163,7 @@ function keysOf(options: WebhookHandlerOptions, clock: Clock): KeyCache {
   const { publicKey, client } = options;
   if (publicKey !== undefined) return { current: async () => publicKey, newer: async () => null };
   if (client === undefined)
-    throw new TypeError("createWebhookHandler needs a client or a publicKey to check signatures with");
+    throw new TypeError("createWebhookHandler needs a client or a publicKey to verify signatures");
   return createKeyCache(async () => (await client.webhooks.publicKey()).publicKey, clock);
 }
 

@@ -10,7 +10,7 @@ export function conditionOf(schemaPath: string, root: JsonSchema): string | null
   if (at < 0) return null;
   const condition = localRef(root, schemaPath.slice(0, at))?.if;
   const text = isSchema(condition) ? describe(condition) : null;
-  if (text === null) return "with the other fields as they are";
+  if (text === null) return "with the current values of the other fields";
   return schemaPath.startsWith("/else/", at) ? `unless ${text}` : `when ${text}`;
 }
 
@@ -34,7 +34,7 @@ function describeNot(schema: JsonSchema): string | null {
   const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
   if (required.length === 1 && Object.keys(schema).length === 1) return `${required[0]} is not given`;
   const text = describe(schema);
-  return text === null ? null : `it is not true that ${text}`;
+  return text === null ? null : `not (${text})`;
 }
 
 function describeValue(name: string, schema: JsonSchema): string | null {
@@ -68,12 +68,12 @@ export function explainChoice(
   const names = requiredOnly(forms);
   if (names !== null) return [chooseFields(choice, names)];
   if (isTwofold(choice))
-    return [{ code: "choice", field, message: "matches more than one of its forms; use just one of them" }];
+    return [{ code: "choice", field, message: "matches several of the accepted forms; use just one" }];
   const types = forms.flatMap((form) => (isSchema(form) && typeof form.type === "string" ? [form.type] : []));
   const isWrongType = forms.length === types.length && !types.some((type) => typeIs(type, choice.data));
   if (isWrongType) return [{ code: "type", field, message: `must be ${typeWords(types)}` }];
   const meant = nearestForm(choice, within, forms.length);
-  if (meant.length === 0) return [{ code: "choice", field, message: "matches none of its forms" }];
+  if (meant.length === 0) return [{ code: "choice", field, message: "matches none of the accepted forms" }];
   return explainAll(meant, root);
 }
 
@@ -254,8 +254,8 @@ function sentenceOf(error: ErrorObject): readonly FieldProblem[] {
 function unknownField(error: ErrorObject, field: string, name: string): FieldProblem {
   const allowed = Object.keys(propertiesOf(error.parentSchema));
   const suggestion = didYouMean(name, allowed);
-  const hint = suggestion ?? (allowed.length === 0 ? "it has no fields" : `fields are: ${listed(allowed)}`);
-  return { code: "unknown-field", field: `${field}.${name}`, message: `there is no such field; ${hint}`, allowed };
+  const hint = suggestion ?? (allowed.length === 0 ? "no fields are accepted here" : `fields are: ${listed(allowed)}`);
+  return { code: "unknown-field", field: `${field}.${name}`, message: `unknown field; ${hint}`, allowed };
 }
 
 function propertiesOf(schema: JsonSchema | undefined): JsonSchema {
@@ -290,7 +290,7 @@ function patternMessage(value: unknown, pattern: string): string {
 
 function notMessage(schema: unknown): string {
   const required = isSchema(schema) && Array.isArray(schema.required) ? schema.required.map(String) : [];
-  if (required.length === 0) return "has an excluded value";
+  if (required.length === 0) return "has a value that is not allowed";
   return required.length === 1 ? `${required[0]} is not allowed` : `${required.join(" and ")} cannot be combined`;
 }
 

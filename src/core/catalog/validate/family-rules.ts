@@ -79,7 +79,7 @@ class Judge {
     if (given.length > 1) return [say("exclusive", given.at(-1)!, `is given with ${given.slice(0, -1).join(", ")}`)];
     return names.some((name) => this.#has(name))
       ? []
-      : [say("required", names[0]!, `none of ${names.join(", ")} is given`)];
+      : [say("required", names[0]!, `is missing; one of ${names.join(", ")} is required`)];
   }
 
   #isExpressible(rule: FamilyRule): boolean {

@@ -103,7 +103,7 @@ const MAX_NODES = 5_000;
  * schema is too large.
  */
 export function prepareSchema(root: JsonSchema): JsonSchema {
-  if (countParts(root, MAX_NODES) > MAX_NODES) throw new Error(`it has more than ${MAX_NODES} parts`);
+  if (countParts(root, MAX_NODES) > MAX_NODES) throw new Error(`it has more than ${MAX_NODES} nodes`);
   const unfolding = new Unfolding(root, MAX_NODES);
   const unfolded = unfolding.schema(root, [root]);
   const schema = unfolding.isTooLarge ? new Unfolding(root, 0).schema(root, []) : unfolded;

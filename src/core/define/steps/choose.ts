@@ -160,7 +160,7 @@ type Known<Y extends Yields> = [Exclude<Y, "unknown">] extends [never] ? "unknow
 /** The chosen handle; for parts of several kinds, an error type that says so. */
 type Compared<H extends One> =
   true extends Several<Known<H["yields"]>>
-    ? "all parts of a comparison must make the same kind of result"
+    ? "all options in a comparison must produce the same kind of result"
     : [Known<H["yields"]>] extends ["value"]
       ? ValueHandle<ValueIn<H>>
       : Handle<Known<H["yields"]>, "single">;

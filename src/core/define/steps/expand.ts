@@ -97,7 +97,7 @@ function valueReference(value: unknown, step: string, recorder: Recorder): Draft
   }
   const given =
     pointer?.to === "text" || pointer?.to === "input"
-      ? "text is known in advance or built from values; expand"
+      ? "this text is already known or is built from step values, but expand"
       : "expand";
   const message = `${given} takes the value of a step, such as a chat's answer; for values known in advance, use a plain loop`;
   recorder.report({ code: "not-a-value", step, field: "value", message });

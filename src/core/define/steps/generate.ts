@@ -238,6 +238,6 @@ function priceOf(
     return null;
   }
   if (maxCostMicros === null || micros <= maxCostMicros) return { micros, of: input };
-  read.bad("price", `price returned ${usd as string} USD, which is more than maxCost; raise maxCost, or request less`);
+  read.bad("price", `price returned ${usd as string} USD, which exceeds maxCost; raise it or make the request cheaper`);
   return null;
 }

@@ -28,7 +28,7 @@ type Option = keyof JobOptions | keyof AcceptOptions<never> | keyof ModeratedOpt
  * The names of the given options. They show whether `accept` is given; its own type cannot, because the type of a
  * function is known only after all others.
  */
-type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "there is no such option" };
+type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "unknown option" };
 
 export interface JobMethod {
   /**

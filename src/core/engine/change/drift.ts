@@ -306,7 +306,7 @@ function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: 
   });
   const again = added.flatMap((path) => {
     const now = own(state.formerNames, path);
-    return now === undefined ? [] : [problem(path, `was the earlier name of ${now} in this run; use another name`)];
+    return now === undefined ? [] : [problem(path, `is a former name of ${now} in this run; use another name`)];
   });
   const onto = renamed.flatMap(({ from, to }) => {
     const free = state.steps[to] === undefined && (own(state.formerNames, to) ?? from) === from;

@@ -106,7 +106,7 @@ export function changeableValue(state: RunState, decision: Decision): Changeable
 }
 
 function standsForNone({ path }: Decision): string {
-  return `${path} does not show a single value that could be edited.`;
+  return `${path} does not show a single value that can be edited.`;
 }
 
 /** The value's declared schema; null if it has none. */

@@ -66,7 +66,7 @@ function changesOf(state: RunState, step: PlanStep, note: string, functions: Ste
   if (!("code" in found) || found.code.kind !== "revise" || !("input" in step)) return null;
   const wrong = (why: string) => new InvalidOptionError("redo", `revise of ${step.path} ${why}.`);
   const ready = readiness(state, step, step.input);
-  if (ready.ready !== "yes" || !isObject(ready.input)) throw wrong("needs input that does not exist in full");
+  if (ready.ready !== "yes" || !isObject(ready.input)) throw wrong("needs the step's input, which is incomplete");
   let revised: unknown;
   try {
     revised = found.code.revise(structuredClone(ready.input), note);

@@ -57,7 +57,7 @@ export async function beginRun(state: RunState, how: Start): Promise<Beginning> 
   if (revision !== null) {
     const busy = revision.busy(state);
     if (busy.length === 0) return { events: [...budget, ...revision.events(state)], pending: null, isIdle: false };
-    const message = `the changes are applied once jobs on the service have finished (${busy.join(", ")}). If this is interrupted, resume with the same command.`;
+    const message = `the changes are applied once jobs on the service have finished (${busy.join(", ")}). If this command is interrupted before then, repeat it.`;
     return {
       events: [...budget, ...pauseForDrift(state, message, revision.replaces(state))],
       pending: revision,

@@ -34,7 +34,7 @@ export function codeOf({ functions, problems, parsedInput }: Draft): Code {
 }
 
 const noFunctions: StepFunctions = {
-  find: (_state, path) => ({ missing: `${path} needs the pipeline's code, which was not given` }),
+  find: (_state, path) => ({ missing: `${path} needs the pipeline's code, which was not passed` }),
 };
 
 class BoundFunctions implements StepFunctions {

@@ -203,7 +203,7 @@ function unknown({ step, attempt }: Submit, context: EffectContext, error: unkno
 
 /** Handles a refused re-send: an earlier send may have created the job, so the refusal proves nothing. */
 function unresolved(command: Submit, context: EffectContext, error: unknown): EffectResult {
-  const message = sentence`first sent without an answer, then refused: ${journalError(error).message}`;
+  const message = sentence`the first request got no answer, and the repeated one was refused: ${journalError(error).message}`;
   return leftOpen(command, context, { message, cause: "refused" });
 }
 

@@ -39,7 +39,7 @@ export async function openNamedFile(path: string, from: readonly string[] | null
 }
 
 const outside = (from: readonly string[]) =>
-  new ForbiddenFileError(`is outside the folders whose files inputs can use: ${from.join(", ") || "none"}`);
+  new ForbiddenFileError(`is outside the folders from which inputs can use files: ${from.join(", ") || "none"}`);
 
 const linkTo = ({ fd }: FileHandle) => `/proc/self/fd/${fd}`;
 
@@ -48,7 +48,7 @@ async function placeOf(file: FileHandle, path: string): Promise<string> {
   const place = await realpath(path);
   const [open, found] = await Promise.all([file.stat({ bigint: true }), lstat(place, { bigint: true })]);
   if (open.dev === found.dev && open.ino === found.ino && place === (await realpath(path))) return place;
-  throw new ForbiddenFileError("was replaced while it was opened");
+  throw new ForbiddenFileError("was replaced while it was being opened");
 }
 
 async function isWithinAny(from: readonly string[], place: string): Promise<boolean> {

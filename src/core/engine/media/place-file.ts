@@ -91,7 +91,7 @@ async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
 function pathError(outDir: string, cause: unknown): unknown {
   const { code, path = outDir, syscall } = cause as NodeJS.ErrnoException;
   if (syscall === undefined || isDiskError(cause)) return cause;
-  const message = `Cannot write files to ${outDir}: the system refused ${path} (${code}). Make it a folder that this user can write to, or move what is in its place.`;
+  const message = `Cannot write files to ${outDir}: the system refused ${path} (${code}). Make it a folder that this user can write to, or move away what is there.`;
   return new MediaPathError(message, { cause });
 }
 
@@ -178,7 +178,7 @@ async function rootOf(outDir: string): Promise<string> {
   roots.set(outDir, before);
   if (before === root) return root;
   throw new MediaPathError(
-    `${outDir} led to ${before} and now leads to ${root}, so no file was written there. Restore it, then resume.`,
+    `${outDir} pointed to ${before} and now points to ${root}, so no file was written there. Restore it, then resume.`,
   );
 }
 
@@ -196,7 +196,7 @@ async function makeFolder(outDir: string, folder: string): Promise<string> {
     const inside = relative(root, reached);
     if (inside.startsWith("..") || isAbsolute(inside)) {
       throw new MediaPathError(
-        `${next} is a link that leads out of ${outDir}, so no file was written there. Remove the link, then resume.`,
+        `${next} is a link that points outside ${outDir}, so no file was written there. Remove the link, then resume.`,
       );
     }
   }

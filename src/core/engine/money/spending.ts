@@ -315,7 +315,7 @@ function capTerms({ tag, sinceAt, capMicros, isBudget }: SpendingCap, timeZone: 
   return {
     what: "cap",
     capMicros,
-    title: `${name}${day} over all runs of this journal${tag === null ? "" : ` with the tag ${tag}`}`,
+    title: `${name}${day} across all runs in this journal${tag === null ? "" : ` with the tag ${tag}`}`,
     endsAt,
     resumesAt: endsAt === null ? null : instantText(endsAt, timeZone),
     flag: isPlain

@@ -293,7 +293,7 @@ export function isRunId(id: string): boolean {
 
 export function checkRunId(id: string): void {
   if (isRunId(id)) return;
-  const message = `${JSON.stringify(id)} is not a valid run id; use up to 100 letters, digits, ".", "_" and "-", and no name that an operating system reserves.`;
+  const message = `${JSON.stringify(id)} is not a valid run id; use up to 100 letters, digits, ".", "_" and "-", and not a name that an operating system reserves.`;
   const wanted = id
     .replace(/[^A-Za-z0-9._-]+/g, "-")
     .replace(/^[^A-Za-z0-9]+|-+$/g, "")
@@ -382,10 +382,10 @@ export function checkLimits(limits: JobLimits, { steps }: Plan): void {
     const suggestion = didYouMean(name, ["total", ...MODALITIES, ...models]);
     // What an expansion will request is not known yet.
     if (mayGrow && suggestion === null) continue;
-    const known = `use total, ${[...MODALITIES].join(", ")}, or a model or provider of the plan`;
+    const known = `use total, ${[...MODALITIES].join(", ")}, or a model or provider in the plan`;
     throw new InvalidOptionError(
       "concurrency",
-      `${name} matches no job of this plan; ${suggestion ?? `${known}: ${[...models].join(", ")}`}`,
+      `${name} matches no job in this plan; ${suggestion ?? `${known}: ${[...models].join(", ")}`}`,
     );
   }
 }

@@ -62,7 +62,7 @@ export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning
 export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] {
   return repeatedTexts(steps).map(({ step, field, text, of }) => {
     const shown = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
-    const message = `${field} repeats ${shown}, the ${of.field} of ${of.step}: editing one does not change the other. Write the text once and use .input("${of.field}") of the handle of ${of.step} here`;
+    const message = `${field} repeats ${shown}, the ${of.field} of ${of.step}: editing one does not change the other. Write the text once and use .input("${of.field}") on the handle of ${of.step} here`;
     return { code: "same-text", step, message };
   });
 }
@@ -72,7 +72,7 @@ const MOST_SHOWN = 60;
 
 /** Chat models that may not exist, reported before anything is paid for. */
 export function unlistedChats(chats: readonly string[], catalog: Catalog): readonly PlanWarning[] {
-  const message = "is not in the service's list of models and may be refused after other steps were paid; check its id";
+  const message = "is not in the service's model list and may be refused after other steps are paid for; check its id";
   return chats.flatMap((id) => (catalog.lacksChat(id) ? [{ code: "unlisted-chat", step: id, message }] : []));
 }
 

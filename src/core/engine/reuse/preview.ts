@@ -9,7 +9,7 @@ import { type CacheableStep, currentIdentity, isCacheable, requestIdentity } fro
 import { readerOf, resolvedSoFar } from "../../run/resolve.ts";
 import type { CachedResult, CacheMiss, ResultCache } from "./result-cache.ts";
 
-const NOT_IDENTICAL = "no earlier run of this account has an identical request";
+const NOT_IDENTICAL = "no earlier run on this account made an identical request";
 const WHY_MISSED: Readonly<Record<CacheMiss, string>> = {
   expired: "an earlier run has an identical result, but it expired on the service and no copy is left",
   "already-reused": "an earlier run has an identical result, but another step of this run already reuses it",

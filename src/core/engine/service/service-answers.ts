@@ -65,7 +65,7 @@ export function serviceFailureOf(
   }
   if (error.envelope && pause === "unreachable") {
     const askedS = Math.ceil((error.retryAfterMs ?? 0) / 1000);
-    const asked = askedS > 60 ? sentence` (it asks to wait ${askedS} s)` : ownText("");
+    const asked = askedS > 60 ? sentence` (the service asks clients to wait ${askedS} s)` : ownText("");
     return { pause, message: sentence`${at}: ${text}${asked}` };
   }
   const type = cleanContentType(error.contentType) ?? ownText("without a content type");

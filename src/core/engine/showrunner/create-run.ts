@@ -190,9 +190,9 @@ async function faultOf(path: string): Promise<string | null> {
 
 const REASONS: Readonly<Record<string, (path: string) => string>> = {
   EEXIST: (path) => `${path} is not a folder`,
-  ENOENT: (path) => `${path} is a link that leads nowhere`,
+  ENOENT: (path) => `${path} is a broken link`,
   ENOTDIR: (path) => `${path} has a parent that is not a folder`,
-  ELOOP: (path) => `${path} is a link that leads back to itself`,
+  ELOOP: (path) => `${path} is a link that points back to itself`,
   ENAMETOOLONG: (path) => `the name ${path} is too long`,
   EACCES: (path) => `this user cannot write to ${path}`,
   EPERM: (path) => `this user cannot write to ${path}`,

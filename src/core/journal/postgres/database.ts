@@ -225,7 +225,7 @@ function journalFailure(error: unknown, place: string): unknown {
     case "28P01":
     case "28000":
       return access(
-        `The database of the journal ${place} refused the login (${message}). Check user and password in its URL, or PGPASSWORD.`,
+        `The database of the journal ${place} refused the login (${message}). Check the user and password in its URL, or PGPASSWORD.`,
       );
     case "3D000":
       return access(
@@ -307,7 +307,7 @@ function unreachable(place: string, forMs: number, error: unknown): JournalUnrea
 function noTls(place: string, message: string, cause: unknown): JournalAccessError {
   return new JournalAccessError(
     place,
-    `Cannot open an encrypted connection to the database of the journal ${place} (${message}). Set sslmode= in its URL to what the server supports, and sslrootcert=FILE to the certificate of its authority.`,
+    `Cannot open an encrypted connection to the database of the journal ${place} (${message}). Set sslmode= in its URL to what the server supports, and sslrootcert=FILE to the certificate of the authority that signed the server's.`,
     { cause },
   );
 }

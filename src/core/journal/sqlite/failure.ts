@@ -67,7 +67,7 @@ export function notAJournal(path: string, why: string, cause?: unknown): Journal
 export function readOnly(path: string, cause?: unknown): JournalReadOnlyError {
   return new JournalReadOnlyError(
     path,
-    `The journal ${path} is read-only for this user: the file, its folder or the disk. It can be read as it is only if it has the version of this Showrunner and no log (-wal) beside it. Otherwise make the file and its folder writable, or copy it and the files beside it elsewhere and use that copy (--journal FILE).`,
+    `The journal ${path} is read-only for this user (the file, its folder or the disk). It can be read in place only if its schema version is current and there is no log (-wal) beside it. Otherwise make the file and its folder writable, or copy it and the files beside it elsewhere and use that copy (--journal FILE).`,
     { cause },
   );
 }

@@ -134,7 +134,7 @@ function signingKey({ certificate, key }: SigningPair, now: Date) {
   const leaf = parsed("The certificate", certificate, () => new X509Certificate(certificate));
   const secret = parsed("The key", key, () => createPrivateKey(key));
   if (leaf.ca)
-    throw unfit("The first certificate belongs to an authority", "put your own first, then its issuers up to the root");
+    throw unfit("The first certificate is a CA certificate", "put your own first, then its issuers up to the root");
   if (!leaf.checkPrivateKey(secret)) throw unfit("The key does not match the first certificate", "use a matching pair");
   if (now < new Date(leaf.validFrom) || now > new Date(leaf.validTo))
     throw unfit(`The certificate is valid from ${leaf.validFrom} to ${leaf.validTo}, not now`, "use a current one");

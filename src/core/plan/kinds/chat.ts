@@ -6,7 +6,7 @@ import { type StepFacts, VALUE } from "./facts.ts";
 import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
 import type { Planning, StepKind } from "./kind.ts";
 
-const ONLY_TEXT = "a chat takes text and values, and pictures in images; for other media, use a task or a job";
+const ONLY_TEXT = "a chat accepts text and values, and pictures only in images; for other media, use a task or a job";
 const IMAGES = /^input\.images(\[|$)/;
 
 export const chatKind: StepKind<ChatDraft, ChatStep> = {

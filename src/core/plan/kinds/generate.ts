@@ -49,7 +49,7 @@ const FIELDS: { readonly [K in MediaKind]: { readonly [field: string]: "any" | "
 };
 
 const PROMISES = {
-  keyed: "sent with a key, so that its provider makes it once",
+  keyed: "sent with a key, so the provider makes the result only once",
   "found again": "sent once, then polled",
   once: "sent once",
 } as const satisfies Record<ProviderPromise, string>;
@@ -115,7 +115,7 @@ export const generateKind: StepKind<GenerateDraft, GenerateStep> = {
 
 /** Describes a step's guarantee for people. */
 export function promiseText({ promise, repeatable }: Pick<GenerateStep, "promise" | "repeatable">): string {
-  const again = repeatable === true && promise !== "keyed" ? ", and again if the answer is lost" : "";
+  const again = repeatable === true && promise !== "keyed" ? ", and sent again if the answer is lost" : "";
   return `${PROMISES[promise]}${again}`;
 }
 

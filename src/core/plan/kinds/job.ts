@@ -133,7 +133,7 @@ function withSeed({ input, seed, isSeedEdited }: JobDraft, model: CatalogModel, 
     report(
       "fixed-field",
       "input.seed",
-      "takes add 1 to this seed for each further take; set it to a whole number or remove it",
+      "takes add 1 to this seed for each additional take; set it to a whole number or remove it",
     );
     return { input, mostSeed: null };
   }

@@ -23,7 +23,7 @@ export const pickKind: StepKind<PickDraft, PickStep> = {
   facts: ({ among, yields }, known) => oneOf(among, yields, known),
   traits: ({ among, by, version, second }) => ({
     noun: "choice",
-    note: second !== undefined ? secondNote(second) : by === "first" ? "the first result" : "the best by score",
+    note: second !== undefined ? secondNote(second) : by === "first" ? "the first result" : "the highest score",
     subject: null,
     brackets: ["{", "}"],
     icon: "decision",

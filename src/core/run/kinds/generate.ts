@@ -129,7 +129,7 @@ export function lostAnswer(
   const sent = sentence`${times} to ${ownText(provider)} (${ownText(model)})`;
   const ended = isKeyed ? "its key is too old to be sent again" : "the process ended before an answer arrived";
   const cause = why ?? ownText(ended);
-  const known = ownText(kept === undefined ? "it is unknown whether it was made and charged" : "it was made");
+  const known = ownText(kept === undefined ? "it is unknown whether anything was made or charged" : "it was made");
   const message = sentence`${sent}; ${known}: ${cause}`;
   const unfit = kept !== undefined && kept.length > 0 && { unfit: kept };
   if (repeatable !== true) return [{ type: "job.unresolved", ...target, message, cause: "no answer", ...unfit }];

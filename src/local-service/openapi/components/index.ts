@@ -180,7 +180,7 @@ export const accountComponents = {
     created_at: instant,
   }),
   LlmRequest: object({
-    id: { ...text, description: "X-Request-Id of the answer." },
+    id: { ...text, description: "The response's X-Request-Id header." },
     model: text,
     status: oneOf("pending", "ok", "upstream_error", "client_abort", "timeout", "settlement_failed"),
     streamed: flag,

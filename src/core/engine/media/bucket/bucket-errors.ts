@@ -76,7 +76,7 @@ function failureReason(name: string, status: number | undefined): FailureReason 
   if (name === "NoSuchBucket")
     return { reason: "missing", why: "the bucket does not exist; create it or correct SHOWRUNNER_MEDIA", next: DOCTOR };
   if (name === "RequestTimeTooSkewed")
-    return { reason: "clock", why: "this machine's clock is off; set it (NTP), then resume", next: DOCTOR };
+    return { reason: "clock", why: "this machine's clock is wrong; synchronize it (NTP), then resume", next: DOCTOR };
   if (CREDENTIALS.has(name)) {
     const why =
       "the credentials were not accepted; renew them (environment, profile or role of the AWS SDK), then resume";
@@ -95,7 +95,7 @@ function failureReason(name: string, status: number | undefined): FailureReason 
   if (status === undefined)
     return {
       reason: "unreachable",
-      why: "no complete answer arrived; check network and endpoint, then resume",
+      why: "no complete answer arrived; check the network and the endpoint, then resume",
       next: DOCTOR,
     };
   return { reason: "refused", why: "the store refused the request", next: DOCTOR };
