@@ -26,8 +26,8 @@ export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: 
 }
 
 /**
- * Returns the most that a run alone may cost, in micro-dollars; null if no limit is set. A shared budget is instead
- * checked by each commit.
+ * Returns the most that a run alone may cost, in micro-dollars; null if no limit is set. A shared budget is
+ * checked by each commit instead.
  */
 export function ownLimitMicros({ budgetMicros, agreed, planned }: RunState): number | null {
   return planned.budgetTag === undefined ? budgetMicros : (agreed?.maximumMicros ?? null);

@@ -285,8 +285,8 @@ function isErased(output: OutputState, { context: { now, clockOffsetMs = 0 } }: 
 }
 
 /**
- * Downloads outputs and records costs as soon as they exist, whatever the run's outcome: even for superseded attempts and
- * removed steps, because they are paid for. Where no copy is kept, only a lapsed output's file is needed.
+ * Downloads outputs and records costs as soon as they exist, whatever the run's outcome: even for superseded attempts
+ * and removed steps, because they are paid for. Where no copy is kept, only a lapsed output's file is needed.
  */
 export function collectOutputs(plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   for (const attempt of step.attempts) {

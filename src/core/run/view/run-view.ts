@@ -9,8 +9,8 @@ import { type StepView, stepView } from "./step-view.ts";
 import { Timeline, type TimelineSpan } from "./timeline.ts";
 
 /**
- * The view of a run that the command line, the dashboard and the report share. An event updates only what it concerns. Step views
- * are built on demand, and stay the same objects until their step changes.
+ * The view of a run that the command line, the dashboard and the report share. An event updates only what it
+ * concerns. Step views are built on demand, and stay the same objects until their step changes.
  */
 export class RunView {
   /** Do not change the state; use {@link RunView.add}. */
