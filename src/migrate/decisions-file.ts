@@ -10,7 +10,7 @@ export interface MigrationDecisions {
   readonly leaveOut: readonly string[];
 }
 
-/** The decisions file is unreadable or invalid; the message names the field. */
+/** The decisions file is unreadable or invalid; the message shows the field. */
 export class DecisionsFileError extends ShowrunnerError {
   readonly code = "MIGRATE_DECISIONS";
 }

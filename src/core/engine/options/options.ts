@@ -37,7 +37,8 @@ export interface CapOption {
 
 /** Options for `openShowrunner`. */
 export interface OpenOptions extends ServiceOptions, NotifyOptions {
-  /**   * Origins in your own network or on this machine, such as `http://assets.corp:8080`, that URLs in inputs may use.
+  /**
+   * Origins in your own network or on this machine, such as `http://assets.corp:8080`, that URLs in inputs may use.
    * Default: none; all URLs must then lead to the public internet or to the service itself.
    */
   readonly inside?: readonly string[] | undefined;
@@ -53,7 +54,8 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    * environment SHOWRUNNER_MEDIA, then `mediaDir`.
    */
   readonly media?: string | undefined;
-  /**   * The folder for downloaded files on this machine, named by content hash; with a bucket, for cached copies. Default:
+  /**
+   * The folder for downloaded files on this machine, named by content hash; with a bucket, for cached copies. Default:
    * `media` beside the journal, or in `.showrunner`.
    */
   readonly mediaDir?: string | undefined;
@@ -85,7 +87,8 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    * Runs removed by `gc` no longer count. Default: environment SHOWRUNNER_SPENDING_CAP, otherwise none.
    */
   readonly spendingCap?: string | undefined;
-  /**   * Further caps, each for the runs with a tag, for a day, or both; also as text: `team=video:10/day`. A hold counts
+  /**
+   * Further caps, each for the runs with a tag, for a day, or both; also as text: `team=video:10/day`. A hold counts
    * for the day on which it is made. A run that reaches a daily cap pauses (`cap`); see `waitForCapMs`. Caps in
    * SHOWRUNNER_CAPS apply too, unless a cap given here covers the same runs and period.
    */
@@ -210,11 +213,13 @@ export interface CompareOptions extends QuoteOptions {
 
 /** Options for `resume`. */
 export interface ResumeOptions extends DriveOptions {
-  /**   * The id of an accepted quote from `drift` or `rerunQuote`: steps run again only if they are still the quoted ones
+  /**
+   * The id of an accepted quote from `drift` or `rerunQuote`: steps run again only if they are still the quoted ones
    * and cost no more than the quote's maximum. Otherwise throws {@link QuoteRefusedError}. Default: none.
    */
   readonly quote?: string | undefined;
-  /**   * The most that this run alone may cost, in US dollars as a decimal string. Accepts the prices that were unknown at
+  /**
+   * The most that this run alone may cost, in US dollars as a decimal string. Accepts the prices that were unknown at
    * the start and for which the run paused. For a run without a shared budget, `budget` does the same.
    */
   readonly agree?: string | undefined;
@@ -244,7 +249,8 @@ export interface ResumeOptions extends DriveOptions {
    * priced and accepted like changed code.
    */
   readonly edit?: { readonly [step: string]: ProfileFields } | undefined;
-  /**   * Whether text that `edit` replaces is also replaced in all other steps. Default: undecided; the call is then refused
+  /**
+   * Whether text that `edit` replaces is also replaced in all other steps. Default: undecided; the call is then refused
    * if a local function would keep the old text.
    */
   readonly everywhere?: boolean | undefined;
@@ -252,7 +258,8 @@ export interface ResumeOptions extends DriveOptions {
   readonly note?: string | undefined;
   /** Reruns the steps that failed, fully or partly, and all steps that depend on them. Default false. See `rerun`. */
   readonly rerunFailed?: boolean | undefined;
-  /**   * Paths of steps to rerun, together with all steps that use them; in finished runs too. `*` matches any characters; a
+  /**
+   * Paths of steps to rerun, together with all steps that use them; in finished runs too. `*` matches any characters; a
    * pattern such as `SKU-*.still` selects only steps that have finished. A step whose rerun is in progress is not rerun
    * again. See {@link Showrunner.rerunQuote}.
    */
@@ -267,7 +274,8 @@ export interface ResumeOptions extends DriveOptions {
    * another id does, even while the first rerun is in progress. Default: generated.
    */
   readonly requestId?: string | undefined;
-  /**   * States that the run's account has a new key, or its service a new address. Accepted only if one of the run's jobs
+  /**
+   * States that the run's account has a new key, or its service a new address. Accepted only if one of the run's jobs
    * is found with them, or if the run never sent anything; otherwise throws {@link InvalidOptionError}. Default false:
    * such a run is refused.
    */

@@ -25,7 +25,8 @@ export type JobEvent =
       /** Hashes of invalid media in the answer. They were paid for, so they are kept. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
-  /**   * The answer is incomplete, or says less than an earlier answer, which remains valid. Recorded once per message; for
+  /**
+   * The answer is incomplete, or says less than an earlier answer, which remains valid. Recorded once per message; for
    * an operation, each time.
    */
   | ({

@@ -22,7 +22,8 @@ interface Paused {
   readonly resumeAt?: number;
   /** Set for `files` if a step's output is lost: the step that must run again. */
   readonly rerun?: string;
-  /**   * Set for `drift` if a change waits for jobs in progress: the steps that it replaces. Their old requests are sent
+  /**
+   * Set for `drift` if a change waits for jobs in progress: the steps that it replaces. Their old requests are sent
    * again only if the service may already have received them.
    */
   readonly replaced?: readonly string[];
@@ -66,8 +67,8 @@ export type RunLevelEvent =
   /** `byItself`: the run continued because a late job ended, not because of a resume. */
   | { readonly type: "run.resumed"; readonly byItself?: true }
   /**
-   * The service, or the media bucket (`media`), became unreachable, or something else answers. Recorded once, not per
-   * attempt.
+   * The service, or the media bucket (`media`), became unreachable, or something else answers in its place. Recorded
+   * once, not per attempt.
    */
   | {
       readonly type: "service.unavailable";
