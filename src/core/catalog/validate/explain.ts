@@ -245,7 +245,7 @@ function sentenceOf(error: ErrorObject): readonly FieldProblem[] {
     case "false schema":
       return say("combination", "is not allowed");
     case "discriminator":
-      return say("type", "must be the handle of a step, or an asset of the account");
+      return say("type", "must be the handle of a step, or an asset in the account");
     default:
       return say(error.keyword, boundMessage(error, params));
   }

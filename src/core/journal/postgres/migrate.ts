@@ -75,7 +75,7 @@ async function foundVersion(db: Database, query: Query, newest: number): Promise
 function notOurs({ place, settings }: Database): JournalNotDatabaseError {
   return new JournalNotDatabaseError(
     place,
-    `The schema ${settings.schema} in ${place} contains tables of another program, so it is not a Showrunner journal; it was left untouched. Choose another schema: ?schema=NAME at the end of the URL.`,
+    `The schema ${settings.schema} in ${place} contains another program's tables, so it is not a Showrunner journal; it was left untouched. Choose another schema: ?schema=NAME at the end of the URL.`,
   );
 }
 

@@ -24,7 +24,7 @@ export const taskKind: StepKind<TaskDraft, TaskStep> = {
   plan(draft, planning) {
     const { path, version, files, policy } = draft;
     const input = bindFreeInput(draft.input, "input", planning, {
-      assets: "an asset of the service is not a file on this machine; download it and pass upload(…)",
+      assets: "an asset on the service is not a file on this machine; download it and pass upload(…)",
       reference: (ref, source, field) => checkReadable(ref, source, field, planning),
     });
     const step: TaskStep = {

@@ -9,7 +9,7 @@ function wholePng(file: Bytes): Whole {
     if (head.length < 8) return lacking("the IEND chunk at its end");
     const end = at + 12 + head.readUInt32BE(0);
     const name = head.toString("latin1", 4, 8);
-    if (end > file.size) return lacking(`a part of its ${name} chunk`);
+    if (end > file.size) return lacking(`part of its ${name} chunk`);
     return name === "IEND" ? WHOLE : end;
   });
 }
@@ -71,7 +71,7 @@ function wholeWebp(file: Bytes): Whole {
   const head = file.read(0, 8);
   if (head.length < 8) return lacking("its header");
   // Writers disagree on whether the last chunk's padding is counted.
-  return head.readUInt32LE(4) + 7 > file.size ? lacking("a part of its picture") : WHOLE;
+  return head.readUInt32LE(4) + 7 > file.size ? lacking("part of its picture") : WHOLE;
 }
 
 /** WAV headers sometimes count too many bytes: up to about a millisecond of audio. */
@@ -84,7 +84,7 @@ function wholeWav(file: Bytes): Whole {
     const size = head.readUInt32LE(4);
     if (head.toString("latin1", 0, 4) !== "data") return at + 8 + size + (size % 2);
     if (isUnknownRiffSize(size, file.size - at - 8)) return UNJUDGED;
-    return at + 8 + size > file.size + WAV_TOLERANCE_BYTES ? lacking("a part of its sound") : WHOLE;
+    return at + 8 + size > file.size + WAV_TOLERANCE_BYTES ? lacking("part of its sound") : WHOLE;
   });
 }
 
@@ -109,7 +109,7 @@ function wholeBoxes(file: Bytes, index: "moov" | "meta"): Whole {
     if (head.length < 8 || !/^[\x20-\x7e\xa9]{4}$/.test(name)) return atEnd();
     const size = boxSize(head, file.size - at);
     const isCut = at + size > file.size;
-    if (isCut && ESSENTIAL.has(name)) return lacking(`a part of its ${name} box`);
+    if (isCut && ESSENTIAL.has(name)) return lacking(`part of its ${name} box`);
     if (!isCut) seen.add(name);
     return isCut || size < 8 || at + size === file.size ? atEnd() : at + size;
   });
@@ -132,10 +132,10 @@ function wholeEbml(file: Bytes): Whole {
   return walk(0, (at) => {
     if (at === file.size) return WHOLE;
     const element = elementAt(file, at);
-    if (element === null) return file.size - at < 12 ? lacking("a part of its last element") : UNJUDGED;
+    if (element === null) return file.size - at < 12 ? lacking("part of its last element") : UNJUDGED;
     const { id, start, size } = element;
     if (size === null) return id === SEGMENT || id === CLUSTER ? start : UNJUDGED;
-    if (start + size > file.size) return ESSENTIAL_IDS.has(id) ? lacking("a part of its last element") : UNJUDGED;
+    if (start + size > file.size) return ESSENTIAL_IDS.has(id) ? lacking("part of its last element") : UNJUDGED;
     // A segment with a known size has ended; ignore what follows it.
     return id === SEGMENT ? WHOLE : start + size;
   });

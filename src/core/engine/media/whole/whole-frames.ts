@@ -1,6 +1,6 @@
 import { type Bytes, lacking, UNJUDGED, WHOLE, type Whole, walk } from "./bytes.ts";
 
-const PARTIAL = lacking("a part of its last frame");
+const PARTIAL = lacking("part of its last frame");
 
 export function wholeOgg(file: Bytes): Whole {
   return walk(0, (at) => {
@@ -10,7 +10,7 @@ export function wholeOgg(file: Bytes): Whole {
     const count = head[26] ?? 0;
     const size = 27 + count + head.subarray(27, 27 + count).reduce((sum, lacing) => sum + lacing, 0);
     return head.length < Math.min(27 + count, size) || at + size > file.size
-      ? lacking("a part of its last page")
+      ? lacking("part of its last page")
       : at + size;
   });
 }
@@ -41,7 +41,7 @@ function wholeFrames(
 ): Whole {
   const begin = firstFrame(file, frameAt);
   if (begin === null) return UNJUDGED;
-  if (statedEnd(file, begin.at) > file.size) return lacking("a part of its frames");
+  if (statedEnd(file, begin.at) > file.size) return lacking("part of its frames");
   return walk(begin.at, (at) => {
     if (at === file.size) return WHOLE;
     const frame = frameAt(file.read(at, 8));
@@ -112,7 +112,7 @@ export function wholeFlac(file: Bytes): Whole {
   for (let at = last.length - 6; samples > 0 && at >= 0; at--) {
     const end = flacFrameEnd(last.subarray(at, at + 16), fixedBlock);
     // Bytes that look like a header by chance may state samples that do not exist.
-    if (end !== null && end <= samples) return end < samples ? lacking("a part of its frames") : WHOLE;
+    if (end !== null && end <= samples) return end < samples ? lacking("part of its frames") : WHOLE;
   }
   return samples > 0 && from === 42 ? lacking("its frames") : UNJUDGED;
 }
