@@ -29,6 +29,12 @@ describe("a pipeline file that cannot be used", () => {
       ["npm install not-there-at-all"],
     ],
     ["imports without the ending", { "p.ts": 'import "./q";', "q.ts": "" }, "p.ts", ["need a file extension"]],
+    [
+      "imports models.ts before it was written",
+      { "p.ts": 'import "./models.ts";' },
+      "p.ts",
+      ["Next: showrunner models pull"],
+    ],
     ["throws", { "p.ts": 'throw new Error("my own\\u001b[2J mistake");' }, "p.ts", ["my own\\u001b[2J mistake"]],
     ["exports nothing", { "p.ts": "export {};" }, "p.ts", ["exports no pipeline", "nothing"]],
     [

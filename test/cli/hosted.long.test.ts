@@ -100,7 +100,7 @@ describe("which service and which key", () => {
       code: "INVALID_OPTION",
       option: "HEDRA_API_KEY",
       message: expect.stringContaining("Hedra (https://api.hedra.com/v3)"),
-      next: "export HEDRA_API_KEY=<key_id>:<secret>",
+      next: "export HEDRA_API_KEY=key_id:secret",
     });
     // @ts-expect-error a name that is not known
     await expect(openShowrunner({ ...at, service: "nobody" })).rejects.toMatchObject({ option: "service" });

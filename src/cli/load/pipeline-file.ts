@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import { extname, relative, resolve } from "node:path";
+import { extname, join, relative, resolve } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
@@ -31,7 +31,7 @@ export function loadFailure(cause: unknown, file: string, cwd: string): CliError
     const missing =
       /(?:Cannot find (?:package|module)|Package subpath) '([^']+)'/.exec(error.message)?.[1] ?? "a module";
     const message = `${name} imports ${visible(missing)}, which cannot be found${importFrame(error)}`;
-    return invalid(message, importAdvice(missing), cause);
+    return invalid(message, importAdvice(missing, cwd), cause);
   }
   if (code === "RUN_WHILE_LOADING") {
     const next = `move that code to another file that imports the pipeline, or, with Node 24 or later, into if (import.meta.main) { … }, which runs with node ${name} but not here`;
@@ -64,7 +64,8 @@ function failed(message: string, next: string, cause: unknown): CliError {
   return new CliError("PIPELINE_FILE_FAILED", message, { next, cause });
 }
 
-function importAdvice(missing: string): string {
+function importAdvice(missing: string, cwd: string): string {
+  if (missing === join(cwd, "models.ts")) return "showrunner models pull   (writes models.ts)";
   const isFile = /^[./]|^file:/.test(missing);
   return isFile
     ? "check the import; relative imports need a file extension, e.g. ./models.ts"

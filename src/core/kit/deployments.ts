@@ -123,7 +123,7 @@ export function isKeyOfV2(apiKey: string): boolean {
 }
 
 export function keyCommand({ keyFrom }: Pick<HostedService, "keyFrom">): string {
-  return `export ${keyFrom}=<key_id>:<secret>`;
+  return `export ${keyFrom}=key_id:secret`;
 }
 
 export function missingKey({ baseUrl, deployment }: HostedService): string {
