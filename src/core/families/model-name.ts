@@ -46,7 +46,7 @@ export function parseModelName(name: string): ModelName {
   const tiers = new Set<string>();
   const settings = new Set<string>();
   let mode: string | null = null;
-  for (const word of stepMethods(name.slice(name.lastIndexOf("/") + 1))) {
+  for (const word of nameParts(name.slice(name.lastIndexOf("/") + 1))) {
     const tier = TIERS.get(word);
     if (MODES.has(word)) mode = MODES.get(word) ?? null;
     else if (tier !== undefined) tiers.add(tier);
@@ -64,7 +64,7 @@ export function parseModelName(name: string): ModelName {
 }
 
 /** Splits a name: `kling2.6` is kling, 2, 6; `o1`, `i2v` and `1080p` stay whole; `v3` is 3. */
-function stepMethods(name: string): readonly string[] {
+function nameParts(name: string): readonly string[] {
   const joined = name
     .toLowerCase()
     .replace(/\b(image|img|text|txt|video|vid|speech)-(?:to|2)-(image|img|video|vid|speech)\b/g, (_, from, to) => {
