@@ -69,7 +69,7 @@ export const requestKinds = {
 
 export type RequestKind = keyof typeof requestKinds;
 
-/** Whether an earlier send of the same key may have created the job. Free requests have no re-sends. */
+/** Whether an earlier send with the same key may have created the job. Free requests have no re-sends. */
 export type SentBefore = "first send" | "re-send";
 
 /** The five things that an answer can mean. */

@@ -18,7 +18,7 @@ function column<const T extends ByVerdict>(
   return read;
 }
 
-/** The service is busy or unwell. */
+/** The service is busy or failing. */
 const unwell = ["409 retryable", "409", "4xx retryable", "503", "5xx"] as const;
 /** As `unwell`, or the balance is short only until other requests release their holds. */
 const busy = ["402 retryable", ...unwell] as const;

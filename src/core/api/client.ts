@@ -51,14 +51,14 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
 
   /** Uploads a file. While the service accepts its handle, the same bytes are not sent again. */
   upload(source: UploadSource, options?: UploadOptions): Promise<UploadHandle>;
-  /** Downloads an output to a path and checks that the file is whole. Resumes where a broken connection stopped. */
+  /** Downloads an output to a path and checks that the file is complete. Resumes where a broken connection stopped. */
   download(source: DownloadSource, toPath: string, options?: DownloadOptions): Promise<Downloaded>;
 
   /** The default webhook, deliveries and the signing key. */
   readonly webhooks: WebhooksApi;
   /** Log drains. */
   readonly drains: DrainsApi;
-  /** Sends a chat request to a language model. It has no idempotency key: a repeated one is paid again. */
+  /** Sends a chat request to a language model. It has no idempotency key: sending it again costs money again. */
   chat(request: ChatRequest, options?: CallOptions): Promise<ChatCompletion>;
   /** Like `chat`, in chunks as they arrive. */
   chatStream(request: ChatRequest, options?: CallOptions): AsyncIterable<ChatChunk>;
@@ -80,7 +80,7 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
 
   /** Milliseconds that the service's clock is ahead of this machine's, estimated from its Date headers. */
   clockOffsetMs(): number;
-  /** Counts of requests, and how long they are held back. */
+  /** Request counts, and how long requests are held back. */
   pace(): PaceSnapshot;
   /** Closes all connections. Calls in progress fail with ConnectionError. */
   close(): Promise<void>;

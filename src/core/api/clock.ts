@@ -1,11 +1,11 @@
 /** A timer that can be cancelled. `cancel` is safe to call twice, or after the timer fired. */
 export interface Timer {
-  /** Prevents the call; no effect if it was made. */
+  /** Prevents the call; has no effect if it was already made. */
   cancel(): void;
 }
 
 /**
- * Time as a port. Everything in the client that waits or reads the time uses one, so that tests control time and a
+ * Time as a port. Everything in the client that waits or reads the time uses a clock, so that tests control time and a
  * closing process knows all its timers.
  */
 export interface Clock {
@@ -15,7 +15,7 @@ export interface Clock {
   setTimer(delayMs: number, fire: () => void, options?: { readonly background?: boolean }): Timer;
 }
 
-/** The longest delay of a platform timer, which fires a longer one at once. Longer delays are split. */
+/** Longest delay that a platform timer supports (longer ones would fire at once). Longer delays are split. */
 const longestTimerMs = 2_147_483_647;
 
 /** The machine's clock and timers. */
@@ -53,7 +53,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** A signal that aborts when the caller's signal does or when the time limit passes, and that tells which it was. */
+/** A signal that aborts when the caller's signal does or when the time limit passes, and says which of them it was. */
 export interface Deadline {
   readonly signal: AbortSignal;
   readonly timedOut: () => boolean;

@@ -1,6 +1,3 @@
-// Make a client.
-
-// Errors.
 export { redactUrl, redactUrls } from "../kit/clean-text.ts";
 export { type Client, createClient } from "./client.ts";
 export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
@@ -20,7 +17,6 @@ export type {
   Usage,
   UsageQuery,
 } from "./endpoints/account.ts";
-// Look at the catalog and its prices.
 export type {
   Estimate,
   EstimateRequest,
@@ -31,7 +27,6 @@ export type {
   VoiceQuery,
 } from "./endpoints/catalog.ts";
 export type { ChatChunk, ChatCompletion, ChatRequest, ChatUsage } from "./endpoints/chat.ts";
-// Take the results.
 export type {
   DeleteOptions,
   JobResult,
@@ -76,13 +71,10 @@ export {
 } from "./errors/client-errors.ts";
 export { type Downloaded, type DownloadSource, safeFileName } from "./files/download.ts";
 export type { DownloadOptions } from "./files/fetch-piece.ts";
-// Submit.
 export type { MediaKind, UploadHandle, UploadOptions, UploadSource } from "./files/upload.ts";
-// Follow.
 export type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow/context.ts";
 export type { PlannedPoll } from "./follow/poll-once.ts";
 export type { CallOptions } from "./http/call.ts";
-// Lists, money, access, webhooks, drains, chat.
 export type { Listing, PageQuery } from "./http/endpoints.ts";
 export { classifyStatus, isTerminal, type StatusClass, usableOutputs } from "./job-status.ts";
 export type { ClientOptions } from "./options.ts";
@@ -92,7 +84,6 @@ export type { Logger } from "./redactor.ts";
 export { outageDelayMs, type RetryOptions } from "./retry.ts";
 export type { StreamFrame, StreamOptions } from "./stream/stream.ts";
 export { inRun } from "./telemetry.ts";
-// Receive webhooks and log drains.
 export {
   createDrainHandler,
   type DrainEvent,

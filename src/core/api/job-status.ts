@@ -20,10 +20,7 @@ export function classifyStatus(status: JobStatus): StatusClass {
 
 const soundsFinal = /CANCEL|EXPIRE|ABORT|TIMED_?OUT|REJECT|ERROR|FAIL|DELETE|DONE|SUCCE|COMPLET|FINISH|REFUND|BLOCK/;
 
-/**
- * True if no later status can follow. Unknown statuses are judged by their wording, because waiting for ever would be
- * worse.
- */
+/** True if no later status can follow. Unknown statuses are judged by their wording: waiting forever would be worse. */
 export function isTerminal(status: JobStatus): boolean {
   const kind = classifyStatus(status);
   return (

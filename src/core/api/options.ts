@@ -18,7 +18,7 @@ export interface ClientOptions {
   readonly baseUrl: string;
   /**
    * `<key_id>:<secret>`, a single-part key (`sk_hedra_…`), or an ephemeral token. Give a browser only tokens. Null
-   * sends none, for services that need none.
+   * sends no credential, for services that need none.
    */
   readonly apiKey: string | null;
   /** Scheme of the Authorization header: `Bearer …` or `Key …`. A token needs `bearer`. Default `bearer`. */
@@ -149,7 +149,7 @@ export interface BaseUrl {
 
 /**
  * Parses the base URL, with or without a trailing slash. Throws for a v2 base, because that API has other credentials,
- * another wallet and other paths, and for a URL with user information, a query or a fragment.
+ * another wallet and other paths, and for a URL with a user name or password, a query or a fragment.
  */
 export function parseBaseUrl(input: string): BaseUrl {
   let url: URL;

@@ -1,4 +1,4 @@
-// Delays after a 503, a 429 or no answer: between the sends of one call, and between the calls of a run.
+// Delays after a 503, a 429 or no answer: between the sends of one call, and between a run's calls.
 import { LONGEST_ASKED_MS } from "./http/headers.ts";
 
 /** Limits on the retries of one call. */

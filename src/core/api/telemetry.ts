@@ -30,7 +30,7 @@ const noSpan: OpenSpan = { set: () => {}, end: () => {} };
 
 const ofRuns = new AsyncLocalStorage<true>();
 
-/** Runs `work` without a span per request: a run's journal has its requests, and they belong to the run's trace. */
+/** Runs `work` without a span per request: the journal records a run's requests, and they belong to its trace. */
 export function inRun<T>(work: () => T): T {
   return ofRuns.run(true, work);
 }

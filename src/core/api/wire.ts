@@ -3,7 +3,7 @@ import { z } from "zod";
 /** Fields by our names, with a schema each. A name ending in `Micros` converts a decimal amount to micro-dollars. */
 type Shape = Readonly<Record<string, z.ZodType>>;
 
-/** The service's names for fields whose name the rule does not give. */
+/** The service's names for fields that do not follow the naming rule. */
 type WireNames<S extends Shape> = { readonly [K in keyof S]?: string };
 
 type Read<S extends Shape> = { readonly [K in keyof S]: z.output<S[K]> };
@@ -39,7 +39,7 @@ export interface Page<T> {
 
 export const pageOf = <T>(item: z.ZodType<T>): z.ZodType<Page<T>> => wire({ data: z.array(item), nextCursor: text });
 
-/** An informative field: absent, null or of the wrong type all read as null. */
+/** An informative field: read as null if it is absent, null or of the wrong type. */
 export const optional = <T extends z.ZodType>(schema: T): Field<z.output<T> | null> =>
   schema
     .nullish()
@@ -56,8 +56,8 @@ export const arrayOf = <T extends z.ZodType>(item: T) => z.array(item) as Field<
 
 /**
  * Converts a decimal dollar amount to micro-dollars (1 USD = 1 000 000). Exact: it shifts the decimal digits instead of
- * multiplying, so 0.29 gives 290000. Rounds after the sixth decimal. Null if the amount is not finite or exceeds a safe
- * integer.
+ * multiplying, so 0.29 becomes 290000. Rounds after the sixth decimal. Null if the amount is not finite or exceeds a
+ * safe integer.
  */
 export function toMicros(amount: number | string): number | null {
   const [digits = "", exponent = "0"] = String(amount).trim().toLowerCase().split("e");
@@ -88,7 +88,7 @@ export interface Charge {
   readonly impossibleCost: string | null;
 }
 
-/** Never throws: an implausible amount must not make the rest of an answer unreadable. */
+/** Reads a charge. Never throws: an implausible amount must not make the rest of an answer unreadable. */
 export function chargeOf({ cost, currency }: { readonly cost?: unknown; readonly currency: string }): Charge {
   if (cost === undefined || cost === null) return { costMicros: null, impossibleCost: null };
   const micros = typeof cost === "number" || typeof cost === "string" ? toMicros(cost) : null;

@@ -34,7 +34,7 @@ export function withFamilies(catalog: Catalog, families: Families): Catalog {
   return catalogOf(catalog.models(), catalog.ids(), families, catalog);
 }
 
-/** Problems by schema first, then by family rules; drops a rule's problem if the schema reports the same. */
+/** Problems found by the schema, then by family rules; drops a rule's problem if the schema reports the same. */
 function checkAll(
   model: CatalogModel,
   input: Json,

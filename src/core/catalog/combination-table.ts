@@ -10,7 +10,7 @@ import { includes, presetOf, ruleFieldsOf } from "./validate/family-rules.ts";
 export interface Combination {
   readonly requires: readonly string[];
   readonly omits: readonly string[];
-  /** Accepted values by field, as the table writes them. An absent field is fine. */
+  /** Accepted values by field, as the table writes them. An absent field is accepted. */
   readonly accepts: ReadonlyMap<string, readonly string[]>;
   /** The row as published, including its number. */
   readonly text: string;
@@ -97,7 +97,7 @@ function split(text: string, by: string): readonly string[] | null {
   return parts.includes("") ? null : parts;
 }
 
-/** Fields whose value is open. */
+/** Fields whose value is not final. */
 interface Uncertain {
   /** Given, but the value is not known yet. */
   readonly pending: readonly string[];
@@ -109,7 +109,7 @@ interface Uncertain {
 const NEAREST = 3;
 
 /**
- * Reports if an input fulfils no row of its model's table. A field with a schema default counts as given with that
+ * Reports an input that fulfils no row of its model's table. A field with a schema default counts as given with that
  * default, and may stay although a row omits it. If a row would be fulfilled without such a default, the code is {@link
  * BY_DEFAULT}, otherwise `combination-table`.
  */

@@ -20,8 +20,9 @@ export interface PullClient extends CatalogClient {
 
 type ModelInList = Omit<ModelAnswer, "inputSchema" | "outputSchema">;
 /**
- * Reads the models with these ids, or all that the service lists. Only reads. Retired models and models not yet at this
- * service are included with their state; unknown ids are left out. Throws the client's errors for every other failure.
+ * Reads the models with these ids, or all that the service lists, and changes nothing. Retired models and models not
+ * yet at this service are included with their state; unknown ids are left out. Throws the client's errors for every
+ * other failure.
  *
  * `chats`: ids to look up as chat models, which no catalog lists. If a lookup fails, nothing is concluded from it.
  */
@@ -44,7 +45,7 @@ export async function readCatalog(
   const advice = new Map<string, string>();
   const found = await Promise.all(requested.map((id) => fetchModel(client, id, (text) => void advice.set(id, text))));
   const models = found.filter((model) => model !== null);
-  // Only for "did you mean" suggestions, so a failed listing is no plan problem.
+  // Only for "did you mean" suggestions, so a failed listing is not a problem for the plan.
   const listed = models.length < requested.length ? await listOf(client).catch(() => []) : [];
   const others = listed.map(({ id }) => id);
   const lacking = new Set<string>();
@@ -65,7 +66,7 @@ export interface ChatLook {
   readonly isLacking: boolean;
 }
 
-/** Looks up an id with two reads. Never throws for what it cannot find out. */
+/** Looks up an id with two reads. Never throws if it cannot find out. */
 export async function lookForChat(client: CatalogClient, id: string): Promise<ChatLook> {
   const model = await fetchModel(client, id).catch(() => null);
   if (model !== null && isChatModel(model)) return { id, model: null, isLacking: false };
@@ -80,10 +81,10 @@ export async function lookForChat(client: CatalogClient, id: string): Promise<Ch
 }
 
 /**
- * Reads the whole catalog. Models of `before` that were removed stay listed with their last known schema, marked as
- * retired, so that code which uses them can name the successor.
+ * Reads the whole catalog. Models in `previous` that were removed stay listed with their last known schema, marked as
+ * retired, so that code that uses them can name the successor.
  *
- * The service's OpenAPI document has the inputs of all models at once; models missing there are read one by one.
+ * The service's OpenAPI document contains the inputs of all models at once; models missing there are read one by one.
  */
 export async function pullCatalog(
   client: PullClient,
@@ -118,7 +119,7 @@ export interface PullOptions {
   readonly onProgress?: ((read: number, all: number) => void) | undefined;
 }
 
-/** Language models are in the same list, but a catalog holds media models only. */
+/** Language models are in the same list, but a catalog contains only media models. */
 const isChatModel = ({ modality }: { readonly modality?: string | null }) => modality === "text";
 
 async function listOf<T extends { readonly modality?: string | null }>(client: {
@@ -130,7 +131,7 @@ async function listOf<T extends { readonly modality?: string | null }>(client: {
 }
 
 /**
- * The input schemas from the OpenAPI document; empty if the deployment has none. Other failures show in the next read.
+ * Input schemas from the OpenAPI document; empty if the deployment has none. Other failures surface in the next read.
  */
 async function inputsOf(client: PullClient): Promise<ReadonlyMap<string, JsonSchema>> {
   return typedInputs(await client.openapi().catch(() => ({})));

@@ -28,7 +28,7 @@ const entry = z.object({
   replaced_by: z.string().optional(),
 });
 
-/** Formats the catalog as reviewable JSON, sorted by id. Unchanged models give identical bytes. */
+/** Formats the catalog as reviewable JSON, sorted by id. Unchanged models produce identical bytes. */
 export function snapshotText(catalog: Catalog): string {
   const entries = [...catalog.models()].sort((a, b) => (a.id < b.id ? -1 : 1)).map(toEntry);
   return `${JSON.stringify(entries, null, 2)}\n`;

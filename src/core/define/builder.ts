@@ -20,11 +20,11 @@ import { type UploadMethod, uploadMethod } from "./steps/upload.ts";
 
 /** The methods that add steps. A new kind of step adds its method here, to `methodOf` and to {@link stepMethods}. */
 export interface StepMethods {
-  /** Adds a paid job of a model. */
+  /** Adds a paid job that runs a model. */
   readonly job: JobMethod;
   /** Adds a file that is sent to the service. */
   readonly upload: UploadMethod;
-  /** Adds a paid request to a language model. */
+  /** Adds a file to upload to the service. */
   readonly chat: ChatMethod;
   /** Adds a local function of your own. */
   readonly task: TaskMethod;
@@ -32,26 +32,26 @@ export interface StepMethods {
   readonly generate: GenerateMethod;
   /** Adds a pause for a person's approval. */
   readonly approve: ApproveMethod;
-  /** Adds a choice of one of several results. */
+  /** Adds a step that chooses one of several results. */
   readonly choose: ChooseMethod;
-  /** Adds several takes of one job and a choice of one of them. */
+  /** Adds several takes of a job and a step that chooses one of them. */
   readonly takes: TakesMethod;
-  /** Adds second choices: an option runs if those before it failed. */
+  /** Adds second choices: each option runs only if those before it failed. */
   readonly firstOf: FirstOfMethod<StepMethods>;
-  /** Adds the same work with several models, side by side, and a choice. */
+  /** Adds the same work for several models, side by side, and a step that chooses one of the results. */
   readonly compare: CompareMethod<StepMethods>;
-  /** Adds steps for each item of a list that exists only during the run. */
+  /** Adds steps that depend on a value known only during the run, such as one for each item of a list. */
   readonly expand: ExpandMethod<StepMethods>;
   /** Adds the steps of another pipeline. */
   readonly include: IncludeMethod<StepMethods>;
 }
 
-/** What `build` gets: the parsed input, and the methods that add steps. */
+/** The argument of `build`: the parsed input, and the methods that add steps. */
 export interface Builder<I> extends StepMethods {
   readonly input: I;
 }
 
-/** The method that adds each kind of step; a kind without one does not compile. */
+/** Maps each kind of step to the method that adds it; a missing kind is a compile error. */
 const methodOf = {
   job: jobMethod,
   upload: uploadMethod,

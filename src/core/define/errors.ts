@@ -37,10 +37,10 @@ export class IncludeError extends ShowrunnerError {
   readonly code = "INCLUDE";
 }
 
-/** The folder of this library; stack frames in it are not the user's code. */
+/** This library's folder; stack frames in it are not the user's code. */
 const LIBRARY = decoded(new URL("../..", import.meta.url).href.replace(/^file:\/\//, ""));
 
-/** Node escapes the paths in stack frames, and test runners do not. */
+/** Decodes a path from a stack frame: Node escapes these paths, but test runners do not. */
 function decoded(path: string): string {
   try {
     return decodeURI(path);
@@ -64,7 +64,7 @@ export function callSite(stack: string | undefined): string | null {
   return null;
 }
 
-/** Returns the message of a thrown value, with the place in the user's code where that is known. */
+/** Returns the message of a thrown value, with its place in the user's code if that is known. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return thrownText(error);
   const site = callSite(error.stack);
@@ -79,7 +79,7 @@ export function thrownProblem(error: unknown, otherwise: Problem): Problem {
   return isCallerError(error) ? { ...otherwise, code: FOR_CALLERS, message: error.message } : otherwise;
 }
 
-/** A letter or digit of any language, then also `.`, `_` and `-`: one segment of a path that is safe as a file name. */
+/** One path segment that is safe as a file name: a letter or digit of any language, then also `.`, `_` and `-`. */
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N}\p{M}._-]{0,99}$/u;
 
 export function isStepName(name: unknown): name is string {

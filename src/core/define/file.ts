@@ -4,12 +4,12 @@ import type { MediaKind } from "../plan/plan.ts";
 
 /** A local media file that a pipeline takes as input. */
 export interface FileInput<K extends MediaKind = MediaKind> {
-  /** The path as given; relative to the working directory of the run. */
+  /** The path as given; a relative path starts at the run's working directory. */
   readonly path: string;
   readonly kind: K;
 }
 
-/** The ways to give a file: its path, or an object with its path. */
+/** How a file can be given: as its path, or as an object with its path. */
 export type FilePath = string | { readonly path: string };
 
 /** Schema of a {@link FileInput}. */
@@ -54,7 +54,7 @@ const kindOfExtension: Readonly<Record<string, MediaKind>> = {
   opus: "audio",
 };
 
-/** Returns the kind of media that a path's extension implies; null when it implies none. */
+/** Returns the kind of media that a path's extension implies; null if it implies none. */
 export function kindOfPath(path: string): MediaKind | null {
   const extension = /\.([^./\\]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
   return own(kindOfExtension, extension) ?? null;
@@ -64,7 +64,7 @@ type ImageEnding = "png" | "jpg" | "jpeg" | "webp" | "gif" | "avif";
 type VideoEnding = "mp4" | "mov" | "webm" | "mkv";
 type AudioEnding = "mp3" | "wav" | "m4a" | "aac" | "flac" | "ogg" | "opus";
 
-/** {@link kindOfPath} for a path that is a literal; `unknown` else. */
+/** {@link kindOfPath} for a literal path; otherwise `unknown`. */
 export type KindOfPath<P extends string> = string extends P
   ? "unknown"
   : Lowercase<P> extends `${string}.${ImageEnding}`

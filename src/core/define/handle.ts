@@ -4,7 +4,7 @@ import { HandleMisuseError } from "./errors.ts";
 
 declare const VALUE: unique symbol;
 
-/** The result kind of a handle; `unknown` when the step's model is an untyped id, which only the catalog knows. */
+/** The result kind of a handle; `unknown` if the step's model is an untyped id, which only the catalog knows. */
 export type Yields = Yield | "unknown";
 
 /**
@@ -24,12 +24,12 @@ export interface OutputHandle<Y extends Yields = Yields> extends Handle<Y, "sing
   readonly index: number;
 }
 
-/** All outputs of a step, in order. Inside a list of an input, the outputs are spread. */
+/** All outputs of a step, in order. Inside a list in an input, the outputs are spread. */
 export interface OutputsHandle<Y extends Yields = Yields> extends Handle<Y, "list"> {}
 
 /**
- * The handle of a paid job. If the model makes one output, the handle stands for it. `N` is the largest number of
- * outputs of the model, `I` its input.
+ * The handle of a paid job. If the model makes only one output, the handle stands for that output. `N` is the model's
+ * maximum number of outputs, `I` the type of its input.
  */
 export interface JobHandle<Y extends Yields = Yields, N extends number = number, I = unknown>
   extends Handle<Y, "single"> {
@@ -54,12 +54,12 @@ export interface AssetHandle<K extends MediaKind = MediaKind> extends Handle<K, 
   readonly assetId: string;
 }
 
-/** A JSON value that another step produces: what an input accepts in place of a value. */
+/** A JSON value that another step produces; inputs accept it in place of a literal value. */
 export interface Value<T = unknown> {
   readonly step: string;
   readonly yields: "value";
   readonly form: "single";
-  /** Carries the type only; the property never exists. */
+  /** Exists only as a type; the property is never set. */
   readonly [VALUE]?: T | undefined;
 }
 
@@ -69,7 +69,7 @@ export type OrValue<T> = T | Value<T>;
 /** The handle of a JSON value that a chat or a task produces. Use `` text`A ${value}` `` to insert it into text. */
 export interface ValueHandle<T = unknown> extends Handle<"value", "single"> {
   readonly [VALUE]?: T | undefined;
-  /** Selects a part of the value: a field by its name, or an item of a list by its position. */
+  /** Selects a part of the value: a field by its name, or a list item by its position. */
   at<K extends KeyIn<T>>(key: K): ValueHandle<PartOf<T, K>>;
 }
 
@@ -117,10 +117,10 @@ interface TaskParts<T, F extends TaskFiles> {
   readonly value: ValueHandle<T>;
 }
 
-/** Files that a task declares: names to kinds. */
+/** Files that a task declares: their kinds by name. */
 export type TaskFiles = { readonly [name: string]: FileKind };
 
-/** The handle of a task: of its value, of its file, or of its files by name. */
+/** The handle of a task: it stands for the value, the only file or the list of files, depending on `F`. */
 export type TaskHandle<T, F extends TaskFiles> = keyof F extends never
   ? ValueTaskHandle<T>
   : IsUnion<keyof F> extends true
@@ -147,8 +147,8 @@ export interface ExpandHandle<Y extends Yields = Yields> extends Handle<Y, "list
 }
 
 /**
- * A medium of this kind, as an input accepts it: the handle of one output of any step, or of `upload` for a file on
- * this machine.
+ * One media file of this kind, as accepted by an input: the handle of one output of any step, or of `upload` for a file
+ * on this machine.
  */
 export interface Media<K extends MediaKind> {
   readonly step: string;
@@ -156,24 +156,26 @@ export interface Media<K extends MediaKind> {
   readonly form: "single";
 }
 
-/** All outputs of a step, as an input that takes a list of media accepts them. */
+/** All outputs of a step, as accepted by an input that takes a list of media. */
 export interface AllMedia<K extends MediaKind> {
   readonly step: string;
   readonly yields: K | "unknown";
   readonly form: "list";
 }
 
-/** A list of media, as an input accepts it: handles, `.outputs()`, or both. */
+/** A list of media, as accepted by an input: handles, `.outputs()`, or both. */
 export type MediaList<K extends MediaKind> = AllMedia<K> | readonly (Media<K> | AllMedia<K>)[];
 
-/** A voice that a step makes. */
+/** A voice that a step creates. */
 export interface VoiceOutput {
   readonly step: string;
   readonly yields: "voice" | "unknown";
   readonly form: "single";
 }
 
-/** A voice, as an input accepts it: a voice's id, a value that is one, or the handle of a step that creates one. */
+/**
+ * A voice, as accepted by an input: a voice id, a value that contains one, or the handle of a step that creates one.
+ */
 export type Voice = string | VoiceOutput | Value<string>;
 
 type Count<N extends number, Indexes extends readonly number[] = []> = Indexes["length"] extends N
@@ -182,16 +184,13 @@ type Count<N extends number, Indexes extends readonly number[] = []> = Indexes["
     ? number
     : Count<N, readonly [...Indexes, Indexes["length"]]>;
 
-/** `0 | 1 | … | N-1`; `number` when N is not a known small number. */
+/** `0 | 1 | … | N-1`; `number` if N is not a known small number. */
 export type IndexBelow<N extends number> = number extends N ? number : Count<N>;
 
 /** Shared by all copies of this module in a process, so that each copy recognizes the handles of the others. */
 const POINTER = Symbol.for("showrunner.handle");
 
-/**
- * The identity of one call of `build`. The build of an expansion names the build around it in `within`; it may use
- * handles of that build.
- */
+/** The identity of one call of `build`. An expansion's build can use the handles of its enclosing build, `within`. */
 export interface Build {
   readonly within: Build | null;
 }
@@ -204,7 +203,7 @@ export interface StepPointer {
   readonly step: string;
   readonly output: number | "all" | "single" | "value";
   readonly at?: readonly Key[];
-  /** Identity of the build that created it. */
+  /** Identity of the build that created the pointer. */
   readonly build: Build;
 }
 
@@ -213,7 +212,7 @@ export type Pointer =
   | StepPointer
   | { readonly to: "several"; readonly pointers: readonly StepPointer[]; readonly step: string }
   | { readonly to: "text"; readonly pieces: readonly unknown[] }
-  /** A field of a step's input. `value` is what the build wrote; undefined when there is no such field. */
+  /** A field of a step's input. `value` is what the build wrote; undefined if there is no such field. */
   | {
       readonly to: "input";
       readonly step: string;
@@ -319,7 +318,7 @@ export function valueHandle<T>(step: string, build: Build, at: readonly Key[] = 
   return mark<ValueHandle<T>>({ step, yields: "value", form: "single", at: further } as ValueHandle<T>, pointer);
 }
 
-/** Makes the handle of a step that chooses one of several results or lets one pass. */
+/** Makes the handle of a step that chooses one of several results or lets one through. */
 export function chosenHandle<Y extends Yields>(step: string, yields: Y, build: Build): Handle<Y, "single"> {
   return mark<Handle<Y, "single">>({ step, yields, form: "single" }, { to: "step", step, output: "single", build });
 }
@@ -331,7 +330,7 @@ export function takesHandle<Y extends Yields, I = unknown>(
 ): TakesHandle<Y, I> {
   const { pointers, build } = takes;
   const outputs = () => mark<OutputsHandle<Y>>({ step, yields, form: "list" }, { to: "several", step, pointers });
-  // All have the same input except for the seed.
+  // All takes have the same input except for the seed.
   const input = fieldsOf(pointers[0]!.step, takes) as TakesHandle<Y, I>["input"];
   const pointer: Pointer = { to: "step", step, output: "single", build };
   return mark<TakesHandle<Y, I>>({ step, yields, form: "single", outputs, input }, pointer);
@@ -343,8 +342,8 @@ export function expandHandle<Y extends Yields>(step: string, yields: Y, build: B
 }
 
 /**
- * Returns a text if it is known while the pipeline is built: a literal, or a literal field of another step's input.
- * Null otherwise.
+ * Returns the text if it is already known while the pipeline is built: a literal, or a literal field of another step's
+ * input. Null otherwise.
  */
 export function knownText(value: unknown): string | null {
   const pointer = pointerOf(value);
@@ -352,7 +351,7 @@ export function knownText(value: unknown): string | null {
   return typeof known === "string" ? known : null;
 }
 
-/** Makes the handle of a text that contains values of steps. */
+/** Makes the handle of a text that contains values from steps. */
 export function textHandle(pieces: readonly unknown[]): Value<string> {
   return mark<Value<string>>({ step: "text", yields: "value", form: "single" }, { to: "text", pieces });
 }
@@ -367,8 +366,8 @@ export function asset<K extends MediaKind>(kind: K, assetId: string): AssetHandl
 }
 
 /**
- * Stands for the results of an included pipeline whose input is wrong. Everything taken from it is an unknown handle,
- * so that the rest of the build continues and its mistakes are found too.
+ * Stands for the results of an included pipeline whose input is wrong. Every property read from it is an unknown
+ * handle, so the rest of the build continues and its mistakes are found too.
  */
 export function recoveryHandle(step: string, build: Build): unknown {
   const target = () => undefined;

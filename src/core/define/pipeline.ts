@@ -19,12 +19,12 @@ const PIPELINE = Symbol.for("showrunner.pipeline");
 export interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = Returns> {
   readonly name: string;
   readonly input: S;
-  /** What a failed step does to the others, unless the step has its own policy. Null: the default, `continue`. */
+  /** How a failed step affects the others, unless the step has its own policy. Null: the default, `continue`. */
   readonly onFailure: FailurePolicy | null;
   /** False: steps run even if no requested result can use them any more, unless a step has its own setting. */
   readonly prune: boolean;
   readonly profiles: Profiles;
-  /** The consent of the people whose voices are cloned; null when none is stated. */
+  /** The consent of the people whose voices are cloned; null if none is stated. */
   readonly consent: string | null;
   /** Returns the title of a run with this input. Absent: runs are listed by their id. */
   title?(input: z.output<S>): string;
@@ -36,7 +36,7 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
   /** zod schema of the input. */
   readonly input: S;
   /**
-   * What a failed step does to the others. `continue` skips the steps that use it. `failFast` starts nothing new.
+   * How a failed step affects the others. `continue` skips the steps that use it. `failFast` starts nothing new.
    * `quorum(n)`: the run succeeds once n of the returned results exist. Default `continue`.
    */
   readonly onFailure?: FailurePolicy | undefined;
@@ -50,13 +50,13 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
    */
   readonly profiles?: Profiles | undefined;
   /**
-   * A statement that the people whose voices are cloned agreed, and how that is known. It goes into the manifest of
+   * A statement that the people whose voices are cloned have agreed, and how you know. It goes into the manifest of
    * every file in which such a voice speaks. A step's own `consent` takes precedence.
    */
   readonly consent?: string | undefined;
   /**
-   * Returns the title of a run, for example the product that it is for. Lists show it and searches find it. One line of
-   * at most 120 characters; longer titles are cut.
+   * Returns the title of a run, for example the name of the product it is for. Lists show the title, and searches find
+   * it. One line of at most 120 characters; longer titles are cut.
    */
   readonly title?: ((input: z.output<S>) => string) | undefined;
   /** Adds the steps and returns the handles of the requested results. Not async; use ordinary loops and conditions. */
@@ -94,14 +94,13 @@ export function pipeline<S extends z.ZodType, R extends Returns>(
   return Object.freeze(created);
 }
 
-/** Returns true for a return value of {@link pipeline}, including one of another copy of this library. */
+/** True for the pipelines that {@link pipeline} makes, including those made by another copy of this library. */
 export function isPipeline(value: unknown): value is Pipeline {
   return typeof value === "object" && value !== null && PIPELINE in value;
 }
 
 /**
- * Calls `build` once with a parsed input and returns the steps that it added. An error thrown by `build` becomes a
- * problem.
+ * Calls `build` once with a parsed input and returns the steps that it added. An error in `build` becomes a problem.
  */
 export function record(pipeline: Pipeline, input: unknown): Recorded {
   const recording = startRecording({ prune: pipeline.prune });
@@ -119,7 +118,7 @@ export function record(pipeline: Pipeline, input: unknown): Recorded {
 }
 
 function buildFailed(error: unknown): Problem {
-  // Some providers of AI SDK read their key as soon as a model is named.
+  // Some AI SDK providers read their key as soon as a model is created.
   const isKey = error instanceof Error && error.name === "AI_LoadAPIKeyError";
   const hint = isKey ? "; with --local the key need not be valid: set it to any text" : "";
   const message = `build threw: ${errorText(error)}${hint}`;
@@ -131,7 +130,7 @@ function readReturns(returned: unknown, recorder: Recorder): DraftJson {
     recorder.report({ code: "bad-return", step: null, field, message });
   const isRecord = typeof returned === "object" && returned !== null && !Array.isArray(returned);
   if (returned instanceof Promise) {
-    // A rejection is the caller's mistake too, and must not end the process.
+    // The async build is reported below; its rejection must not end the process.
     returned.catch(() => undefined);
     bad(
       "build is async, but it must add all steps synchronously; read files and fetch data beforehand, and pass the results as input",
@@ -146,7 +145,7 @@ function readReturns(returned: unknown, recorder: Recorder): DraftJson {
   return recorder.json(returned, { step: null, field: "returns" });
 }
 
-/** Reports what is not a handle, or a list or record of handles, and names that cannot be file names. */
+/** Reports anything but a handle or a list or record of handles, and names that cannot be file names. */
 function checkReturned(value: unknown, field: string, bad: (message: string, field: string) => void): void {
   const pointer = pointerOf(value);
   if (pointer?.to === "step" || pointer?.to === "several") return;
@@ -165,13 +164,13 @@ function checkReturned(value: unknown, field: string, bad: (message: string, fie
   }
 }
 
-/** A draft, or the problems of the input. Exactly one of them: there are problems only when there is no draft. */
+/** Either a draft, or the problems that prevented one. */
 export interface Drafted {
   readonly draft: Draft | null;
   readonly problems: Problem[];
 }
 
-/** Parses the input and runs `build` once. Never throws for what the pipeline or its input does wrong. */
+/** Parses the input and runs `build` once. Never throws for mistakes in the pipeline or its input. */
 export function draft(pipeline: Pipeline, input: unknown): Drafted {
   const parsed = parse(pipeline, input);
   const misnamed = misnamedIn(pipeline, input);
@@ -186,7 +185,7 @@ export function draft(pipeline: Pipeline, input: unknown): Drafted {
 
 /**
  * Records a pipeline again with the parsed input from the journal. Parsing it again only restores what JSON cannot
- * hold, such as dates, and fills in new defaults.
+ * represent, such as dates, and fills in new defaults.
  */
 export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
   const parsed = parse(pipeline, parsedInput);
@@ -201,7 +200,7 @@ export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
 export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json): Drafted {
   const wanted = merged(parsedInput, changes);
   const parsed = parse(pipeline, wanted);
-  // Fields that were parsed before may not pass again, because a transform may have changed them.
+  // Fields that were parsed before might not pass again, because a transform may have changed them.
   const refused = "problems" in parsed ? parsed.problems.filter(({ field }) => isOf(changes, field)) : [];
   const refusals = [...misnamedIn(pipeline, changes), ...refused];
   if (refusals.length > 0) return { draft: null, problems: refusals };
@@ -212,7 +211,7 @@ export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json):
 
 /**
  * Problems of an input that an earlier version of the schema parsed: fields that are new or have changed. Fields that a
- * transform produced are ignored, because they may not pass again.
+ * transform produced are ignored, because they might not pass again.
  */
 export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly Problem[] {
   const parsed = parse(pipeline, parsedInput);
@@ -278,7 +277,7 @@ function misnamedIn({ input: schema }: Pipeline, input: unknown): Problem[] {
   return unknownFields(schema, input).map((misnamed) => ({ code: "input", step: null, ...misnamed }));
 }
 
-/** `paths`: those of the values that the schema refused, in the order of the problems. */
+/** `paths`: where the values that the schema rejected are, in the order of the problems. */
 type Parsed =
   | { readonly value: unknown }
   | { readonly problems: Problem[]; readonly paths: readonly (readonly PropertyKey[])[] };
@@ -292,7 +291,7 @@ function parse(pipeline: Pipeline, input: unknown): Parsed {
     return { problems, paths: issues.map(({ path }) => path) };
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    // By its name: the schema may come from another copy of zod.
+    // Checked by name, because the schema may come from another copy of zod.
     const isAsync = error instanceof Error && error.constructor.name === "$ZodAsyncError";
     const cure = isAsync ? "; refinements and transforms may not be async" : "";
     const message = `the input schema of ${pipeline.name} threw: ${text}${cure}`;
@@ -310,7 +309,7 @@ interface Misnamed {
 interface Definition {
   readonly type: string;
   readonly shape?: { readonly [field: string]: z.ZodType };
-  /** Set if an object says how to treat further fields. */
+  /** Set if the object schema says how to treat extra fields. */
   readonly catchall?: unknown;
   readonly element?: z.ZodType;
   readonly innerType?: z.ZodType;
@@ -319,7 +318,7 @@ interface Definition {
 
 /**
  * Input fields that the schema does not have. Zod drops them silently, so a misspelt optional field would buy something
- * else than was meant. `z.looseObject` accepts any field.
+ * other than intended. `z.looseObject` accepts any field.
  */
 function unknownFields(
   schema: z.ZodType,
@@ -343,7 +342,7 @@ function unknownFields(
   });
 }
 
-/** Schema types whose parsed values JSON can hold unchanged. */
+/** Schema types whose parsed values JSON can represent unchanged. */
 const PLAIN = new Set(["string", "number", "boolean", "enum", "literal", "null", "object", "array"]);
 
 /** True if no transform applies on the way to the path, so that its value, if any, parses to itself. */

@@ -4,7 +4,7 @@ import type { AppliedProfile, ProfileChange } from "../plan/profile.ts";
 import { didYouMean } from "../plan/suggest.ts";
 import type { InputOf, Model, ModelOrId, YieldOf } from "./model.ts";
 
-/** Values for fields of a model's input, instead of those in the pipeline; `undefined` omits the field. */
+/** Values that replace those in the pipeline for fields of a model's input; `undefined` omits the field. */
 export interface ProfileFields {
   readonly [field: string]: Json | undefined;
 }
@@ -16,15 +16,15 @@ export interface ProfileStep {
 }
 
 /**
- * A variant of a pipeline with other models, or other values of their fields, such as a cheap and quick `draft`. Without
- * a profile the pipeline runs as written. `swap` and `fieldsOf` make a profile typed; plain ids work as well.
+ * A variant of a pipeline with other models or other field values, such as a cheap, quick `draft`. Without a profile
+ * the pipeline runs as written. `swap` and `fieldsOf` make a profile typed; plain ids work as well.
  */
 export interface Profile {
-  /** Models by the id of the model that they replace, as {@link swap} returns them. */
+  /** Replacement models, by the id of the model that they replace, as {@link swap} returns them. */
   readonly models?: { readonly [id: string]: ModelOrId } | undefined;
-  /** Fields by the id of the model that the step then runs, as {@link fieldsOf} returns them. */
+  /** Field values, by the id of the model that the step then runs, as {@link fieldsOf} returns them. */
   readonly fields?: { readonly [model: string]: ProfileFields } | undefined;
-  /** Changes of single steps by path; `*` matches any characters: `scene-*`. */
+  /** Changes to single steps by path; `*` matches any characters: `scene-*`. */
   readonly steps?: { readonly [path: string]: ProfileStep } | undefined;
   /** `local`: the profile runs only on the local service; the command line starts that service automatically. */
   readonly service?: "local" | undefined;
@@ -78,7 +78,7 @@ function idOf(model: string | { readonly id: string }): string {
   return typeof model === "string" ? model : model.id;
 }
 
-/** Returns the changes of a profile in the form that the journal keeps. */
+/** Returns the changes of a profile in the form that the journal stores. */
 export function changeOf(fields: ProfileFields): ProfileChange {
   const entries = Object.entries(fields);
   const set = entries.filter(([, value]) => value !== undefined).map(([name, value]) => [name, plainJson(value)]);

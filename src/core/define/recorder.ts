@@ -7,13 +7,11 @@ import { type Build, isListPointer, type Pointer, pointerOf, type StepPointer } 
 export interface Recorder {
   /** The identity of this build; its handles carry it. */
   readonly build: Build;
-  /** The failure policy of the steps of this part that have none of their own. */
+  /** The failure policy for steps of this part that do not set their own. */
   readonly onFailure: FailurePolicy | null;
-  /**
-   * Whether steps of this part are skipped once no requested result can use them, unless a step has its own setting.
-   */
+  /** Whether this part's steps are skipped once no requested result can use them, unless a step has its own setting. */
   readonly prune: boolean;
-  /** The number of parts around this one. */
+  /** How many parts enclose this one. */
   readonly depth: number;
   /** Returns the path of a step with this name. */
   path(name: unknown): string;
@@ -24,14 +22,11 @@ export interface Recorder {
   /** Returns true for handles of this build and of the builds around it. */
   knows(build: Build): boolean;
   bind(path: string, code: LocalFunction): void;
-  /** Limits what the steps under a path may cost together. */
+  /** Limits the total cost of the steps under a path. */
   group(path: string, maxCostMicros: number): void;
-  /**
-   * Returns a recorder that puts all names under `<name>/`. It reserves the name itself, so that no other step can have
-   * it.
-   */
+  /** Returns a recorder that puts all names under `<name>/`, and reserves the name so that no step can have it. */
   part(name: unknown, options?: Partial<PartDefaults>): Recorder & { readonly prefix: string };
-  /** Returns the paths of the steps that were added under a prefix so far. */
+  /** Returns the paths of the steps added under a prefix so far. */
   under(prefix: string): readonly string[];
 }
 
@@ -44,7 +39,7 @@ export interface Recording extends Recorder {
   close(): void;
 }
 
-/** The settings of a part's steps that have none of their own. */
+/** Settings for a part's steps that do not set their own. */
 interface PartDefaults extends Pick<Recorder, "onFailure" | "prune"> {
   /** Steps that must have ended before any step of the part begins. */
   readonly after: readonly string[];
@@ -133,7 +128,7 @@ export function startRecording(options: RecordingOptions = {}): Recording {
   };
 }
 
-/** True for the build itself and those around it. */
+/** True if `other` is this build or one that encloses it. */
 function isWithin(build: Build, other: Build): boolean {
   for (let current: Build | null = build; current !== null; current = current.within)
     if (current === other) return true;
@@ -158,8 +153,8 @@ const MAX_DEPTH = 100;
 const RESERVED = ["$ref", "$asset", "$text", "$file", "$input"];
 
 /**
- * Copies a value to plain JSON, with handles as references. What JSON cannot hold is reported with its field and
- * omitted.
+ * Copies a value to plain JSON, with handles as references. Values that JSON cannot represent are reported with their
+ * field and omitted.
  */
 export function draftJson(value: unknown, context: Context & { readonly field: string }): DraftJson {
   return convert(value, context.field, context, 0) ?? null;
@@ -199,7 +194,7 @@ function convertObject(value: object, field: string, context: Context, depth: nu
     }
     const converted = convert(item, at, context, depth);
     if (converted === undefined) continue;
-    // In an input, a list handle alone resolves to a list.
+    // In an input, a list handle on its own is wrapped, so that it resolves to a list.
     const wraps = context.step !== null && pointerOf(item)?.to === "step" && isListPointer(pointerOf(item));
     entries.push([key, wraps ? [converted] : converted]);
   }

@@ -5,7 +5,7 @@ import { textHandle } from "./handle.ts";
 export type TextPiece = string | number | boolean | Value<string | number | boolean | null>;
 
 /**
- * Makes a text with values of steps in it; the values are inserted once they exist. `` text`A picture of
+ * Builds a text that contains values from steps; they are inserted once they exist. `` text`A picture of
  * ${story.at("title")}` `` fits wherever an input accepts text.
  */
 export function text(literals: TemplateStringsArray, ...pieces: readonly TextPiece[]): Value<string> {
@@ -23,24 +23,24 @@ interface MediaResult {
   readonly contentType: string;
 }
 
-/** An image of a finished run. */
+/** An image from a finished run. */
 export interface ImageResult extends MediaResult {
-  /** Pixels. */
+  /** In pixels. */
   readonly width: number;
   readonly height: number;
 }
 
-/** A video of a finished run. */
+/** A video from a finished run. */
 export interface VideoResult extends MediaResult {
-  /** Pixels. */
+  /** In pixels. */
   readonly width: number;
   readonly height: number;
   readonly durationMs: number;
-  /** Frames a second; null when the service has not measured it. */
+  /** Frames per second; null if the service has not measured the video. */
   readonly fps: number | null;
 }
 
-/** A sound of a finished run. */
+/** An audio file from a finished run. */
 export interface AudioResult extends MediaResult {
   readonly durationMs: number;
 }
@@ -81,7 +81,7 @@ interface ResultByYield {
   readonly unknown: UntypedResult;
 }
 
-/** The values that a pipeline may return: handles, and lists and records of them. What is undefined is not returned. */
+/** What a pipeline may return: handles, and lists and records of them. Undefined properties are not returned. */
 export interface Returns {
   readonly [name: string]: Returnable | undefined;
 }

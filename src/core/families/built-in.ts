@@ -89,7 +89,7 @@ const field = z.string().min(1);
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 const fields = (least: number) => z.array(field).min(least);
 
-/** A field is given or, with `is`, has one of these values. An absent field counts with its schema default. */
+/** True if a field is given or, with `is`, has one of these values. An absent field counts with its schema default. */
 const condition = z.strictObject({ field, is: z.array(scalar).min(1).optional() });
 
 const common = {
@@ -147,7 +147,7 @@ export interface Family {
   readonly name: string;
   readonly models: readonly string[];
   readonly rules: readonly FamilyRule[];
-  /** False if a file or option gives them. Built-in rules yield to a table that the model publishes. */
+  /** False if they come from a file or an option. Built-in rules yield to a table that the model publishes. */
   readonly areRulesBuiltIn: boolean;
   readonly prices: readonly FamilyPrice[];
   /** Typical duration of a job; null if unknown. */

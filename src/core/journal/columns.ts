@@ -3,7 +3,7 @@ import { JournalCorruptError } from "./errors.ts";
 /** A row as the database driver returns it. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Typed access to a row's columns. A value of a type that the schema does not have means a damaged journal. */
+/** Typed access to a row's columns. A value of an unexpected type means a damaged journal. */
 export interface Columns {
   text(row: Row, name: string): string;
   integer(row: Row, name: string): number;

@@ -1,7 +1,7 @@
 import { DAY_MS } from "../kit/duration.ts";
 import type { RunEvent } from "./events.ts";
 
-/** A webhook's report that a job ended. Only a hint: the job itself is read for the truth. */
+/** A webhook's report that a job ended. Only a hint: the job itself is then read. */
 export interface Delivery {
   readonly account: string;
   /** Identical for repetitions of the same webhook. */
@@ -12,14 +12,14 @@ export interface Delivery {
 
 /**
  * `delivered`: the hint is in these runs' inboxes. `early`: no run of the account knows the job yet; the commit that
- * brings it adds the hint. `repeated`: it was delivered before.
+ * adds the job also adds the hint. `repeated`: it was delivered before.
  */
 export interface DeliveryOutcome {
   readonly outcome: "delivered" | "early" | "repeated";
   readonly runIds: readonly string[];
 }
 
-/** How long deliveries are remembered, in milliseconds, and how many of the newest. */
+/** For how long, in milliseconds, and how many of the newest deliveries are remembered. */
 export const DELIVERIES_KEPT_MS = DAY_MS;
 export const MOST_DELIVERIES = 50_000;
 /** Maximum length of an id that is looked up. */
@@ -30,7 +30,7 @@ export function isDeliverable({ id, jobId }: Pick<Delivery, "id" | "jobId">): bo
   return [id, jobId].every((text) => text.length <= LONGEST_ID && !text.includes("\0"));
 }
 
-/** The job of an attempt; webhooks find its run by it. */
+/** The job of an attempt; used to find the run that a webhook is about. */
 export interface KnownJob {
   readonly step: string;
   readonly attempt: number;

@@ -4,7 +4,7 @@ import { EVENT_VERSION, isEventType, type RunEvent, type StoredEvent } from "./e
 
 /** Events committed together, as stored: the JSON of one event or of an array. */
 export interface EventRecord {
-  /** Sequence number of the last of them. */
+  /** Sequence number of the record's last event. */
   readonly seq: number;
   readonly at: number;
   readonly version: number;
@@ -15,9 +15,7 @@ export interface EventRecord {
 export interface RecordOrigin {
   readonly path: string;
   readonly runId: string;
-  /**
-   * Body of the last event before `seq` that names the program that wrote the following ones; null if there is none.
-   */
+  /** Body of the last event before `seq` that says which program wrote the following events; null if there is none. */
   readonly signature: (seq: number) => string | null;
 }
 
@@ -103,7 +101,7 @@ function unknownType({ type }: Typed, where: string, seq: number, { path, signat
   );
 }
 
-/** Beginning of the body that names the program that wrote the following events; always a commit of its own. */
+/** How the body of an event that identifies the writing program begins; such an event is always a commit of its own. */
 export const SIGNED_BODY = '{"type":"lease.acquired"';
 
 function parseBody(body: string): unknown {

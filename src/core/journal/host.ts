@@ -18,10 +18,10 @@ export function thisHolder(instance: string): LeaseHolder {
   };
 }
 
-/** Engines of this process that have ended. */
+/** This process's engines that have ended. */
 const retired = new Set<string>();
 
-/** Marks an engine of this process as ended when it could not release its lease because the journal failed. */
+/** Marks one of this process's engines as ended when it could not release its lease because the journal failed. */
 export function retireHolder({ instance }: LeaseHolder): void {
   retired.add(instance);
 }
@@ -47,8 +47,8 @@ function isClockWrong({ host }: LeaseHolder, leftMs: number): boolean {
 }
 
 /**
- * Like {@link isHolderDead}, but cheap enough to repeat: runs no system tool to detect a reused process id. Such a
- * holder is found when its lease expires.
+ * Like {@link isHolderDead}, but cheap enough to repeat: runs no system tool to detect a reused process id. A holder
+ * whose id was reused is noticed only when its lease expires.
  */
 export function isHolderGone(holder: LeaseHolder, leftMs = 0): boolean {
   const startOf = (pid: number) => (platform() === "linux" ? processStart(pid) : processExists(pid) ? "" : null);
@@ -72,7 +72,7 @@ export function isMarkGone(mark: string): boolean {
   return found === null || (found !== "" && shortHash(found) !== start);
 }
 
-/** A short hash of text that does not fit a file name. */
+/** A short hash, for text that does not fit into a file name. */
 function shortHash(text: string): string {
   return hash("sha256", text).slice(0, 6);
 }

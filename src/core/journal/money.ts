@@ -27,7 +27,7 @@ export interface SpendingCap extends SpendingScope {
   readonly isBudget?: true;
 }
 
-/** Limits for a commit with holds, across all runs and processes of the account on this store. */
+/** Limits for a commit with holds, across all of the account's runs and processes in this store. */
 export interface SpendingGuard {
   /** Caps are checked independently; a cap on a tag that the run lacks is ignored. */
   readonly caps: readonly SpendingCap[];

@@ -9,7 +9,7 @@ import { Writer } from "./sqlite/writer.ts";
 import { openSqliteJournal, SqliteJournal } from "./sqlite.ts";
 import type { JournalStore } from "./store.ts";
 
-/** Opens the journal at a path or `postgres://` URL. The latter needs the package `pg`, and only it uses `options`. */
+/** Opens the journal at a path or `postgres://` URL. A URL needs the package `pg`; only a URL uses `options`. */
 export async function openJournal(location: string, options: PostgresJournalOptions = {}): Promise<JournalStore> {
   if (!isPostgresUrl(location)) return openSqliteJournal(location);
   const { openPostgresJournal } = await import("./postgres.ts");
@@ -39,7 +39,7 @@ function openEmpty(): DatabaseSync {
 
 /**
  * A journal in memory, which ends with the process; for tests and runs that nobody will resume. `now` (default
- * `Date.now`) only decides when upload handles expire.
+ * `Date.now`) is used only to decide when upload handles expire.
  */
 export function createMemoryJournal({ now = Date.now }: { readonly now?: () => number } = {}): JournalStore {
   const raw = openEmpty();

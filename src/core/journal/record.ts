@@ -16,7 +16,7 @@ export function accountOf(run: { readonly baseUrl: string; readonly keyId: strin
   return `${run.keyId}@${run.baseUrl}`;
 }
 
-/** The event that names the program that writes the following ones. */
+/** The event that identifies the program that writes the following ones. */
 export function leaseAcquired(
   epoch: number,
   { host, pid, instance, program }: LeaseHolder,
@@ -39,7 +39,7 @@ export function leaseEvent(taken: {
   return { runId: lease.runId, seq, at, version: EVENT_VERSION, event: leaseAcquired(lease.epoch, holder, { parked }) };
 }
 
-/** Hashes of media that an event names, so that `gc` knows which are in use. */
+/** Hashes of media that an event refers to, so that `gc` knows which are in use. */
 export function mediaOf(event: RunEvent): readonly string[] {
   return specOf(event).media?.(event) ?? [];
 }
@@ -86,7 +86,7 @@ export interface LedgerMoment {
 /** An entry's mark after a change: unchanged, null, the current one, or the current one if it had none. */
 export type MarkAfter = "kept" | "cleared" | "marked" | "markedIfUnset";
 
-/** The combined effect of changes of one entry. A null amount stays the same. */
+/** The combined effect of changes to one entry. A null amount stays the same. */
 export interface EntryChange {
   readonly held: number | null;
   readonly settled: number | null;
@@ -98,7 +98,7 @@ export interface EntryChange {
 export function entryChange(change: LedgerChange): EntryChange {
   switch (change.type) {
     case "hold": {
-      // The wallet never shows a provider's charge, so every later balance shows all that there is.
+      // The wallet never shows a provider's charge, so no balance is missing it.
       const charged = change.isElsewhere === true ? "marked" : "cleared";
       return { held: change.amountMicros, settled: null, slot: "marked", charged };
     }

@@ -2,7 +2,7 @@ import { DAY_MS } from "../kit/duration.ts";
 import type { Columns, Row } from "./columns.ts";
 import type { Tags } from "./tags.ts";
 
-/** The runs whose decisions a review link shows: those that match all given fields, at least one. */
+/** Which decisions a review link shows: those of the runs that match all given fields. At least one field is given. */
 export interface ReviewScope {
   /** Runs with all of these tags. */
   readonly tags?: Tags;
@@ -21,7 +21,7 @@ export interface ReviewLinkRow {
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly revokedAt: number | null;
-  /** Number of decisions and comments made with it. */
+  /** Number of decisions and comments made with the link. */
   readonly uses: number;
   readonly maxUses: number;
 }

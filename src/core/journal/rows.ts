@@ -35,7 +35,7 @@ export function runOf(columns: Columns, row: Row): RunRow {
   };
 }
 
-/** Only `takeLease` writes it, from a typed holder. */
+/** Not validated: only `takeLease` writes it, from a typed holder. */
 export function holderOf(columns: Columns, row: Row): LeaseHolder {
   return columns.json(row, "lease_holder") as LeaseHolder;
 }

@@ -23,13 +23,13 @@ export class RunRepository {
     return loadRun(this.#store, runId);
   }
 
-  /** Newest first. */
+  /** All runs, newest first. */
   async all(): Promise<readonly RunState[]> {
     const rows = await this.#store.runs();
     return Promise.all(rows.map(({ runId }) => this.load(runId)));
   }
 
-  /** The newest runs, to learn from. Unreadable ones are left out, so that they do not block others. */
+  /** The newest runs. Unreadable ones are left out, so that they do not block others. */
   async recent(limit: number): Promise<readonly RunState[]> {
     const rows = await this.#store.runs({ limit });
     const loaded = rows.map(({ runId }) =>
@@ -54,8 +54,8 @@ export class RunRepository {
   }
 
   /**
-   * Ids of jobs that any run knows or a person named, without decisions about the step `except`, which a new one
-   * replaces. Reads one run at a time, since together they may be large.
+   * Ids of all jobs that a run knows or a person named, except in decisions about the step `except`, which a new
+   * decision replaces. Reads one run at a time, since together they may be large.
    */
   async knownJobs(except?: { readonly runId: string; readonly step: string }): Promise<ReadonlySet<string>> {
     const known = new Set<string>();

@@ -6,7 +6,7 @@ import { type Tags, tagTexts } from "./tags.ts";
 export interface RunsQuery {
   /** Maximum number of runs, newest first. */
   readonly limit?: number | undefined;
-  /** Created before this, epoch milliseconds. */
+  /** Created before this time, in epoch milliseconds. */
   readonly before?: number | undefined;
   /** Have all of these tags. */
   readonly tags?: Tags | undefined;

@@ -19,7 +19,8 @@ type PackedState = Omit<RunState, "planned" | "steps"> & {
 const SHORT_TAIL = 200;
 const SHORTEST_TAIL_UNDER_WAY = 1_000;
 /**
- * Number of events folded in the time that writing one part of a snapshot takes. Reading a part takes a third of it.
+ * How many events can be folded in the time that it takes to write one part of a snapshot. Reading a part takes a third
+ * of that time.
  */
 const WORTH = 4;
 
@@ -32,7 +33,7 @@ export function weightOf({ steps, files }: RunState): number {
   return weight;
 }
 
-/** `parked`: until the next slice. `idle`: until someone wants something of the run. */
+/** `parked`: until the next slice. `idle`: until someone needs something from the run. */
 export type Leaving = "continues" | "parked" | "idle";
 
 /**
@@ -67,7 +68,7 @@ export function snapshotOf(state: RunState): FoldSnapshot {
   }
 }
 
-/** Enough to make a query worthwhile, with little memory for any run. */
+/** Events per query: enough to make a query worthwhile, with little memory for any run. */
 export const EVENTS_READ_AT_ONCE = 5000;
 
 /** A run's state from its snapshot and later events, or from all events if the snapshot is unusable. */

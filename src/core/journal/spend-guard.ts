@@ -7,14 +7,16 @@ import type { Commit, CommitOutcome } from "./store.ts";
 export interface AccountMoney {
   /** Spent and held money that counts for a scope. */
   committedMicros(scope: SpendingScope): number;
-  /** Money that a balance read at the mark cannot include: held or spent, and not known to be charged before. */
+  /**
+   * Money that a balance read at the mark cannot include: held or spent, but not known to have been charged by then.
+   */
   unseenMicros(mark: number): number;
 }
 
 type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 
 export interface Guarded {
-  /** Why a commit's holds break its guard; null if they do not, or it makes none. Free ones never do. */
+  /** Why a commit's holds violate its guard; null if they do not, or if it holds nothing. Holds of zero never do. */
   readonly refused: Refusal | null;
   /** Total of each cap including the holds; empty without holds or caps. */
   readonly committedMicros: readonly number[];

@@ -44,7 +44,7 @@ export interface SqliteJournalOptions {
   readonly busyTimeoutMs?: number;
   /** Interval between polls for other processes' writes, in milliseconds. Default 50. */
   readonly pollIntervalMs?: number;
-  /** Only decides when upload handles expire. Epoch milliseconds; default `Date.now`. */
+  /** Used only to decide when upload handles expire. Epoch milliseconds; default `Date.now`. */
   readonly now?: () => number;
   /**
    * Opens an existing journal for reading, even if this user may write to it; creates and migrates nothing. Default

@@ -62,11 +62,11 @@ export interface Quoted {
 
 /** How a request compares with its expected and allowed time. */
 export interface Awaited {
-  /** Set if it takes longer than its model usually does. */
+  /** Set if the request takes longer than its model usually does. */
   slow?: Expected;
-  /** When it last exceeded its `within`, in epoch milliseconds; absent if it never did. */
+  /** When the request last exceeded its `within`, in epoch milliseconds; absent if it never did. */
   overdueAt?: number;
-  /** When someone last resumed the run to wait for it again, in epoch milliseconds. */
+  /** When someone last resumed the run to wait for the request again, in epoch milliseconds. */
   awaitedSince?: number;
 }
 
@@ -75,14 +75,14 @@ export interface AttemptState extends Awaited {
   phase: JobPhase;
   money: MoneyPhase;
   quote: Quoted | null;
-  /** When it was quoted, in epoch milliseconds; null before. */
+  /** When the attempt was quoted, in epoch milliseconds; null before. */
   quotedAt: number | null;
   key: string | null;
   model: string | null;
   /** The resolved input that was, or is about to be, sent. */
   input: Json | null;
   holdMicros: number;
-  /** Its quote, or its maximum without a quote; null before it is sent. */
+  /** The attempt's quote, or its maximum without a quote; null before it is sent. */
   expectedMicros: number | null;
   costMicros: number | null;
   jobId: string | null;
@@ -93,30 +93,30 @@ export interface AttemptState extends Awaited {
   lastSentAt: number | null;
   /** Earliest and latest send on the service's clock, as far as its Date headers were known; null before any. */
   sentByService: { readonly from: number; readonly to: number } | null;
-  /** Set while it is unresolved. */
+  /** Set while the attempt is unresolved. */
   unresolved: UnresolvedCause | null;
-  /** The job returned for its send, if that job must be checked before it counts as its own. */
+  /** The job returned for the attempt's send, if it must be checked before it counts as the attempt's own. */
   namedJobId?: string;
-  /** True if a person named its job, or said that there is none. */
+  /** True if a person named the attempt's job, or said that there is none. */
   isAdopted?: true;
   /** Set if an answer about the job was incomplete or contradicted an earlier one. */
   doubt?: {
     /** Time of the first such answer, in epoch milliseconds. */
     readonly since: number;
     readonly message: string;
-    /** True if a person accepted the job's outputs as its result. */
+    /** True if a person accepted the job's outputs as the attempt's result. */
     readonly isAccepted?: true;
-    /** For an operation: how long it was reported while polling, in milliseconds, and when last. */
+    /** For an operation: how long the doubt was reported while polling, in milliseconds, and when last. */
     readonly saidForMs?: number;
     readonly saidAt?: number;
     /** For an operation: none of the provider's answers was about the work. */
     readonly isUnread?: true;
   };
-  /** The provider that it is sent to; absent: the service. */
+  /** The provider that the request is sent to; absent: the service. */
   provider?: string;
   /** The handle for polling the provider; absent if it cannot be polled. */
   operation?: Json;
-  /** True if its cost is the hold, because the provider reports none. */
+  /** True if the attempt's cost is the hold, because the provider reports none. */
   isUnconfirmed?: true;
   /** An implausible cost that the service reported. */
   impossibleBill?: string;
@@ -136,7 +136,7 @@ export interface ChatState extends Awaited {
   readonly n: number;
   phase: ChatPhase;
   readonly holdMicros: number;
-  /** Null until known; an abandoned request's never is. */
+  /** Null until known; the cost of an abandoned request stays unknown. */
   costMicros: number | null;
   /** True if the service did not report an answer's cost. */
   isUnconfirmed?: true;
@@ -155,7 +155,7 @@ export interface StepState {
   readonly path: string;
   status: StepStatus;
   reason: string | null;
-  /** The failure message that the pipeline's code meant for callers. */
+  /** The failure message that the pipeline's code intended for callers. */
   forCallers?: string;
   /** Skipped because a `when` did not hold, so its result does not count as missing. */
   skippedByCondition: boolean;
@@ -168,7 +168,7 @@ export interface StepState {
   attempts: AttemptState[];
   /** Number of attempts and chats that reruns of the step superseded. */
   superseded: number;
-  /** True if it runs again only when its inputs changed. */
+  /** True if the step runs again only when its inputs changed. */
   onlyIfInputsChanged: boolean;
   /** The file's bytes, for upload steps. */
   upload: StoredCopy | null;
@@ -187,7 +187,7 @@ export interface StepState {
   /** What an expansion returned; null until it was planned. */
   expanded: readonly Reference[] | null;
   reusedFrom: ReusedFrom | null;
-  /** True if its rerun was requested: it does not reuse an earlier run's result. */
+  /** True if the step's rerun was requested: it does not reuse an earlier run's result. */
   rerunRequested: boolean;
 }
 
@@ -197,13 +197,13 @@ export interface PauseState {
   readonly fundingUrl: string | null;
   readonly requiredMicros: number | null;
   readonly balanceMicros: number | null;
-  /** The option that would allow more, if a cap over several runs was reached. */
+  /** The option that would allow more, if a cap across several runs was reached. */
   readonly flag: string | null;
   /** When the run may continue without a person, in epoch milliseconds; null: a person decides. */
   readonly resumeAt: number | null;
   /** Prices that became known after the run was accepted; a budget of `requiredMicros` accepts them. Absent: none. */
   readonly asks?: readonly AskedPrice[];
-  /** Id of the message that stopped it; absent if none did. */
+  /** Id of the message that stopped the run; absent if none did. */
   readonly stopId?: number;
   /** The step that must run again because its output is lost; absent if none. */
   readonly rerun?: string;
@@ -243,8 +243,8 @@ export interface RunState {
   seq: number;
   epoch: number;
   /**
-   * Since when the current driver has driven it, in epoch milliseconds; slices of one engine count as one. Null before
-   * the first.
+   * Since when the current driver has driven the run, in epoch milliseconds; slices of one engine count as one. Null
+   * before the first.
    */
   drivenSince: number | null;
   /** The plan, including steps of expansions and accepted changes. */
@@ -260,7 +260,7 @@ export interface RunState {
   activeTime: ActiveTime;
   /** By path, including removed steps. */
   steps: { [path: string]: StepState };
-  /** How many of them ended without their full result. */
+  /** How many of the steps ended without their full result. */
   losses: number;
   /** Steps that are no longer in the plan, as last planned. Their results stay listed. */
   removedSteps: PlanStep[];
@@ -377,7 +377,7 @@ export function activeMs({ activeTime: { ms, since, lastAt } }: { readonly activ
   return ms + (since === null ? 0 : Math.max(0, lastAt - since));
 }
 
-/** Since when the run is driven without a gap, in epoch milliseconds. */
+/** Since when the run has been driven without a gap, in epoch milliseconds. */
 export function drivenSince({ activeTime: { since, lastAt } }: { readonly activeTime: ActiveTime }): number {
   return since ?? lastAt;
 }

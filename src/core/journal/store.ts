@@ -18,7 +18,7 @@ export interface LeaseHolder {
   readonly host: string;
   readonly bootId: string;
   readonly pid: number;
-  /** When the process started, as an opaque value of the operating system. */
+  /** When the process started, as an opaque value from the operating system. */
   readonly processStart: string;
   /** Distinguishes several engines in one process. */
   readonly instance: string;
@@ -66,13 +66,13 @@ export interface StoredResult extends CacheEntry {
   readonly at: number;
 }
 
-/** By model, the list may contain a result that a local function of the same path has replaced. */
+/** A query by model may return a result that a local function with the same path has replaced. */
 export type ResultsQuery =
   | { readonly account: string; readonly fingerprint: string }
   | { readonly account: string; readonly model: string }
   | { readonly runId: string };
 
-/** What others want of a run. Anyone may write a message; only the driver consumes it. */
+/** A message to a run. Anyone may write one; only the driver consumes it. */
 export type InboxMessage =
   /** `reason`: shown to people; absent: stopped on request. */
   | { readonly type: "stop"; readonly reason?: CleanText }
@@ -80,7 +80,7 @@ export type InboxMessage =
       readonly type: "approve";
       readonly step: string;
       readonly pick?: number;
-      /** What was at that position when picked, since the offer may change before this is read. */
+      /** What was at that position when picked, since the choices may change before this is read. */
       readonly chosen?: Chosen;
       readonly note?: string;
     } & Pick<RunEvent & { readonly type: "approval.decided" }, "value" | "by">)
@@ -98,7 +98,7 @@ export interface InboxEntry {
 /** One transaction of a run's only writer. */
 export interface Commit {
   readonly lease: Lease;
-  /** The last sequence number that the writer has seen; any other one refuses the commit. */
+  /** The last sequence number that the writer has seen; the commit is refused if the run has another. */
   readonly afterSeq: number;
   /** Timestamp of the events, in epoch milliseconds. */
   readonly at: number;
@@ -117,11 +117,11 @@ export interface Commit {
   /** When a run that pauses now may continue without a person, in epoch milliseconds; absent or null: never. */
   readonly resumeAt?: number | null;
   /**
-   * True to release the lease in the same transaction; refused (`inbox` in the outcome) if the inbox holds entries that
-   * are not consumed here.
+   * True to release the lease in the same transaction; refused (`inbox` in the outcome) if the inbox contains entries
+   * that are not consumed here.
    */
   readonly park?: boolean;
-  /** Only with `park`: an engine drives the run from now on and looks at it again at this time. */
+  /** Only with `park`: an engine drives the run from now on and checks it again at this time. */
   readonly wake?: Wake;
 }
 
@@ -189,7 +189,7 @@ export interface RunRow {
   readonly resumeAt: number | null;
   /** The process that holds the lease, or held it last without releasing it; null if there is none. */
   readonly lease: ({ readonly holder: LeaseHolder } & Pick<Lease, "expiresAt">) | null;
-  /** When an engine looks at it again, in epoch milliseconds; null if none will. */
+  /** When an engine checks the run again, in epoch milliseconds; null if none will. */
   readonly wakeAt: number | null;
 }
 
@@ -220,7 +220,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** True if this user may only read: every write is refused. */
   readonly isReadOnly?: boolean;
   /**
-   * How far the clock that the journal's processes share, and write all instants by, is ahead of this machine's, in
+   * How far the shared clock, which the journal's processes use for all instants, is ahead of this machine's, in
    * milliseconds. Absent if they are all on one machine.
    */
   clockOffsetMs?(): number;
@@ -261,10 +261,10 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** Appends events, and everything else of the commit, in one transaction. */
   commit(commit: Commit & { readonly status: string }): Promise<CommitOutcome>;
 
-  /** Ids of runs that an engine has to look at, whether or not they are leased. */
+  /** Ids of runs that an engine must check, whether or not they are leased. */
   dueRuns(query: DueQuery): Promise<readonly string[]>;
 
-  /** Puts a message into the inbox; returns its id. A run of an engine becomes due. */
+  /** Puts a message into the inbox; returns its id. A run that an engine drives becomes due. */
   send(runId: string, message: InboxMessage, at: number): Promise<number>;
   /**
    * Passes a webhook's hint to the runs that know its job, now or once one does. The newest 50,000 deliveries are
@@ -276,9 +276,9 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
 
   /** What the run reserved, spent and got back. */
   ledger(runId: string): Promise<LedgerTotals>;
-  /** Totals over all runs of the account on this store. */
+  /** Totals across all of the account's runs in this store. */
   accountLedger(account: string): Promise<AccountTotals>;
-  /** What counts for a cap of this scope. With a tag or an instant, removed runs still count. */
+  /** The money that counts towards a cap with this scope. With a tag or an instant, removed runs still count. */
   spending(account: string, scope: SpendingScope): Promise<LedgerTotals>;
 
   /** Results of runs that are still in the journal, newest first; at most `limit` (default 20). */
@@ -291,13 +291,13 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** Deletes a delivered notification, or sets when it is due again; no effect if it no longer exists. */
   resolveNotice(runId: string, seq: number, outcome: NoticeOutcome): Promise<void>;
 
-  /** The account's upload handle of these bytes; null if there is none. */
+  /** The account's upload handle for these bytes; null if there is none. */
   handle(sha256: string, account: string): Promise<UploadHandleRow | null>;
-  /** Stores a handle; it replaces an older one of the same bytes. */
+  /** Stores a handle; it replaces an older one for the same bytes. */
   putHandle(row: UploadHandleRow): Promise<void>;
   /** Removes handles that have expired by then; returns their number. `dryRun` only counts. */
   dropHandles(expiredAt: number, options?: { readonly dryRun?: boolean }): Promise<number>;
-  /** Stores the latest progress of a step. Never an event: it may be lost. */
+  /** Stores the latest progress of a step. Not stored as an event, so it may be lost. */
   setProgress(runId: string, progress: Progress): Promise<void>;
   /** Latest progress of the run's steps. */
   progress(runId: string): Promise<readonly Progress[]>;
@@ -310,18 +310,18 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
 
   /** Removes a run with all its data in one transaction. An expired lease does not protect it. */
   removeRun(runId: string, at: number): Promise<RemoveOutcome>;
-  /** Hashes of media (uploads and downloaded outputs) that runs other than these name. */
+  /** Hashes of media (uploads and downloaded outputs) that runs other than these refer to. */
   mediaInUse(exceptRuns?: readonly string[]): Promise<ReadonlySet<string>>;
   /** Writes what is queued, then closes. Safe to call again; every other call then rejects. */
   close(): Promise<void>;
 }
 
 /**
- * How an engine's run is parked without a process. It is the engine's until removed; while idle, only a message makes
- * it due.
+ * How a run is parked while its engine has no process. The run belongs to the engine until it is removed; while idle,
+ * only a message makes it due.
  */
 export interface Wake {
-  /** When it is due, in epoch milliseconds; null: only when its inbox has a message. */
+  /** When the run is due, in epoch milliseconds; null: only when its inbox has a message. */
   readonly at: number | null;
   /**
    * What the next holder of the lease needs besides the events, such as the next poll of each job. Returned once; after
@@ -359,7 +359,7 @@ type WorkMessage =
 
 /** A notification to a person; in the outbox from its event's commit until delivered. */
 export interface NewNotice {
-  /** Sequence number of its event; identifies it together with the run's id. */
+  /** Sequence number of the event; together with the run's id, it identifies the notification. */
   readonly seq: number;
   /** Kind of notification, such as `run.failed`. */
   readonly event: string;
@@ -390,11 +390,11 @@ export type NoticeOutcome =
 export interface IssuedQuote {
   readonly id: string;
   readonly account: string;
-  /** What it is based on, in order to name later changes. */
+  /** What the quote is based on, so that later changes can be reported. */
   readonly basis: Json;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
-  /** The run that was started or resumed with it; null: none yet. */
+  /** The run that was started or resumed with the quote; null: none yet. */
   readonly usedBy: string | null;
 }
 
@@ -407,8 +407,8 @@ export interface QuoteStore {
   issueQuote(quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void>;
   issuedQuote(id: string): Promise<IssuedQuote | null>;
   /**
-   * Takes it permanently for this run. True also if this run has it already; false if another has, or it is expired or
-   * unknown.
+   * Assigns the quote to this run permanently. Also true if this run already has it; false if another run has it, or if
+   * it is expired or unknown.
    */
   useQuote(id: string, runId: string, at: number): Promise<boolean>;
 }

@@ -49,8 +49,8 @@ export function cleanContentType(text: string | null): CleanText | null {
 }
 
 /**
- * A URL that a person may open; null if the text is not one. Drops the query, which may be secret, except for the
- * workspace in a funding URL.
+ * A URL that a person can open; null if the text is not a web URL, contains credentials or is too long. Drops the
+ * query, which may be secret, except for `workspace_id`.
  */
 export function cleanAddress(text: string): CleanText | null {
   if (text.length > MOST_CHARACTERS || !URL.canParse(text)) return null;
@@ -63,8 +63,8 @@ export function cleanAddress(text: string): CleanText | null {
 }
 
 /**
- * Makes a URL fit for logs and messages: removes the query (which makes a presigned URL a secret), the fragment and
- * user information. Text that is not a URL loses everything after a `?`.
+ * Makes a URL fit for logs and messages: removes the query (which makes a presigned URL a secret), the fragment, and
+ * the user name and password. Text that is not a URL loses everything after a `?` or `#`.
  */
 export function redactUrl(url: string): string {
   if (!URL.canParse(url)) return url.replace(/[?#].*$/s, "").replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, "$1");
@@ -98,7 +98,7 @@ export function redactText(text: string): string {
 const MOST_DEPTH = 100;
 
 /**
- * Makes a JSON value fit to publish. Values named like a secret are removed entirely, also inside strings that hold
+ * Makes a JSON value fit to publish. Values named like a secret are removed entirely, also inside strings that contain
  * JSON or form data; every other string passes through `clean`. Strings that are already clean stay unchanged.
  */
 export function withoutSecrets(value: unknown, clean: (text: string) => string = redactText): unknown {
@@ -111,14 +111,14 @@ export function withoutSecrets(value: unknown, clean: (text: string) => string =
     return Object.fromEntries(entries);
   };
   const field = (name: string, inner: unknown, depth: number, isSchema: boolean): unknown => {
-    // A schema only describes fields and holds none of their values.
+    // A schema only describes fields and contains none of their values.
     if (!isSchema && inner !== null && isSecretName(name)) return REDACTED;
     // A regular expression may look like a path with a query.
     if (name === "pattern" && typeof inner === "string" && !inner.includes("://"))
       return inner.replace(SECRET_TEXT, REDACTED);
     return cleaned(inner, depth, name === "properties");
   };
-  /** Cleans a string that holds a JSON object or list; null if it does not, or needs no cleaning. */
+  /** Cleans a string that contains a JSON object or list; null if it does not, or needs no cleaning. */
   const cleanEmbedded = (text: string, depth: number): string | null => {
     if (depth === 0 || !/^\s*[[{]/.test(text)) return null;
     try {

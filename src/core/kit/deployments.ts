@@ -5,15 +5,16 @@ import { DAY_MS } from "./duration.ts";
 export interface Deployment {
   /** Name as people know it. */
   readonly title: string;
-  /** Its v3 address. */
+  /** The deployment's v3 address. */
   readonly baseUrl: string;
   /**
-   * Environment variables in which its users keep their key; the first one set counts. `SHOWRUNNER_API_KEY` comes last.
+   * Environment variables in which the deployment's users keep their key; the first one set counts.
+   * `SHOWRUNNER_API_KEY` comes last.
    */
   readonly keyVariables: readonly string[];
-  /** Prefix of its single-part keys, which are sent as Bearer. */
+  /** Prefix of the deployment's single-part keys, which are sent as Bearer. */
   readonly keyPrefix?: string;
-  /** How long it keeps outputs after the submit, in milliseconds, unless it states a time for the output. */
+  /** How long the deployment keeps outputs after the submit, in milliseconds, unless it says otherwise. */
   readonly outputsLiveMs: number;
 }
 
@@ -56,8 +57,8 @@ export interface WrongChoice {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Chooses the hosted service from the options, else the environment; null for the local one. Two services in the
- * options, or in the environment, are an error.
+ * Chooses the hosted service from the options, otherwise from the environment; null for the local one. Two services in
+ * the options, or in the environment, are an error.
  */
 export function chooseService(choice: ServiceChoice, env: Environment): HostedService | WrongChoice | null {
   const { local, service, baseUrl } = choice;

@@ -18,7 +18,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** A tag that tells one writer's temporary files from all others. */
+/** A tag that distinguishes one writer's temporary files from all others. */
 export function temporaryTag(writer: string): string {
   return createHash("sha256").update(writer).digest("hex").slice(0, 16);
 }
@@ -62,8 +62,8 @@ export async function writeDurably(path: string, content: string): Promise<void>
 }
 
 /**
- * Writes a plain file atomically, keeping the mode of the file it replaces. Throws Node's errors.
- * `write` gets the open temporary file, and its path for programs that open files themselves.
+ * Writes a plain file atomically, keeping the mode of the file it replaces. Throws Node's errors. `write` receives the
+ * open temporary file, and its path for programs that open files themselves.
  */
 export async function replaceDurably(
   path: string,

@@ -1,5 +1,5 @@
 /**
- * The base of every error that Showrunner throws on purpose. Programs match `code`; the message says what was wrong,
+ * The base of every error that Showrunner throws on purpose. Programs match on `code`; the message says what was wrong,
  * where, and what to do next.
  */
 export abstract class ShowrunnerError extends Error {
@@ -29,7 +29,7 @@ export class CallerError extends ShowrunnerError {
   }
 }
 
-/** True for every {@link CallerError}, including those of another copy of this library. */
+/** True for every {@link CallerError}, including those from another copy of this library. */
 export function isCallerError(value: unknown): value is Error {
   return value instanceof Error && FOR_CALLERS in value;
 }

@@ -23,12 +23,12 @@ export function lockFolder(folder: string, name: string): FolderLock | null {
   const guard = openGuard(folder, name);
   const note = noteOf(folder, name);
   try {
-    // The lock database holds no data, so it needs no fsync.
+    // The lock database contains no data, so it needs no fsync.
     guard.exec("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE");
     guard.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     guard.close();
-    // Otherwise a file that is not a lock would never be released.
+    // Reporting it as locked would be wrong: a file that is not a lock is never released.
     if (!isBusy(error)) throw unusable(folder, name, error);
     return null;
   }

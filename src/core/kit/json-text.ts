@@ -8,7 +8,7 @@ export interface JsonMistake extends Position {
   readonly message: string;
 }
 
-/** Maximum depth; legitimate data is never nested deeper, and recursive functions have stack for this much. */
+/** Maximum depth; legitimate data is never nested deeper, and recursive functions have enough stack for it. */
 export const MOST_LEVELS = 500;
 
 export function isTooDeep(value: unknown, most = MOST_LEVELS): boolean {
@@ -42,8 +42,8 @@ export function positionAt(text: string, offset: number): Position {
 }
 
 /**
- * Finds the offset of a mistake. The engine gives it for most, but not for an unexpected token; that one is found by
- * bisecting for the shortest prefix that fails in the same way.
+ * Finds the offset of a mistake. The engine reports it for most mistakes, but not for an unexpected token; that one is
+ * found by bisecting for the shortest prefix that fails in the same way.
  */
 function mistakeOffset(text: string, message: string): number {
   const named = /at position (\d+)/.exec(message);

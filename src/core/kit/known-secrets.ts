@@ -10,7 +10,7 @@ const MOST_SECRETS = 1_000;
 /** Limit for secrets that services hand out, such as a new cookie with each answer; the rest is for credentials. */
 const MOST_HANDED_OUT = 900;
 
-/** Finds known secrets in a text, in whatever encoding, in a single pass. */
+/** Finds known secrets in a text, in any encoding, in a single pass. */
 export class KnownSecrets {
   readonly #root = emptyNode();
   readonly #known = new Set<string>();
@@ -21,7 +21,7 @@ export class KnownSecrets {
     for (const secret of secrets) this.learn(secret);
   }
 
-  /** Removes this secret from every text from now on; of `<id>:<secret>`, also the second part alone. */
+  /** Removes this secret from every text from now on; for `<id>:<secret>`, also the second part alone. */
   learn(secret: string): void {
     for (const text of [secret, secret.slice(secret.indexOf(":") + 1)]) {
       if (text.length < SHORTEST_SECRET || this.#known.has(text) || this.#known.size >= MOST_SECRETS) continue;
@@ -66,7 +66,7 @@ export class KnownSecrets {
   }
 }
 
-/** The secrets of this process: every credential it received by option, header or variable. */
+/** This process's secrets: every credential it received by option, header or variable. */
 export const secretsOfProcess = new KnownSecrets();
 
 const SECRET_VARIABLE = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL/i;
@@ -83,7 +83,7 @@ export function isSecretName(name: string): boolean {
   return name.length < 200 && SECRET_NAME.test(name.replace(/[^a-z0-9]/gi, "").toLowerCase());
 }
 
-/** Standard headers that never hold a credential. Any other header's value may. */
+/** Standard headers that never contain a credential. Any other header's value may. */
 const HARMLESS_HEADERS =
   /^(?:accept|age|allow|alt-svc|cache-control|connection|content|cross-origin|date|dnt|early-data|etag|expect|expires|forwarded|from|host|idempotency-key|if|keep-alive|last|link|location|max-forwards|origin|pragma|priority|range|referer|referrer-policy|retry-after|sec-|server|strict-transport-security|te$|trailer|transfer-encoding|upgrade|user-agent|vary|via|warning|x-(?:ratelimit|request-id|trace-id|forwarded|idempotent|stainless|should-retry|content|frame|xss|powered))/;
 
@@ -108,7 +108,7 @@ function partsOfCredential(value: unknown): readonly string[] {
 }
 
 interface SecretForm {
-  /** Its first characters, at least {@link SHORTEST_SECRET}, none of them escaped. */
+  /** The secret's first characters, at least {@link SHORTEST_SECRET}, none of them escaped. */
   readonly begins: string;
   /** A regular expression for the whole secret. */
   readonly source: string;

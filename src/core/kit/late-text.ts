@@ -9,13 +9,13 @@ export interface Expected {
 
 /** A request that takes longer than expected, or longer than its `within`. */
 export interface Late {
-  /** When it was accepted, epoch milliseconds. */
+  /** When the request was accepted, in epoch milliseconds. */
   readonly since: number;
-  /** Null if it was not reported as slow. */
+  /** Null if the request was not reported as slow. */
   readonly expected: Expected | null;
-  /** Its `within` if exceeded; otherwise null. */
+  /** The request's `within` if exceeded; otherwise null. */
   readonly withinMs: number | null;
-  /** Null if it has no job, or the job is unknown. */
+  /** Null if the request has no job, or the job is unknown. */
   readonly jobId: string | null;
 }
 

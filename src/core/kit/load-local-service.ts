@@ -28,7 +28,7 @@ export async function loadLocalService(): Promise<typeof import("showrunner-loca
   }
 }
 
-/** The library that draws looks for fonts below the user's home, and a container's user may have none. */
+/** Sets a home folder if the user has none, as in some containers: the drawing library looks for fonts there. */
 function ensureHome(): void {
   try {
     homedir();

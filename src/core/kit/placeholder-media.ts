@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from "node:zlib";
 
-/** Cached, because thousands of steps use the same. */
+/** Cached, because thousands of steps use the same picture. */
 const pictures = new Map<string, Uint8Array>();
 
 /** A grey picture; square unless a height is given. */
@@ -34,10 +34,10 @@ export function pngChunk(type: string, data: Buffer): Buffer {
 const RATE = 8000;
 const WAV_HEADER_BYTES = 44;
 
-/** Samples of whole periods of a tone of 180 Hz. */
+/** Number of samples in whole periods of a 180 Hz tone. */
 const PERIOD = 400;
 
-/** A 16-bit mono PCM WAV: silence if the amplitude is 0, otherwise a tone of 180 Hz. */
+/** A 16-bit mono PCM WAV: silence if the amplitude is 0, otherwise a 180 Hz tone. */
 export function plainWav(durationMs: number, amplitude = 0): Uint8Array {
   const count = Math.round((durationMs / 1000) * RATE);
   const samplesBytes = count * 2;
@@ -165,7 +165,7 @@ function unit(type: number, ...parts: readonly (string | number)[]): Buffer {
 function sequenceParameters(width: number, height: number): Buffer {
   const profile = [66, 0xc0, LEVEL].map((byte) => byte.toString(2).padStart(8, "0")).join("");
   const [columns, rows] = [width, height].map((side) => Math.ceil(side / MACROBLOCK_PX)) as [number, number];
-  // Two pixels each, cropped at the right and at the bottom.
+  // In units of two pixels, cropped at the right and at the bottom.
   const [right, bottom] = [(columns * MACROBLOCK_PX - width) / 2, (rows * MACROBLOCK_PX - height) / 2];
   // Frame numbers of 4 bits; display order equals coding order; one reference frame; whole frames.
   return unit(0x67, profile, 0, 0, 2, 1, "0", columns - 1, rows - 1, "1", "1", "1", 0, right, 0, bottom, "0");
@@ -183,13 +183,15 @@ function sameFrame(at: number, macroblocks: number): Buffer {
   return unit(0x61, 0, 5, 0, (at % 16).toString(2).padStart(4, "0"), "0", "0", "0", 0, macroblocks);
 }
 
-/** A model's published limits on an input medium, such as `min_duration_ms`. */
+/** A model's published limits for an input media file, such as `min_duration_ms`. */
 type Bounds = { readonly [annotation: string]: number };
 
 /** Amplitude of a quiet tone: some services reject silence. */
 const QUIET = 6000;
 
-/** Creates a grey picture or film, or a quiet tone, as close to the wanted size as the limits allow. `sidePx`: of the longer side. */
+/**
+ * Creates a grey picture or film, or a quiet tone, of the wanted size or the nearest allowed. `sidePx`: longer side.
+ */
 export function placeholderMedium(
   kind: "image" | "video" | "audio",
   wanted: { readonly durationMs: number; readonly ratio: number; readonly sidePx?: number | undefined },
@@ -208,7 +210,7 @@ export function placeholderMedium(
   return kind === "audio" ? plainWav(durationMs, QUIET) : greyMp4(durationMs, size);
 }
 
-/** Duration in milliseconds of such a WAV with this many bytes. */
+/** Duration in milliseconds of a {@link plainWav} with this many bytes. */
 function wavMsOf(bytes: number): number {
   return ((bytes - WAV_HEADER_BYTES) * 1000) / (2 * RATE);
 }

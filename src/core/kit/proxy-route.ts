@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-/** A proxy variable of the environment has an unusable value. */
+/** An environment variable for a proxy has an unusable value. */
 export class ProxyVariableError extends Error {}
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -10,9 +10,9 @@ const EXCEPTIONS = ["no_proxy", "NO_PROXY"] as const;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { "https:": "443", "http:": "80" };
 
 export interface NamedProxy {
-  /** The environment variable that names the proxy. */
+  /** The environment variable that is set to the proxy. */
   readonly variable: string;
-  /** May contain user and password: never show it. */
+  /** May contain a user name and password: never show it. */
   readonly url: URL;
 }
 
@@ -90,7 +90,7 @@ function isWithin(host: string, range: string): boolean {
   return list.check(host, isIP(host) === 4 ? "ipv4" : "ipv6");
 }
 
-/** True if any proxy is configured, even for some addresses only. */
+/** True if any proxy is configured, even if only for some addresses. */
 export function isProxyNamed(env: Env = process.env): boolean {
   return Object.values(VARIABLES).some((names) => setVariable(names, env) !== null);
 }
@@ -103,7 +103,7 @@ export function proxyForNode(target: URL): { readonly HTTP_PROXY: string; readon
   return proxy === null || !isKnown ? null : { HTTP_PROXY: proxy.url.href, HTTPS_PROXY: proxy.url.href };
 }
 
-/** The proxy without user and password, for messages. */
+/** The proxy without user name and password, for messages. */
 export function shownProxy({ variable, url }: NamedProxy): string {
   return `${url.host} (${variable})`;
 }

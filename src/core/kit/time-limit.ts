@@ -33,7 +33,7 @@ export function withinTime<T>(ms: number, work: () => T): T {
   throw new TookTooLong(`takes more than ${ms} ms`);
 }
 
-/** Null on timeout. */
+/** Runs the work once; null on timeout. */
 function tryWithin<T>(ms: number, work: () => T): { readonly value: T } | null {
   let result: { readonly value: T } | null = null;
   sandbox.work = () => {

@@ -15,8 +15,8 @@ const LARGEST = 0x7fff_ff00;
 const BILLION = 1_000_000_000;
 
 /**
- * True if a size in a RIFF header only means "unknown". `held`: the bytes that are there. A truncated file has a
- * plausible size and is not meant.
+ * True if a size in a RIFF header only means "unknown". `held`: number of bytes present. The plausible size of a
+ * truncated file does not count as unknown.
  */
 export function isUnknownRiffSize(size: number, held: number): boolean {
   if (size === 0) return held > 0;

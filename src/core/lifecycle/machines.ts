@@ -125,7 +125,7 @@ export const jobMachine = setup({
           tags: ["open", "inFlight", "accepted"],
           on: { "job.completed": "completed", "job.failed": "failed", "job.unresolved": "unresolved" },
         },
-        // Left again by a late answer to the send, by a read that finds the job, or by a person.
+        // Ended by a late answer to the send, by a read that finds the job, or by a person.
         unresolved: {
           tags: "open",
           on: {
@@ -216,7 +216,7 @@ export const stepMachine = setup({
         "step.succeeded": "succeeded",
         "step.partial": "partial",
         "step.failed": "failed",
-        // It has no job on the service, and nothing that depends on it can succeed any more.
+        // The step has no job on the service, and nothing that depends on it can succeed any more.
         "step.skipped": "skipped",
         "step.cancelled": "cancelled",
         "job.unresolved": "unresolved",

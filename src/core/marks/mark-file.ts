@@ -18,7 +18,9 @@ export interface Mark {
   readonly digitalSourceType: DigitalSourceType;
 }
 
-/** The file is unchanged: it has a mark already, or cannot have one, with the reason as a sentence. */
+/**
+ * The file is unchanged: it already has a mark (`kept`), or cannot have one (`left`; `reason` is a sentence).
+ */
 export type Unmarked =
   | { readonly status: "kept"; readonly digitalSourceType: string }
   | { readonly status: "left"; readonly reason: string };

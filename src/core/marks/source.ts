@@ -46,15 +46,15 @@ function reader(file: FileHandle, size: number): Source["read"] {
 /** A box, chunk, segment or frame, depending on the format. */
 export interface Box {
   readonly type: string;
-  /** Offset of its header. */
+  /** Offset of the header. */
   readonly at: number;
   readonly dataAt: number;
   readonly dataEnd: number;
-  /** Offset of the next one, after padding and checksum. */
+  /** Offset of the next box, after padding and checksum. */
   readonly end: number;
 }
 
-/** More than hours of fragmented video have; each costs one read. */
+/** More boxes than hours of fragmented video contain; each costs one read. */
 const MOST_BOXES = 65_536;
 
 /**

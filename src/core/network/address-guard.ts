@@ -1,7 +1,7 @@
 import { lookup as lookUp } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 
-/** External input named an address that this machine must not connect to. */
+/** External input contained an address that this machine must not connect to. */
 export class ForbiddenAddressError extends Error {}
 
 /** The URL is forbidden wherever it leads, so no option can allow it. */
@@ -61,10 +61,7 @@ export function createAddressGuard(base: { readonly origin: string }, resolve: t
   };
 }
 
-/**
- * A DNS lookup whose addresses pass through `judge`, which throws for a forbidden one; the connection uses exactly
- * those.
- */
+/** A DNS lookup whose addresses pass through `judge`, which throws for a forbidden one; connections use exactly those. */
 export function lookupThat(
   judge: (host: string, addresses: readonly string[]) => void,
   resolve: typeof lookUp = lookUp,
@@ -93,7 +90,7 @@ export function checkProtocol({ protocol }: URL): void {
   throw new ForbiddenUrlError(`${protocol}// URLs cannot be fetched`);
 }
 
-/** The host as used for resolving: an IPv6 address without brackets. */
+/** The host as used for name resolution: an IPv6 address without brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "");
 }

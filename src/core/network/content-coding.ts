@@ -8,7 +8,7 @@ type Coding = "gzip" | "br" | "deflate" | "zstd";
 export const UNCODED = { "accept-encoding": "identity" } as const;
 
 /**
- * The codings of a body in the order of their application. Names that are not codings of bytes (`identity`, object
+ * A body's codings, in the order in which they were applied. Names that are not byte codings (`identity`, object
  * stores' `aws-chunked`, `utf-8`) are ignored.
  */
 export function codingsOf(headers: IncomingHttpHeaders): readonly Coding[] {
@@ -26,8 +26,8 @@ function isCoding(name: string): name is Coding {
 }
 
 /**
- * Decodes a body; returns it unchanged if it has no coding. Truncated or damaged data is an error of the stream. The
- * decoded size may be many times the received one, so the reader must limit it.
+ * Decodes a body; returns it unchanged if it has no coding. Truncated or damaged data is a stream error. The decoded
+ * size may be many times the received one, so the reader must limit it.
  */
 export function decodedBody(body: Readable, codings: readonly Coding[]): Readable {
   return codings.toReversed().reduce((coded, coding) => {

@@ -23,7 +23,7 @@ export function transportFailure(cause: unknown): TransportFailure {
   return codes.find(([pattern]) => pattern.test(code))?.[1] ?? "broken";
 }
 
-/** True if a proxy refused the tunnel, so that nothing of the request was forwarded. */
+/** True if a proxy refused the tunnel, so no part of the request was forwarded. */
 export function isTunnelRefused(error: unknown): boolean {
   return causesOf(error).some(({ message }) => noTunnel.test(message));
 }
@@ -55,7 +55,7 @@ export function unreached(error: unknown, address: string): string | null {
   return isOther ? null : [unreachedReason(error, address), environmentAdvice(error, address) ?? []].flat().join("; ");
 }
 
-/** A clause for people why an address was not reached, with the error code in brackets if there is one. */
+/** A clause that tells people why an address was not reached, with the error code in brackets if there is one. */
 export function unreachedReason(cause: unknown, address: string): string {
   if (cause instanceof ProxyVariableError) return cause.message;
   const failure = transportFailure(cause);

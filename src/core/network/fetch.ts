@@ -18,7 +18,7 @@ export const MOST_REDIRECTS = 5;
 
 /**
  * Sends a request to an address that the operator configured by flag, environment or option; it may be anywhere.
- * Redirects are returned, not followed, because the operator did not name their target.
+ * Redirects are returned, not followed, because the operator did not choose their target.
  */
 export function fetchForOperator(url: string | URL, init: Omit<RequestInit, "redirect">): Promise<Response> {
   return withRoutes(() => fetch(url, { ...init, redirect: "manual" }));
@@ -37,7 +37,7 @@ export interface InputFetch {
 }
 
 /**
- * Fetches a URL from an input. It must be public, or of an origin in `inside`. Redirects are followed and must be
+ * Fetches a URL from an input. It must be public, or have an origin in `inside`. Redirects are followed and must be
  * public; `inside` counts only for the input's own URL.
  * @throws ForbiddenAddressError
  */
@@ -60,7 +60,7 @@ export function redirectTarget(from: URL, status: number, { location }: Incoming
   return isRedirect && URL.canParse(location, from.href) ? new URL(location, from) : null;
 }
 
-/** Uses a new connection, so that none is reused that was allowed by other rules. */
+/** Uses a new connection, so that no connection allowed under other rules is reused. */
 async function get(target: URL, isNamed: boolean, signal: AbortSignal) {
   checkProtocol(target);
   if (target.username !== "" || target.password !== "")

@@ -7,7 +7,7 @@ import { isProxyNamed, proxyForNode, routeOf } from "../kit/proxy-route.ts";
 import { ForbiddenAddressError, hostOf } from "./address-guard.ts";
 import { CONNECT_MS, undici } from "./undici.ts";
 
-/** A network without public DNS may be slow to answer. */
+/** Time limit of a lookup, in milliseconds: a network without public DNS may be slow to answer. */
 const OWN_LOOKUP_MS = 2_000;
 
 /**
@@ -44,8 +44,8 @@ const ours = new AsyncLocalStorage<Agent>();
 let shared: Agent | undefined;
 
 /**
- * Makes Node's global `fetch` use the environment's proxies while `work` runs; by itself it reads them only with
- * `NODE_USE_ENV_PROXY`. Other fetches of the program are unaffected, and a dispatcher it has set is kept.
+ * Makes Node's global `fetch` use the environment's proxies while `work` runs; Node itself does so only with
+ * `NODE_USE_ENV_PROXY`. The program's other fetches are unaffected, and a dispatcher it has set is kept.
  */
 export function withRoutes<T>(work: () => T): T {
   if (!isProxyNamed()) return work();

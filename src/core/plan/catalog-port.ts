@@ -24,8 +24,8 @@ export interface CatalogModel {
 }
 
 /**
- * Problem code of an input that matches no row of its model's table only because schema defaults count as given.
- * Whether they do is not published, so an estimate decides.
+ * Problem code for an input that matches no row of its model's table only because schema defaults count as given. The
+ * service does not publish whether they do, so an estimate decides.
  */
 export const BY_DEFAULT = "combination-by-default";
 

@@ -29,7 +29,7 @@ export function criticalPath(plan: Plan, durationMs: DurationMs): CriticalPath {
 export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyMap<string, number> {
   const lengths = new Map<string, number>();
   const after = new Map<string, number>();
-  // Steps come after those they need, so going backwards each sum is final when read.
+  // Steps come after those they need, so in reverse order each sum is final when read.
   for (const step of steps.toReversed()) {
     const ms = durationMs(step) + (after.get(step.path) ?? 0);
     lengths.set(step.path, ms);
@@ -39,8 +39,8 @@ export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyM
 }
 
 /**
- * Estimated duration of the steps in milliseconds: the longest chain, or the time that the busiest slots need. A lower
- * bound for any order; a good order comes close.
+ * Estimated duration of the steps in milliseconds: the length of the longest chain or the time that the busiest slots
+ * need, whichever is more. A lower bound for any order; a good order comes close.
  */
 export function expectedSpanMs(plan: Plan, durationMs: DurationMs, limits: JobLimits): number {
   const busyMs = new Map<string, number>();

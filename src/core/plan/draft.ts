@@ -11,7 +11,7 @@ import type {
   Yield,
 } from "./plan.ts";
 
-/** A result of an earlier step as a local function gets it: a local file, to be read and not changed. */
+/** A result of an earlier step, as passed to a local function: a local file, which must not be changed. */
 export interface LocalFile {
   readonly path: string;
   readonly contentType: string;
@@ -37,7 +37,7 @@ export interface TaskContext {
  */
 export type Requirement = () => string | null | Promise<string | null>;
 
-/** One of several results, as a scoring function gets it. `index`: its position, from 0. */
+/** One of several results, as passed to a scoring function. `index`: its position, from 0. */
 export interface Candidate extends LocalFile {
   readonly index: number;
   /** Aborted once the run stops; the function's result is then ignored. */
@@ -53,7 +53,7 @@ interface ModelOfStep {
   readonly model: GenerateModel;
 }
 
-/** Turns a note into changes of a job's or chat's input. The plan does not contain it. */
+/** Turns a note into changes to a job's or chat's input. The plan does not contain it. */
 interface ReviseFunction {
   readonly kind: "revise";
   readonly revise: (input: unknown, note: string) => unknown;
@@ -81,13 +81,13 @@ export interface Foreseen {
   readonly seconds: number | null;
   /** A warning to show before the run is paid; null: none. */
   readonly warning?: string | null;
-  /** Why the function will surely fail, with the field of its input; null: nothing says that. The plan is refused with it. */
+  /** Why the function will certainly fail, with the input field at fault; the plan is refused. Null: none is known. */
   readonly problem?: { readonly field: string; readonly message: string } | null;
 }
 
-/** What is known of input media while planning. */
+/** What is known about input media while planning. */
 export interface KnownMedia {
-  /** Expected duration of a film or sound in seconds; null if unknown. */
+  /** Expected duration of a film or audio file in seconds; null if unknown. */
   secondsOf(media: unknown): Promise<number | null>;
   /** Path of a file that the plan uploads; null for media that do not exist yet. */
   fileOf(media: unknown): string | null;
@@ -150,7 +150,7 @@ export interface UploadDraft extends DraftStepBase {
   /** A path, an `http(s)` URL, or a name for the bytes; empty after a reported mistake. */
   readonly file: string;
   readonly bytes: Uint8Array | null;
-  /** Null if neither the author nor the extension tells. */
+  /** Null if neither the author nor the extension states it. */
   readonly media: MediaKind | null;
   /** Allowed origin inside a network for the URL; null: none. */
   readonly inside: string | null;

@@ -14,13 +14,13 @@ type MostPerCall =
   | undefined
   | ((options: { readonly modelId: string }) => PromiseLike<number | undefined> | number | undefined);
 
-/** Any image model of AI SDK's specification v4. */
+/** Any image model of the AI SDK's specification v4. */
 export interface ImageModel extends ModelBase {
   readonly maxImagesPerCall: MostPerCall;
   doGenerate(options: never): PromiseLike<ImageAnswer>;
 }
 
-/** Any video model of AI SDK's specification v4. */
+/** Any video model of the AI SDK's specification v4. */
 export interface VideoModel extends ModelBase {
   readonly maxVideosPerCall: MostPerCall;
   doGenerate?(options: never): PromiseLike<VideoAnswer>;
@@ -28,14 +28,14 @@ export interface VideoModel extends ModelBase {
   doStatus?(options: never): PromiseLike<StatusAnswer>;
 }
 
-/** Any speech model of AI SDK's specification v4. */
+/** Any speech model of the AI SDK's specification v4. */
 export interface SpeechModel extends ModelBase {
   doGenerate(options: never): PromiseLike<SpeechAnswer>;
 }
 
 export type GenerateModel = ImageModel | VideoModel | SpeechModel;
 
-/** Optional information of an answer besides its media, such as its cost, by provider. */
+/** Optional information in an answer besides its media, such as its cost, by provider. */
 interface AnswerBase {
   readonly providerMetadata?: object | undefined;
 }

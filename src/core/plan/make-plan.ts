@@ -214,7 +214,7 @@ export type ExpansionOutcome =
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Grown };
 
 /**
- * Plans the steps that a value led to, among those of the run's plan, yielding after each. Returns all steps or all
+ * Plans the steps that a value led to, in the context of the run's plan, yielding after each. Returns all steps or all
  * problems.
  */
 export function* planExpansionStepwise(
@@ -325,7 +325,7 @@ function circles(
   }));
 }
 
-/** Tests whether a step is, or waits for, the one at `path`. Costs only the steps before those asked about. */
+/** Tests whether a step is, or waits for, the one at `path`. Reads only the steps before those asked about. */
 export function waitersFor(path: string, plan: Plan): (asked: string) => boolean {
   const others = new Set<string>();
   return (asked) => {

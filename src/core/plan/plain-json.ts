@@ -2,7 +2,9 @@ import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { Json } from "./plan.ts";
 
-/** A parsed input as JSON for the journal: dates as ISO text, big integers as digits; drops what JSON cannot hold. */
+/**
+ * A parsed input as JSON for the journal: dates as ISO text, big integers as digits; drops what JSON has no form for.
+ */
 export function plainJson(value: unknown): Json {
   const seen = new Set<object>();
   return convert(value, seen) ?? null;
@@ -44,7 +46,7 @@ function convertMembers(value: object, around: Set<object>): Json {
   return Object.fromEntries(converted);
 }
 
-/** `f1_` and the SHA-256 of the value's canonical JSON (RFC 8785), which ignores the order of keys only. */
+/** `f1_` and the SHA-256 of the value's canonical JSON (RFC 8785), which ignores only the order of keys. */
 export function fingerprint(value: Json): string {
   return `f1_${hash("sha256", canonicalText(value))}`;
 }

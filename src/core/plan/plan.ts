@@ -1,7 +1,7 @@
-/** The kinds of media that a model takes or makes. */
+/** The kinds of media that a model accepts or makes. */
 export type MediaKind = "image" | "video" | "audio";
 
-/** The kinds of files that a local function writes; text is for people, and no model takes it. */
+/** The kinds of files that a local function writes; text is for people, and no model accepts it. */
 export type FileKind = MediaKind | "text";
 
 /** JSON as the journal stores it. */
@@ -11,9 +11,8 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type Yield = FileKind | "voice" | "value";
 
 /**
- * A reference to another step's result inside a planned input: `{ "$ref": … }`. `as` tells what replaces it: `asset` →
- * a media reference, `voice` → a voice id, `upload` → a media reference to an uploaded file, `value` → the value
- * itself.
+ * A reference to another step's result inside a planned input: `{ "$ref": … }`. `as` says what replaces it: `asset` → a
+ * media reference, `voice` → a voice id, `upload` → a media reference to an uploaded file, `value` → the value itself.
  */
 export type Reference = {
   readonly $ref: {
@@ -35,17 +34,17 @@ export type FailurePolicy = "continue" | "failFast" | { readonly quorum: number 
 export type Condition =
   | { readonly ref: Reference["$ref"]; readonly is: "truthy" | "falsy" }
   | { readonly ref: Reference["$ref"]; readonly equals: Json }
-  /** Holds when that step failed (not when it was skipped). */
-  | { readonly failed: string /** And failed with just this code. */; readonly code?: string };
+  /** Holds when that step failed (not when it was skipped); with `code`, only when it failed with this code. */
+  | { readonly failed: string; readonly code?: string };
 
-/** Code of a step that inspected something and rejected it. Only this code justifies paying for another. */
+/** Code of a step that inspected an output and rejected it. Only this code justifies paying for another output. */
 export const NOT_ACCEPTED = "NOT_ACCEPTED";
 
 /** Settings of a step that change how it runs, but not its request, so they are not part of its fingerprint. */
 export interface StepPolicy {
   /** Maximum number of paid attempts. Default 1: another attempt is made only if the failed one cost nothing. */
   readonly attempts: number;
-  /** The most that one attempt may cost, in micro-dollars; required if the model cannot be quoted. */
+  /** Maximum cost of one attempt, in micro-dollars; required if the model cannot be quoted. */
   readonly maxCostMicros: number | null;
   /** Whether outputs are copied to disk as soon as they exist. */
   readonly keep: boolean;
@@ -59,7 +58,7 @@ export interface StepPolicy {
   readonly prune?: false;
   /** The statement of consent of the person whose voice is cloned; included in manifests. */
   readonly consent?: string;
-  /** The author's expectation of the media that it makes, if the input does not tell. */
+  /** Expected duration of the step's media, as stated by the author; used if the input does not determine it. */
   readonly expect?: { readonly durationMs: number };
   /** How long an accepted request is awaited, in milliseconds. Absent: until it ends. */
   readonly withinMs?: number;
@@ -85,8 +84,8 @@ export interface JobStep extends StepBase {
   /** Number of outputs that the input requests. */
   readonly outputs: number;
   /**
-   * The highest seed, if the step's seed was counted like those of takes; a rerun then uses a new one. Absent: the
-   * author set the seed, or there is none.
+   * The highest seed that the model accepts; a rerun can then use a new seed. Set only if Showrunner assigned the seed,
+   * as for takes.
    */
   readonly mostSeed?: number;
   readonly policy: StepPolicy;
@@ -101,16 +100,16 @@ export interface UploadStep extends StepBase {
 
 /**
  * A request to a chat model, executed at least once: the service has no idempotency keys here and keeps no answer, so a
- * crash may cost one more. Requires `maxCostMicros`, here or for the run.
+ * crash may cost another request. Requires `maxCostMicros`, here or for the run.
  */
 export interface ChatStep extends StepBase {
   readonly kind: "chat";
   readonly model: string;
-  /** Request body without `model`: `messages` and other fields of the service, with {@link Reference}s to values. */
+  /** Request body without `model`: `messages` and the service's other fields, with {@link Reference}s to values. */
   readonly input: Json;
   /** JSON Schema that the answer must match; null: the answer is its text. */
   readonly schema: Json | null;
-  /** How often an answer that does not match the schema is sent back for repair. */
+  /** How many times an answer that does not match the schema may be sent back for repair. */
   readonly repairs: number;
   /** True: sent once, and failed if unanswered, because it may have been charged. Absent: repeated within limits. */
   readonly once?: true;
@@ -121,11 +120,11 @@ export interface ChatStep extends StepBase {
 /** A local function, executed at least once: a crash repeats it. */
 export interface TaskStep extends StepBase {
   readonly kind: "task";
-  /** Its argument, with {@link Reference}s; media arrive as local files. */
+  /** The function's argument, with {@link Reference}s; media arrive as local files. */
   readonly input: Json;
   /** The author changes it when the function's behaviour changes; part of the fingerprint. */
   readonly version: string;
-  /** Files that it writes, in output order. Without any, it only returns a value. */
+  /** Files that the function writes, in output order. Without any, it only returns a value. */
   readonly files: readonly { readonly name: string; readonly kind: FileKind }[];
   readonly yields: FileKind | "value";
   readonly policy: StepPolicy;
@@ -175,13 +174,13 @@ export interface PickStep extends StepBase {
   /** Like a task's version; null for `first`. */
   readonly version: string | null;
   readonly yields: Yield;
-  /** Set if its candidates are second choices of each other. Absent: all of them are made. */
+  /** Set if the candidates are second choices of each other. Absent: all of them are made. */
   readonly second?: SecondChoice;
   /** As in {@link StepPolicy}; absent: the pipeline's. */
   readonly onFailure?: "continue" | "failFast";
 }
 
-/** Options of which each starts only once the previous one has certainly failed. */
+/** Options, each of which starts only once the previous one has certainly failed. */
 export interface SecondChoice {
   /** The option that makes each candidate, in order; its steps are named `<option>/…`. */
   readonly options: readonly string[];
@@ -202,9 +201,9 @@ export interface ExpandStep extends StepBase {
   readonly maxSteps: number;
   /** Like a task's version. */
   readonly version: string;
-  /** Kind of the items in its result list; null if not declared. */
+  /** Kind of the items in the result list; null if not declared. */
   readonly yields: Yield | null;
-  /** The most that its steps may cost together. */
+  /** Maximum total cost of the added steps, in micro-dollars. */
   readonly maxCostMicros: number | null;
 }
 
@@ -220,14 +219,14 @@ export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | GenerateStep
 export interface FileFacts {
   /** Absolute path when planned; for downloads and bytes, the path of our copy. */
   readonly path: string;
-  /** Hash of the URL that it was downloaded from. */
+  /** Hash of the URL that the file was downloaded from. */
   readonly from?: string;
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly contentType: string;
-  /** Of a film or sound whose bytes show how long it is. */
+  /** Duration of a film or audio file, if its bytes show it. */
   readonly durationMs?: number;
-  /** Of a picture or film: how many times as wide as high it is, as it is shown. */
+  /** Aspect ratio of a picture or film as displayed: width divided by height. */
   readonly ratio?: number;
 }
 
@@ -249,7 +248,7 @@ export interface Plan {
 
 export type Returned = Reference | readonly Returned[] | { readonly [name: string]: Returned };
 
-/** Problem code of a message that the pipeline's code meant for its callers. */
+/** Problem code of a message that the pipeline's code intended for its callers. */
 export const FOR_CALLERS = "for-callers";
 
 /** A mistake in a plan. All of them are reported at once. */

@@ -124,7 +124,7 @@ export function profileProblems(
   return [...unknownSteps, ...unknownModels];
 }
 
-/** Ids of the models that a profile names. */
+/** Ids of the models that a profile refers to. */
 export function profileModels(profile: AppliedProfile): readonly string[] {
   return [...new Set(modelPlaces(profile).map(([, id]) => id))];
 }

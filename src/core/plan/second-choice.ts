@@ -5,9 +5,9 @@ import type { PickStep, Plan, PlanStep, Problem, SecondChoice } from "./plan.ts"
 export interface Option {
   readonly path: string;
   readonly choice: PickStep & { readonly second: SecondChoice };
-  /** Its position among the plan's options. */
+  /** The option's position among those of its choice. */
   readonly at: number;
-  /** All its steps, including those of expansions. */
+  /** All of the option's steps, including those of expansions. */
   readonly steps: readonly PlanStep[];
 }
 
@@ -61,7 +61,7 @@ export function givesWay(option: Option): boolean {
   return hasNext(option) && option.choice.second.rewrites !== true;
 }
 
-/** Problem codes of a model that is unusable before anything is requested. */
+/** Problem codes for a model that cannot be used at all. */
 export const CANNOT_BE_MADE: ReadonlySet<string> = new Set(["retired-model", "unknown-model", "unsupported-model"]);
 
 /** Finds a draft's impossible options, which are left out if another follows. */
@@ -69,7 +69,7 @@ export class OptionsOut {
   readonly #reasons: Map<string, string>;
   /** Paths of options that another one follows. */
   readonly #followed: ReadonlySet<string>;
-  /** The options before each last one. */
+  /** The options before each last option, by the last one's path. */
   readonly #before = new Map<string, readonly string[]>();
   /** The problem that excluded each option. */
   readonly #problems = new Map<string, Problem>();

@@ -8,13 +8,13 @@ export interface TextChange {
   readonly after: string;
 }
 
-/** Another place that contains a text of an edited step. */
+/** Another place that contains a text from an edited step. */
 export interface SameText {
   readonly step: string;
   /** Dotted path with list indexes in brackets: `input.lines[0].text`. */
   readonly field: string;
   readonly text: string;
-  /** True if a local function shows it, as with captions; otherwise it is part of a request to a model. */
+  /** True if a local function shows the text, as captions do; otherwise it is part of a request to a model. */
   readonly isLocal: boolean;
 }
 

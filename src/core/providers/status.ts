@@ -1,24 +1,24 @@
 import { own } from "../kit/own.ts";
 
-/** What came of the HTTP request by which a package asks for its work, below what the package makes of it. */
+/** The HTTP answer to a package's status request, before the package interprets it. */
 export interface StatusReply {
   /** Null: no answer came. */
   readonly httpStatus: number | null;
-  /** Parsed JSON; undefined where the answer is none, or has more than a status takes. */
+  /** Parsed JSON; undefined if the answer is not JSON, or is too large for a status. */
   readonly body: unknown;
 }
 
 interface DeclaredStatus {
-  /** The package reports a status request that failed as an error of the work; checked against the package. */
+  /** True if the package reports a failed status request as an error of the work; checked against the package. */
   readonly hidesFailures?: true;
-  /** What the provider itself says of the work; null for an answer in none of the forms that it documents. */
+  /** What the provider itself says about the work; null for an answer in none of the forms that it documents. */
   readonly read: (reply: StatusReply) => "pending" | "failed" | "completed" | null;
   readonly source: string;
 }
 
 /**
- * Packages whose work is asked for, by the first part of the provider's name. @ai-sdk/google and @ai-sdk/google-vertex share
- * theirs, and both read the operations of Google's APIs alike.
+ * Packages whose work is polled, by the first part of the provider's name. @ai-sdk/google and @ai-sdk/google-vertex
+ * share one, and both read the operations of Google's APIs in the same way.
  */
 export const STATUS_CALLS: { readonly [provider: string]: DeclaredStatus } = {
   fal: {
@@ -73,7 +73,7 @@ function byWord(at: readonly string[], words: Words): DeclaredStatus["read"] {
   };
 }
 
-/** Errors of the queue itself that end a request; others, such as `internal_error`, may be of the request that asks. */
+/** Errors of the queue that end a request; others, such as `internal_error`, may concern only the status request. */
 const FAL_ENDS: ReadonlySet<unknown> = new Set([
   "request_timeout",
   "startup_timeout",
@@ -87,7 +87,7 @@ const FAL_ENDS: ReadonlySet<unknown> = new Set([
   "client_cancelled",
 ]);
 
-/** Its result's address answers with the error of the model, or of the queue, once the work has ended in one. */
+/** Reads fal's answer. Once the work has failed, the URL of its result returns the error of the model or the queue. */
 function readFal({ httpStatus, body }: StatusReply) {
   if (isOk(httpStatus)) return typeof fieldOf(fieldOf(body, "video"), "url") === "string" ? "completed" : null;
   const detail = fieldOf(body, "detail");
@@ -125,9 +125,9 @@ export function fieldOf(value: unknown, name: string): unknown {
 }
 
 /**
- * Whether `pending` or `error`, as a package calls it, is the word of the work itself in a form that the provider declares.
- * Of a package that is not listed, an error counts by the specification, unless its question was seen to fail.
- * `reply`: null where it could not be seen.
+ * True if a package's `pending` or `error` is what the provider itself says about the work, in a form that it
+ * documents. For a package that is not listed, an error counts as the specification says, unless its status request was
+ * seen to fail. `reply`: null if it could not be seen.
  */
 export function isWordOfWork(provider: string, status: "pending" | "error", reply: StatusReply | null): boolean {
   const declared = own(STATUS_CALLS, provider) ?? null;
@@ -136,17 +136,17 @@ export function isWordOfWork(provider: string, status: "pending" | "error", repl
   return reply === null || (isOk(reply.httpStatus) && reply.body !== undefined);
 }
 
-/** What a provider's own documentation says, by which more may be promised than that a request is sent once. */
+/** Facts from a provider's own documentation that allow stronger guarantees than sending a request once. */
 export interface DeclaredProvider {
-  /** It makes a request with the same value in this header once. Only of what starts work that is then asked for. */
+  /** The header whose value makes repeated requests execute once; only for requests that start work to be polled. */
   readonly startKey?: { readonly header: string; readonly source: string };
-  /** Where its answer says what it charged: keys within `providerMetadata`, leading to US dollars. */
+  /** Where the provider's answer reports the charge: the keys within `providerMetadata` that lead to US dollars. */
   readonly cost?: { readonly at: readonly string[]; readonly source: string };
 }
 
 /**
- * By the first part of AI SDK's provider name. Of a provider that is not here, or says nothing, nothing is assumed: no
- * header is sent where none is documented, since it would look safe and not be.
+ * By the first part of the AI SDK's provider name. Nothing is assumed about a provider that is not listed or documents
+ * nothing: an undocumented header is not sent, since it would only look safe.
  */
 export const DECLARED: { readonly [provider: string]: DeclaredProvider } = {
   gateway: {

@@ -1,2 +1,3 @@
-// The charts that runs move in, for tools that draw or drive machines. Their types are xstate's, so that they have an entry of their own.
+// The charts that runs follow, for tools that draw or execute state machines. A separate entry point, because their
+// types are xstate's.
 export { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "../lifecycle/index.ts";

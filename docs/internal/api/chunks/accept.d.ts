@@ -28,7 +28,7 @@ type Condition = {
   readonly ref: Reference["$ref"];
   readonly equals: Json;
 } | {
-  readonly failed: string ;
+  readonly failed: string;
   readonly code?: string;
 };
 interface StepPolicy {

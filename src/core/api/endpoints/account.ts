@@ -18,7 +18,7 @@ import {
 } from "../wire.ts";
 
 const balance = wire({ balanceMicros: micros, currency, spentMicros: optionalMicros });
-/** Funds of the wallet. */
+/** The wallet's balance. */
 export type Balance = z.output<typeof balance>;
 
 const usage = wire({
@@ -45,7 +45,7 @@ const transaction = wire({
   currency: text,
   createdAt: text,
 });
-/** One change of the wallet's balance. */
+/** One change to the wallet's balance. */
 export type Transaction = z.output<typeof transaction>;
 
 const llmRequest = wire({
@@ -55,30 +55,30 @@ const llmRequest = wire({
   status: anyOf<"pending" | "ok" | "upstream_error" | "client_abort" | "timeout" | "settlement_failed">(),
   streamed: withDefault(z.boolean(), false),
   promptTokens: number,
-  /** Those of the reasoning included. */
+  /** Includes reasoning tokens. */
   completionTokens: number,
   reasoningTokens: number,
-  /** Whether the tokens are counted by the service, as the model did not say them. */
+  /** True if the service counted the tokens itself, because the model did not report them. */
   usageEstimated: withDefault(z.boolean(), false),
   costMicros: optionalMicros,
   currency: text,
-  /** Until the first token, in milliseconds. */
+  /** Time to the first token, in milliseconds. */
   ttftMs: number,
   durationMs: number,
   keyId: text,
-  /** The `id` of the completion, which is its job's. */
+  /** The completion's `id`, which is also its job's. */
   completionId: text,
   createdAt: text,
   settledAt: text,
 });
-/** A request to a language model, as it was counted and charged. What is not known, or not yet, is null. */
+/** A request to a language model, as it was counted and charged. Fields that are not known, or not yet, are null. */
 export type LlmRequest = z.output<typeof llmRequest>;
 
-/** A cursor is good for the same filters only. */
+/** A cursor is valid only with the same filters. */
 export interface LlmRequestQuery extends PageQuery {
-  /** ISO-8601; what was requested then or later. Default: any time. */
+  /** ISO-8601: only requests made then or later. Default: any time. */
   readonly start?: string | undefined;
-  /** ISO-8601; what was requested before. Default: any time. */
+  /** ISO-8601: only requests made before then. Default: any time. */
   readonly end?: string | undefined;
   readonly model?: string | undefined;
   readonly keyId?: string | undefined;
@@ -93,7 +93,7 @@ export interface UsageQuery {
   readonly groupBy?: "total" | "day" | "model" | undefined;
 }
 
-/** A permission of a key or token. */
+/** A permission that a key or token can have. */
 export type Scope =
   | "jobs:read"
   | "jobs:write"
@@ -139,7 +139,7 @@ export type ApiKey = z.output<typeof apiKey>;
 export const createdKey = wire({
   ...keyFields,
   credential: z.string(),
-  /** ISO-8601: how long the old secret still works after a rotation. */
+  /** ISO-8601: until when the old secret still works after a rotation. */
   previousSecretExpiresAt: text,
 });
 /** A key with its secret, which the service shows only once. */
@@ -148,7 +148,7 @@ export type CreatedKey = z.output<typeof createdKey>;
 /** Settings of a new key. */
 export interface NewKey {
   readonly name?: string | undefined;
-  /** Omit for full access. An empty list makes a key that may do nothing. */
+  /** Omit for full access. An empty list creates a key that may do nothing. */
   readonly scopes?: readonly Scope[] | undefined;
   readonly kind?: "personal" | "service" | undefined;
   readonly workspaceId?: string | undefined;
@@ -190,7 +190,7 @@ export interface TokensApi {
   ): Promise<EphemeralToken>;
 }
 
-/** Balance, usage, keys and tokens of the account. */
+/** The account's balance, usage, keys and tokens. */
 export interface AccountApi {
   /** Reads the wallet's balance. */
   balance(options?: CallOptions): Promise<Balance>;
@@ -198,11 +198,11 @@ export interface AccountApi {
   usage(query?: UsageQuery, options?: CallOptions): Promise<Usage>;
   /** Requests to language models, newest first. Some deployments do not offer this and answer 404. */
   llmRequests(query?: LlmRequestQuery, options?: CallOptions): Listing<LlmRequest>;
-  /** Changes of the balance, newest first. Some deployments do not offer it and answer 404. */
+  /** Changes to the balance, newest first. Some deployments do not offer this and answer 404. */
   transactions(query?: PageQuery, options?: CallOptions): Listing<Transaction>;
-  /** Create, rotate and revoke API keys. */
+  /** Creates, rotates and revokes API keys. */
   readonly keys: KeysApi;
-  /** Create short-lived tokens for browsers. */
+  /** Creates short-lived tokens for browsers. */
   readonly tokens: TokensApi;
 }
 

@@ -36,7 +36,7 @@ const model = z.preprocess(withPricing, modelFields);
 /** A model: its input schema, output kind and prices. */
 export type Model = z.output<typeof model>;
 
-/** Finds the object that holds the prices, whose name the API's description does not give. */
+/** Finds the object that contains the prices; the API's description does not give its name. */
 function withPricing(answer: unknown): unknown {
   if (typeof answer !== "object" || answer === null || "pricing" in answer) return answer;
   const found = Object.values(answer).find((part) => typeof part === "object" && part !== null && "pricing" in part);
@@ -52,7 +52,7 @@ const voice = wire({
 /** A voice that a model can speak with. */
 export type Voice = z.output<typeof voice>;
 
-/** The price of a submit with this input. `costMicros` is null if and only if the model cannot be quoted in advance. */
+/** The price of a submit with this input. `costMicros` is null exactly when `quotable` is false. */
 export interface Estimate {
   readonly model: string;
   readonly costMicros: number | null;
@@ -114,7 +114,7 @@ export interface CatalogApi {
   models(query?: ModelQuery, options?: CallOptions): Listing<ModelSummary>;
   /** Reads a model with its input schema. */
   model(id: string, options?: CallOptions): Promise<Model>;
-  /** The OpenAPI 3.1 document of one model, with its single operation. */
+  /** The OpenAPI 3.1 document for one model, with its single operation. */
   modelOpenapi(id: string, options?: CallOptions): Promise<Record<string, unknown>>;
   /** Lists the account's jobs of one model, newest first. */
   modelJobs(id: string, query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
@@ -128,7 +128,7 @@ export interface CatalogApi {
    * refuses it in the same way.
    */
   estimate(request: EstimateRequest, options?: CallOptions): Promise<Estimate>;
-  /** The OpenAPI document of the whole API. */
+  /** The OpenAPI document for the whole API. */
   openapi(options?: CallOptions): Promise<Record<string, unknown>>;
 }
 

@@ -7,7 +7,7 @@ import type { Endpoints } from "../http/endpoints.ts";
 import { type OpenStream, openStream, readStream } from "../stream/stream.ts";
 import { listOf, number, optional, optionalMicros, text, wire, withDefault } from "../wire.ts";
 
-/** A chat-completions request in the common format. Fields not listed here are sent unchanged. */
+/** A chat request in the common chat-completions format. Fields not listed here are sent unchanged. */
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly Readonly<Record<string, unknown>>[];
@@ -21,7 +21,7 @@ const chatUsage = wire({
   /** The cost, if the service reports it in the answer. */
   costMicros: optionalMicros.catch(null),
 });
-/** Tokens of a chat request. */
+/** Token counts of a chat request. */
 export type ChatUsage = z.output<typeof chatUsage>;
 
 /** The answer of a language model. */
@@ -76,7 +76,7 @@ export interface ChatChunk {
   readonly choiceIndex: number;
   /** Text to append; empty if the chunk has none. */
   readonly content: string;
-  /** Why this answer ended, in its last chunk; null before. */
+  /** Why this answer ended; null except in its last chunk. */
   readonly finishReason: string | null;
   /** Token counts, in the last chunk, if `stream_options: { include_usage: true }` was sent. */
   readonly usage: ChatUsage | null;
@@ -84,7 +84,7 @@ export interface ChatChunk {
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
-/** The data of the last event; not JSON. */
+/** The data of the stream's last event; not JSON. */
 const doneToken = "[DONE]";
 const request = { method: "POST", path: "/chat/completions" } as const;
 

@@ -22,7 +22,7 @@ import {
 /** A job's status. A status that this version does not know is passed through unchanged. */
 export type JobStatus = "IN_QUEUE" | "IN_PROGRESS" | "COMPLETED" | "FAILED" | (string & {});
 const jobStatus = anyOf<JobStatus>();
-/** Status of one output. Unknown values of a newer service are passed on. */
+/** Status of one output. Unknown values from a newer service are passed through unchanged. */
 export type OutputStatus = "COMPLETED" | "FAILED" | "EXPIRED" | (string & {});
 
 const output = wire({
@@ -37,7 +37,7 @@ const output = wire({
   durationMs: number,
   /** Null until the service has analysed the video; read the job again later. */
   fps: number,
-  /** ISO-8601: how long the service keeps the output, whatever its status; null if it does not say. */
+  /** ISO-8601: until when the service keeps the output, regardless of its status; null if it does not say. */
   expiresAt: text,
   error: optional(serviceError),
 });
@@ -76,7 +76,7 @@ const withCharge = <T extends { readonly cost?: unknown; readonly currency: stri
 });
 
 const jobSummary = wire(summaryFields).transform(withCharge);
-/** A job as lists show it. */
+/** A job as it appears in lists. */
 export type JobSummary = z.output<typeof jobSummary>;
 
 export const jobResult = wire({
@@ -104,7 +104,7 @@ export const jobStatusView = wire({
   estimatedCompletionAt: text,
   /** Events after the requested cursor; empty if none was requested. */
   logs: listOf(logEvent),
-  /** Null if there are no new events (some services): the requested cursor remains valid. */
+  /** Some services return null if there are no new events; the requested cursor then remains valid. */
   logsNextCursor: text,
 });
 /** Status and progress of a job. */
@@ -127,7 +127,7 @@ export interface DeleteOptions extends CallOptions {
 
 /** Reads and deletes jobs. */
 export interface JobsApi {
-  /** Reads a job with its outputs, whose URLs are signed anew. */
+  /** Reads a job with its outputs, whose URLs are freshly signed. */
   job(jobId: string, options?: CallOptions): Promise<JobResult>;
   /** Reads status and progress; costs the service less than `job`. */
   status(jobId: string, options?: StatusOptions): Promise<JobStatusView>;

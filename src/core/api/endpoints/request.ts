@@ -6,7 +6,7 @@ import type { HttpMethod } from "../http/transport.ts";
 import type { BaseUrl } from "../options.ts";
 import { type OpenStream, openStream } from "../stream/stream.ts";
 
-/** A request to any endpoint of the service. */
+/** A request to any of the service's endpoints. */
 export interface RawRequest {
   readonly method: HttpMethod;
   /** Path below the base URL, already encoded: `/jobs/job_1` or `/jobs?limit=5`. */
@@ -54,7 +54,7 @@ export async function request(
   const url = urlBelow(context.base, path);
   for (const [name, value] of query) url.searchParams.append(name, value);
   const target = url.href.slice(context.base.href.length);
-  // The query may hold secrets, so messages leave it out.
+  // The query may contain secrets, so messages leave it out.
   const shown = { method, path: target.split("?", 1)[0]! };
   const outgoing = { method, path: target, json, requestClass: method === "GET" ? "read" : "write" } as const;
   const extra = { accept: "application/json, text/event-stream, */*", ...extraHeaders(headers) };

@@ -54,8 +54,8 @@ export interface SubmitAck {
   /** True if the service already knew the key and created no new job. */
   readonly replayed: boolean;
   /**
-   * How many times this call sent the submit. A `replayed` acknowledgement of the first send belongs to an earlier
-   * call.
+   * How many times this call sent the submit. If the acknowledgement of the first send is `replayed`, it belongs to an
+   * earlier call.
    */
   readonly sends: number;
 }

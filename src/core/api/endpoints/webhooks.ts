@@ -23,7 +23,7 @@ export const webhookTest = wire({
 /** How the receiver answered a test delivery. */
 export type WebhookTest = z.output<typeof webhookTest>;
 
-/** Status of a webhook delivery. Unknown values of a newer service are passed on. */
+/** Status of a webhook delivery. Unknown values from a newer service are passed through unchanged. */
 export type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED" | (string & {});
 
 const lastAttempt = { lastResponseStatus: number, lastError: optional(serviceError), lastAttemptAt: text };
@@ -62,7 +62,7 @@ const publicKey = wire({ algorithm: withDefault(z.string(), "ed25519"), publicKe
 
 /** Webhooks and their deliveries. */
 export interface WebhooksApi {
-  /** The webhook for jobs that name none of their own. */
+  /** The webhook for jobs that do not set their own. */
   readonly default: {
     get(options?: CallOptions): Promise<DefaultWebhook>;
     set(
@@ -75,7 +75,7 @@ export interface WebhooksApi {
   };
   /** Deliveries, newest first. Chat jobs have none. Some deployments do not offer it. */
   deliveries(query?: PageQuery, options?: CallOptions): Listing<Delivery>;
-  /** Sends a finished delivery again; 409 while one is in progress. */
+  /** Sends a finished delivery again; 409 while a delivery is in progress. */
   redeliver(jobId: string, options?: CallOptions): Promise<Delivery>;
   /** The ed25519 key that signs deliveries: 32 raw bytes in Base64. */
   publicKey(options?: CallOptions): Promise<z.output<typeof publicKey>>;

@@ -30,7 +30,7 @@ export interface ApiErrorContext {
   /** False if the answer had no error envelope. It may then come from a proxy, not from the service. */
   readonly envelope: boolean;
   readonly traceId: string | null;
-  /** Content type of the answer; null if it named none. */
+  /** Content type of the answer; null if it had none. */
   readonly contentType?: string | null | undefined;
   /** Target of a redirect, without its query. Redirects are never followed. */
   readonly location?: string | null | undefined;
@@ -129,7 +129,7 @@ export type BillingRefusal = z.output<typeof billing>;
 const wireError = wire(
   {
     code: text,
-    /** Present instead of the code, or beside it, in errors in the common chat format. */
+    /** In the common chat format, errors have this instead of the code or in addition to it. */
     type: text,
     /** For people only; match on `code`. */
     message: withDefault(z.string(), ""),
@@ -169,7 +169,7 @@ const CODE_OF_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
 };
 
 /**
- * Gives an error its v3 code. Codes in the chat format are lower-case and may not exist in v3; the status then decides.
+ * Sets an error's v3 code. Codes in the chat format are lower-case and may not exist in v3; the status then decides.
  */
 function named({ type, ...error }: z.output<typeof wireError>, status: number | null): ServiceError {
   const name = (error.code ?? type ?? "").toUpperCase();
@@ -178,7 +178,7 @@ function named({ type, ...error }: z.output<typeof wireError>, status: number | 
   return { ...error, code, retryable: error.retryable ?? (!isOwn && (status === 429 || status === 503)) };
 }
 
-/** Maps a client error to its row of the table of answers; null if it is not about an answer to a request. */
+/** Maps a client error to its row in the table of answers; null if the error is not about an answer to a request. */
 export function answerOf(error: unknown): Answer | null {
   if (error instanceof UnknownOutcomeError) return answerOf(error.cause) ?? "lost";
   if (error instanceof ApiError) return error.envelope ? withEnvelope(error) : withoutEnvelope(error.status);
@@ -214,7 +214,7 @@ function withEnvelope(error: ApiError): Answer {
   }
 }
 
-/** True if the service refused an input because its media expired or are unknown. */
+/** True if the service refused an input because media in it have expired or are unknown. */
 export function isMediaGone({ status, details }: ApiError): boolean {
   return status === 400 && (details ?? []).some(({ reason }) => reason === "expired" || reason === "not_found");
 }

@@ -18,7 +18,7 @@ export class UploadError extends ShowrunnerError {
  */
 export class UnknownOutcomeError extends ShowrunnerError {
   readonly code = "UNKNOWN_OUTCOME";
-  /** The key to repeat the submit with; null if it had none, so that only the job list can tell. */
+  /** The key to repeat the submit with; null if it had none, so only the job list can show whether a job exists. */
   readonly idempotencyKey: string | null;
   readonly model: string;
   /** True if a send before the last one may have created the job. */
@@ -63,7 +63,7 @@ export class TimeoutError extends ShowrunnerError {
   }
 }
 
-/** An option of the client has an unusable value. Nothing was sent. */
+/** A client option has an unusable value. Nothing was sent. */
 export class OptionError extends ShowrunnerError {
   readonly code = "INVALID_OPTION";
 }
@@ -71,7 +71,7 @@ export class OptionError extends ShowrunnerError {
 /** The service reported success, but the body does not match the API's description. Check the base URL first. */
 export class MalformedResponseError extends ShowrunnerError {
   readonly code = "MALFORMED_RESPONSE";
-  /** Where in the body, and what was expected there. */
+  /** Where the body differs from the schema, and what was expected there. */
   readonly issues: readonly string[];
   /** False if the body was not JSON: a proxy or a login page may have answered. */
   readonly isJson: boolean;

@@ -58,7 +58,7 @@ export type DownloadSource =
       readonly readAt?: number | undefined;
     };
 
-/** A download URL is valid for an hour at most, so a request uses it a little less long. Milliseconds. */
+/** How long a download URL is used, in milliseconds: slightly less than its maximum validity of an hour. */
 const URL_LIFE_MS = HOUR_MS - 60_000;
 
 /** A finished download. */

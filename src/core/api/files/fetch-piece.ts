@@ -23,7 +23,7 @@ export interface DownloadOptions {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds without a byte before the connection counts as dead. Default 30 000. */
   readonly idleMs?: number | undefined;
-  /** Its place among waiting requests. */
+  /** Priority among waiting requests. */
   readonly priority?: Priority | undefined;
   /**
    * Maximum size in bytes. A larger download fails and leaves nothing behind. Default: the client's `downloadLimits`.
@@ -31,7 +31,7 @@ export interface DownloadOptions {
   readonly maxBytes?: number | undefined;
   /** Maximum duration of the whole download in milliseconds. Default 6 hours. */
   readonly maxMs?: number | undefined;
-  /** Called after each piece with the bytes received and the total, if the server gives it. */
+  /** Called after each piece with the bytes received and the total, if the server states it. */
   readonly onProgress?: ((receivedBytes: number, totalBytes: number | null) => void) | undefined;
 }
 
@@ -79,7 +79,7 @@ export async function fetchPiece(
     }
     const codings = codingsOf(headers);
     isCoded = codings.length > 0;
-    // A range counts encoded bytes, but the part file holds decoded ones.
+    // A range counts encoded bytes, but the part file contains decoded ones.
     const plan = isCoded && status === 206 ? null : bodyPlan(status, headers, offset);
     const isOther = status === 206 && part.validator !== null && changed(part.validator, headers);
     if (plan === null || isOther) {
@@ -127,7 +127,7 @@ export async function fetchPiece(
 
 /**
  * Follows redirects without sending credentials. Each target passes the same checks as the first address. Null after
- * too many.
+ * too many redirects.
  */
 async function requested(
   { transport }: HttpContext,

@@ -16,7 +16,7 @@ const uploadHandle = wire({
   contentType: withDefault(z.string(), "application/octet-stream"),
   expiresAt: z.string(),
 });
-/** An uploaded file, as inputs of jobs refer to it. */
+/** An uploaded file, as job inputs refer to it. */
 export type UploadHandle = z.output<typeof uploadHandle>;
 
 /** Upload handles by the hash of their bytes, kept while the service accepts them. */
@@ -52,13 +52,10 @@ export interface UploadOptions extends CallOptions {
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 
-/** Extends an upload's timeout beyond the client's: about 250 kB per second. */
+/** Uploads may take longer than the client's timeout if they are at least this fast: about 250 kB per second. */
 const slowestBytesPerMs = 250;
 
-/**
- * Uploads a file in pieces. Uploads are free, even with an empty wallet. Put the handle's `url` into an input
- * unchanged.
- */
+/** Uploads a file in pieces, for free, even with an empty wallet. Put the handle's `url` into an input unchanged. */
 export async function upload(
   context: HttpContext,
   handles: HandleCache,
@@ -194,7 +191,7 @@ export async function checkKind(source: OpenSource, kind: MediaKind | "media"): 
   const found = await fileTypeFromBuffer(Buffer.concat(chunks).subarray(0, headBytes));
   const isMedia = /^(?:image|video|audio)\//.test(found?.mime ?? "");
   if (kind === "media" ? isMedia : found?.mime.startsWith(`${kind}/`)) return;
-  // The first bytes do not show whether such a container holds audio only.
+  // The first bytes do not show whether such a container has only audio.
   if (kind === "audio" && /^video\/(?:mp4|quicktime|webm)$/.test(found?.mime ?? "")) return;
   const what = found === undefined ? "of an unknown media type" : found.mime;
   throw new UploadError(`${source.name} is ${what}, but must be ${kind}.`, { reason: "wrong-kind" });

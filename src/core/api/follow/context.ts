@@ -4,7 +4,7 @@ import type { HttpContext } from "../http/call.ts";
 import type { StatusClass } from "../job-status.ts";
 import type { Priority } from "../pace/fair-queue.ts";
 
-/** What all follows of a client share. */
+/** State shared by all of a client's follows. */
 export interface FollowContext extends HttpContext {
   readonly jobs: JobsApi;
   readonly history: DurationHistory;
@@ -13,10 +13,10 @@ export interface FollowContext extends HttpContext {
   readonly estimates: BoundedMap<string, string>;
 }
 
-/** Holds the newest estimates. A follow without one polls the service for it. */
+/** Keeps the newest estimates. A follow without one reads it from the service. */
 export const ackEstimates = () => new BoundedMap<string, string>(50_000);
 
-/** Converts an instant of the service's clock to this machine's. */
+/** Converts an instant on the service's clock to this machine's. */
 export function localInstant(context: FollowContext, instant: string | null | undefined): number | null {
   const at = Date.parse(instant ?? "");
   return Number.isNaN(at) ? null : at - context.pacer.clockOffsetMs();

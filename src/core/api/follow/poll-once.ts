@@ -8,15 +8,15 @@ import type { Source } from "./sources.ts";
 
 /** The next poll of a job and what is known so far. Plain JSON, to be stored between two polls. */
 export interface PlannedPoll {
-  /** Epoch milliseconds of this machine's clock. */
+  /** Epoch milliseconds on this machine's clock. */
   readonly dueAt: number;
   readonly read: NextPoll["at"];
-  /** When the job should be done, or null when unknown. */
+  /** When the job should be done; null if unknown. */
   readonly expectedAt: number | null;
 }
 
 export interface PollOptions {
-  /** When the job was submitted, epoch milliseconds. Polls become less frequent from then on. */
+  /** When the job was submitted, in epoch milliseconds. Polls become less frequent from then on. */
   readonly submittedAt: number;
   /** The previous poll's `next`. Null only plans the first poll and reads nothing. */
   readonly planned: PlannedPoll | null;
@@ -38,7 +38,7 @@ export type Polled =
   /** `status` is null if the job itself was read, or nothing was. */
   | { readonly type: "open"; readonly status: JobStatusView | null; readonly next: PlannedPoll };
 
-/** Longest wait for a webhook before a poll, milliseconds. */
+/** Longest wait for a webhook before a poll, in milliseconds. */
 const longestMs = 600_000;
 
 /**
@@ -84,13 +84,13 @@ function plan({ clock }: FollowContext, options: PollOptions, { expectedAt, last
   return { dueAt: now + delayMs, read: at, expectedAt };
 }
 
-/** Shortest and longest wait between reads of a job that was reported as finished but does not read so yet. */
+/** Shortest and longest wait between reads of a job that was reported as finished but is still read as open. */
 const [lagMs, longestLagMs] = [1_000, 30_000];
 
 /**
- * Follows one job by its source's news, and polls when the source is silent for as long as its schedule allows. Yields
- * each log event once, never moves the status back, and reads the end from GET /jobs/{id}. Rejects with the signal's
- * reason; leaves no timer or socket behind.
+ * Follows one job by news from its source, and polls once the source has been silent for as long as its schedule
+ * allows. Yields each log event once, never moves the status back, and reads the end from GET /jobs/{id}. Rejects with
+ * the signal's reason; leaves no timer or socket behind.
  */
 export async function* pollBetween(
   context: FollowContext,

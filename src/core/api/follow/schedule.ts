@@ -2,7 +2,7 @@
 export interface PollView {
   readonly now: number;
   readonly startedAt: number;
-  /** When the job should be done, or null when unknown. */
+  /** When the job should be done; null if unknown. */
   readonly expectedAt: number | null;
   /** 0 to 1, or null. */
   readonly progress: number | null;
@@ -51,7 +51,7 @@ export function nextPoll(view: PollView): NextPoll {
   return { delayMs: grown(overdueShare), at };
 }
 
-/** Extrapolates the end from progress, up to a limit, so that a stalled number cannot delay the next poll for long. */
+/** Extrapolates the end from progress, up to a limit, so that stalled progress cannot delay the next poll for long. */
 function extrapolate(view: PollView): number | null {
   if (view.progress === null || view.progress <= 0.02 || view.progress >= 1) return null;
   const spentMs = view.now - view.startedAt;
@@ -62,7 +62,7 @@ function extrapolate(view: PollView): number | null {
 export interface SilenceView {
   readonly now: number;
   readonly startedAt: number;
-  /** When the job should be done, or null when unknown. */
+  /** When the job should be done; null if unknown. */
   readonly expectedAt: number | null;
   /** Milliseconds of silence after which the job is polled regardless. */
   readonly longestMs: number;
@@ -73,7 +73,7 @@ const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
 /** Later polls follow after a share of the time spent. Without an expectation, the first one reads an estimate. */
 const [silentShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];
 
-/** How long a stream may be silent, or a webhook missing, before the job is polled. Milliseconds. */
+/** How long a stream may be silent, or a webhook missing, before the job is polled, in milliseconds. */
 export function silenceMs({ now, startedAt, expectedAt, longestMs }: SilenceView): number {
   if (expectedAt !== null && expectedAt > now) {
     const margin = Math.max(leastMarginMs, (expectedAt - startedAt) * marginShare);

@@ -3,9 +3,9 @@ import { type StreamFrame, streamJob } from "../stream/stream.ts";
 import type { FollowContext, FollowOptions, FollowStrategyName } from "./context.ts";
 import { type NextPoll, nextPoll, type PollView, silenceMs } from "./schedule.ts";
 
-/** Where a strategy gets news of a job between two polls. */
+/** Where a strategy gets news about a job between two polls. */
 export interface Source {
-  /** What to poll, and when, if there is no news before. */
+  /** What to poll, and when, if no news arrives first. */
   schedule(view: PollView & { readonly hints: number }): NextPoll;
   /** Waits up to the delay for news: a frame, a hint to read the job, the end of the source, or nothing. */
   wait(delayMs: number): Promise<StreamFrame | "hint" | "end" | "nothing">;
@@ -37,7 +37,7 @@ function pollSource({ clock, random }: FollowContext, _jobId: string, { signal }
   };
 }
 
-/** Longest silence before the status is read, milliseconds, even if the stream's connection is alive. */
+/** Longest silence, in milliseconds, before the status is read, even if the stream's connection is alive. */
 const longestSilenceMs = { stream: 120_000, webhook: 600_000 };
 
 function streamSource(context: FollowContext, jobId: string, { signal, priority }: FollowOptions): Source {

@@ -93,8 +93,7 @@ export type Attempt<T> =
   | { readonly error: Error; readonly mayRepeat: boolean; readonly note?: Readonly<Record<string, unknown>> };
 
 /**
- * Retries until an attempt returns a value, within the client's limits and `sendBefore`; otherwise throws the last
- * error.
+ * Retries until an attempt returns a value, within the client's limits and `sendBefore`; else throws the last error.
  */
 export async function withRetries<T>(
   { clock, retry, random, logger }: HttpContext,

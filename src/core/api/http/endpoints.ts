@@ -3,7 +3,7 @@ import { MalformedResponseError } from "../errors/client-errors.ts";
 import type { Page } from "../wire.ts";
 import { type ApiRequest, type CallOptions, call, decode, type HttpContext } from "./call.ts";
 
-/** Overrides for a request whose method does not decide them. */
+/** Overrides for requests that differ from their method's defaults. */
 type Special = Partial<Pick<ApiRequest, "requestClass" | "repeat">>;
 type Query = NonNullable<ApiRequest["query"]>;
 

@@ -13,8 +13,8 @@ export function headerNumber(headers: IncomingHttpHeaders, name: string): number
 }
 
 /**
- * Longest delay, in milliseconds, that a request waits because the service asks for it. A longer one is returned to the
- * caller, who can report it, stop, or give up.
+ * Longest delay, in milliseconds, that a request waits when the service asks for a delay. A longer one is returned to
+ * the caller, who can report it, stop, or give up.
  */
 export const LONGEST_ASKED_MS = 60_000;
 

@@ -15,13 +15,13 @@ export interface SendMark {
 export interface Transport {
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
-  /** For URLs that the service returns. It connects to no address that the guard refuses. */
+  /** For URLs that the service returns. Never connects to an address that the guard refuses. */
   readonly downloads: Dispatcher;
   readonly guard: AddressGuard;
   close(): Promise<void>;
 }
 
-/** Marks the moment when a request is handed to a connected socket. Only a failure before it is certainly harmless. */
+/** Marks when a request is handed to a connected socket. Only a failure before that certainly had no effect. */
 const markSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   const mark = (options as { readonly opaque?: unknown }).opaque as SendMark | undefined;
   const begin = handler.onRequestStart?.bind(handler);
@@ -44,8 +44,8 @@ const connectMs = 10_000;
 
 /**
  * Creates the agents: HTTP/1.1 with keep-alive, through the environment's proxies. A dispatcher from the caller is used
- * instead and never closed. Since it resolves names itself, the guard can then judge only literal IP addresses among
- * the URLs that the service returns.
+ * instead and never closed. Since it resolves names itself, the guard can then check only URLs that contain a literal
+ * IP address.
  */
 export function createTransport(guard: AddressGuard, given?: Dispatcher): Transport {
   if (given) {
@@ -85,8 +85,8 @@ export function createTransport(guard: AddressGuard, given?: Dispatcher): Transp
 }
 
 /**
- * Maximum bytes read of an answer and of an error. The description of a hundred models has several megabytes, a job a
- * few kilobytes.
+ * Maximum bytes read from an answer and from an error. The OpenAPI document of a hundred models takes several
+ * megabytes, a job a few kilobytes.
  */
 const MOST_BYTES = { answer: 16 * 1024 * 1024, error: 1024 * 1024 };
 
@@ -110,7 +110,7 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
     this.#mayLeave = mayLeave;
   }
 
-  /** Stops waiting and gives up the connection. */
+  /** Stops waiting and abandons the connection. */
   stop(result: (sent: boolean) => Exchange): void {
     this.#finish(result(this.#sent));
     this.#controller?.abort(new Error("the request was cancelled"));
@@ -173,7 +173,7 @@ export interface OutgoingRequest {
   readonly body?: (() => string | AsyncIterable<Uint8Array>) | undefined;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** Epoch milliseconds after which it must not leave any more. */
+  /** Epoch milliseconds after which the request must no longer be sent. */
   readonly sendBefore?: number | undefined;
 }
 

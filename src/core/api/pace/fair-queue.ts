@@ -1,6 +1,6 @@
 import TinyQueue from "tinyqueue";
 
-/** Decides whose turn a request takes. Turns alternate between shares, and within a share between runs. */
+/** Whose turn a request uses. Turns alternate between shares, and within a share between runs. */
 export interface Turn {
   readonly share: string;
   /** Turns this share gets for each turn of a share with weight 1. Default 1. */
@@ -8,7 +8,7 @@ export interface Turn {
   readonly run: string;
 }
 
-/** Higher goes first within a turn. A plain number joins the turn of all requests without one. */
+/** A higher level goes first within a turn. Requests with a plain number share one turn. */
 export type Priority = number | { readonly level: number; readonly turn: Turn };
 
 export interface Waiting {
@@ -16,7 +16,7 @@ export interface Waiting {
   /** Increases with arrival. */
   readonly order: number;
   readonly turn?: Turn | undefined;
-  /** True once it has left the queue. */
+  /** True once the request has left the queue. */
   readonly over: boolean;
 }
 

@@ -8,8 +8,8 @@ const SECOND_MS = 1_000;
 
 /**
  * Estimates how far the service's clock is ahead from its Date headers. One header has whole seconds and an unknown
- * delay, so it gives an interval. Overlapping intervals narrow each other; a disjoint one starts anew, because a clock
- * was set.
+ * delay, so it yields an interval. Overlapping intervals narrow each other; a disjoint one starts over, because a clock
+ * must have been set.
  */
 export class ServiceClock {
   #low = Number.NEGATIVE_INFINITY;
@@ -101,7 +101,7 @@ export type Paced =
   | { readonly kind: "answer"; readonly status: number; readonly headers: IncomingHttpHeaders }
   | { readonly kind: "lost" | "aborted" };
 
-/** The gate that every request of a key passes through. */
+/** The gate that every request with a key passes through. */
 export interface Pacer {
   /** Runs `work` at its turn. Rejects only with the signal's reason, or if the pacer was closed. */
   run<T extends Paced>(slot: PaceSlot, work: () => Promise<T>): Promise<T>;
@@ -240,7 +240,7 @@ class KeyPacer implements Pacer {
     lane.bucket.end(sentAt, now, news, this.#random());
   }
 
-  /** Starts whatever may start now and sets one timer for the rest. */
+  /** Starts every request that may start now and sets one timer for the rest. */
   #pump(): void {
     this.#wake?.cancel();
     this.#wake = null;
@@ -320,9 +320,9 @@ const minuteMs = 60_000;
 const longestWindowMs = 15 * minuteMs;
 
 /**
- * Guesses the window of a limit after a refusal. The headers give the limit and the window's end, not its length, and a
- * window aligned to the clock may have begun long before our first request. So everything but a plain per-second limit
- * is assumed to last a minute at least. Too long costs time; too short costs refusals.
+ * Guesses the window of a limit after a refusal. The headers state the limit and the window's end, not its length, and
+ * a window aligned to the clock may have begun long before our first request. So every limit that is not plainly per
+ * second is assumed to last at least a minute. Too long a guess costs time; too short a guess costs refusals.
  */
 function guessWindowMs(spanMs: number, known: number | null): number {
   const guess = spanMs <= 1_000 ? 1_000 : Math.max(minuteMs, Math.ceil(spanMs / 1_000) * 1_000);
@@ -340,7 +340,7 @@ const goodAnswersToDouble = 128;
 const firstWaitMs = 1_000;
 const longestWaitMs = 60_000;
 
-/** What is known of one rate limit, and how much of it is used. Takes the time as an argument. */
+/** What is known about one rate limit, and how much of it is used. Takes the time as an argument. */
 class Bucket {
   #limit: RateLimit | null;
   #pausedUntil = 0;
@@ -365,7 +365,7 @@ class Bucket {
     return this.#pausedUntil;
   }
 
-  /** When the next request may leave: `now` or earlier for at once, Infinity if an answer must arrive first. */
+  /** When the next request may leave: `now` or earlier means at once, Infinity that an answer must arrive first. */
   opensAt(now: number): number {
     if (this.#inFlight >= this.#ramp) return Number.POSITIVE_INFINITY;
     return Math.max(this.#pausedUntil, this.#windowOpensAt(now));

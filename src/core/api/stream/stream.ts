@@ -15,11 +15,11 @@ import type { Redactor } from "../redactor.ts";
 
 /** Options of `stream`. */
 export interface StreamOptions {
-  /** Resume after this frame id of an earlier stream of the same job. */
+  /** Resume after this frame id from an earlier stream of the same job. */
   readonly lastEventId?: string | null | undefined;
   /** Ends the stream. The job continues. */
   readonly signal?: AbortSignal | undefined;
-  /** Its place among waiting requests. */
+  /** Priority among waiting requests. */
   readonly priority?: Priority | undefined;
   /** Milliseconds without a byte after which the stream reconnects. Default 60 000. */
   readonly idleMs?: number | undefined;
@@ -61,7 +61,7 @@ export async function* streamJob(
     const before = state.fruitless++;
     const ended = yield* oneConnection(context, jobId, options, state);
     if (ended === "done") return;
-    // A 429 only asks to wait, but a service that sends nothing else is as useless as one that cuts.
+    // A 429 only asks to wait, but a service that sends nothing else is as useless as one that drops connections.
     if (ended === "limited" || context.clock.now() - openedAt >= usefulLifeMs)
       state.fruitless = Math.min(state.fruitless, before);
     if (state.fruitless >= (options.maxFruitless ?? 5)) throw gaveUp(jobId, state.fruitless);
@@ -143,7 +143,7 @@ export type StreamFrame =
   | { readonly type: "log"; readonly id: string | null; readonly log: LogEvent }
   | { readonly type: "done" };
 
-/** The data of the last frame; not JSON. */
+/** The data of the final frame: a plain string, not JSON. */
 const doneToken = "[STREAM_DONE]";
 
 /** Parses one event; null for an unknown kind or unreadable data. */
@@ -167,7 +167,7 @@ export interface OpenStream {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Readable;
-  /** Frees the timer. Call it once the body was read or abandoned. */
+  /** Frees the timer. Call it once the body has been read or abandoned. */
   release(): void;
   extend(): void;
   timedOut(): boolean;

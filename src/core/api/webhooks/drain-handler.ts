@@ -21,7 +21,7 @@ export interface DrainEvent {
 
 /** Options of `createDrainHandler`. */
 export interface DrainHandlerOptions {
-  /** The drain's secret. Give both while you rotate it. */
+  /** The drain's secret; pass both the old and the new one while you rotate it. */
   readonly secret: string | readonly string[];
   /** Handles one batch. If it throws, the service posts the batch again. */
   readonly onEvents: (events: readonly DrainEvent[]) => void | Promise<void>;

@@ -53,7 +53,7 @@ export interface WebhookDelivery {
   readonly body: Uint8Array;
   /** The service's ed25519 key: 32 raw bytes in Base64. */
   readonly publicKey: string;
-  /** Current time, epoch milliseconds. */
+  /** Current time, in epoch milliseconds. */
   readonly now: number;
   /** Accepted difference between `now` and the time of signing, in milliseconds. Default 300 000. */
   readonly toleranceMs?: number | undefined;
@@ -70,7 +70,7 @@ interface Delivered {
   readonly redelivery: boolean;
   /** Number of the attempt; not signed, for information only. Null if absent. */
   readonly attempt: number | null;
-  /** Time of signing, epoch milliseconds. */
+  /** Time of signing, in epoch milliseconds. */
   readonly signedAt: number;
   readonly brand: string;
 }
@@ -92,7 +92,7 @@ const topOffFailure = wire({
 /** Why the wallet's automatic top-up failed. Amounts in micro-dollars. */
 export type TopOffFailure = z.output<typeof topOffFailure>;
 
-/** An event of the account instead of a job; sent only to the default webhook. */
+/** An event about the account instead of a job; sent only to the default webhook. */
 export interface AccountEvent extends Delivered {
   readonly job: null;
   /** Details of `billing.top_off_failed`; null for a kind that this version does not know. */
@@ -167,7 +167,7 @@ export function verifySignature(
   return isGenuine ? { ok: true, signed } : refuse("bad-signature");
 }
 
-/** Reads a delivery's headers, or tells why they alone rule it out. */
+/** Reads a delivery's headers, or returns why they alone disqualify it. */
 export function checkHeaders({
   headers,
   brand,

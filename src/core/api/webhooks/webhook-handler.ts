@@ -51,10 +51,7 @@ export function answer(status: number, text: string, headers: Record<string, str
   return new Response(`${text}\n`, { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers } });
 }
 
-/**
- * The service's signing key: fetched on first use, and again when a signature does not match, since it may have
- * changed.
- */
+/** The service's signing key: fetched on first use, and again when a signature does not match: it may have changed. */
 export interface KeyCache {
   current(): Promise<string>;
   /** Fetches a key newer than `stale`; null if there is none or one was fetched a moment ago. */
@@ -90,7 +87,7 @@ export function createKeyCache(fetchKey: () => Promise<string>, clock: Clock): K
 
 /** Options of `createWebhookHandler`. */
 export interface WebhookHandlerOptions {
-  /** Provides the signing key, and is notified of every event so that follows by webhook continue. */
+  /** Provides the signing key, and is notified of every event so that follows that wait for webhooks continue. */
   readonly client?: Pick<Client, "webhooks" | "notify" | "expectWebhooks"> | undefined;
   /** The signing key in Base64, instead of fetching it through the client. It is never refreshed. */
   readonly publicKey?: string | undefined;
@@ -189,7 +186,7 @@ async function verdictOf(
   }
 }
 
-/** Handles each id once, but redeliveries again. Concurrent deliveries of one event share one call. */
+/** Handles each id once, and redeliveries again. Concurrent deliveries of one event share one call. */
 function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | AccountEvent) => Promise<void> {
   const { seen = seenInMemory(), logger = silentLogger } = options;
   const warn = ({ id, event, topOffFailure }: AccountEvent) =>
@@ -230,10 +227,7 @@ export function seenInMemory(capacity = 100_000): SeenEvents {
   return { has: (id) => ids.has(id), add: (id) => void ids.set(id, true) };
 }
 
-/**
- * Remembers ids in a SQLite file, across restarts and processes. Forgets them after `keepMs` milliseconds; default 30
- * days.
- */
+/** Remembers ids in a SQLite file, across restarts and processes, for `keepMs` milliseconds; default 30 days. */
 export function seenInFile(path: string, keepMs = 30 * DAY_MS): SeenEvents & { close(): void } {
   // Loaded on first use: on Node 22 the module prints a warning, which clients without a file should not see.
   const { DatabaseSync } = process.getBuiltinModule("node:sqlite");

@@ -28,7 +28,7 @@ export function generateModels(catalog: Catalog): string {
     .replace(REORDERING, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** The models that {@link generateModels} writes, in its order. */
+/** The models that {@link generateModels} writes, in the same order. */
 export function generatedModels(catalog: Catalog): readonly CatalogModel[] {
   return catalog
     .models()
@@ -36,7 +36,7 @@ export function generatedModels(catalog: Catalog): readonly CatalogModel[] {
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Characters that make source display in another order than it runs. They are escaped in names and comments. */
+/** Characters that make code display in a different order than it runs. They are escaped in names and comments. */
 const REORDERING = /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 function writeModel(model: CatalogModel, names: ReadonlyMap<string, string>, used: Set<string>) {

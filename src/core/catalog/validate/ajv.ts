@@ -22,7 +22,7 @@ const ANNOTATIONS = [
   "max_aspect_ratio",
 ];
 
-// Loaded on first use, to keep commands fast that plan nothing.
+// Loaded on first use, so that commands that plan nothing stay fast.
 const load = createRequire(import.meta.url);
 const instances = new Map<string, Ajv2020>();
 
@@ -75,13 +75,13 @@ const pattern = Object.assign(
 export interface CompileOptions {
   /** Whether a check fills the schema's defaults into the input. Default: false. */
   readonly useDefaults?: boolean;
-  /** Time limit of one check in milliseconds, for schemas whose form does not bound it. Default 1000. */
+  /** Time limit of one check in milliseconds, for schemas whose structure does not limit it. Default 1000. */
   readonly maxCheckMs?: number;
 }
 
 /**
- * Compiles a schema without a discriminator's mapping; one that refers to itself needs an `$id`. Throws if it cannot be
- * compiled in time; a check that takes too long throws {@link TookTooLong}.
+ * Compiles a schema, which must not contain a discriminator mapping and needs an `$id` if it refers to itself. Throws
+ * if it cannot be compiled in time; a check that takes too long throws {@link TookTooLong}.
  */
 export function compile(schema: object, { useDefaults = false, maxCheckMs = 1000 }: CompileOptions = {}): Validate {
   slowPatterns = 0;
@@ -108,7 +108,7 @@ function compileEither(schema: object, useDefaults: boolean) {
   }
 }
 
-/** JSON with its names in order. */
+/** JSON with sorted property names. */
 function ordered(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     isSchema(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,

@@ -50,7 +50,7 @@ function join(parts: readonly (string | null)[], by: string): string | null {
   return texts.length === 0 || texts.length < parts.length ? null : texts.join(by);
 }
 
-/** True for an error that means: none of these forms matches, or more than one does. */
+/** True for the error of a choice: none of its forms matches, or more than one does. */
 export function isChoice({ keyword }: ErrorObject): boolean {
   return keyword === "oneOf" || keyword === "anyOf";
 }
@@ -126,7 +126,7 @@ function typeIs(type: string, value: unknown): boolean {
   return typeof value === type;
 }
 
-/** Converts validation errors to field problems: one per mistake, worded as what to do. */
+/** Converts validation errors to field problems: one per mistake, each saying what to do. */
 export function explain(errors: readonly ErrorObject[], root: JsonSchema): readonly FieldProblem[] {
   return withoutRepeats(explainAll(errors, root));
 }
@@ -282,7 +282,7 @@ function notListed(value: unknown, allowed: readonly string[]): [message: string
   ];
 }
 
-/** Patterns that mean "one character, neither white space nor control" are described in words. */
+/** Describes a failed pattern. One that means "one character, neither white space nor control" is put in words. */
 function patternMessage(value: unknown, pattern: string): string {
   if (/^\[\^\\s(?:\\x[0-9a-f]{2}-?|\\u[0-9a-f]{4}-?)*\]$/i.test(pattern)) return "needs at least one visible character";
   return `${shown(value)} does not match the pattern ${pattern}`;

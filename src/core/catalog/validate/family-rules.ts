@@ -7,8 +7,8 @@ import { listed, shown } from "./explain.ts";
 type Fields = { readonly [name: string]: Json };
 
 /**
- * Problems of an input by the rules of its model's family. A rule applies only if the schema has every field that it
- * names, so that it never asks for a field that the model does not have. Used by the planner and the local service.
+ * Checks an input against the rules of its model's family. A rule applies only if the schema has every field in the
+ * rule, so it never asks for a field that the model does not have. Used by the planner and the local service.
  */
 export function familyProblems(
   schema: JsonSchema,

@@ -13,7 +13,7 @@ const MAX_KEPT = 500;
 
 /**
  * Validates an input against its model's schema and returns all problems at once. The schema is external: if it cannot
- * be compiled or evaluated, that is reported as a problem of the model, never thrown.
+ * be compiled or evaluated, that is reported as a problem with the model, never thrown.
  */
 export function validateInput(model: Pick<CatalogModel, "id" | "inputSchema">, input: Json): readonly FieldProblem[] {
   try {
@@ -93,13 +93,13 @@ const DROPPED = new Set(["$schema", "$id", "$anchor", "$comment"]);
 
 /**
  * A hundred times the size of real schemas, and about a second of compiling. Larger schemas are rejected; references
- * that would unfold beyond it stay references.
+ * that would exceed this limit when unfolded stay references.
  */
 const MAX_NODES = 5_000;
 
 /**
  * Prepares a schema for compiling and explaining. References within the document are unfolded, so that an error's path
- * tells where in the schema it arose; recursive ones stay. Removes OpenAPI's `discriminator.mapping`. Throws if the
+ * shows where in the schema it arose; recursive ones stay. Removes OpenAPI's `discriminator.mapping`. Throws if the
  * schema is too large.
  */
 export function prepareSchema(root: JsonSchema): JsonSchema {

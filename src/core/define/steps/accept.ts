@@ -12,25 +12,25 @@ import { type TaskMethod, taskMethod } from "./task.ts";
 
 declare const KINDS: unique symbol;
 
-/** An inspector of any kinds of media. */
+/** An inspector for any kind of media. */
 export type AnyInspector = Inspector<never>;
 
-/** An inspector that can inspect the output of this model. */
+/** An inspector for the output of this model. */
 export type InspectorOf<M extends ModelOrId> = Inspector<Extract<YieldOf<M>, MediaKind>>;
 
 /**
- * Inspects the output of a job, given as a file: returns what is wrong with it, as a sentence for people, or null.
- * `showrunner/film` has inspectors; any function will do.
+ * Inspects the output file of a job: returns what is wrong with it, as a sentence for people, or null.
+ * `showrunner/film` has inspectors; any such function works.
  */
 export interface Inspector<K extends MediaKind = MediaKind> {
   (made: Candidate): Inspected | Promise<Inspected>;
-  /** Carries the kinds of media that it can inspect, as a type only. */
+  /** Exists only as a type: the kinds of media that the function can inspect. */
   readonly [KINDS]?: (kind: K) => void;
   /** Change it when the inspection changes. Default `"1"`. */
   readonly version?: string | undefined;
-  /** Checks before anything is paid whether this machine has what the inspector needs. */
+  /** Checks, before anything is paid, whether this machine has what the inspector needs. */
   readonly requires?: Requirement | undefined;
-  /** Adds steps that inspect, instead of the function: for inspections that cost money. */
+  /** Adds inspecting steps instead of calling the function: for inspections that cost money. */
   readonly addSteps?: ((steps: InspectingSteps, name: string, made: Handle) => InspectionSteps) | undefined;
 }
 
@@ -52,15 +52,14 @@ export interface InspectionSteps {
 
 export type Inspected = string | readonly string[] | null | undefined;
 
-/** `I`: an inspector of what the model makes. */
+/** `I`: an inspector for the kind of output that the model makes. */
 export interface AcceptOptions<I extends AnyInspector> {
   /**
    * Inspects the output before any step that uses it begins. Cannot be combined with `revise`. Default: no inspection.
    */
   readonly accept?: I | undefined;
   /**
-   * The largest number of jobs, each of which is paid: if an output is not accepted, another job is made with another
-   * seed. Default 1.
+   * Maximum number of jobs, all of them paid: if an output is rejected, another job runs with another seed. Default 1.
    */
   readonly acceptAttempts?: number | undefined;
 }
@@ -78,7 +77,7 @@ export class NotAcceptedError extends Error {
   readonly code = NOT_ACCEPTED;
 }
 
-/** Makes a scorer that accepts the only candidate of a choice, or throws what is wrong with it. */
+/** Makes a scorer that accepts the only candidate of a choice, or throws an error that says what is wrong with it. */
 export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<number> {
   return async (candidate) => {
     const found = await inspect(candidate);
@@ -89,8 +88,8 @@ export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<
 }
 
 /**
- * Adds a job with its inspection: `<name>/1` and the check `<name>/1-ok`, a further pair for each further attempt,
- * which begins once the check before has failed, and `<name>/pick`, which stands for the accepted output.
+ * Adds a job with its inspection: `<name>/1` and the check `<name>/1-ok`; for each further attempt another such pair,
+ * which begins once the check before it has failed; and `<name>/pick`, which stands for the accepted output.
  */
 export function addAccepted<M extends ModelOrId>(
   recorder: Recorder,

@@ -22,7 +22,7 @@ export interface ApproveOptions extends StepOptions {
   readonly message?: string | undefined;
 }
 
-/** The same kind of handle as the shown one. */
+/** An approval returns the same kind of handle as the one shown. */
 export type Approved<H> =
   H extends Value<infer T>
     ? ValueHandle<T>
@@ -37,8 +37,8 @@ export type Approved<H> =
 export interface ApproveMethod {
   /**
    * Adds a gate: shows a result to a person and continues once it is approved. The handle stands for the shown result,
-   * so steps that use it wait. Nothing that depends on it is paid for meanwhile. `showrunner approve` and `reject`
-   * decide.
+   * so steps that use it wait. Until then, nothing that depends on it is paid for. Decide with `showrunner approve` or
+   * `showrunner reject`.
    */
   <H extends Handle>(name: string, shown: H, options?: ApproveOptions): Approved<H>;
 }
@@ -89,13 +89,13 @@ export type SettledInput<M extends ModelOrId> = M extends string
 
 export interface ReviseOption<I> {
   /**
-   * Returns the fields of the input to change for a reviewer's note; `undefined` omits a field, the others stay. Called
-   * once for each note, by `show.redo`; the journal keeps what it returned.
+   * Returns the input fields to change for a reviewer's note; `undefined` removes a field, and fields not returned stay
+   * as they are. `show.redo` calls it once for each note; the journal keeps what it returned.
    */
   readonly revise?: ((input: I, note: string) => Partial<I>) | undefined;
 }
 
-/** Registers the function under the path of the step. */
+/** Registers the `revise` function under the path of the step. */
 export function bindRevise(recorder: Recorder, path: string, read: OptionReader): void {
   const revise = read.get("revise");
   if (revise === undefined) return;

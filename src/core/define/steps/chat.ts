@@ -29,7 +29,7 @@ export interface ChatMessage {
 }
 
 interface ChatSettings {
-  /** Pictures for the model, sent with the user's first message. Each may have up to 4 MiB. */
+  /** Pictures for the model, sent with the user's first message. Each can be up to 4 MiB. */
   readonly images?: Media<"image"> | MediaList<"image"> | undefined;
   /** Randomness of the answer. Default: the model's. */
   readonly temperature?: OrValue<number> | undefined;
@@ -47,7 +47,8 @@ export interface ChatOptions<S extends z.ZodType | undefined = z.ZodType | undef
    */
   readonly schema?: S;
   /**
-   * How often an answer that does not fit the schema is sent back to be corrected; each time costs money. Default 1.
+   * How many times an answer that does not fit the schema may be sent back for correction; each time costs money.
+   * Default 1.
    */
   readonly repairs?: number | undefined;
 }
@@ -57,8 +58,8 @@ export type AnswerOf<S> = S extends z.ZodType ? z.output<S> : string;
 
 export interface ChatMethod {
   /**
-   * Adds a request to a chat model. It runs at least once: chats have no idempotency key, so a crash at the wrong
-   * moment can cost a second answer. Needs a `maxCost`, here or for the run.
+   * Adds a request to a chat model. It runs at least once: chats have no idempotency key, so after a crash at the wrong
+   * moment you may pay for a second answer. Needs a `maxCost`, here or for the run.
    */
   <S extends z.ZodType | undefined = undefined>(
     name: string,
@@ -144,7 +145,7 @@ function checkMessages(messages: unknown, hasImages: boolean, report: Report): v
     report("required", "input.messages", "images are sent with a user message; add one");
 }
 
-/** Converts the schema of the answer to JSON Schema; null when there is none, or when JSON Schema cannot express it. */
+/** Converts the answer's schema to JSON Schema; null if there is none, or if JSON Schema cannot express it. */
 function jsonSchema(read: OptionReader): Json | null {
   const schema = read.get("schema");
   if (schema === undefined) return null;

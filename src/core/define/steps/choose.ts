@@ -25,13 +25,13 @@ export interface ChooseOptions extends StepOptions {
   readonly by: ChosenBy;
   /** Change it when the scoring function changes. Default `"1"`. */
   readonly version?: string | undefined;
-  /** Checks whether this machine has what the function needs, like `requires` of a task. */
+  /** Checks whether this machine has what the function needs, like a task's `requires`. */
   readonly requires?: Requirement | undefined;
-  /** The question to the person. */
+  /** The question that the person is asked. Default: none. */
   readonly message?: string | undefined;
 }
 
-/** The handle of one of several results. */
+/** The handle of the chosen result. */
 export type Chosen<H extends Handle> = [H["yields"]] extends ["value"]
   ? ValueHandle<ValueIn<H>>
   : Handle<H["yields"], "single">;
@@ -40,8 +40,8 @@ export type ValueIn<H> = H extends Value<infer T> ? T : H extends ValuesHandle<i
 
 export interface ChooseMethod {
   /**
-   * Adds a choice of one among several results of one kind, given as handles or as a list handle. The others stay in
-   * the run and cost what they cost.
+   * Adds a step that chooses one of several results of the same kind, given as handles or as a list handle. The others
+   * stay in the run and are still paid for.
    */
   <H extends Handle>(name: string, among: H | readonly H[], options: ChooseOptions): Chosen<H>;
 }
@@ -71,7 +71,7 @@ interface Choice {
   readonly field?: string;
 }
 
-/** A choice has no quorum. */
+/** Returns the failure policy of a choice, which cannot have a quorum. */
 export function choiceFailure(policy: FailurePolicy | null | undefined): Pick<PickDraft, "onFailure"> {
   return typeof policy === "string" ? { onFailure: policy } : {};
 }
@@ -103,7 +103,7 @@ export type One = Handle<Yields, "single">;
 export type PartOf<M, H extends One = One> = (methods: M) => H;
 
 interface AddedPart {
-  /** The path above the part's steps. */
+  /** The prefix of the paths of the part's steps. */
   readonly path: string;
   readonly reference: DraftReference;
   readonly yields: Yields;
@@ -111,10 +111,10 @@ interface AddedPart {
 
 interface Within<M> {
   readonly name: string | number;
-  /** The author's name for it, and the field it was given in. */
+  /** What authors call it (`part` or `option`), and the field that contains it. */
   readonly word: string;
   readonly field: string;
-  /** The part that contains all alternatives, and the one around it. */
+  /** `part` contains all alternatives; `recorder` belongs to what encloses them. */
   readonly part: Recorder & { readonly prefix: string };
   readonly recorder: Recorder;
   readonly stepMethods: (recorder: Recorder) => M;
@@ -148,13 +148,13 @@ export function chosenOf(parts: readonly AddedPart[], step: string, { build }: R
 }
 
 interface CompareOptions extends Pick<StepOptions, "after"> {
-  /** The question to the person. */
+  /** The question that the person is asked. Default: none. */
   readonly message?: string | undefined;
-  /** The most that all parts may cost together, in US dollars as a decimal string. Default: what is left of the run's budget. */
+  /** Maximum total cost of all parts, in US dollars as a decimal string. Default: what is left of the run's budget. */
   readonly maxCost?: string | undefined;
 }
 
-/** The single kind of the compared results; a model that is given as a plain id fits any kind. */
+/** The single kind of the compared results; a model given as a plain id fits any kind. */
 type Known<Y extends Yields> = [Exclude<Y, "unknown">] extends [never] ? "unknown" : Exclude<Y, "unknown">;
 
 /** The chosen handle; for parts of several kinds, an error type that says so. */
@@ -172,14 +172,14 @@ type MadeBy<P extends Parts<never>> = ReturnType<P[keyof P]>;
 
 export interface CompareMethod<M> {
   /**
-   * Adds the same brief by several models, side by side. All parts are made, and a person chooses the one that the
-   * handle stands for. The steps are `<name>/<part>/…` and `<name>/pick`. A part that fails is left out as long as
-   * another part has a result.
+   * Adds the same work for several models, side by side. All parts run, and a person chooses the one that the handle
+   * stands for. The steps are `<name>/<part>/…` and `<name>/pick`. A part that fails is left out as long as another
+   * part has a result.
    */
   <P extends Parts<M>>(name: string, parts: P, options?: CompareOptions): Compared<MadeBy<P>>;
 }
 
-/** More than a person can compare side by side. */
+/** Already more than a person can compare side by side. */
 const MOST_PARTS = 20;
 
 export function compareMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): CompareMethod<M> {
@@ -225,26 +225,28 @@ function readParts<M>(given: unknown, read: OptionReader): readonly (readonly [s
 }
 
 interface FirstOfOptions extends Pick<StepOptions, "after"> {
-  /** `"next"`: after a refusal by moderation, the next option begins. Default `"stop"`: it does not. */
+  /** `"next"`: if moderation refuses an option, the next option begins. Default `"stop"`: it does not. */
   readonly onModerated?: "stop" | "next" | undefined;
   /**
-   * How long, in milliseconds, the service may be away before a job that was never sent is given up for the next
-   * option. Default: the run waits for the service.
+   * How long, in milliseconds, the service may be unavailable before a job that was never sent is abandoned for the
+   * next option. Default: the run waits for the service.
    */
   readonly awayMs?: number | undefined;
-  /** The most that all options may cost together, in US dollars as a decimal string. Default: what is left of the run's budget. */
+  /**
+   * Maximum total cost of all options, in US dollars as a decimal string. Default: what is left of the run's budget.
+   */
   readonly maxCost?: string | undefined;
 }
 
-/** A result of the same kind. A model that is given as a plain id fits any kind. */
+/** A result of the same kind as the first option's. A model given as a plain id fits any kind. */
 type Agreeing<H extends One> =
   H extends Value<infer T> ? Value<T> : "unknown" extends H["yields"] ? One : Handle<H["yields"] | "unknown", "single">;
 
 export interface FirstOfMethod<M> {
   /**
-   * Adds options in order, of which the first that can be made is used. The steps are `<name>/1/…`, `<name>/2/…` and
-   * `<name>/pick`. An option begins only after the one before has ended and certainly cost nothing, never while an
-   * answer is unknown. If a step of the option before exceeds its `within`, the option begins beside it, and both may
+   * Adds options in order; the first that succeeds is used. The steps are `<name>/1/…`, `<name>/2/…` and `<name>/pick`.
+   * An option begins only after the one before it has ended and certainly cost nothing, never while an answer is
+   * unknown. If a step of the option before it exceeds its `within`, the next option begins alongside it, and both may
    * be paid for.
    */
   <H extends One>(
@@ -255,7 +257,7 @@ export interface FirstOfMethod<M> {
   <H extends One>(name: string, options: readonly PartOf<M, H>[], settings?: FirstOfOptions): Chosen<H>;
 }
 
-/** The largest number of options; each waits for all before it. */
+/** Maximum number of options; each waits for all before it. */
 const MOST_OPTIONS = 20;
 
 export function firstOfMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): FirstOfMethod<M> {
@@ -267,8 +269,8 @@ export function firstOfMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
     if (maxCostMicros !== null) recorder.group(path, maxCostMicros);
     const part = recorder.part(name, { after: read.after() });
     const results = readOptions(options, read).map((option, index, { length }) => {
-      // Nothing of an option begins before all of the options before it ended, or were late. Its failure must not stop the
-      // run that has a second choice.
+      // No step of an option begins before all earlier options have ended or are late. An option's failure must not
+      // stop the run while another option is left.
       const defaults = {
         after: part.under(part.prefix),
         ...(index < length - 1 && { onFailure: "continue" as const }),

@@ -8,15 +8,17 @@ import { OptionReader, readAmong, type StepOptions } from "./options.ts";
 import { checkFunction, type LocalInput } from "./task.ts";
 
 export interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
-  /** The largest number of steps that a value may add. More fail the step. */
+  /** Maximum number of steps that a value may add. If there are more, the step fails. */
   readonly maxSteps: number;
-  /** The most that those steps may cost together, in US dollars as a decimal string. Default: what is left of the run's budget. */
+  /**
+   * Maximum total cost of those steps, in US dollars as a decimal string. Default: what is left of the run's budget.
+   */
   readonly maxCost?: string | undefined;
-  /** Change it when the same value should add other steps. Default `"1"`. */
+  /** Change it if the same value should now add other steps. Default `"1"`. */
   readonly version?: string | undefined;
   /**
-   * The kind of the returned list's items. If it is given, later steps are checked and priced against it. Required for
-   * values.
+   * The kind of the returned list's items. If set, later steps are checked and priced against it. Required if the items
+   * are values.
    */
   readonly yields?: Sayable<Y> | undefined;
 }

@@ -10,7 +10,7 @@ import type { Settled } from "./approve.ts";
 import { type MediaOptions, OptionReader, PAID_OPTIONS, type WithinOption, type WorkOptions } from "./options.ts";
 import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } from "./rewrite.ts";
 
-/** Options of single providers, by the provider's name; each provider's documentation lists its own. */
+/** Options for individual providers; each provider's documentation lists its own. */
 interface ProviderOptions {
   /** By the provider's name, such as `fal`. */
   readonly providerOptions?: { readonly [provider: string]: { readonly [option: string]: unknown } } | undefined;
@@ -66,13 +66,13 @@ export interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpe
    */
   readonly maxCost: string;
   /**
-   * Returns the cost of this input if it is less than `maxCost`. Called once, when the plan is made. Default:
-   * `maxCost`.
+   * Returns the cost of this input if it is less than `maxCost`. Called once, when the plan is made. Default: the price
+   * is `maxCost`.
    */
   readonly price?: ((input: I) => string) | undefined;
   /**
-   * Whether the request may be sent again after its answer was lost. The first may have been charged and then counts as
-   * spent. Default false: a person decides.
+   * Whether the request may be sent again if its answer is lost. The lost request may have been charged, so its cost
+   * counts as spent. Default false: a person decides.
    */
   readonly repeatable?: boolean | undefined;
 }
@@ -84,9 +84,9 @@ type Generated<K extends MediaKind, R, I> = R extends "rewrite"
 
 export interface GenerateMethod {
   /**
-   * Adds a request to a model of another provider: any model of the AI SDK's specification v4, such as `fal.image("…")`
-   * of `@ai-sdk/fal`, with the call options of that specification. It is sent once; the plan says what else is
-   * promised.
+   * Adds a request to a model from another provider: any AI SDK model of specification v4, such as `fal.image("…")`
+   * from `@ai-sdk/fal`, with the call options of that specification. It is sent once; the plan says what else is
+   * guaranteed.
    */
   <R extends Moderated = undefined>(
     name: string,
@@ -164,7 +164,7 @@ function factsOf(model: GenerateModel, step: string, { report }: Recorder) {
   };
 }
 
-/** Finds a model's kind by the method that only this kind has, because the specification does not name it. */
+/** Recognizes a model's kind by a property that only this kind has; the specification does not state the kind. */
 function kindOf(model: unknown): MediaKind | null {
   if (typeof model !== "object" || model === null) return null;
   const is = (name: string) => name in model;
@@ -174,7 +174,7 @@ function kindOf(model: unknown): MediaKind | null {
   if (is("maxVideosPerCall") || is("doStart")) return "video";
   if (typeof known.doGenerate !== "function") return null;
   if (is("maxImagesPerCall")) return "image";
-  // Language and transcription models have a `doGenerate` too.
+  // Language and transcription models also have `doGenerate`.
   if (is("supportedUrls") || /transcription/i.test(known.provider as string)) return null;
   return "audio";
 }
@@ -211,7 +211,7 @@ const GIVE_A_MODEL =
 const NEWER =
   "install the provider's latest release explicitly, such as npm i @ai-sdk/fal@latest (without @latest, npm on Node 20 installs an older one)";
 
-/** Calls the author's price function; null when there is none, or when it needs a result that does not exist yet. */
+/** Calls the author's price function; null if there is none, or if it needs a result that does not exist yet. */
 function priceOf(
   read: OptionReader,
   { given, input }: { readonly given: object; readonly input: DraftJson },

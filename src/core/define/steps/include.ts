@@ -6,7 +6,7 @@ import type { Recorder } from "../recorder.ts";
 import type { Returns } from "../result.ts";
 import { OptionReader } from "./options.ts";
 
-/** `input` and its keys as a dotted path with list positions in brackets: `input.images[0]`. */
+/** Joins a root field and keys to a dotted path with list positions in brackets: `input.images[0]`. */
 export function fieldPath(root: string, keys: readonly PropertyKey[]): string {
   return keys.reduce<string>(
     (path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`),
@@ -24,7 +24,7 @@ export function inputMistake({ path, message }: { readonly path: readonly Proper
 }
 
 export interface IncludeOptions {
-  /** The most that its steps may cost together, in US dollars as a decimal string. Default: what is left of the run's budget. */
+  /** Maximum total cost of its steps, in US dollars as a decimal string. Default: what is left of the run's budget. */
   readonly maxCost?: string | undefined;
 }
 

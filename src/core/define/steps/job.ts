@@ -16,7 +16,7 @@ export interface JobOptions<M extends ModelOrId = never>
   /** Copies all outputs to disk as soon as they exist. Default true. */
   readonly keep?: boolean | undefined;
   /**
-   * For a step that clones a voice: a statement that the speaker agreed, and how that is known. It goes into the
+   * For a step that clones a voice: a statement that the speaker has agreed, and how you know. It goes into the
    * manifest of every file in which the voice speaks. Default: the pipeline's `consent`.
    */
   readonly consent?: string | undefined;
@@ -25,15 +25,15 @@ export interface JobOptions<M extends ModelOrId = never>
 type Option = keyof JobOptions | keyof AcceptOptions<never> | keyof ModeratedOptions<undefined>;
 
 /**
- * The names of the given options. They show whether `accept` is given; its own type cannot, because the type of a
- * function is known only after all others.
+ * The names of the options given. They show whether `accept` is among them; its type cannot, because TypeScript infers
+ * the types of functions last.
  */
 type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "unknown option" };
 
 export interface JobMethod {
   /**
-   * Adds a paid job: a model of the catalog, or its id, and its input. The handle stands for the job's output; pass it
-   * to another step that accepts its kind. `.output(i)` and `.outputs()` select outputs. With `accept`, the output is
+   * Adds a paid job: a catalog model, or its id, and its input. The handle stands for the job's output; pass it to
+   * another step that accepts its kind. `.output(i)` and `.outputs()` select outputs. With `accept`, the output is
    * inspected before any step that uses it begins: the steps are `<name>/1`, `<name>/1-ok` … and `<name>/pick`, and the
    * handle stands for the accepted output.
    */

@@ -20,13 +20,14 @@ export interface StepOptions {
 /** Options of a step that can fail. */
 export interface WorkOptions extends StepOptions {
   /**
-   * The largest number of attempts. Default 1. A paid step is only repeated if the failure cost nothing, or if more
-   * attempts are allowed here.
+   * Maximum number of attempts. Default 1. In addition, a paid step is retried after temporary failures that cost
+   * nothing.
    */
   readonly attempts?: number | undefined;
   /**
-   * What its failure does to other steps: `continue`, `failFast`, or `quorum(n)` of the results that it uses. Default:
-   * the pipeline's policy.
+   * What happens if this step fails: `continue` skips the steps that use it, `failFast` stops the run. `quorum(n)`:
+   * this step starts once all steps that it uses have ended and at least n of their results exist. Default: the
+   * pipeline's policy.
    */
   readonly onFailure?: FailurePolicy | undefined;
   /**
@@ -39,9 +40,9 @@ export interface WorkOptions extends StepOptions {
 /** Options of a step that makes media. */
 export interface MediaOptions {
   /**
-   * What the plan cannot know about the step's output: its expected duration, in milliseconds. The plan checks it
-   * against the models that use the output, and prices with it. Default: taken from the input, or estimated from the
-   * length of the text.
+   * Expected duration of the step's output in milliseconds, if the plan cannot know it. The plan checks it against the
+   * limits of the models that use the output, and calculates prices with it. Default: taken from the input, or
+   * estimated from the length of the text.
    */
   readonly expect?: { readonly durationMs: number } | undefined;
 }
@@ -49,9 +50,9 @@ export interface MediaOptions {
 /** The time limit of a paid step. */
 export interface WithinOption {
   /**
-   * How long the job is waited for after it was accepted, such as `"10m"`. Then the next option of a `firstOf` begins,
-   * at its own price; elsewhere the run pauses once nothing else is left to do. The job itself continues, and it is
-   * still paid for and collected. Default: no limit.
+   * How long to wait for the job after the service accepts it, such as `"10m"`. Then the next option of a `firstOf`
+   * begins, at its own price; outside a `firstOf`, the run pauses once nothing else is left to do. The job itself
+   * continues, and it is still paid for and collected. Default: no limit.
    */
   readonly within?: Duration | undefined;
 }
@@ -68,7 +69,7 @@ export interface PaidOptions extends WorkOptions, WithinOption {
 const STEP_OPTIONS = ["after", "when"];
 export const WORK_OPTIONS: readonly string[] = [...STEP_OPTIONS, "attempts", "onFailure", "prune"];
 export const PAID_OPTIONS: readonly string[] = [...WORK_OPTIONS, "maxCost", "within"];
-/** The shortest time limit: within less than this, nothing is ready. */
+/** Minimum for `within`; no job is ready in less time. */
 const LEAST_WITHIN_MS = 1_000;
 
 /** Reads the options of one step and reports everything that is wrong with them. */
@@ -195,7 +196,7 @@ export class OptionReader {
     return policy;
   }
 
-  /** Returns the paths of the steps that `after` names. */
+  /** Returns the paths of the steps listed in `after`. */
   after(): readonly string[] {
     const { after } = this.#options;
     const handles: readonly unknown[] = after === undefined ? [] : Array.isArray(after) ? after : [after];
@@ -246,7 +247,7 @@ export class OptionReader {
 
 export const FAILURE_POLICIES = 'use "continue", "failFast" or quorum(n) with n of at least 1';
 
-/** Reads a failure policy; null when the value is none. */
+/** Reads a failure policy; null if the value is not a failure policy. */
 export function failurePolicy(given: unknown): FailurePolicy | null {
   if (given === "continue" || given === "failFast") return given;
   const count = typeof given === "object" && given !== null && "quorum" in given ? given.quorum : null;
@@ -257,7 +258,10 @@ function say(value: unknown): string {
   return pointerOf(value) !== null ? "a handle" : (JSON.stringify(value) ?? String(value));
 }
 
-/** Returns references to the results of an approval or a choice: one handle, a list handle, or a list of handles. */
+/**
+ * Returns references to the results that an approval shows, a choice chooses among, or an expansion returns: one
+ * handle, a list handle, or a list of handles.
+ */
 export function readAmong(
   given: unknown,
   at: { readonly step: string; readonly field: string },
@@ -290,7 +294,7 @@ export type When = Value | WhenCondition;
 export interface WhenCondition {
   readonly test: "not" | "equals" | "failed";
   readonly of: Handle;
-  /** The value that it must equal. */
+  /** For `equals`: the value to compare with. */
   readonly value?: unknown;
 }
 
@@ -299,7 +303,7 @@ export function not(value: Value): WhenCondition {
   return condition({ test: "not", of: value });
 }
 
-/** Runs the step when the value equals this one. */
+/** Runs the step when the value equals `requested`. */
 export function equals<T>(value: Value<T>, requested: NoInfer<T>): WhenCondition {
   return condition({ test: "equals", of: value, value: requested });
 }

@@ -8,11 +8,11 @@ import { OptionReader } from "./options.ts";
 
 /** The chat model that rewrites a prompt after a refusal by moderation. */
 export interface Rewriting {
-  /** The id of a chat model of the service. */
+  /** The id of one of the service's chat models. */
   readonly model: string;
-  /** The instruction. Default: to express the same in a milder way, in the same language. */
+  /** The instruction. Default: to say the same thing more mildly, in the same language. */
   readonly instruction?: string | undefined;
-  /** The most that it may cost, in US dollars as a decimal string. Default `"0.01"`. */
+  /** Maximum cost of the rewriting, in US dollars as a decimal string. Default `"0.01"`. */
   readonly maxCost?: string | undefined;
 }
 
@@ -62,7 +62,7 @@ export function addRewriting(recorder: Recorder, name: string, step: Rewritten, 
   const part = recorder.part(name);
   const first = part.part(1, { isClosed: true });
   const firstPath = first.path("first");
-  // Its failure must not stop the run that asks for another prompt.
+  // The first refusal must not stop the run, which then asks for another prompt.
   step.add(first, { path: firstPath, input, policy: { ...policy, onFailure: "continue" } });
   const second = part.part(2, { after: part.under(part.prefix), isClosed: true });
   const prompt = second.path("prompt");

@@ -12,10 +12,7 @@ import { OptionReader } from "./options.ts";
 export interface TakesOptions<M extends ModelOrId = never>
   extends JobOptions<M>,
     Pick<ChooseOptions, "version" | "message"> {
-  /**
-   * The number of takes. With `choose: "first"`, the largest number: another take is made only when all before it
-   * failed.
-   */
+  /** Number of takes. With `choose: "first"`, the maximum: another take is made only if all before it failed. */
   readonly count: number;
   /** How a take is chosen: by a person, the first that succeeds, or a function that scores each. */
   readonly choose: ChooseOptions["by"];

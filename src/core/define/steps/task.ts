@@ -19,7 +19,7 @@ export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOption
    * is paid. Default: it needs nothing.
    */
   readonly requires?: Requirement | undefined;
-  /** Returns, while planning, the expected duration of its output and warnings about it. Default: unknown. */
+  /** Called while planning; returns the expected duration of the output, and warnings about it. Default: unknown. */
   readonly foresee?: Foresee | undefined;
 }
 
@@ -59,7 +59,7 @@ export interface TaskMethod {
   ): TaskHandle<ValueOf<R>, F>;
 }
 
-/** The type of a function's result as JSON: no result becomes null. */
+/** The type of a function's result as JSON; null if the function returns nothing. */
 export type ValueOf<R> = Awaited<R> extends infer V ? (V extends void ? null : V) : never;
 
 const KINDS: readonly FileKind[] = ["image", "video", "audio", "text"];

@@ -28,16 +28,16 @@ export type KindOfUpload<F extends Uploadable> = F extends { readonly kind: infe
 /** Options of an upload step. */
 export interface UploadOptions extends StepOptions {
   /**
-   * An origin in your own network or on this machine, such as `http://assets.corp:8080`, that the URL may have.
-   * Default: none; a URL must lead to the public internet.
+   * An origin in your own network or on this machine that the URL may have, such as `http://assets.corp:8080`. Default:
+   * none; the URL must lead to the public internet.
    */
   readonly inside?: string | undefined;
 }
 
 export interface UploadMethod {
   /**
-   * Adds a file that is sent to the service, free of charge: a path, `{ path, kind }` as a `file()` field of the input
-   * gives it, bytes, or a URL that this machine fetches. The handle fits wherever an input accepts media of its kind.
+   * Adds a file that is sent to the service, free of charge: a path, a `{ path, kind }` from a `file()` field of the
+   * input, bytes, or a URL that this machine fetches. The handle fits wherever an input accepts media of its kind.
    */
   <const F extends Uploadable>(name: string, file: F, options?: UploadOptions): UploadHandle<KindOfUpload<F>>;
 }
@@ -65,7 +65,7 @@ export function uploadMethod(recorder: Recorder): UploadMethod {
 }
 
 interface Read {
-  /** The path, the URL or, for bytes, a name made from their content; empty when there is nothing to upload. */
+  /** The path, the URL or, for bytes, a name made from their content; empty if there is nothing to upload. */
   readonly file: string;
   readonly bytes: Uint8Array | null;
   readonly media: MediaKind | null;
@@ -87,7 +87,7 @@ function ofPath(file: string, media: MediaKind | null): Read {
   return { file, bytes: null, media: media ?? kindOfPath(withoutQuery(file)) };
 }
 
-/** Copies the bytes, so that later changes of the caller's buffer do not change the plan. */
+/** Copies the bytes, so that later changes to the caller's buffer do not change the plan. */
 function ofBytes(given: Uint8Array, media: MediaKind | null): Read {
   const bytes = given.slice();
   return { file: `bytes:${hash("sha256", bytes)}`, bytes, media };

@@ -36,7 +36,7 @@ export type ChatEvent =
       /** The text of an answer that did not match the schema, to be sent back for repair. */
       readonly answer?: CleanText;
     } & Charged)
-  /** The process ended before the answer arrived. It may have been charged, so its hold counts against the budget. */
+  /** The process ended before the answer. The request may be charged, so its hold counts against the budget. */
   | ({ readonly type: "chat.abandoned"; readonly holdMicros: number } & OfChat);
 
 export const chatEvents: EventTable<ChatEvent> = {
@@ -113,7 +113,7 @@ function charge(fold: Fold, event: Charged): ChatState {
   return chat;
 }
 
-/** The event's chat request, moved along the chart. */
+/** Moves the event's chat request along its chart, and returns it. */
 function movedChat(fold: Fold, { step, attempt: n }: OfChat): ChatState {
   const { chats } = fold.step(step);
   const chat = chats[n - 1];

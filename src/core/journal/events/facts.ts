@@ -5,7 +5,7 @@ import type { JobLimits } from "../../plan/slots.ts";
 import type { TextChange } from "../../plan/texts.ts";
 import type { Tags } from "../tags.ts";
 
-/** An error of the service or of Showrunner, without URLs and secrets. */
+/** An error from the service or from Showrunner, without URLs and secrets. */
 export interface JournalError {
   readonly code: CleanText;
   readonly message: CleanText;
@@ -18,11 +18,11 @@ export interface JournalError {
   readonly flagged?: Flagged;
   /** Where a local function threw, as `file:line:column`. For operators, never for callers. */
   readonly site?: CleanText;
-  /** True if the pipeline's code meant the message for its callers. */
+  /** True if the pipeline's code intended the message for its callers. */
   readonly forCallers?: true;
 }
 
-/** What moderation objected to, as far as stated. */
+/** What moderation objected to, as far as the service says. */
 export interface Flagged {
   readonly of: "input" | "output" | null;
   /** Such as `input.prompt` or `outputs[0]`. */
@@ -48,7 +48,7 @@ export interface OutputFacts {
   readonly durationMs: number | null;
   readonly fps: number | null;
   readonly error: JournalError | null;
-  /** When the service deletes it, in epoch milliseconds of the service's clock; absent if it keeps it. */
+  /** When the service deletes the output, in epoch milliseconds on the service's clock; absent if it is kept. */
   readonly expiresAt?: number;
 }
 
@@ -71,7 +71,7 @@ export type PauseReason =
   | "cap"
   /** The service was unreachable for too long. */
   | "unreachable"
-  /** Something else answered in the service's place: a login page, a proxy, another server. */
+  /** Something other than the service answered: a login page, a proxy, another server. */
   | "misdirected"
   /** The service rejects the key. */
   | "credentials";
@@ -116,7 +116,7 @@ export interface ReusedFrom {
   readonly step: string;
   /** The service's job; null for a local function. */
   readonly jobId: string | null;
-  /** When it was made. */
+  /** When the result was made. */
   readonly completedAt: number;
 }
 
@@ -152,7 +152,7 @@ export type RunEnd = "succeeded" | "partial" | "failed" | "cancelled";
 /** The terms that a person accepted with a quote. */
 export interface AgreedQuote {
   readonly quote: string;
-  /** The most that the run may cost. */
+  /** Maximum cost of the run. */
   readonly maximumMicros: number;
   /** The run's original budget, if the quote's maximum is lower. */
   readonly budgetMicros?: number;
@@ -230,7 +230,7 @@ export interface RunReplanned {
   readonly expanded: { readonly [step: string]: readonly Reference[] };
   /** The new input; absent if unchanged. */
   readonly input?: Json;
-  /** New edits of steps' inputs, on top of earlier ones, with the reason. */
+  /** New edits to steps' inputs, on top of earlier ones, with the reason. */
   readonly edited?: {
     readonly steps: StepEdits;
     /** Text replacements in all other steps' inputs. Absent: none. */

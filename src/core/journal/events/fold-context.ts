@@ -79,7 +79,7 @@ export class Fold {
   }
 }
 
-/** True if it ended without its full result. */
+/** True if a step with this status ended without its full result. */
 function isLoss(status: StepStatus): boolean {
   return status !== "succeeded" && stepStates.ended.has(status);
 }

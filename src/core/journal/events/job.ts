@@ -53,7 +53,7 @@ export type JobEvent =
       /** True if the cost is the held amount, because the provider reports no cost. */
       readonly isUnconfirmed?: true;
     } & OfAttempt)
-  /** The service reported an implausible cost; the hold stays. Recorded once per statement. */
+  /** The service reported an implausible cost; the hold stays. Recorded once per reported value. */
   | ({ readonly type: "job.bill.impossible"; readonly said: CleanText } & OfAttempt)
   | ({ readonly type: "output.downloaded" } & OfOutput & StoredCopy)
   /**
@@ -126,7 +126,7 @@ export const jobEvents: EventTable<JobEvent> = {
     changes: "step",
     media: ({ unfit = [] }) => unfit,
     timeline: (timeline, { step, attempt }) => timeline.jobEnded(step, attempt, null),
-    // A permanent failure fails the step, whose line tells why.
+    // A permanent failure fails the step, whose line says why.
     line: ({ error }) => (error.retryable ? line : detail)(`job failed: ${error.message}`),
     incident: ({ attempt, error }) => {
       return { what: `attempt ${attempt} failed`, why: `${error.code}: ${error.message}`, attempt };

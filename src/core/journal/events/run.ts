@@ -33,7 +33,7 @@ interface Paused {
   readonly request?: { readonly id: number; readonly at: number };
 }
 
-/** Events of a run as a whole. */
+/** Events about a run as a whole. */
 export type RunLevelEvent =
   | {
       readonly type: "lease.acquired";
@@ -54,7 +54,7 @@ export type RunLevelEvent =
       /** The run's job that was found with the new key and URL; null if the run had no job yet. */
       readonly jobId: string | null;
     }
-  /** A resume set another limit. */
+  /** A resume set a different limit. */
   | {
       readonly type: "run.budget.set";
       readonly budgetMicros: number | null;
@@ -230,7 +230,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     },
     changes: "run",
     timeline: (timeline) => timeline.end(),
-    // The steps' own lines tell how they failed.
+    // The steps' own lines say how they failed.
     line: ({ status }) => line(`run ${status}`),
     notice: ({ status, message }, { runId }) => {
       const event = status === "failed" ? "run.failed" : "run.finished";
@@ -297,7 +297,7 @@ function reachedText({ percent, limit, committedMicros }: SpendingReached): stri
 function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | null {
   const paused = { status: "paused", reason, message, step: null };
   switch (reason) {
-    // Each waiting step was announced before, and the person who stops a run knows.
+    // Each waiting step was announced before, and whoever stopped the run knows.
     case "approval":
     case "stopped":
       return null;
@@ -319,7 +319,7 @@ function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | n
     default:
       reason satisfies never;
   }
-  // Also for reasons of later versions: every pause waits for a person.
+  // Also for reasons from later versions: every pause waits for a person.
   return { event: "run.waiting", ...paused, next: `showrunner show ${runId}` };
 }
 

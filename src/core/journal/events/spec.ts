@@ -3,7 +3,7 @@ import type { RunState } from "../state.ts";
 import type { OutputFacts } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
 
-/** A change of the money reserved or charged for an attempt. */
+/** A change to the money reserved or charged for an attempt. */
 export type LedgerChange =
   /** `isElsewhere`: charged by a provider, so the wallet never shows it. */
   | {
@@ -20,7 +20,7 @@ export type LedgerChange =
   | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly costMicros: number }
   | { readonly type: "release"; readonly step: string; readonly attempt: number };
 
-/** Builds the timeline of a run. */
+/** Builds a run's timeline. */
 export interface TimelineWriter {
   plan(steps: readonly PlanStep[]): void;
   /** Sets whether the run is active. */
@@ -75,10 +75,10 @@ export interface NoticeText {
 export interface EventSpec<E> {
   /** Applies the event to the state, in place. */
   readonly apply: (fold: Fold, event: E) => void;
-  /** What may look different afterwards: the run, the event's step too, or any step. */
+  /** What the event may change: only the run, also the event's step, or any step. */
   readonly changes: "run" | "step" | "plan";
   readonly ledger: ((event: E) => LedgerChange | null) | null;
-  /** Hashes of media that it names, which protects them from `gc`. */
+  /** Hashes of media that the event refers to, which protects them from `gc`. */
   readonly media: ((event: E) => readonly string[]) | null;
   readonly timeline: ((timeline: TimelineWriter, event: E) => void) | null;
   /** Text in addition to its type and step. */

@@ -18,7 +18,7 @@ export type StepEvent =
       readonly reason: string | null;
       /** True for a step skipped because of its `when`, or because it uses only steps that were skipped in this way. */
       readonly skippedByCondition?: true;
-      /** The failure message that the pipeline's code meant for its callers. */
+      /** The failure message that the pipeline's code intended for its callers. */
       readonly forCallers?: CleanText;
       /** True for a step skipped because no root of the plan can succeed through it any more. */
       readonly pruned?: true;

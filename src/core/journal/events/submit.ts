@@ -186,7 +186,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
       attempt.unresolved = event.cause;
       if (AFTER_SEND.has(event.cause)) noteSend(fold, attempt, event.clockOffsetMs);
       if (event.jobId !== undefined) attempt.namedJobId = event.jobId;
-      // It was followed until it turned out to be another's.
+      // The job was followed until it turned out to be another's.
       if (event.cause === "another's job") attempt.jobId = null;
       const step = fold.step(event.step);
       fold.moveStep(step);

@@ -9,7 +9,7 @@ import { notDurable } from "./leases.ts";
 const TELL_EVERY_MS = 50;
 
 /**
- * Wakes calls that wait for changes of their runs. This process's changes reach them at once; others' arrive as
+ * Wakes calls that wait for changes to their runs. This process's changes reach them at once; others' arrive as
  * notifications or, if those do not work (a pooler in transaction mode, a broken connection), within `pollIntervalMs`.
  * Commits do not notify inside their transaction, because the server would serialise them.
  */
@@ -86,7 +86,7 @@ export class ChangeFeed {
     if (!this.#looking) void this.#lookWhileNeeded();
   }
 
-  /** Polls all awaited runs with one query. A failed one is repeated at the next tick. */
+  /** Polls all awaited runs with one query. A failed query is repeated at the next tick. */
   async #lookWhileNeeded(): Promise<void> {
     this.#looking = true;
     while (this.#recheck && this.#waiters.size > 0) {
@@ -108,7 +108,7 @@ export class ChangeFeed {
     const runIds = [...this.#untold];
     this.#untold = new Set();
     const sql = `SELECT ${notDurable}, pg_notify($1, left(run, 2000)) FROM unnest($2::text[]) run`;
-    // Processes without notifications poll.
+    // A failure is ignored: processes without notifications poll.
     this.#db.query(sql, [this.channel, runIds]).catch(() => {});
   }
 }

@@ -126,7 +126,7 @@ export class Database {
     });
   }
 
-  /** From now on, an unavailable database is waited for; before, the URL may simply be wrong. */
+  /** From now on, calls wait for an unavailable database; before that, the URL may simply be wrong. */
   noteOpened(): void {
     this.#waitMs = this.settings.unreachableTimeoutMs;
   }
@@ -185,7 +185,7 @@ const longestDelayMs = 1_000;
 /** How long opening a journal waits for a database that is starting. */
 const openingMs = 5_000;
 
-/** True if a pooler such as pgbouncer answers: it names another process than the one that runs the statements. */
+/** True if a pooler such as pgbouncer answers: it reports a different process than the one that runs the statements. */
 export async function isPooled(client: Pick<ClientBase, "query">): Promise<boolean> {
   const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
   return rows[0].pid !== (client as { readonly processID?: unknown }).processID;
@@ -292,7 +292,7 @@ function journalFailure(error: unknown, place: string): unknown {
   }
 }
 
-/** The journal has the outcome of calls made during the outage. */
+/** The error once the time limit has passed; the journal shows the outcome of calls made during the outage. */
 function unreachable(place: string, forMs: number, error: unknown): JournalUnreachableError {
   const { code, message } = partsOf(error);
   const tooMany = code === "53300" ? " Raise max_connections, put pgbouncer in front, or lower pool= in the URL." : "";

@@ -129,7 +129,7 @@ export function encodeWake({ at, memo }: Wake): { readonly wake_at: number | nul
   return { wake_at: at, memo: JSON.stringify(memo) };
 }
 
-/** No guard for commits that are free or make no holds. */
+/** The guard's fields of a commit; none if the commit holds no money. */
 function guardOf({ guard, ledger = [] }: Commit): Pick<WireCommit, "caps" | "wallet_mark" | "most_unseen"> {
   const holds = ledger.some((change) => change.type === "hold" && change.amountMicros > 0);
   if (guard === undefined || !holds) return {};

@@ -73,7 +73,7 @@ function outcomeOf(
   };
 }
 
-/** Null also if no engine drives the run. Only commits write it, as JSON. */
+/** Reads the memo; null also if no engine drives the run. Not validated: only commits write it. */
 function memoOf(columns: Columns, row: Row): Wake["memo"] {
   return row.memo === null ? null : (columns.json(row, "memo") as Wake["memo"]);
 }
@@ -116,7 +116,7 @@ export async function releaseLease(db: Database, { runId, epoch }: Lease): Promi
 export interface LeaseClock {
   /** Null: the database uses its own clock. */
   forDatabase(at?: number): number | null;
-  /** The same as a field of a write; empty for none. */
+  /** The same instant as a field of a write; empty if null. */
   forWrite(at?: number): { readonly now?: number };
   /** The instant on this process's clock at which `leftMs` will have passed. */
   expiryOf(leftMs: number, at?: number): number;

@@ -55,7 +55,7 @@ async function createSchema(db: Database, query: Query): Promise<void> {
   await query("CREATE TABLE {s}.journal_versions (version integer PRIMARY KEY, program text NOT NULL)");
 }
 
-/** 0 for a missing or empty schema. */
+/** The version of the existing schema; 0 if it is missing or empty. */
 async function foundVersion(db: Database, query: Query, newest: number): Promise<number> {
   const [found] = await query(
     "SELECT to_regclass($1) IS NOT NULL AS ours, EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace($2)) AS used",
@@ -216,7 +216,7 @@ ${tablesOfRun.map((table) => `  DELETE FROM {s}.${table} WHERE run_key = r.run_k
   RETURN 'removed';
 END $function$`;
 
-/** The functions of a journal version. A newer version replaces them and rejects older programs. */
+/** The database functions for a journal version. A newer version replaces them and rejects older programs. */
 function functionsOf(version: number): readonly string[] {
   const all = [createRun, takeLease, sendMessage, deliverFunction, removeRun, moveAccountFunction, writeFunction];
   return all.map((sql) => sql.replaceAll("{version}", String(version)));

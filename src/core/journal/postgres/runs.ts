@@ -76,7 +76,7 @@ export async function dueRuns(db: Database, { account, at, limit }: DueQuery): P
   return rows.map((row) => db.columns.text(row, "run_id"));
 }
 
-/** The row contains the lease's remaining time instead of its end. */
+/** Converts a run's row, which contains the lease's remaining time instead of its end. */
 function summaryOf({ columns }: Database, clock: LeaseClock, row: Row): RunRow {
   const run = runOf(columns, row);
   if (run.lease === null) return run;
@@ -128,7 +128,7 @@ async function signatureBefore(db: Database, key: number, seq: number): Promise<
   return row === undefined ? null : db.columns.text(row, "body");
 }
 
-/** Null also if unreadable, since the events contain everything. */
+/** Reads a run's snapshot. Null also if it is unreadable, since the events contain everything. */
 export async function readSnapshot(db: Database, runId: string): Promise<FoldSnapshot | null> {
   const row = await ofRun(
     db,

@@ -8,8 +8,8 @@ export interface Migration {
 
 /**
  * The tables of the SQLite journal, with three differences. A run's row names its last write, so that a writer that
- * lost the answer can tell whether it was made. Ledger entries and waits name their account, and accounts know their
- * uncharged total, so that the guard reads only the last charges. Text is compared byte by byte.
+ * lost the answer can tell whether the write was made. Ledger entries and waits name their account, and accounts store
+ * their uncharged total, so that the guard reads only the last charges. Text is compared byte by byte.
  */
 export const migrations: readonly Migration[] = [
   {

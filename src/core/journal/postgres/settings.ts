@@ -10,7 +10,7 @@ export interface PostgresJournalOptions {
   readonly connectTimeoutMs?: number;
   /** Time limit for a statement, in milliseconds. Default 30 000. */
   readonly statementTimeoutMs?: number;
-  /** Time limit for waiting for rows that another process holds, in milliseconds. Default 15 000. */
+  /** Time limit for waiting for rows that another process has locked, in milliseconds. Default 15 000. */
   readonly lockTimeoutMs?: number;
   /** How long an idle connection is kept, in milliseconds. Default 30 000. */
   readonly idleTimeoutMs?: number;
@@ -18,9 +18,7 @@ export interface PostgresJournalOptions {
   readonly unreachableTimeoutMs?: number;
   /** Interval between polls for others' changes if no notifications arrive, in milliseconds. Default 1 000. */
   readonly pollIntervalMs?: number;
-  /**
-   * Decides when upload handles expire, and is the clock for returned instants. Epoch milliseconds; default `Date.now`.
-   */
+  /** The clock that expires upload handles and converts returned instants. Epoch milliseconds; default `Date.now`. */
   readonly now?: () => number;
 }
 

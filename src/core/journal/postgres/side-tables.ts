@@ -54,7 +54,7 @@ export async function readProgress(db: Database, runId: string): Promise<readonl
   return (await listOf(db, runId, sql, "step")).map((row) => progressOf(db.columns, row));
 }
 
-/** The rows of a run; its statement returns one row without `column` if there are none. */
+/** A run's rows; the statement returns one row without `column` if there are none. */
 async function listOf(db: Database, runId: string, sql: string, column: string): Promise<readonly Row[]> {
   const rows = await db.query(sql, [runId]);
   if (rows.length === 0) throw new RunUnknownError(runId, db.place);
@@ -125,7 +125,7 @@ export async function readNotices(db: Database): Promise<readonly NoticeRow[]> {
   return rows.map((row) => noticeOf(db.columns, row));
 }
 
-/** Skips rows that another process is claiming. */
+/** Claims due notices. Skips rows that another process is claiming. */
 export async function claimNotices(db: Database, { at, untilAt, limit }: NoticeClaim): Promise<readonly NoticeRow[]> {
   const rows = await db.query(
     `WITH due AS (

@@ -76,9 +76,9 @@ const addSpending = `ON CONFLICT (account, tag, slot) DO UPDATE
         SET held_micros = s.held_micros + excluded.held_micros, settled_micros = s.settled_micros + excluded.settled_micros`;
 
 /**
- * Writes several runs, each at most once: first new runs, sorted by id, then leases and commits. Each succeeds or fails
- * as a whole and by itself. Answers are in order. Fields are those of `Wire`. Locks come first, in the order that
- * `function-parts.ts` describes.
+ * Writes several runs, each at most once: first new runs, sorted by id, then leases and commits. Each write succeeds or
+ * fails as a whole, independently of the others. Answers are in order. Fields are those of `Wire`. Locks come first, in
+ * the order that `function-parts.ts` describes.
  */
 export const writeFunction = `
 CREATE OR REPLACE FUNCTION {s}.write_runs(p_version integer, p_event_version integer, p_repeated boolean, p_writes jsonb)

@@ -12,10 +12,10 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** Maximum number of writes in a group and, from the second on, of characters, because others wait for its locks. */
+/** Maximum number of writes in a group, and of characters in a group of several: other writers wait for its locks. */
 const largestGroup = 256;
 const longestGroup = 1_000_000;
-/** The next group may be built while one is written to disk. */
+/** Groups in progress: the next group may be built while one is written to disk. */
 const groupsAtOnce = 2;
 
 /**

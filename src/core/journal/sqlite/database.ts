@@ -7,7 +7,7 @@ export type Row = Record<string, SQLOutputValue>;
 
 interface Statement {
   readonly prepared: StatementSync;
-  /** True if it names the table `runs`. */
+  /** True if the statement mentions the table `runs`. */
   readonly isOnRuns: boolean;
 }
 

@@ -18,7 +18,7 @@ export function readInbox(db: Database, runId: string): readonly InboxEntry[] {
   return rows.map((row) => inboxEntryOf(db.columns, row));
 }
 
-/** True if the inbox holds an entry besides `consumed`. */
+/** True if the inbox contains an entry besides `consumed`. */
 export function hasOtherEntries(db: Database, runKey: number, consumed: readonly number[]): boolean {
   const ids = new Set(consumed);
   const rows = db.all("SELECT id FROM inbox WHERE run_key = ? ORDER BY id", runKey);

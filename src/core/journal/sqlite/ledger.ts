@@ -82,7 +82,7 @@ function addSpending(db: Database, row: readonly [string, string, number, number
   );
 }
 
-/** Changes of the sums per quarter of an hour. */
+/** Changes to the sums per quarter of an hour. */
 function bySlot({ before, after }: LedgerUpdate): ReadonlyMap<number, LedgerTotals> {
   const sums = new Map<number, LedgerTotals>();
   const add = ({ slot, heldMicros, settledMicros }: LedgerEntry, sign: number) => {

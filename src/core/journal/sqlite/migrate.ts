@@ -20,7 +20,7 @@ export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Mi
   if (found === newest) return;
   // Affects only a file without tables; lets it shrink when runs are removed.
   db.exec("PRAGMA auto_vacuum = INCREMENTAL");
-  // The weaker lock allows reading the copy's source, but no writing.
+  // The weaker lock lets the copy read the journal, but prevents writes.
   db.exec(found === 0 ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE");
   try {
     // Another process may have migrated meanwhile.
@@ -38,7 +38,7 @@ export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Mi
   }
 }
 
-/** Path of the copy of a journal before its migration from a version. */
+/** Path of the copy that is made before a journal is migrated from a version. */
 export function copyOf(path: string, version: number): string {
   return `${path}.version-${version}`;
 }

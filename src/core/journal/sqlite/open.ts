@@ -27,7 +27,7 @@ const LOG_BYTES = 8 * 1024 * 1024;
 
 export interface OpenFile {
   readonly db: Database;
-  /** True if this user may not write to it. */
+  /** True if this user may not write to the file. */
   readonly isReadOnly: boolean;
   /** Called when a write transaction starts: throws if the file was moved, deleted or migrated by another process. */
   readonly guard: () => void;
@@ -84,7 +84,7 @@ async function openToWrite(path: string, busyRetry: BusyRetryOptions): Promise<D
   return raw;
 }
 
-/** Throws for an older version, or a log that cannot be read without writing files. */
+/** Opens a journal for reading. Throws for an older version, or a log that cannot be read without writing files. */
 async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<DatabaseSync> {
   try {
     await inspectWithRetry(path, busyRetry);
@@ -99,7 +99,7 @@ async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<Da
 }
 
 /**
- * Inspects a journal. While another process creates it, its header may briefly name no program, or a larger size. So a
+ * Inspects a journal. While another process creates it, its header may briefly show no program, or a larger size. So a
  * file written within the last two seconds is inspected again before it is rejected.
  */
 async function inspectWithRetry(path: string, busyRetry: BusyRetryOptions): Promise<void> {
@@ -264,7 +264,7 @@ function checkPages(path: string, { logged, every }: { readonly logged: boolean;
   }
 }
 
-/** Without a log, nobody has the file open, and SQLite need not even create lock files. */
+/** Opens the file without writing. Without a log, nobody has it open, and SQLite need not even create lock files. */
 function openUnwritten(path: string, logged: boolean): DatabaseSync {
   const { DatabaseSync } = loadSqlite();
   const url = pathToFileURL(path);

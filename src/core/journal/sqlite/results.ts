@@ -4,7 +4,7 @@ import type { Database, Row } from "./database.ts";
 
 type Free = readonly [step: string, fingerprint: string];
 
-/** Results indexed per transaction, to block the event loop for milliseconds only. */
+/** Results indexed per transaction, to block the event loop only for milliseconds. */
 const SORTED_AT_ONCE = 1_000;
 
 /**
@@ -85,7 +85,7 @@ export function readResults(db: Database, query: ResultsQuery, limit: number): r
   return found.map((row) => resultOf(db.columns, row));
 }
 
-/** Includes results that are not indexed; writes nothing. */
+/** A run's results, including those that are not indexed; writes nothing. */
 function resultsOfRun(db: Database, runId: string): readonly StoredResult[] {
   const run = db.get("SELECT run_key, account FROM runs WHERE run_id = ?", runId);
   if (run === undefined) return [];

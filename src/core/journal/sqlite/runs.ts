@@ -19,12 +19,12 @@ export function clearWake(db: Database, runKey: number): void {
   db.run("UPDATE wakes SET at = NULL, memo = 'null' WHERE run_key = ?", runKey);
 }
 
-/** Makes a run of an engine due when a message arrives. */
+/** Makes an engine's run due when a message arrives. */
 export function hastenWake(db: Database, runKey: number, at: number): void {
   db.run("UPDATE wakes SET at = ? WHERE run_key = ? AND (at IS NULL OR at > ?)", at, runKey, at);
 }
 
-/** Takes a run's memo (null if no engine drives it) and whether it was parked and is looked at on time. */
+/** Takes a run's memo (null if no engine drives it) and whether it was parked and is checked on time. */
 export function takeMemo(db: Database, runKey: number, now: number): { readonly memo: Json; readonly parked: boolean } {
   const row = db.get("SELECT memo, at FROM wakes WHERE run_key = ?", runKey);
   if (row === undefined) return { memo: null, parked: false };
@@ -58,8 +58,8 @@ export interface RunRecord {
 }
 
 /**
- * While a run is leased, most commits write only its events, so that one page changes. The last event after the row's
- * then tells what the row does not yet.
+ * While a run is leased, most commits write only its events, so that one page changes. The run's last event then has
+ * what its row does not have yet.
  */
 const lastSeq = ofLeased("last_seq", "seq");
 const updatedAt = ofLeased("updated_at", "at");
@@ -97,7 +97,7 @@ export function createRun(
   if (wake !== undefined) writeWake(db, key, wake);
 }
 
-/** Stores the media that events name, so that `gc` need not read every event. */
+/** Stores the media that events refer to, so that `gc` need not read every event. */
 export function writeMedia(db: Database, key: number, events: readonly RunEvent[]): void {
   for (const sha256 of events.flatMap(mediaOf)) {
     db.run("INSERT OR IGNORE INTO media (run_key, sha256) VALUES (?, ?)", key, sha256);
@@ -226,7 +226,7 @@ function recordOf({ columns }: Database, row: Row): EventRecord {
   };
 }
 
-/** Null also if unreadable, since the events contain everything. */
+/** Reads a run's snapshot. Null also if it is unreadable, since the events contain everything. */
 export function readSnapshot(db: Database, runId: string): FoldSnapshot | null {
   const row = db.get("SELECT fold_version, seq, state FROM snapshots WHERE run_key = ?", requireKey(db, runId));
   const state = unpackText(row?.state);

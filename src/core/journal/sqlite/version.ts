@@ -21,7 +21,7 @@ export function newestVersion(steps: readonly Migration[] = migrations): number 
 
 /**
  * Journal version of an open database; 0 if empty. Throws if this Showrunner cannot read it, or if its tables, indexes,
- * views or triggers differ from ours: a stranger's would take part in our statements.
+ * views or triggers differ from ours: foreign ones would affect our statements.
  */
 export function checkOpen(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): number {
   db.exec("PRAGMA trusted_schema = OFF");

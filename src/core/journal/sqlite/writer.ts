@@ -9,7 +9,7 @@ export type Work<T> = () => T;
 
 interface Pending {
   readonly durable: boolean;
-  /** Does the work; call the result once committed, to tell the caller. */
+  /** Does the work and returns a function that tells the caller; call it once the work is committed. */
   readonly perform: () => () => void;
   readonly fail: (error: unknown) => void;
 }

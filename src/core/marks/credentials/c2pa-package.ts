@@ -21,10 +21,10 @@ export interface C2pa {
   readonly Reader: { fromAsset(asset: Asset, settings: object): Promise<{ json(): unknown } | null> };
 }
 
-/** Prevents any fetch of URLs named in a file. */
+/** Prevents any fetch of URLs that a file contains. */
 export const OFFLINE = { remote_manifest_fetch: false, ocsp_fetch: false } as const;
 
-/** Finds the package in `folder`'s project, else beside ours; null if it is not installed. */
+/** Finds the package in `folder`'s project, otherwise next to ours; null if it is not installed. */
 export async function findC2pa(folder: string): Promise<C2pa | null> {
   for (const place of [join(folder, "package.json"), import.meta.url]) {
     const path = resolved(place);
@@ -38,7 +38,7 @@ export async function findC2pa(folder: string): Promise<C2pa | null> {
   return null;
 }
 
-/** @throws CredentialsError where it is not installed */
+/** @throws CredentialsError if it is not installed */
 export async function loadC2pa(folder: string): Promise<C2pa> {
   const found = await findC2pa(folder);
   if (found === null) throw new CredentialsError(`Signing needs the package ${NAME}, which is not installed.`, INSTALL);
@@ -84,7 +84,7 @@ const TYPES: Readonly<Record<string, string>> = {
   flac: "audio/flac",
 };
 
-/** A file's content type by its bytes; null if it cannot hold credentials. Throws Node's errors. */
+/** A file's content type by its bytes; null if it cannot contain credentials. Throws Node's errors. */
 export async function signableType(path: string): Promise<string | null> {
   const { fileTypeFromBuffer } = await import("file-type");
   try {

@@ -2,9 +2,9 @@ import type { Source, Splice } from "../source.ts";
 
 /** What a file says about itself, and how to change that. */
 export interface Scan {
-  /** Its XMP packet; null if it has none. */
+  /** The file's XMP packet; null if it has none. */
   readonly xmp: string | null;
-  /** True if it holds a C2PA manifest, which is bound to its bytes. */
+  /** True if the file contains a C2PA manifest, which is bound to its bytes. */
   readonly isSigned: boolean;
   /** The changes that replace its XMP packet by this one. @throws UnmarkableError */
   readonly withXmp: (packet: string) => readonly Splice[];

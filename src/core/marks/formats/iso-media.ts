@@ -27,7 +27,7 @@ export const isoMedia: Format = {
 interface IsoBox extends Box {
   /** Name of a `uuid` box as 32 hexadecimal digits; null for other boxes. */
   readonly uuid: string | null;
-  /** True if its size says "to the end of the file". */
+  /** True if the box's size says "to the end of the file". */
   readonly isOpen: boolean;
 }
 

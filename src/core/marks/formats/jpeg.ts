@@ -15,7 +15,7 @@ export const jpeg: Format = {
 };
 
 interface Segment extends Box {
-  /** The first bytes of its data. */
+  /** The first bytes of the segment's data. */
   readonly head: Buffer;
 }
 
@@ -38,7 +38,7 @@ async function scan(source: Source): Promise<Scan> {
   };
 }
 
-/** Null at the image data or the end of the file. */
+/** Reads a segment; null at the image data or the end of the file. */
 async function segmentAt(source: Source, at: number): Promise<Segment | null> {
   const [lead, marker] = await source.read(at, 2);
   if (lead !== 0xff) throw new UnmarkableError(`it is damaged at byte ${at}`);

@@ -40,7 +40,7 @@ const untagged: Scan = {
 
 interface Frame extends Box {
   readonly head: Buffer;
-  /** True if its data is neither compressed, encrypted nor otherwise transformed. */
+  /** True if the frame's data is neither compressed, encrypted nor otherwise transformed. */
   readonly isPlain: boolean;
 }
 
@@ -73,7 +73,7 @@ async function scanTag(source: Source): Promise<Scan> {
   };
 }
 
-/** Null at the padding. */
+/** Reads a frame; null at the padding. */
 async function frameAt(source: Source, at: number, end: number, version: number): Promise<Frame | null> {
   if (end - at < HEAD_BYTES) return null;
   const head = await source.read(at, HEAD_BYTES);

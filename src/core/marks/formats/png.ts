@@ -32,7 +32,7 @@ async function scan(source: Source): Promise<Scan> {
   };
 }
 
-/** Null after the last chunk; what follows is not part of the picture. */
+/** Reads a chunk; null after the last one: what follows is not part of the picture. */
 async function chunkAt(source: Source, at: number): Promise<Box | null> {
   const isOver = at > SIGNATURE.length && (await source.read(at - 8, 4)).toString("latin1") === "IEND";
   if (isOver) return null;

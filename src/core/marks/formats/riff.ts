@@ -83,7 +83,7 @@ async function scan(
     xmp: old === null ? null : xmpText(await packetOf(source, old)),
     isSigned: chunks.some(({ type }) => type === "C2PA"),
     withXmp: (packet) => {
-      // After a chunk of unknown length nothing would be found; otherwise append at the end.
+      // Nothing is found after a chunk of unknown length, so insert before it; otherwise append at the end.
       const pad = unbounded === undefined && end % 2 === 1 ? 1 : 0;
       const insert = Buffer.concat([Buffer.alloc(pad), chunk(xmpType, Buffer.from(packet))]);
       const added: readonly Splice[] = [

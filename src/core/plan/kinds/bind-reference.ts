@@ -8,8 +8,8 @@ import type { Planning } from "./kind.ts";
 type Literal = string | { readonly [key: string]: DraftJson };
 
 /**
- * Checks a literal in a media field. An owned asset is fine; for anything else the problem names a better way. Other
- * values are returned unchanged as their own sample.
+ * Checks a literal in a media field. An owned asset is allowed; for anything else the problem suggests a better way.
+ * Other values are returned unchanged as their own sample.
  */
 export function checkMediaLiteral(value: Literal, location: InputLocation, { report }: Planning): BoundValue {
   const untouched = { input: value as Json, sample: value as Json };
@@ -250,6 +250,6 @@ export interface InputLocation {
   /** Null if the schema says nothing about it. */
   readonly schema: SchemaLocation | null;
   markChecked(field: string): void;
-  /** Reports that the value may be any of this many. */
+  /** Reports that the value may take this many forms. */
   opens(choices: number): void;
 }

@@ -133,21 +133,21 @@ export interface StepFacts {
   /** Null if unknown, because the step has a problem or is decided later; its uses are then not checked. */
   readonly yields: Yield | null;
   readonly outputs: number;
-  /** How a reference to its media is resolved. */
+  /** How a reference to the step's media is resolved. */
   readonly as: Reference["$ref"]["as"];
   /** Size of an uploaded file in bytes. */
   readonly sizeBytes: number | null;
-  /** Kinds of its outputs, if a step makes several. */
+  /** Kinds of the outputs, if the step makes several. */
   readonly kinds?: readonly FileKind[];
-  /** True if its media are copied to this machine, where local functions can read them. */
+  /** True if the step's media are copied to this machine, where local functions can read them. */
   readonly keeps: boolean;
-  /** True if it returns a JSON value, alone or besides files. */
+  /** True if the step returns a JSON value, alone or besides files. */
   readonly hasValue: boolean;
-  /** JSON Schema of its value, if known. */
+  /** JSON Schema of the step's value, if known. */
   readonly schema: Json | null;
-  /** True if it resolves to one of several results, which references mention. */
+  /** True if the step resolves to one of several results, which references mention. */
   readonly picks?: true;
-  /** True if its result type is only known when it is planned itself. */
+  /** True if the step's result type is known only when the step itself is planned. */
   readonly isOpen?: true;
 }
 
@@ -161,21 +161,21 @@ export const UNKNOWN: StepFacts = {
   schema: null,
 };
 
-/** Facts of a step that makes one medium. */
+/** Facts about a step that makes one media file. */
 export const MEDIA: StepFacts = { ...UNKNOWN, outputs: 1, hasValue: false };
-/** Facts of a step that only returns a value. */
+/** Facts about a step that only returns a value. */
 export const VALUE: StepFacts = { ...UNKNOWN, yields: "value", outputs: 1, as: "value" };
 
 type Known = (path: string) => StepFacts | undefined;
 
-/** Facts of a choice among results. */
+/** Facts about a choice among results. */
 export function oneOf(among: readonly Reference[], yields: Yield, known: Known): StepFacts {
   if (yields === "value") return VALUE;
   const keeps = among.every(({ $ref }) => known($ref.step)?.keeps !== false);
   return { ...MEDIA, yields, as: yields === "voice" ? "voice" : "asset", keeps, picks: true };
 }
 
-/** Facts of an approval without a choice, which passes on what it shows. */
+/** Facts about an approval without a choice, which passes on what it shows. */
 export function shown(shows: readonly Reference[], yields: Yield, known: Known): StepFacts {
   const [first] = shows;
   const source = first === undefined ? undefined : known(first.$ref.step);

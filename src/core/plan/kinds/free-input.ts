@@ -113,7 +113,7 @@ interface Member {
   readonly yields: Yield | null;
 }
 
-/** Binds what is shown or chosen from; all must be of one kind. */
+/** Binds what is shown or chosen from; all must be of the same kind. */
 export function bindAmong(given: readonly DraftReference[], what: What, planning: Planning): Among {
   const members = given.map((reference, index) => {
     const field = given.length === 1 ? what.field : `${what.field}[${index}]`;

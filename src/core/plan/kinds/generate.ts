@@ -11,7 +11,7 @@ import type { Planning, StepKind } from "./kind.ts";
 const TYPICAL_MS = { image: 10_000, audio: 8_000, video: 90_000 } as const;
 const ONLY_HANDLES = "pass upload(…), or the handle of a step that makes the file";
 
-/** AI SDK call options (specification v4) by what the model makes, with the kind of media that each takes. */
+/** AI SDK call options (specification v4) by what the model makes, with the kind of media that each accepts. */
 const FIELDS: { readonly [K in MediaKind]: { readonly [field: string]: "any" | "image" | "media" } } = {
   image: {
     prompt: "any",
@@ -167,10 +167,7 @@ function checkPlace(
   planning.report("media-kind", field, `${field} expects an image, but ${ref.step} makes ${kind}`);
 }
 
-/**
- * Number of outputs. More than the model's maximum is a problem, because it would take several requests with a price
- * each.
- */
+/** Number of outputs. More than the model's maximum is a problem: it would take several requests, each with a price. */
 function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): number {
   const n = typeof input === "object" && input !== null && "n" in input ? (input.n as DraftJson) : 1;
   if (typeof n !== "number" || !Number.isSafeInteger(n) || n < 1) {

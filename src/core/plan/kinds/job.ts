@@ -119,7 +119,7 @@ function withVoice(input: DraftJson, { id, inputSchema }: CatalogModel, { voices
 
 interface Seeded {
   readonly input: DraftJson;
-  /** Null if the seed is not counted. */
+  /** Null if Showrunner did not assign the seed. */
   readonly mostSeed: number | null;
 }
 
@@ -160,7 +160,7 @@ function checkInput(model: CatalogModel, bound: BoundInput, { catalog, report }:
 /** Problems that hold for any value of a field: that it is given, or given together with others. */
 const WHATEVER_VALUE = new Set(["unknown-field", "exclusive", "combination-table", BY_DEFAULT]);
 
-/** Problems by the model's schema. For unknown values, only those that hold for any value. */
+/** Problems reported by the model's schema. For unknown values, only those that hold for any value. */
 function problemsOf(
   model: CatalogModel,
   { samples, checkedFields }: BoundInput,
@@ -186,7 +186,7 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
   if (model === null) {
     const ids = catalog.ids();
     const advice = catalog.advice(id);
-    // Advice without a model's name only repeats that there is none.
+    // Advice without a model's name only repeats that the model does not exist.
     const pointer = ids.some((other) => advice?.includes(other)) ? `the service says: ${advice}` : null;
     const hint = pointer ?? didYouMean(id, ids) ?? "list them with: showrunner models list";
     report("unknown-model", "model", `the service has no model ${id}; ${hint}`, { allowed: suggest(id, ids) });

@@ -26,7 +26,7 @@ export type VoicesByName = ReadonlyMap<string, readonly NamedVoice[]>;
 /** What a draft is planned against. */
 export interface PlanContext {
   readonly catalog: Catalog;
-  /** Measured files by path as in the draft; `error` tells why one could not be measured. */
+  /** Measured files by path as in the draft; `error` says why one could not be measured. */
   readonly files: ReadonlyMap<string, FileFacts | { readonly error: string }>;
   /** Voices that the draft names; without it, names stay as they are. */
   readonly voices?: VoicesByName;
@@ -57,7 +57,7 @@ export interface StepKind<D extends DraftStep, S extends PlanStep> {
   files(draft: D): readonly DraftFile[];
   models(draft: D): readonly string[];
   plan(draft: D, planning: Planning): Planned<S>;
-  /** What later steps may know about it; `known`: the same for earlier ones. */
+  /** What later steps may know about the step; `known`: the same for earlier steps. */
   facts(step: S, known: (path: string) => StepFacts | undefined): StepFacts;
   traits(step: S): StepTraits;
 }
@@ -69,7 +69,7 @@ export type StepPricing =
   | { readonly by: "quote" }
   /** Paid; known only afterwards, up to a maximum in micro-dollars. */
   | { readonly by: "usage"; readonly maxCostMicros: number | null; readonly why: string }
-  /** Its inner steps are paid and not known yet; together they cost at most this. */
+  /** The inner steps are paid and not known yet; together they cost at most this. */
   | { readonly by: "inner steps"; readonly maxCostMicros: number | null; readonly why: string };
 
 /**
@@ -77,25 +77,25 @@ export type StepPricing =
  * report and dashboard use these fields instead of the kind. A new field does not compile until every kind has it.
  */
 export interface StepTraits {
-  /** What people call it, such as "decision". */
+  /** What people call the step, such as "decision". */
   readonly noun: string;
   /** A line for people: the model, the file, who decides. */
   readonly note: string;
-  /** The author's description of its request; null: see its input. */
+  /** The author's description of the step's request; null: see the input. */
   readonly subject: string | null;
-  /** Brackets around its label in a Mermaid flowchart. */
+  /** Brackets around the step's label in a Mermaid flowchart. */
   readonly brackets: readonly [open: string, close: string];
   readonly icon: "media" | "file" | "decision" | "group" | "value";
-  /** References that it uses, besides its condition's. */
+  /** References that the step uses, besides its condition's. */
   readonly uses: readonly Reference["$ref"][];
-  /** What its fingerprint covers; a change makes it another step. */
+  /** What the step's fingerprint covers; a change makes it another step. */
   readonly requested: { readonly [field: string]: Json };
   readonly pricing: StepPricing;
-  /** A rough duration in milliseconds, used if earlier runs tell nothing. */
+  /** A rough duration in milliseconds, used if no earlier runs show one. */
   readonly typicalMs: number;
-  /** The limit that it counts against: the modality for work of the service, `task` for local functions. Null: none. */
+  /** The limit that the step counts against: the modality of the service's work, `task` for local code. Null: none. */
   readonly modality: string | null;
-  /** True if it runs a function of the pipeline's code. */
+  /** True if the step runs a function from the pipeline's code. */
   readonly needsCode: boolean;
   /** True if that function reads media as local files. */
   readonly readsFiles: boolean;
@@ -103,14 +103,14 @@ export interface StepTraits {
   readonly submits: SubmittingStep | null;
   /** What must match, besides the input, for an earlier result to be reused. Null: never reused. */
   readonly reuse: ((pipeline: string, step: PlanStep) => { readonly [field: string]: Json }) | null;
-  /** The file that it sends to the service. */
+  /** The file that the step sends to the service. */
   readonly file: FileFacts | null;
-  /** Results that it passes on or chooses from, instead of its own. */
+  /** Results that the step passes on or chooses from, instead of its own. */
   readonly standsFor: readonly Reference[];
-  /** True if it chooses one of them, so that others may be missing. */
+  /** True if the step chooses one of `standsFor`, so that others may be missing. */
   readonly isChoice: boolean;
   /** The expansion into steps under `<path>/…` once its value is known. */
   readonly expansion: ExpandingStep | null;
-  /** True if its outputs on the service are copied to this machine. */
+  /** True if the step's outputs on the service are copied to this machine. */
   readonly keeps: boolean;
 }

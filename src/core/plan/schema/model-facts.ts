@@ -3,7 +3,7 @@ import type { DraftJson } from "../draft.ts";
 import type { MediaKind } from "../plan.ts";
 import { applicable, isSchema, propertySchemas } from "./schema.ts";
 
-/** What a job of the model makes; null for an unknown modality. */
+/** What the model's jobs make; null for an unknown modality. */
 export function yieldsOf(model: CatalogModel): MediaKind | "voice" | null {
   switch (model.modality) {
     case "image":
@@ -17,8 +17,9 @@ export function yieldsOf(model: CatalogModel): MediaKind | "voice" | null {
 }
 
 /**
- * True for voice cloning, which is listed as audio. A specific output schema tells: the voice id is required, or the
- * URL is never there. If all models share one output schema, the input tells: it has a sample and a name, but no text.
+ * True for voice cloning, which is listed as audio. A specific output schema decides: the voice id is required, or the
+ * URL is never present. If all models share one output schema, the input decides: it has a sample and a name, but no
+ * text.
  */
 function makesVoice({ outputSchema, inputSchema, id, name }: CatalogModel): boolean {
   const voiceId = typesOf(outputSchema, "voice_id");
