@@ -10,15 +10,15 @@ interface KeyStorage {
 
 /** Options of `connect`. */
 export interface ConnectOptions {
-  /** Sent with each request, such as `{ Authorization: "Bearer …" }`; a function is called each time. Default: only cookies. */
+  /** Headers of each request, such as `{ Authorization: "Bearer …" }`; a function is called each time. Default: only cookies. */
   readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
-  /** Stores which run belongs to each key. Default: `sessionStorage`, cleared with the tab; null: not stored. */
+  /** Stores which run belongs to each key. Default: `sessionStorage`, cleared with the tab; null stores nothing. */
   readonly storage?: KeyStorage | null;
 }
 
 /** Options of `start`. */
 export interface StartOptions {
-  /** The pipeline's input. A `File` or `Blob` in it is sent along. */
+  /** The pipeline's input. Any `File` or `Blob` in it is uploaded with the request. */
   readonly input: unknown;
   /**
    * Id of the quote that was agreed to. Without one, or if it no longer matches the run, the start is refused; the quote to
@@ -27,7 +27,7 @@ export interface StartOptions {
   readonly quote?: string;
   /** New maximum cost of an existing run, in US dollars as a decimal string; also accepts the prices it paused for. */
   readonly agree?: string;
-  /** Your own key, such as an order id: starting again with the same key returns the same run. Default: random. */
+  /** Your own key, such as an order id. Starting again with the same key returns the same run. Default: random. */
   readonly key?: string;
   /** Maximum cost of the run, in US dollars as a decimal string. Default: the budget that the server sets. */
   readonly budget?: string;
@@ -54,7 +54,7 @@ export interface Runs {
 /** What is stored about a start: its run or, until that is known, the request to send again. */
 type Kept = { readonly id: string } | { readonly pipeline: string; readonly body: string };
 
-/** Returns a client for the handler at this address, such as `/api/films`. */
+/** Returns a client for the handler at an address such as `/api/films`. */
 export function connect(url: string, { headers = {}, storage = ownStorage() }: ConnectOptions = {}): Runs {
   const here = (globalThis as { readonly location?: { readonly href: string } }).location?.href;
   const base = new URL(url, here).href.replace(/\/+$/, "");
@@ -128,7 +128,7 @@ export function connect(url: string, { headers = {}, storage = ownStorage() }: C
   };
 }
 
-/** JSON, or a form with a part for each file, named after its place in the input. */
+/** JSON, or a form with a part for each file, named by the file's place in the input. */
 function bodyOf({ input, ...rest }: { readonly input: unknown; readonly [name: string]: unknown }): string | FormData {
   const files: [string, Blob][] = [];
   const plain = (value: unknown, path: string): unknown => {

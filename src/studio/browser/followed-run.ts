@@ -6,14 +6,14 @@ export interface Link {
   send(path: string, init?: RequestInit): Promise<Response>;
 }
 
-/** The server's refusal of a request. */
+/** Thrown if the server refuses a request. */
 export class RequestError extends Error {
   readonly status: number;
-  /** Such as `OVER_BUDGET`. */
+  /** For example, `OVER_BUDGET`. */
   readonly code: string;
   /** The invalid field, if there is one. */
   readonly field: string | null;
-  /** Identifies the entry in the server's log; null without one. */
+  /** Identifies the entry in the server's log; null if there is none. */
   readonly reference: string | null;
 
   /** The quote to agree to first, if that is why a start was refused. */
@@ -39,12 +39,12 @@ export class RequestError extends Error {
   }
 }
 
-/** A run as a page shows it; a new object after each change. */
+/** The state of a run for a page; each change creates a new object. */
 export interface RunSnapshot {
   /** Null until the server has answered. */
   readonly run: RunView | null;
   readonly progress: readonly ProgressView[];
-  /** `lost`: disconnected, and reconnecting. `over`: nothing more is received. */
+  /** `lost`: disconnected, and reconnecting. `over`: no further changes will arrive. */
   readonly connection: "connecting" | "open" | "lost" | "over";
   /** Why the run cannot be followed. */
   readonly error: RequestError | null;
@@ -54,18 +54,18 @@ export interface RunSnapshot {
 export interface Decision {
   readonly step: string;
   readonly approve: boolean;
-  /** Position among the media shown, from 0. */
+  /** Position of the chosen output among the media shown, from 0. */
   readonly pick?: number;
   /** Replacement for the value shown. */
   readonly value?: unknown;
   readonly note?: string;
 }
 
-/** A run that a page follows. `subscribe` and `snapshot` fit React's `useSyncExternalStore` and other frameworks' stores. */
+/** A run that a page follows. `subscribe` and `snapshot` fit React's `useSyncExternalStore` and the stores of other frameworks. */
 export interface FollowedRun {
   readonly id: string;
   readonly snapshot: () => RunSnapshot;
-  /** Follows the run while anyone is subscribed, and returns how to unsubscribe. `event` is called once per event. */
+  /** Follows the run while there are subscribers; returns a function that unsubscribes. `event` is called for each event. */
   readonly subscribe: (changed: () => void, event?: (event: EventView) => void) => () => void;
   /** Returns the run once it ends; with `orPaused`, also once it pauses. @throws RequestError if it cannot be followed */
   done(options?: { readonly orPaused?: boolean }): Promise<RunView>;
@@ -76,7 +76,7 @@ export interface FollowedRun {
 }
 
 const FINAL: readonly string[] = ["succeeded", "partial", "failed", "cancelled"];
-/** The server sends something every 15 s: a connection that is silent for longer is dead. */
+/** The server sends something every 15 s, so a connection that is silent for this long is dead, in milliseconds. */
 const SILENT_MS = 40_000;
 const MOST_WAIT_MS = 15_000;
 

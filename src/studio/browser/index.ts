@@ -1,4 +1,4 @@
-// The client of the handler in a page. It has no dependencies.
+// The handler's client for web pages. It has no dependencies.
 export { type ConnectOptions, connect, type Runs, type StartOptions } from "./connect.ts";
 export { type Decision, type FollowedRun, RequestError, type RunSnapshot } from "./followed-run.ts";
 export type {

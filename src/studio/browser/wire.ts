@@ -1,4 +1,4 @@
-// The handler's answers, as the browser client reads them.
+// The handler's answers, as the browser client receives them.
 
 /** An output file of a run. */
 export interface MediaView {
@@ -6,14 +6,14 @@ export interface MediaView {
   readonly url: string;
   readonly kind: "image" | "video" | "audio" | "other";
   readonly contentType: string;
-  /** Name under which the pipeline returns it; null without one. */
+  /** Name under which the pipeline returns it; null if it has none. */
   readonly name: string | null;
   readonly width: number | null;
   readonly height: number | null;
   readonly durationMs: number | null;
 }
 
-/** A step of a run, as callers may see it. */
+/** A step in a run, as callers may see it. */
 export interface StepView {
   readonly path: string;
   readonly kind: string;
@@ -38,33 +38,33 @@ export interface WaitingView {
 /** A run as its caller sees it. Amounts are US dollars as decimal strings; times are epoch milliseconds. */
 export interface RunView {
   readonly id: string;
-  /** Number of the newest event included. */
+  /** Number of the newest event that this view includes. */
   readonly seq: number;
   readonly pipeline: string;
   readonly title: string;
-  /** `running`, `paused`, `succeeded`, `partial`, `failed` or `cancelled`; `interrupted`: no process drives it. */
+  /** `running`, `paused`, `succeeded`, `partial`, `failed` or `cancelled`; `interrupted` means that no process drives it. */
   readonly status: string;
-  /** Why it is paused, or how it failed. */
+  /** Why the run is paused, or how it failed. */
   readonly message: string | null;
-  /** Why it is paused: `approval`, `budget`, `funds` and so on. */
+  /** Kind of pause: `approval`, `budget`, `funds` and so on. */
   readonly pause: string | null;
   readonly usd: { readonly quoted: string | null; readonly spent: string; readonly held: string };
   readonly createdAt: number;
   readonly finishedAt: number | null;
   readonly stepCount: number;
-  /** The first 500. */
+  /** The first 500 steps. */
   readonly steps: readonly StepView[];
   readonly waiting: readonly WaitingView[];
-  /** The pipeline's results so far: files as {@link MediaView}, missing parts as null. */
+  /** The pipeline's results so far: files as {@link MediaView}, parts not made yet as null. */
   readonly outputs: { readonly [name: string]: unknown };
 }
 
-/** An event as callers see it, without details of this machine and the service. */
+/** An event as callers see it, without details about this machine and the service. */
 export interface EventView {
   readonly seq: number;
   /** Epoch milliseconds. */
   readonly at: number;
-  /** As in docs/events.md. */
+  /** Type of the event, as listed in docs/events.md. */
   readonly type: string;
   readonly step?: string;
   readonly attempt?: number;
@@ -82,7 +82,7 @@ export interface ProgressView {
   readonly step: string;
   /** From 0 to 1; null if unknown. */
   readonly fraction: number | null;
-  /** Epoch milliseconds. */
+  /** Expected end in epoch milliseconds. */
   readonly endsAt: number | null;
 }
 
@@ -90,11 +90,11 @@ export interface ProgressView {
 export interface QuoteView {
   /** Pass it to `start` as `quote`, once. */
   readonly id: string;
-  /** Maximum cost of a run started with this quote, without `openSteps`. */
+  /** Maximum cost of a run started with this quote, not counting `openSteps`. */
   readonly maximumUsd: string;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
-  /** Steps with no price yet: the run pauses there and asks. */
+  /** Steps that have no price yet: the run pauses before each and asks. */
   readonly openSteps: readonly string[];
   readonly usd: {
     readonly min: string /** Null: open-ended. */;

@@ -3,11 +3,11 @@ import type { EventStream } from "./http/answer.ts";
 import type { GaugeReader } from "./live/gauges.ts";
 import type { WatchParts } from "./live/run-watch.ts";
 
-/** Another program already listens on the dashboard's port. */
+/** Another program is already listening on the dashboard's port. */
 export class PortInUseError extends ShowrunnerError {
   readonly code = "DASHBOARD_PORT_IN_USE";
   readonly port: number;
-  /** The command to type next. */
+  /** A command to run next. */
   readonly next = "showrunner dashboard --port 0   (picks a free port)";
 
   constructor(port: number, cause: unknown) {
@@ -16,9 +16,9 @@ export class PortInUseError extends ShowrunnerError {
   }
 }
 
-/** A pipeline that may be planned and started from the page. */
+/** A pipeline that can be planned and started from the page. */
 export interface OfferedPipeline {
-  /** As the page shows it, e.g. `recipes/talking-avatar.ts#default`; unique. */
+  /** Name shown on the page, such as `recipes/talking-avatar.ts#default`; must be unique. */
   readonly name: string;
   readonly pipeline: Pipeline;
   /** Stored with the run, so that `resume` finds the code again; null if it did not come from a file. */
@@ -41,53 +41,53 @@ export interface DashboardOptions {
   readonly media: ShownMedia;
   /** Port to listen on. Default 0: any free port. */
   readonly port?: number | undefined;
-  /** Address to listen on. Default `127.0.0.1`; any other exposes runs, and control of them, to other machines. */
+  /** Address to listen on. Default `127.0.0.1`; any other address gives other machines access to runs and control over them. */
   readonly host?: string | undefined;
-  /** Other host names and addresses under which browsers reach the dashboard, such as a proxy's, without port. Default none. */
+  /** Further host names and addresses by which browsers reach the dashboard, such as a proxy's, without port. Default none. */
   readonly allowHosts?: readonly string[] | undefined;
   /**
-   * Public origin of review links, such as `https://review.example.com`. A proxy there forwards requests with their `Host`.
+   * Public origin of review links, such as `https://review.example.com`, where a proxy forwards requests with their `Host`.
    * Only review links are answered under that name. Default: links lead to this machine.
    */
   readonly publicUrl?: string | undefined;
-  /** Token that the opened address must contain, at least 16 characters. Default: a random one at each start. */
+  /** Token for the opened address, at least 16 characters. Default: a random one at each start. */
   readonly token?: string | undefined;
-  /** Token for read-only access: a viewer sees everything and changes nothing. Default none. */
+  /** Token for read-only access: a viewer sees everything, but cannot change anything. Default none. */
   readonly viewerToken?: string | undefined;
   /** Pipelines that can be planned and started from the page. Default none. */
   readonly pipelines?: readonly OfferedPipeline[] | undefined;
-  /** Folder for input files picked in the browser; kept, so that their runs can be resumed. Default: no files can be picked. */
+  /** Folder for input files picked in the browser. They are kept, so that their runs can be resumed. Default: none can be picked. */
   readonly pickedDir?: string | undefined;
-  /** Loads the code of a run, to compare it with the run's plan; null when it no longer exists. Default: never found. */
+  /** Loads a run's code to compare it with the run's plan; returns null if it no longer exists. Default: never found. */
   readonly loadPipeline?:
     | ((source: { readonly file: string; readonly exportName: string }) => Promise<Pipeline | null>)
     | undefined;
-  /** How commands shown on the page begin. Default `showrunner`. */
+  /** First part of the commands shown on the page. Default `showrunner`. */
   readonly launcher?: string | undefined;
   /**
-   * Called for unexpected errors, with the reference shown to the holder of a review link, if any. Default: written to
+   * Called with unexpected errors and, if a person with a review link saw a reference, that reference. Default: written to
    * stderr.
    */
   readonly onDefect?: ((error: unknown, reference?: string) => void) | undefined;
 }
 
 export interface Dashboard {
-  /** Address to open in a browser, with the token. */
+  /** Address to open in a browser, including the token. */
   readonly url: string;
   /** Address for read-only access; null without `viewerToken`. */
   readonly viewerUrl: string | null;
-  /** Without the token. */
+  /** Address without the token. */
   readonly origin: string;
-  /** Returns the address of a run's page, with the token. */
+  /** Returns the address of a run's page, including the token. */
   runUrl(runId: string): string;
-  /** Ends streams and stops listening. Runs that were started from the page continue in `show`. */
+  /** Ends streams and stops listening. Runs started from the page continue in `show`. */
   close(): Promise<void>;
 }
 
 export interface DashboardContext extends WatchParts {
-  /** Current instance; `renew` may replace it. */
+  /** The current instance, which `renew` may replace. */
   readonly show: Showrunner;
-  /** Replaces `show` if its service has ended and another one can be opened. */
+  /** Replaces `show` if its service has ended and another can be opened. */
   renew(): Promise<void>;
   readonly media: ShownMedia;
   readonly gauges: GaugeReader;

@@ -1,7 +1,7 @@
 import { type DiagramOptions, type Plan, type PlanStep, traitsOf } from "../../internal.ts";
 import { curve, draw, type Placed } from "./page/graph/layout.ts";
 
-/** Pixels. */
+/** Size of a box in pixels. */
 const BOX = { width: 168, height: 46 };
 const MAX_CHARACTERS = 24;
 
@@ -16,7 +16,7 @@ const STYLE = `
   .edge { fill: none; stroke: #8c959f; stroke-width: 1.25 }
   .edge.critical { stroke: #c2410c; stroke-width: 2 }`;
 
-/** Draws the plan as a self-contained SVG document without script or fonts. */
+/** Draws the plan as a self-contained SVG document, without scripts or fonts. */
 export function planSvg({ pipeline, steps }: Plan, { note, highlighted = [] }: DiagramOptions = {}): string {
   const critical = new Set(highlighted);
   const { nodes, arrows, width, height } = draw({

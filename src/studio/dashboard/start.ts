@@ -182,14 +182,14 @@ function readOnly(): Refusal {
   return new Refusal(403, "READ_ONLY", "This login is read-only; ask someone with full access.");
 }
 
-/** Returns null for a target that is not a path. Encoded slashes stay encoded; every check of the path uses this URL. */
+/** Returns the URL of a request; null if its target is not a path. Encoded slashes stay encoded; all path checks use this URL. */
 function urlOf({ url: target = "/" }: IncomingMessage): URL | null {
   return target.startsWith("/") && URL.canParse(`http://dashboard${target}`)
     ? new URL(`http://dashboard${target}`)
     : null;
 }
 
-/** A person who navigates gets a page; the page's requests get JSON. */
+/** Sends an error: a page to a person who navigates, JSON to the page's own requests. */
 async function fail({ incoming, response }: Request, folder: string, refusal: Refusal): Promise<void> {
   const isPerson = incoming.headers.accept?.includes("text/html") === true && !response.headersSent;
   if (isPerson && refusal.status === 401) sendLockedPage(response, { isWrong: incoming.method === "POST" });
@@ -198,7 +198,7 @@ async function fail({ incoming, response }: Request, folder: string, refusal: Re
   else sendRefusal(response, refusal);
 }
 
-/** Listens and returns the port. @throws PortInUseError */
+/** Starts listening and returns the port. @throws PortInUseError */
 export function listen(server: Server, port: number, host: string): Promise<number> {
   return new Promise((done, failed) => {
     server.once("error", (error: NodeJS.ErrnoException) => {

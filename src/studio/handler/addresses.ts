@@ -15,7 +15,7 @@ interface SignedFile {
 
 type Signing = Pick<Context, "secret" | "prefix">;
 
-/** Returns a signed path that shows one file to anyone who has it, for one to two hours. The path names no host. */
+/** Returns a signed path that gives anyone who has it access to one file, for one to two hours. The path contains no host. */
 export function fileAddress({ secret, prefix }: Signing, file: SignedFile, now: number): string {
   const ends = (Math.floor(now / ADDRESS_MS) + 2) * ADDRESS_MS;
   const query = new URLSearchParams({ type: file.contentType, ends: String(ends), mark: markOf(secret, file, ends) });
@@ -23,7 +23,7 @@ export function fileAddress({ secret, prefix }: Signing, file: SignedFile, now: 
   return `${prefix}/media/${encodeURIComponent(file.runId)}/${name}?${query}`;
 }
 
-/** Returns the file of an address; null if the address was changed, made elsewhere or has expired. */
+/** Returns the file for an address; null if the address was changed, was made elsewhere, or has expired. */
 export function fileOfAddress(
   { secret }: Pick<Context, "secret">,
   { runId, name, query }: { readonly runId: string; readonly name: string; readonly query: URLSearchParams },

@@ -3,11 +3,11 @@ import { checkTags, formatUsd, InvalidOptionError, parseUsd, type RunRow } from 
 import { leftOfBudget, notFound, Refusal } from "../served/index.ts";
 import type { Call, Caller, Context } from "./options.ts";
 
-/** The tag that names the endpoint a run was started at. */
+/** The tag for the endpoint at which a run was started. */
 export const ENDPOINT = "endpoint";
 export const ENDPOINT_NAME = /^[A-Za-z0-9][\w.-]{0,59}$/;
 
-/** Checks what `authorize` returned: a caller without tags would own every run. @throws InvalidOptionError */
+/** Checks what `authorize` returned, because a caller without tags would own every run. @throws InvalidOptionError */
 export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
   const checked = checkTags(tags, "tags");
   const keys = Object.keys(checked);
@@ -19,13 +19,13 @@ export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
   return { ...rest, tags, ...(budget !== undefined && { budget }) };
 }
 
-/** The tag whose runs share the caller's budget. */
+/** The tag of the runs that share the caller's budget. */
 export function budgetTag({ tags }: Caller): string {
   const [[key, value]] = Object.entries(tags) as [[string, string]];
   return `${key}=${value}`;
 }
 
-/** Returns what is left of the caller's budget, micro-dollars; null without a budget. */
+/** Returns what is left of the caller's budget, in micro-dollars; null if there is no budget. */
 export async function leftMicros({ show }: Context, caller: Caller): Promise<number | null> {
   if (caller.budget === undefined) return null;
   return leftOfBudget(show, { tag: budgetTag(caller), budgetMicros: parseUsd(caller.budget)! });
@@ -50,7 +50,7 @@ function ownerTags({ tags }: Caller) {
   return Object.entries(tags).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** Returns the row of a caller's run. Runs of others are refused like runs that do not exist. @throws Refusal 404 */
+/** Returns the row of a caller's run. Other callers' runs are refused like runs that do not exist. @throws Refusal 404 */
 export async function ownRun({ context, caller, params }: Call): Promise<RunRow> {
   const row = await context.show.journal.run(params.run!);
   const isOwn =

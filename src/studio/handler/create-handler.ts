@@ -132,7 +132,7 @@ async function answer(context: Context, routes: readonly Route[], request: Reque
   return answered instanceof Response ? answered : Response.json(answered);
 }
 
-/** Gives a request its share of memory and disk, and takes it back once the request is answered. @throws BusyRefusal */
+/** Reserves memory and disk space for a request, and frees them once it is answered. @throws BusyRefusal */
 async function withShare<T>(
   { memory, sent, report }: Context,
   caller: Caller,
@@ -187,7 +187,7 @@ function refused({ report }: Context, error: unknown): Response {
   const { status, code, message, field, reference } = refusal;
   const problems = refusal instanceof Unplannable ? { problems: refusal.problems } : {};
   const quote = refusal instanceof QuoteFirst ? { quote: refusal.quote } : {};
-  // Names of fields and parts come from the sender and may be as long as a body.
+  // Field and part names come from the sender, and may be as long as a body.
   const [text, at] = [cleanText(message, MOST_MESSAGE), field === null ? null : cleanText(field, MOST_FIELD)];
   const headers = refusal instanceof BusyRefusal ? { "Retry-After": String(refusal.retryAfterS) } : {};
   const body = { error: { code, message: text, field: at, reference, ...problems, ...quote } };
@@ -200,7 +200,7 @@ function withHeaders(response: Response): Response {
   return response;
 }
 
-/** Sends the bytes behind a signed address, or the range that was asked for. @throws Refusal 404 */
+/** Sends the bytes for a signed address, or the requested range of them. @throws Refusal 404 */
 async function sendMedia(
   context: Context,
   request: Request,

@@ -10,7 +10,7 @@ interface Followed {
   readers: number;
 }
 
-/** Holds the open streams. A run is read once, however many follow it. */
+/** The open streams. A run is read only once, however many clients follow it. */
 export class EventStreams {
   readonly #context: Context;
   readonly #followed = new Map<string, Followed>();
@@ -31,7 +31,7 @@ export class EventStreams {
   open({ request, caller }: Call, row: RunRow): Response {
     const afterSeq = seenBefore(request, row);
     const isFinal = isRunFinal(row.status as RunState["status"]);
-    // Browsers reconnect when a stream ends; 204 stops that, as nothing more will come.
+    // Browsers reconnect when a stream ends. 204 prevents that, because no further events will come.
     if (isFinal && afterSeq === row.lastSeq) return new Response(null, { status: 204 });
     if (request.method === "HEAD") return new Response(null, { headers: STREAM_HEADERS });
     const owner = budgetTag(caller);
@@ -112,7 +112,7 @@ export class EventStreams {
   }
 }
 
-/** Returns the last event that the reader has; 0 for none, or for a number that this run cannot have. */
+/** Returns the last event that the reader has; 0 if there is none, or if this run cannot have such a number. */
 function seenBefore(request: Request, { lastSeq }: RunRow): number {
   const text = request.headers.get("Last-Event-ID") ?? new URL(request.url).searchParams.get("after") ?? "";
   const seq = /^\d{1,15}$/.test(text) ? Number(text) : 0;

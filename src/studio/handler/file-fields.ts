@@ -11,18 +11,18 @@ interface Schema {
   readonly additionalProperties?: Schema | boolean;
   readonly items?: Schema | boolean;
   readonly prefixItems?: readonly Schema[];
-  /** Media kind of an input that is a file. */
+  /** Media kind, for an input that is a file. */
   readonly showrunnerFile?: string;
 }
 
-/** Inputs nested deeper are not searched; their schema refuses them first. */
+/** Inputs nested more deeply are not searched; their schema refuses them first. */
 const MOST_LEVELS = 40;
 
 export function inputSchema(input: z.ZodType): { readonly [keyword: string]: unknown } {
   return z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
 }
 
-/** Replaces every file in a value; the schema says which values are files. */
+/** Replaces every file in a value; the schema determines which values are files. */
 export async function withFiles(
   schema: { readonly [keyword: string]: unknown },
   value: unknown,
@@ -47,10 +47,10 @@ export async function withFiles(
   return map(value, [root], "", 0);
 }
 
-/** Expands schemas to all they may stand for, each once: recursive unions would double with each level. */
+/** Expands schemas to all that they can stand for, each once, because recursive unions would double at each level. */
 function expanded(root: Schema, nodes: readonly Schema[]): readonly Schema[] {
   const all = new Set(nodes);
-  // Iterating over a set also visits what is added meanwhile.
+  // Iterating over a set also visits nodes that are added in the meantime.
   for (const node of all) {
     const { $ref, anyOf = [], oneOf = [], allOf = [] } = node;
     const named = $ref?.startsWith("#/$defs/") ? own(root.$defs ?? {}, $ref.slice("#/$defs/".length)) : undefined;

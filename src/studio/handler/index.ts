@@ -1,4 +1,4 @@
-// Pipelines as endpoints of any server.
+// Offers pipelines as endpoints on any server.
 export type {
   EventView,
   MediaView,

@@ -8,8 +8,8 @@ export interface Endpoint {
   /** Stored with the run, so that a worker finds its code. Default: this process supplies the code. */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /**
-   * Files and folders that the pipeline's own code may upload from, such as `["assets/"]`, links resolved; relative to the working folder.
-   * Default: none. A run can always read the files that its own caller sent.
+   * Files and folders from which the pipeline's own code may upload, such as `["assets/"]`, relative to the working folder. Links
+   * are resolved. Default: none. A run can always read the files that its caller sent.
    */
   readonly files?: readonly string[] | undefined;
   /** Maximum cost of one job without a quote, in US dollars as a decimal string. Default: such jobs are refused. */
@@ -19,8 +19,8 @@ export interface Endpoint {
 /** The caller of a request. */
 export interface Caller {
   /**
-   * Labels of the caller's runs, such as `{ customer: "acme" }`. The caller sees and controls only runs that have all of
-   * them. At least one, at most seven.
+   * Labels for the caller's runs, such as `{ customer: "acme" }`. The caller sees and controls only runs that have all of
+   * them. One to seven labels are required.
    */
   readonly tags: { readonly [key: string]: string };
   /**
@@ -28,28 +28,28 @@ export interface Caller {
    * the transaction that reserves money for a submit. Default: each start sets its own budget.
    */
   readonly budget?: string | undefined;
-  /** Whether the caller can decide on runs. Default true. */
+  /** Whether the caller can make decisions in runs. Default true. */
   readonly mayDecide?: boolean | undefined;
-  /** Name recorded with the caller's decisions. Default none. */
+  /** Name recorded with the caller's decisions. Default: none. */
   readonly name?: string | undefined;
 }
 
 /** Options of `createHandler`. */
 export interface HandlerOptions {
-  /** Pipelines by their name in URLs, such as `film`. Add `film-v2` beside it when the input changes. */
+  /** Pipelines by their names in URLs, such as `film`. If the input changes, add `film-v2` beside it. */
   readonly pipelines: { readonly [name: string]: Pipeline | Endpoint };
-  /** Identifies the caller: null is answered with 401, a `Response` is sent unchanged. Not called for media, whose URLs are signed. */
+  /** Identifies the caller: null is answered with 401, a `Response` is sent unchanged. Not called for media: their URLs are signed. */
   readonly authorize: (request: Request) => Caller | Response | null | Promise<Caller | Response | null>;
-  /** Path at which the handler is mounted, such as `/api/films`. Default: the root. */
+  /** Path where the handler is mounted, such as `/api/films`. Default: the root. */
   readonly prefix?: string | undefined;
   /**
-   * Key that signs media URLs; at least 16 characters, the same in every process. Default: random at start, so that URLs
-   * expire with the process.
+   * Key that signs media URLs: at least 16 characters, and the same in every process. Default: a random key at start, so that
+   * URLs expire when the process ends.
    */
   readonly secret?: string | undefined;
   /**
-   * Folder for files that callers send as input. A run's files are kept with the run, so that it can be resumed; a quote's files
-   * until it expires. Default `.showrunner/sent`.
+   * Folder for files that callers send as input. A run's files are kept as long as the run, so that it can be resumed; a quote's
+   * files until it expires. Default `.showrunner/sent`.
    */
   readonly filesDir?: string | undefined;
   /**
@@ -63,7 +63,7 @@ export interface HandlerOptions {
   readonly mostBytes?: number | undefined;
   /** Maximum number of open event streams per caller; all callers together can have ten times as many. Default 1,000. */
   readonly mostStreams?: number | undefined;
-  /** Engine that drives the runs, such as the one for pg-boss. Default: this process. */
+  /** Engine that drives the runs, such as the one for pg-boss. Default: this process drives them. */
   readonly engine?: { wake(runId: string): Promise<void> } | undefined;
   /**
    * Called with errors that callers do not see: errors of the service, this machine and code, except `CallerError`. Callers can
@@ -72,12 +72,12 @@ export interface HandlerOptions {
   readonly onDefect?: ((error: unknown, reference: string) => void) | undefined;
 }
 
-/** Answers every request below its prefix; for Hono, Next, Bun, Deno and any server with `Request` and `Response`. */
+/** Answers every request below its prefix. Works with Hono, Next, Bun, Deno and any server with `Request` and `Response`. */
 export interface Handler {
   (request: Request): Promise<Response>;
-  /** Continues runs of these pipelines that an earlier process left, and returns their ids. Call it once at start. */
+  /** Continues runs of these pipelines that an earlier process left, and returns their ids. Call it once at startup. */
   resumeDue(): Promise<readonly string[]>;
-  /** Ends open streams, so that a server can close. */
+  /** Ends open streams, so that the server can close. */
   close(): void;
 }
 
@@ -88,13 +88,13 @@ export interface Context {
   readonly prefix: string;
   readonly secret: string;
   readonly sent: SentFiles;
-  /** Bytes that pending requests hold in memory. */
+  /** Bytes that unanswered requests keep in memory. */
   readonly memory: Shares;
   /** Quotes issued within a day. */
   readonly quotes: Shares;
   readonly mostBytes: number;
   readonly report: Report;
-  /** References under which mistakes of `authorize` were logged, by the option that was wrong. */
+  /** References under which mistakes in `authorize` were logged, by the invalid option. */
   readonly mistakes: Map<string, string>;
 }
 
@@ -103,7 +103,7 @@ export interface Call {
   readonly request: Request;
   readonly caller: Caller;
   readonly files: RequestFiles;
-  /** Counts bytes that are in memory until the request is answered. @throws BusyRefusal */
+  /** Counts bytes that stay in memory until the request is answered. @throws BusyRefusal */
   hold(sizeBytes: number): void;
   /** Values of the pattern's named segments, decoded. */
   readonly params: Readonly<Record<string, string>>;

@@ -8,11 +8,11 @@ type Body = Readonly<Record<string, unknown>>;
 
 /** Maximum size of a body without files, and of a form field, in bytes. */
 export const MOST_JSON_BYTES = 1024 * 1024;
-/** Parts of a form: files, the input, and the options beside it. */
+/** Maximum number of form parts: files, the input, and options. */
 const MOST_PARTS = 120;
 const SLICE_BYTES = 64 * 1024;
 
-/** Reads the JSON object of a request. @throws Refusal 408 when it takes too long, 413 when it is too large, 415 when it is not JSON, 400 when malformed */
+/** Reads the request's JSON object. @throws Refusal 408 if too slow, 413 if too large, 415 if not JSON, 400 if malformed */
 export function jsonBody({ request, hold }: Pick<Call, "request" | "hold">): Promise<Body> {
   return readJson(bodyOfRequest(request), { ...boundsOf(MOST_JSON_BYTES), onPiece: hold });
 }
@@ -28,7 +28,7 @@ interface FormReader {
   onFile(part: string, file: Readable, name: string): Promise<void>;
 }
 
-/** Reads a form as it arrives; files never stay in memory. @throws Refusal 408, 413, 400, and what `onField` and `onFile` throw */
+/** Reads a form as it arrives; files are never kept in memory. @throws Refusal 408, 413, 400, and what `onField` and `onFile` throw */
 export async function readForm(
   { request, hold }: Pick<Call, "request" | "hold">,
   { mostBytes, onPiece, onField, onFile }: FormReader,
@@ -41,7 +41,7 @@ export async function readForm(
     refusal ??= error;
     parser.destroy(error as Error);
   };
-  // An error after the last listener is gone would end the process.
+  // Without a listener, a later error would end the process.
   parser.on("error", () => {});
   parser.on("partsLimit", () => refuse(badRequest(`A form can have at most ${MOST_PARTS} parts.`)));
   parser.on("field", (part: string | undefined, value: string, _isNameCut: boolean, isCut: boolean) => {
@@ -59,7 +59,7 @@ export async function readForm(
   });
   const body = passBytes(bodyOfRequest(request), { ...boundsOf(mostBytes), onPiece });
   const outcome = await pipeline(body, inSlices, parser).catch((error: unknown) => error);
-  // A file that the parser abandoned never ends on its own.
+  // A file that the parser has abandoned would never end by itself.
   if (outcome !== undefined) for (const file of files) file.destroy(outcome as Error);
   await Promise.all(reading);
   if (outcome instanceof Refusal) throw outcome;
@@ -67,7 +67,7 @@ export async function readForm(
   if (outcome !== undefined) throw badRequest("The form is malformed or incomplete.");
 }
 
-/** A refusal in the middle of a piece stops after the current slice. */
+/** Splits pieces into slices, so that a refusal in the middle of a piece takes effect after the current slice. */
 async function* inSlices(pieces: AsyncIterable<Uint8Array>) {
   for await (const piece of pieces) {
     for (let at = 0; at < piece.length; at += SLICE_BYTES) yield piece.subarray(at, at + SLICE_BYTES);

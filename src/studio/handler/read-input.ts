@@ -12,12 +12,12 @@ interface ReadInput {
   readonly body: Body;
 }
 
-/** Time limit for fetching a file from a URL, milliseconds. */
+/** Time limit for fetching a file from a URL, in milliseconds. */
 const FETCH_MS = 60_000;
 const MOST_FILES = 100;
 const MOST_LEVELS = 40;
 
-/** A file of the form, saved on this machine, at the place of the input that its part names. */
+/** A file from the form, saved on this machine and put at the place in the input that its part's name gives. */
 class SentFile {
   readonly path: string;
   constructor(path: string) {
@@ -84,7 +84,7 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
     at = (at as Record<string, unknown>)[part];
   }
   if (typeof at !== "object" || at === null || last === undefined || last === "__proto__") throw wrong();
-  // A far index would create billions of holes, and each would be visited.
+  // A large index would create billions of holes, each of which would be visited.
   if (Array.isArray(at) && !(/^\d{1,6}$/.test(last) && Number(last) < at.length + MOST_FILES)) throw wrong();
   (at as Record<string, unknown>)[last] = file;
 }
@@ -132,11 +132,11 @@ function decodedName({ pathname }: URL): string {
 /** Matches text that starts like a path: absolute, home, parent folder, or a `file:` URL. */
 const PATH = /^(?:file:|[/\\]|~[/\\]|[A-Za-z]:[/\\]|\.{1,2}[/\\])/i;
 
-/** True for a text that is only a path. Every test is linear, as texts may be as long as a body. */
+/** True for a text that consists of a path. Each test takes linear time, because texts may be as long as a body. */
 function isPath(value: string): boolean {
   const text = value.trim();
   if (text.includes("\0")) return true;
-  // `..` counts even in a name with spaces, as the pipeline's code may prepend a folder.
+  // `..` counts even in a name with spaces, because the pipeline's code may prepend a folder.
   if (text.length >= 2 && text.split(/[/\\]/).includes("..")) return true;
   return text.length >= 2 && !/\s/.test(text) && PATH.test(text);
 }
@@ -151,7 +151,7 @@ export function refusePaths(value: unknown, field: string, level = 0): void {
   }
   if (value instanceof SentFile || typeof value !== "object" || value === null) return;
   for (const [name, inner] of Object.entries(value)) {
-    // Names of fields come from the caller too.
+    // Field names also come from the caller.
     refusePaths(name, field, level);
     refusePaths(inner, `${field}.${name}`, level + 1);
   }

@@ -7,7 +7,7 @@ import { runView } from "./run-view.ts";
 /** Maximum events kept as text. Readers further behind read the journal. */
 const MOST_FRAMES = 500;
 const READ_AT_ONCE = 500;
-/** How often progress and the driving process are checked, milliseconds: neither has events. */
+/** How often progress and the driving process are checked, in milliseconds, because neither has events. */
 const LOOK_MS = 1_000;
 /** Minimum time between two snapshots of a run: milliseconds per step, and an absolute minimum. */
 const VIEW_MS_PER_STEP = 5;
@@ -20,7 +20,7 @@ interface Latest {
 }
 
 /**
- * Reads one run for everyone who follows it. Readers pull, and a slow one falls back to the journal, so nothing is buffered
+ * Reads a run once for all its followers. Readers pull, and a slow reader falls back to the journal, so nothing is buffered
  * per reader.
  */
 export class RunFeed {

@@ -19,10 +19,10 @@ import { runLine, runView } from "./run-view.ts";
 
 const MOST_LISTED = 200;
 
-/** What a route returns is sent as JSON, a `Response` unchanged. */
+/** A route. Its result is sent as JSON, or unchanged if it is a `Response`. */
 export interface Route {
   readonly method: "GET" | "POST";
-  /** Relative to the prefix, with `:name` for the parts that vary. */
+  /** Path below the prefix, with `:name` for the parts that vary. */
   readonly path: string;
   handle(call: Call): Promise<unknown>;
 }
@@ -67,7 +67,7 @@ async function decideOn(call: Call): Promise<RunView> {
   const step = textField(body, "step");
   const { approve } = body;
   if (typeof approve !== "boolean") throw badRequest("approve must be true or false.", "approve");
-  // A value that replaces the shown one is checked like any input.
+  // A replacement for the value shown is checked like any input.
   refusePaths(body.value, "value");
   const by = caller.name === undefined ? undefined : { name: caller.name, verified: true };
   await decide(context.show, row.runId, step, { ...verdictIn(body, approve), by });
@@ -75,10 +75,10 @@ async function decideOn(call: Call): Promise<RunView> {
   return viewOf(context, row);
 }
 
-/** Returns the caller's current budget, if the run shares it and was started with another amount. */
+/** Returns the caller's current budget if the run shares that budget, but was started with another amount. */
 async function budgetNow({ context, caller }: Call, { runId }: RunRow): Promise<string | undefined> {
   const { planned } = await loadRun(context.show.journal, runId);
-  // A caller who decides on a run with someone else's budget does not change that budget.
+  // A caller who makes a decision in a run with someone else's budget does not change that budget.
   const isShared = planned.budgetTag === budgetTag(caller) && (await leftMicros(context, caller)) !== null;
   return isShared && parseUsd(caller.budget!) !== planned.budgetMicros ? caller.budget : undefined;
 }
@@ -90,7 +90,7 @@ async function stop(call: Call): Promise<RunView> {
   return viewOf(call.context, row);
 }
 
-/** Makes sure that a process drives the run. */
+/** Ensures that a process drives the run. */
 export async function continueRun(context: Context, runId: string, budget?: string): Promise<void> {
   const { show, options } = context;
   if (options.engine !== undefined) return options.engine.wake(runId);
@@ -104,14 +104,14 @@ export async function continueRun(context: Context, runId: string, budget?: stri
   }
 }
 
-/** Drives the run in the background. Unexpected ends are reported; another process's lease is not. */
+/** Drives the run in the background. Reports unexpected ends, but not that another process has the lease. */
 export function drive({ report }: Context, handle: { result(): Promise<unknown> }): void {
   handle.result().catch((error: unknown) => {
     if ((error as { readonly code?: unknown }).code !== "RUN_BUSY") reported(error, report);
   });
 }
 
-/** Returns the endpoint that a run was started at; null if this handler does not have it. */
+/** Returns the endpoint at which a run was started; null if this handler does not have it. */
 export function endpointOf({ endpoints }: Context, { planned }: RunState): Endpoint | null {
   const name = planned.tags?.[ENDPOINT];
   const endpoint = name === undefined ? undefined : endpoints.get(name);

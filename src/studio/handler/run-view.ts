@@ -24,7 +24,7 @@ import type { Context } from "./options.ts";
 
 const MOST_STEPS = 500;
 
-/** Longest question, in characters. */
+/** Maximum length of a question, in characters. */
 const MOST_QUESTION = 500;
 
 export function runView(context: Context, { state, steps }: Folded, isInterrupted: boolean): RunView {
@@ -89,7 +89,7 @@ function mediaView(
 function returned(state: RunState, media: Media): RunView["outputs"] {
   const one = ({ $ref }: Reference): unknown => {
     if ($ref.as === "value") return referencedValue(state, $ref) ?? null;
-    // The sender has its own inputs already.
+    // The sender already has its own inputs.
     if ($ref.as === "upload") return null;
     const all = referenced(state, $ref).map(({ step, output }) => {
       return output.voiceId === null ? media(step, output) : { voiceId: output.voiceId };

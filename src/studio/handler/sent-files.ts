@@ -8,14 +8,14 @@ import { keepFile, type Refusal, Shares } from "../served/index.ts";
 
 /** How often to look for expired files, and the age at which leftovers of a killed process are removed. */
 const SWEEP_MS = HOUR_MS;
-/** The request of a file may have copied it into the media store until then; the store's `gc` spares young files. */
+/** How long copies may appear in the media store after a request with the file; the store's `gc` spares young files. */
 const COPIES_MS = 2 * HOUR_MS;
 const RETRY_AFTER_S = 3600;
 /** Disk space counted per file in addition to its bytes: its folder, its last block, its marks. */
 const FILE_BYTES = 12 * 1024;
 
 interface Parts {
-  /** Layout: `OWNER/SHA256/NAME`, with marks beside the file that say what it is kept for. */
+  /** The folder. Its layout is `OWNER/SHA256/NAME`, with marks beside the file that say what it is kept for. */
   readonly folder: string;
   readonly show: Pick<Showrunner, "journal" | "media">;
   /** Limits for bytes that belong to no run. */
@@ -30,10 +30,10 @@ export interface SentBytes {
   tooLarge(): Refusal;
 }
 
-/** What a file is kept for: a request, a quote until it expires (epoch milliseconds), or a run. */
+/** What a file is kept for: a request, a quote until it expires (in epoch milliseconds), or a run. */
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
-/** Marks a file that is being removed: senders of the same file wait. A mark older than `REMOVAL_MS` is from a dead process. */
+/** Marks a file that is being removed, so that senders of the same file wait. A mark older than `REMOVAL_MS` is from a dead process. */
 const REMOVING = ".removing-";
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 20;
@@ -42,20 +42,20 @@ interface Kept {
   readonly isUsed: boolean;
   readonly isCopied: boolean;
   readonly runs: readonly string[];
-  /** When the file was removed, epoch milliseconds. The media store may still have a copy. */
+  /** When the file was removed, in epoch milliseconds. The media store may still have a copy. */
   readonly endedAt: number | null;
   readonly sizeBytes: number;
 }
 
 /**
- * Keeps files that callers sent as long as their quote or run; those of any other request go once it is answered. Copies in the media
- * store follow. Bytes that belong to no run are bounded per caller and in total. Processes may share the folder: a user of a file
- * marks it and then checks for a removal, and a remover marks the removal and then checks for users.
+ * Keeps the files that callers sent as long as their quote or run exists; files of other requests are removed once answered. Their
+ * copies in the media store follow. Bytes that belong to no run are limited per caller and in total. Processes can share the
+ * folder: a user of a file marks it and then checks for a removal, and a remover marks the removal and then checks for users.
  */
 export class SentFiles {
   readonly #parts: Parts;
   readonly #shares: Shares;
-  /** Counted bytes by owner and hash, as far as this process knows. */
+  /** Counted bytes by owner and hash, as far as this process knows them. */
   readonly #sizes = new Map<string, Map<string, number>>();
   #counts: Promise<void> = Promise.resolve();
   #counted: Promise<void> | null = null;
@@ -66,7 +66,7 @@ export class SentFiles {
     this.#shares = new Shares({ ...parts.most, what: "files", retryAfterS: RETRY_AFTER_S });
   }
 
-  /** Collects what one request sends. `owner` names the caller and is safe as a folder name. */
+  /** Collects the files that one request sends. `owner` identifies the caller and is safe as a folder name. */
   request(owner: string): RequestFiles {
     return new RequestFiles(this, owner);
   }
@@ -75,7 +75,7 @@ export class SentFiles {
     clearInterval(this.#timer);
   }
 
-  /** Stores bytes by content: sending a file again gives the same path, and so the same input. @throws Refusal 400, 413, 429, 503 */
+  /** Stores bytes by content, so that sending a file again gives the same path and the same input. @throws Refusal 400, 413, 429, 503 */
   async receive({ owner, id }: RequestFiles, { bytes, ...how }: SentBytes): Promise<string> {
     this.#counted ??= this.#begin();
     await this.#counted;
@@ -113,7 +113,7 @@ export class SentFiles {
     await this.#count(owner, sha256);
   }
 
-  /** Ends the request's claim on its files; files without any other claim are removed. */
+  /** Ends the request's claim on its files; removes files without any other claim. */
   async release({ owner, id, mayBeCopied }: RequestFiles, hashes: readonly string[]): Promise<void> {
     for (const sha256 of hashes) {
       const folder = this.#folderOf(owner, sha256);
@@ -123,7 +123,7 @@ export class SentFiles {
     }
   }
 
-  /** Removes files of expired quotes and removed runs, their copies, and leftovers of killed processes. */
+  /** Removes the files of expired quotes and removed runs, their copies, and what killed processes left. */
   async sweep(): Promise<void> {
     const { show, now } = this.#parts;
     const gone: { readonly owner: string; readonly sha256: string }[] = [];
@@ -148,7 +148,7 @@ export class SentFiles {
     });
   }
 
-  /** Removes a file and its marks, or leaves one mark in their place. `decide` returns null to keep the file. */
+  /** Removes a file and its marks, or leaves a single mark in their place. `decide` returns null to keep the file. */
   async #remove(
     owner: string,
     sha256: string,
@@ -159,7 +159,7 @@ export class SentFiles {
     if ((await decide(await this.#kept(owner, sha256))) !== null) {
       await writeFile(join(folder, removal), "").catch(unlessMissing);
       const decided = await decide(await this.#kept(owner, sha256));
-      // Written first: if this process dies in between, the next sweep starts over.
+      // Written first, so that the next sweep starts over if this process dies in between.
       if (decided?.mark !== undefined) await writeFile(join(folder, decided.mark), "").catch(unlessMissing);
       for (const name of decided === null ? [] : await namesIn(folder)) {
         // Another process may still be removing it.
@@ -167,13 +167,13 @@ export class SentFiles {
           await rm(join(folder, name), { force: true });
       }
       await rm(join(folder, removal), { force: true });
-      // Fails if someone sent the file again and put a mark there.
+      // Fails if someone has sent the file again and put a mark there.
       await rmdir(folder).catch(() => {});
     }
     await this.#count(owner, sha256);
   }
 
-  /** Counts what an earlier process left, then sweeps regularly. */
+  /** Counts the bytes that an earlier process left, then sweeps regularly. */
   async #begin(): Promise<void> {
     for await (const { owner, sha256 } of this.#all()) await this.#count(owner, sha256);
     this.#timer = setInterval(() => void this.sweep().catch(() => {}), SWEEP_MS).unref();
@@ -202,7 +202,7 @@ export class SentFiles {
       const [, kind, value = ""] = /^\.(request|until|run|ended|copied|removing)-(.+)$/.exec(name) ?? [];
       const found = kind === undefined || kind === "request" ? await stat(join(folder, name)).catch(() => null) : null;
       if (kind === undefined) sizeBytes += FILE_BYTES + (found?.size ?? 0);
-      // A request older than that ended with its process.
+      // An older request ended with its process.
       else if (kind === "request") isUsed ||= found !== null && now - found.mtimeMs < SWEEP_MS;
       else if (kind === "until") isUsed ||= Number(value) > now;
       else if (kind === "ended") [endedAt = 0, endedBytes = 0] = value.split("-").map(Number);
@@ -213,7 +213,7 @@ export class SentFiles {
     return { isUsed, isCopied, runs, endedAt: isGone ? endedAt : null, sizeBytes: isGone ? endedBytes : sizeBytes };
   }
 
-  /** Counts run one at a time, so that the last one has seen every change before it. */
+  /** Counts a file again. Counts run one at a time, so that the last one has seen every earlier change. */
   #count(owner: string, sha256: string): Promise<void> {
     const counted = this.#counts.then(() => this.#countNow(owner, sha256));
     this.#counts = counted.catch(() => {});
@@ -263,7 +263,7 @@ export class RequestFiles {
       this.#paths.add(path);
       return path;
     } finally {
-      // With several files, one may arrive after another one got the request refused.
+      // With several files, one may arrive after another one caused the request to be refused.
       if (this.#isAnswered) await this.release();
     }
   }
@@ -272,7 +272,7 @@ export class RequestFiles {
     for (const path of this.#paths) await this.#files.mark(this.owner, shaOf(path), use);
   }
 
-  /** Of the files kept for a run, keeps only the named ones. */
+  /** Of the files kept for a run, keeps only those in `named`. */
   async keepOnly(run: string, named: ReadonlySet<string>): Promise<void> {
     for (const path of this.#paths) {
       if (named.has(path)) await this.#files.mark(this.owner, shaOf(path), { run });
@@ -286,7 +286,7 @@ export class RequestFiles {
   }
 }
 
-/** Marks a file for a request before it exists. */
+/** Marks a file as used by a request, before the file exists. */
 async function use(folder: string, request: string): Promise<void> {
   for (;;) {
     await mkdir(folder, { recursive: true, mode: 0o700 }).catch(unlessMissing);
@@ -299,13 +299,13 @@ async function use(folder: string, request: string): Promise<void> {
   }
 }
 
-/** True if the removing process died. */
+/** True if the process that was removing the file has died. */
 async function isLeft(removal: string): Promise<boolean> {
   const found = await stat(removal).catch(() => null);
   return found !== null && Date.now() - found.mtimeMs > REMOVAL_MS;
 }
 
-/** For a folder that was removed meanwhile. */
+/** Ignores that a folder was removed in the meantime. */
 function unlessMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== "ENOENT") throw error;
 }
@@ -319,7 +319,7 @@ async function* passing(bytes: AsyncIterable<Uint8Array>, take: (sizeBytes: numb
   }
 }
 
-/** Returns none for a missing folder. */
+/** Returns the names in a folder; none if the folder is missing. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   return readdir(folder).catch(() => []);
 }

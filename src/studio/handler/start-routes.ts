@@ -76,7 +76,7 @@ async function start(call: Call): Promise<Response> {
     filesFrom,
     source: endpoint.source,
   };
-  // Done before the run exists: it finds its files even if this process dies or its engine cannot be reached.
+  // Done before the run exists, so that it finds its files even if this process dies or its engine cannot be reached.
   await files.keepFor({ run: id });
   try {
     if (options.engine === undefined) drive(context, await show.run(endpoint.pipeline, input, how));
@@ -92,7 +92,7 @@ async function start(call: Call): Promise<Response> {
   return Response.json(view, { status: isThere ? 200 : 201, headers: { Location: `${context.prefix}/runs/${id}` } });
 }
 
-/** Keeps only the files that the run's own input names. An earlier start with this key may have had another input, or failed. */
+/** Keeps only the files in the run's own input. An earlier start with this key may have had another input, or failed. */
 async function keepNamed({ context, files }: Call, run: string): Promise<void> {
   if (files.paths.size === 0) return;
   const { journal } = context.show;
@@ -101,13 +101,13 @@ async function keepNamed({ context, files }: Call, run: string): Promise<void> {
   await files.keepOnly(run, new Set(named));
 }
 
-/** Refuses early. Parallel starts may all pass here; the transaction that reserves their money stops them. */
+/** Refuses early. Parallel starts may all pass this check, but the transaction that reserves their money stops them. */
 async function refuseOverBudget({ context, caller }: Call, { expectedMicros }: Quote): Promise<void> {
   const left = await leftMicros(context, caller);
   if (left !== null && expectedMicros > left) throw overBudget(expectedMicros, left);
 }
 
-/** Returns the caller's budget over all their runs, else the run's own: from the start, or from the agreed quote. @throws Refusal 400 */
+/** Returns the caller's budget for all runs, or else the run's own: from the start, or from the agreed quote. @throws Refusal 400 */
 function budgetOf({ caller }: Call, body: Readonly<Record<string, unknown>>, agreed: string | undefined) {
   const budget = optionalText(body, "budget", 20);
   if (caller.budget !== undefined) {
@@ -126,7 +126,7 @@ function* textsIn(value: unknown): Generator<string> {
   else if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) yield* textsIn(inner);
 }
 
-/** The caller has to agree to this quote first. */
+/** Thrown if the caller has to agree to this quote first. */
 export class QuoteFirst extends Refusal {
   readonly quote: QuoteView;
 

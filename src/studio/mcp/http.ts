@@ -17,7 +17,7 @@ const METHODS = new Set(["POST", "GET", "DELETE"]);
 const BOUNDS = { mostBytes: 1024 * 1024, instead: "pass large files by URL" };
 
 export interface McpHttp {
-  /** Ends in `/mcp`. */
+  /** The server's URL, which ends in `/mcp`. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -70,7 +70,7 @@ function bearerOf({ authorization }: IncomingHttpHeaders): string {
 
 function refuse(response: ServerResponse, { status, message }: HttpRefusal): void {
   response.writeHead(status, {
-    // A refused sender's body is not read.
+    // The body of a refused request is not read.
     Connection: "close",
     "Content-Type": "application/json; charset=utf-8",
     ...(status === 401 && { "WWW-Authenticate": "Bearer" }),
@@ -80,7 +80,7 @@ function refuse(response: ServerResponse, { status, message }: HttpRefusal): voi
 
 /** Serves each request on its own, so that nothing is kept for an agent that never returns. */
 async function answer(session: AgentSession, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-  // One message per request: the messages of a list would run in parallel.
+  // One message per request, because messages in a list would run in parallel.
   const parsedBody = incoming.method === "POST" ? await readJson(bodyOfMessage(incoming), BOUNDS) : undefined;
   const transport = new WebStandardStreamableHTTPServerTransport();
   const server = createServer(session);

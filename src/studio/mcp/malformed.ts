@@ -6,7 +6,7 @@ import { isRecord } from "../served/index.ts";
 /** Also answers messages that violate the protocol: the SDK drops them, so their sender would wait. */
 export class AnsweringServer extends Server {
   override connect(transport: Transport): Promise<void> {
-    // A handler set before the protocol's is called first, with every message.
+    // A handler that is set before the protocol's is called first, with every message.
     transport.onmessage = (message) => {
       const answer = malformed(message);
       if (answer !== null) transport.send(answer).catch(() => {});
@@ -15,7 +15,7 @@ export class AnsweringServer extends Server {
   }
 }
 
-/** Returns the answer to a malformed request; null for a valid message, and for one that expects no answer. */
+/** Returns the answer to a malformed request; null for valid messages and those that expect no answer. */
 function malformed(given: unknown): JSONRPCErrorResponse | null {
   if (JSONRPCMessageSchema.safeParse(given).success) return null;
   const id = idOf(given);
@@ -23,7 +23,7 @@ function malformed(given: unknown): JSONRPCErrorResponse | null {
   return errorOf(ErrorCode.InvalidRequest, "This is not a valid JSON-RPC message for this protocol.", id);
 }
 
-/** Returns the answer to a line that is not a message; null for a message or an empty line. */
+/** Returns the answer to a line that is not a message; null for messages and empty lines. */
 export function malformedLine(line: string): JSONRPCErrorResponse | null {
   if (line.trim() === "") return null;
   try {

@@ -1,16 +1,16 @@
 import type { JournalStore, Json, MediaStore, Pipeline, Showrunner } from "../../internal.ts";
 
 export interface AgentPipeline {
-  /** Unique. */
+  /** Name of the pipeline; must be unique. */
   readonly name: string;
   readonly pipeline: Pipeline;
   readonly source: { readonly file: string; readonly exportName: string };
 }
 
-/** A verdict on a waiting step. `value` replaces the value that is shown. */
+/** A verdict on a waiting step. `value` replaces the value shown. */
 export interface Decision {
   readonly decision: "approve" | "reject";
-  /** From 1. */
+  /** Number of the chosen result, from 1. */
   readonly pick?: number | undefined;
   readonly note?: string | undefined;
   readonly value?: Json | undefined;
@@ -22,7 +22,7 @@ export interface McpOptions {
   readonly journal: JournalStore;
   readonly media: MediaStore;
   readonly pipelines: readonly AgentPipeline[];
-  /** The only folder from which inputs can use files. */
+  /** The only folder from which inputs may use files. */
   readonly filesDir: string;
   /**
    * Shared budget of the runs that agents start during the life of this server, micro-dollars; null: they may start none.
@@ -36,8 +36,8 @@ export interface McpOptions {
   /** Maximum cost of one job without a quote, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
   readonly allowApprove: boolean;
-  /** Whether the agent's program can ask its user for decisions, and to exceed the limit per run. */
+  /** Whether the agent's program may ask its user for decisions, and whether to exceed the limit per run. */
   readonly mayAsk: boolean;
-  /** Writes a line for the person who started the server. */
+  /** Writes a line to the person who started the server. */
   readonly log: (text: string) => void;
 }

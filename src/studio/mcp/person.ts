@@ -11,7 +11,7 @@ import { ToolError } from "./tool-error.ts";
 
 /** The person beside the agent. The agent's program asks them in our words; the model cannot answer for them. */
 export interface Person {
-  /** Returns what they filled in; throws {@link ToolError} if they decline or do not answer. */
+  /** Returns what the user filled in; throws {@link ToolError} if they decline or do not answer. */
   ask(message: string, fields: Fields): Promise<Readonly<Record<string, unknown>>>;
 }
 
@@ -20,12 +20,12 @@ type Fields = ElicitRequestFormParams["requestedSchema"]["properties"];
 const TIMEOUT_MS = 10 * 60_000;
 const LONGEST_MESSAGE = 2_000;
 
-/** Metadata that ties a message to a task. */
+/** Metadata that links a message to a task. */
 export function ofTask(taskId: string) {
   return { [RELATED_TASK_META_KEY]: { taskId } };
 }
 
-/** Returns null if the person who started the server did not allow questions, or the agent's program cannot ask them. */
+/** Returns the user; null if whoever started the server did not allow questions, or the agent's program cannot ask them. */
 export function personAt(
   server: Server,
   how: {

@@ -33,7 +33,7 @@ const tags = { "started-by": "agent" };
 export class AgentSession {
   readonly options: McpOptions;
   readonly #driven = new Map<string, Promise<unknown>>();
-  /** Runs that a person allowed to exceed the limit per run. */
+  /** Runs that a person has allowed to exceed the limit per run. */
   readonly #allowed = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
 
@@ -49,7 +49,7 @@ export class AgentSession {
     throw new ToolError(`Pipeline ${JSON.stringify(name)} does not exist`, `choose one of: ${names}`);
   }
 
-  /** Prices a pipeline. @throws ToolError for an input that names files elsewhere */
+  /** Prices a pipeline. @throws ToolError for an input with files outside the folder */
   async quote(name: string, input: unknown, { keep = false } = {}) {
     const { show, maxUnquoted, filesDir } = this.options;
     const found = this.pipeline(name);
@@ -62,8 +62,8 @@ export class AgentSession {
   }
 
   /**
-   * Starts a run, or continues the one with the same name and input. Returns as soon as it is under way. `allowedMicros` replaces
-   * the limit per run, if a person allowed that; `agreed` is the quote that someone agreed to.
+   * Starts a run, or continues the one with the same name and input. Returns as soon as it is under way. `allowedMicros`: a limit
+   * that a person allowed instead of the limit per run; `agreed`: the quote that someone agreed to.
    */
   start(
     name: string,
@@ -94,7 +94,7 @@ export class AgentSession {
     });
   }
 
-  /** Continues a paused or interrupted run under its own budget. */
+  /** Continues a paused or interrupted run with its own budget. */
   resume(runId: string): Promise<void> {
     return this.#inTurn(() => this.#resume(runId));
   }
@@ -110,14 +110,14 @@ export class AgentSession {
     this.#drive(runId, handle.result());
   }
 
-  /** Returns the open decisions of the run; one that was made but not yet acted on is not among them. */
+  /** Returns the run's open decisions, without those that were made but not yet acted on. */
   async waiting(runId: string): Promise<readonly WaitingDecision[]> {
     await this.state(runId);
     const found = await this.options.show.waiting({ tags, search: runId });
     return found.filter((one) => one.runId === runId);
   }
 
-  /** Decides what was asked, and continues the run. @throws ToolError if it no longer waits: the answer was late, or a second one */
+  /** Makes a decision and continues the run. @throws ToolError if the step no longer waits, because the answer was late or a second one */
   decide({ runId, step, since }: WaitingDecision, { decision, pick, note, value }: Decision): Promise<void> {
     return this.#inTurn(async () => {
       await this.refuseBeyondLimits(runId, decision);
@@ -129,7 +129,7 @@ export class AgentSession {
     });
   }
 
-  /** Checks that what a decision leads to stays within the limits of a start. @throws ToolError */
+  /** Checks that the costs a decision leads to stay within the limits of a start. @throws ToolError */
   async refuseBeyondLimits(runId: string, decision: Decision["decision"] = "approve"): Promise<void> {
     this.#refuseWithoutBudget();
     const { projected, cost, held } = await this.report(runId);
@@ -143,7 +143,7 @@ export class AgentSession {
     );
   }
 
-  /** Loads the run with decisions that no process has read yet. @throws ToolError for a run that no agent started */
+  /** Loads the run, including decisions that no process has read yet. @throws ToolError for a run that no agent started */
   async state(runId: string): Promise<RunState> {
     if (!runId.startsWith(PREFIX) || !isRunId(runId)) throw notAnAgents(runId);
     const { journal } = this.options;
@@ -154,7 +154,7 @@ export class AgentSession {
 
   /** Reports on a run. @throws ToolError for a run that no agent started */
   async report(runId: string): Promise<RunReport> {
-    // The tag decides, not the name: a person may have named a run like an agent's.
+    // The tag decides, not the name, because a person may have given a run a name like an agent's.
     await this.state(runId);
     return this.options.show.show(runId);
   }
@@ -164,7 +164,7 @@ export class AgentSession {
     return rows.filter(({ runId }) => runId.startsWith(PREFIX));
   }
 
-  /** Settles when the run is idle or ends, when time is up, or when the signal aborts. */
+  /** Settles when the run is idle or ends, when the time limit is reached, or when the signal aborts. */
   async wait(
     runId: string,
     timeoutMs: number,
@@ -187,7 +187,7 @@ export class AgentSession {
     }
   }
 
-  /** Returns what is left of the agents' budget; null without one. */
+  /** Returns what is left of the agents' budget; null if there is none. */
   async remainingMicros(): Promise<number | null> {
     const { show, budgetMicros, beforeMicros = 0 } = this.options;
     if (budgetMicros === null) return null;
@@ -210,7 +210,7 @@ export class AgentSession {
     this.#driven.set(runId, over);
   }
 
-  /** Repeats a start. The library compares pipeline and input with the run's, and refuses others. */
+  /** Repeats a start. The library compares pipeline and input with those of the run, and refuses differences. */
   async #again(id: string, pipeline: AgentPipeline["pipeline"], input: unknown): Promise<string> {
     const { status } = await this.state(id);
     if (!this.#driven.has(id) && !FINAL.has(status)) await this.#refuseToGoOn(id);
@@ -220,7 +220,7 @@ export class AgentSession {
     return id;
   }
 
-  /** Returns a run's budget: the limit per run, else its quote; at most what is left. */
+  /** Returns a run's budget: the limit per run, or else its quote, but never more than is left. */
   async #capFor({ totalMicros, expectedMicros }: Quote, allowedMicros: number | null): Promise<number> {
     const runBudgetMicros = allowedMicros ?? this.options.runBudgetMicros;
     const left = (await this.remainingMicros()) ?? 0;
@@ -255,7 +255,7 @@ export class AgentSession {
     );
   }
 
-  /** One call at a time, so that two starts of one name are one run. */
+  /** Runs calls one at a time, so that two starts with the same name are one run. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => {});
@@ -270,7 +270,7 @@ function notAnAgents(runId: string): ToolError {
   );
 }
 
-/** A run starts only with a quote that someone has seen. */
+/** The error for a start without a quote that someone has seen. */
 function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
   const open = openSteps(prices);
   const asks =
@@ -282,7 +282,7 @@ function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
 }
 
 const MOST_CHARACTERS = 300;
-/** No pipeline's input is nested deeper; the search is recursive. */
+/** Maximum nesting of an input, because the search is recursive; no pipeline needs more. */
 const MOST_LEVELS = 100;
 /** Each text needs a disk lookup, which other calls of the session may have to wait for. */
 const MOST_TEXTS = 20_000;

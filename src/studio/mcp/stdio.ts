@@ -32,7 +32,7 @@ export async function serveStdio(session: AgentSession, signal: AbortSignal): Pr
   await server.close();
 }
 
-/** Passes on whole lines. Drops lines that are not messages or too long, which would silently end the transport. */
+/** Passes on whole lines. Drops lines that are too long or not messages, which would silently end the transport. */
 export function boundedLines(
   mostBytes: number,
   refuse: (message: string) => void,

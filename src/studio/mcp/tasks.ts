@@ -16,9 +16,9 @@ import { errorText, ToolError } from "./tool-error.ts";
 import { summary } from "./tools/runs.ts";
 import { json } from "./tools/tool.ts";
 
-/** How often a client should poll, milliseconds. */
+/** How often a client should poll, in milliseconds. */
 const POLL_MS = 1_000;
-/** Longest wait of one request for a result; a client that still waits asks again. */
+/** Maximum time that a request waits for a result, in milliseconds; a client that still waits asks again. */
 const LONGEST_WAIT_MS = 10 * 60_000;
 
 /** Returns a run as an MCP task. Its id is the run's, so it outlives connections, servers and crashes. */
@@ -36,7 +36,7 @@ export async function taskOf(session: AgentSession, runId: string): Promise<Task
   };
 }
 
-/** A paused run waits for input; a stopped one counts as cancelled. */
+/** Status of a run's task: a paused run waits for input; a stopped run counts as cancelled. */
 function statusOf(status: string, pause: string | null): Task["status"] {
   switch (status) {
     case "succeeded":
@@ -55,7 +55,7 @@ function statusOf(status: string, pause: string | null): Task["status"] {
   }
 }
 
-/** Waits for a run's result. If the run waits for the person beside the agent, they are asked and it continues. */
+/** Waits for a run's result. If the run waits for the agent's user, asks them, then continues it. */
 async function resultOf(
   session: AgentSession,
   runId: string,
@@ -68,14 +68,14 @@ async function resultOf(
     try {
       await askAll(session, runId, person);
     } catch (error) {
-      // Without an answer the run keeps waiting.
+      // Without an answer, the run keeps waiting.
       if (error instanceof ToolError) return session.report(runId);
       throw error;
     }
   }
 }
 
-/** Serves `tasks/*` for the runs of agents. */
+/** Serves `tasks/*` for agents' runs. */
 export function addTasks(server: Server, session: AgentSession): void {
   const known = async <T>(work: () => Promise<T>): Promise<T> => {
     try {

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { badRequest, Refusal } from "./refusal.ts";
 
-/** A slow sender would otherwise hold its request and memory for ever. Node's own server waits as long. */
+/** Time limit for a body in milliseconds, the same as Node's. Otherwise a slow sender would occupy memory forever. */
 export const LONGEST_BODY_MS = 5 * 60_000;
 
 export interface SentBody {
   readonly contentType: string;
-  /** From `Content-Length`; 0 without it. */
+  /** Size from `Content-Length`; 0 if there is none. */
   readonly declaredBytes: number;
   readonly bytes: ReadableStream<Uint8Array> | null;
 }
@@ -41,15 +41,15 @@ export function bodyOfMessage(incoming: IncomingMessage): SentBody {
   };
 }
 
-/** `instead` says what to do about a body that is too large. */
+/** `instead` says what to do if a body is too large. */
 export interface BodyBounds {
   readonly mostBytes: number;
   readonly instead: string;
-  /** Called with the size of each piece before it is kept; throwing ends the reading. */
+  /** Called with the size of each piece before the piece is kept; throwing stops the reading. */
   readonly onPiece?: ((sizeBytes: number) => void) | undefined;
 }
 
-/** Reads a whole body. @throws Refusal 408 when it takes too long, 413 when it is too large, 400 when it is cut short */
+/** Reads a whole body. @throws Refusal 408 if it is too slow, 413 if too large, 400 if cut short */
 export async function readBytes(body: SentBody, bounds: BodyBounds): Promise<Uint8Array<ArrayBuffer>> {
   const pieces: Uint8Array[] = [];
   for await (const piece of passBytes(body, bounds)) pieces.push(piece);
@@ -63,7 +63,7 @@ export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGener
   const reader = body.bytes?.getReader();
   if (reader === undefined) return checkCame(0, body);
   let [isOver, isLate] = [false, false];
-  // A race with one promise for all pieces would keep each of them in memory until that one settles.
+  // Racing each piece against one long-lived promise would keep all pieces in memory until that promise settles.
   const timer = setTimeout(() => {
     isLate = true;
     reader.cancel().catch(() => {});
@@ -88,7 +88,7 @@ export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGener
   }
 }
 
-/** Refuses a body that got lost on the way: a start without its input would pay for the defaults. @throws Refusal 400 */
+/** Refuses a body that was lost on the way, because a start without its input would pay for the defaults. @throws Refusal 400 */
 function checkCame(size: number, { declaredBytes }: SentBody): void {
   if (size > 0 || !(declaredBytes > 0)) return;
   throw badRequest(
@@ -107,7 +107,7 @@ function tooSlow({ instead }: BodyBounds): Refusal {
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Reads the JSON object of a request. @throws Refusal 408, 413, 415 when it is not JSON, 400 when malformed */
+/** Reads the request's JSON object. @throws Refusal 408, 413, 415 if not JSON, 400 if malformed */
 export async function readJson(body: SentBody, bounds: BodyBounds): Promise<JsonObject> {
   if (!isOfType(body, "application/json")) throw new Refusal(415, "CONTENT_TYPE", "Send JSON as application/json.");
   return jsonObject(new TextDecoder().decode(await readBytes(body, bounds)), "The body");

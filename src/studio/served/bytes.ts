@@ -12,13 +12,13 @@ interface Bytes {
 }
 
 interface Answer {
-  /** Default 200, or 206 for a part. */
+  /** Default 200, or 206 for a range. */
   readonly status?: number | undefined;
-  /** An `ETag` is compared with the request's `If-None-Match` and `If-Range`. */
+  /** Headers of the answer; an `ETag` is compared with the request's `If-None-Match` and `If-Range`. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Answers with the bytes, or with the range of them that the request asks for. */
+/** Answers with the bytes, or with the requested range of them. */
 export async function bytesResponse(
   { method, headers: asked }: Asked,
   { sizeBytes: size, read }: Bytes,
@@ -41,7 +41,7 @@ export async function bytesResponse(
   return new Response(body, { status: range === "whole" ? status : 206, headers: all });
 }
 
-/** Answers with bytes of the media store, or redirects to the store's own address. @throws Refusal 404 */
+/** Answers with bytes from the media store, or redirects to the store's own address. @throws Refusal 404 */
 export async function mediaResponse(
   asked: Asked,
   media: Pick<MediaStore, "sizeOf" | "read" | "link">,

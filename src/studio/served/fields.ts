@@ -9,7 +9,7 @@ export function textField(body: Body, name: string): string {
   return value;
 }
 
-/** Returns undefined for a field that is absent, null or empty. @throws Refusal 400 */
+/** Reads an optional text field; undefined if it is absent, null or empty. @throws Refusal 400 */
 export function optionalText(body: Body, name: string, most = 10_000): string | undefined {
   const value = body[name];
   if (value === undefined || value === null || value === "") return undefined;
@@ -27,7 +27,7 @@ export function optionalPosition(body: Body, name: string): number | undefined {
   return value as number;
 }
 
-/** Reads a whole number of a query. @throws Refusal 400 */
+/** Reads a whole number from a query. @throws Refusal 400 */
 export function wholeNumber(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;

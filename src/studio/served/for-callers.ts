@@ -18,15 +18,15 @@ import {
 import { Refusal } from "./refusal.ts";
 
 /**
- * Callers read errors and failures as a code and a sentence of this file, or as the message of a `CallerError`. Messages of the
- * service, the machine and other code go to the operator's log. Nothing else turns an error into an answer.
+ * Callers see an error or failure as a code and a sentence from this file, or as the message of a `CallerError`. Messages from
+ * the service, the machine and other code are written to the operator's log. Errors become answers only here.
  */
 export type Audience = "customer" | "agent" | "reviewer";
 
 /** Writes an error to the operator's log, under a reference that callers can quote. */
 export type Report = (error: unknown, reference: string) => void;
 
-/** The default `Report`: writes one line to stderr, cleaned of secrets, line breaks and terminal controls. */
+/** The default `Report`: writes a line to stderr, without secrets, line breaks and terminal controls. */
 export function stderrReport(server: string): (error: unknown, reference?: string) => void {
   return (error, reference) => {
     const said = cleanText(String(error), MOST_LOGGED).replaceAll(/[\n\t]+/g, " ");
@@ -44,7 +44,7 @@ const MOST_MESSAGE = 1_000;
 const PERSON = "the person who started this server";
 const OPERATOR: Sentences = { customer: "the operator of this server", agent: PERSON };
 
-/** How each of our own errors is answered. `isReported`: the operator has to act on it. */
+/** The answer to each of our own errors. `isReported`: the operator has to act on it. */
 const REFUSALS: Readonly<
   Record<string, { readonly status: number; readonly is: Sentences; readonly isReported?: true }>
 > = {
@@ -74,7 +74,7 @@ const REFUSALS: Readonly<
   PLAN_PROBLEMS: { status: 422, is: both("The pipeline cannot run with this input.") },
 };
 
-/** What is wrong with an option that a caller gave. */
+/** Sentences for an invalid option that a caller set. */
 const OPTIONS: Readonly<Record<string, string>> = {
   step: "This step is not waiting for a decision.",
   pick: "Choose one of the items shown, by its number.",
@@ -88,7 +88,7 @@ interface How {
   readonly report: Report;
 }
 
-/** Turns an error into the answer for a caller. What the answer leaves out is reported. */
+/** Converts an error to the answer for a caller. Reports what the answer leaves out. */
 export function refusalFor(error: unknown, { audience, report }: How): Refusal {
   if (error instanceof Refusal) return error;
   if (isCallerError(error)) return new Refusal(422, "CALLER_ERROR", cleanText(error.message, MOST_MESSAGE));
@@ -120,13 +120,13 @@ function problemsIn(error: unknown): readonly Problem[] | null {
   return error.problems as readonly Problem[];
 }
 
-/** Returns the changes of the caller's own input since the quote. Changes of the plan and the service stay private. */
+/** Returns what changed in the caller's own input since the quote. Changes to the plan and the service stay private. */
 export function inputChanges({ changes }: { readonly changes: readonly string[] }): string | null {
   const own = changes.filter((line) => line.startsWith("input."));
   return own.length === 0 ? null : cleanText(own.join("; "), MOST_MESSAGE);
 }
 
-/** Reports an error and returns the reference for a caller to quote. */
+/** Reports an error, and returns a reference that callers can quote. */
 export function reported(error: unknown, report: Report): string {
   const reference = randomBytes(4).toString("hex");
   report(error, reference);
@@ -157,7 +157,7 @@ export class Unplannable extends Refusal {
   }
 }
 
-/** Makes the refusal for an input that cannot be planned. Problems that are not meant for callers are reported. */
+/** Makes the refusal for an input that cannot be planned. Problems that callers should not see are reported. */
 export function unplannable(problems: readonly Problem[], { audience, report }: How): Unplannable {
   const isWhole = problems.every(isForCallers);
   const reference = isWhole ? null : reported(new UnplannedError(problems), report);
@@ -179,7 +179,7 @@ class UnplannedError extends Error {
   }
 }
 
-/** True for problems of the input's schema, and for those that the pipeline's code addresses to callers. Neither has a step. */
+/** True for problems with the input's schema, and for those that the pipeline's code addresses to callers. Neither has a step. */
 function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {
   return step === null && (code === "input" || code === FOR_CALLERS);
 }
@@ -187,7 +187,7 @@ function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {
 const UNPLANNED = "The pipeline cannot run with this input.";
 const NO_FILE = "A required file is missing, damaged or of the wrong type.";
 const PROBLEMS: Readonly<Record<string, string>> = {
-  // One sentence for both: two would tell a caller whether a file exists on this machine.
+  // The same sentence for both, because two would show a caller whether a file exists on this machine.
   "missing-file": NO_FILE,
   "not-media-file": NO_FILE,
   "media-bounds": "A file is larger, smaller, longer or shorter than allowed.",
@@ -249,7 +249,7 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
   },
 };
 
-/** `hasEngine`: workers of an engine continue what is due. */
+/** `hasEngine`: workers of an engine continue runs that are due. */
 interface RunTextOptions {
   readonly audience: Audience;
   readonly hasEngine?: boolean;
@@ -257,7 +257,7 @@ interface RunTextOptions {
 
 type Pause = Pick<NonNullable<RunState["pause"]>, "reason" | "flag" | "asks" | "requiredMicros" | "resumeAt">;
 
-/** Says whether a pause that callers cannot end is ended by a worker or by the operator. */
+/** Says whether a worker or the operator ends a pause that callers cannot end. */
 function whoContinues(reason: string, { resumeAt }: Pick<Pause, "resumeAt">, hasEngine: boolean): string {
   if (hasEngine && reason === "late") return "; the run continues once it is done.";
   if (hasEngine && resumeAt !== null) return "; the run continues later.";
@@ -302,7 +302,7 @@ export function runText(state: RunState, isInterrupted: boolean, how: RunTextOpt
   }
 }
 
-/** True for a run that only waited for a decision which was made meanwhile: the next process to drive it continues. */
+/** True for a run that waited only for decisions which have since been made: the next process to drive it continues. */
 export function isDecided(state: RunState): boolean {
   return state.pause?.reason === "approval" && openDecisions(state).length === 0;
 }

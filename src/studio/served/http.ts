@@ -10,12 +10,12 @@ interface Routed {
   readonly path: string;
 }
 
-/** Finds the route of a request, with the parts of the path that it names. HEAD is routed as GET. @throws Refusal 404 */
+/** Finds the route for a request, with its path parameters. HEAD is routed like GET. @throws Refusal 404 */
 export function routeOf<R extends Routed>(routes: readonly R[], { method, path }: Routed) {
   for (const route of routes) {
     const params = route.method === (method === "HEAD" ? "GET" : method) ? matchPath(route.path, path) : null;
     if (params === null) continue;
-    // No store is asked for an id that no run can have: the store may not even accept the text.
+    // An id that no run can have is not looked up, because a store may not even accept the text.
     if (params.run !== undefined && !isRunId(params.run)) throw notFound("This run");
     return { route, params };
   }
@@ -37,7 +37,7 @@ export function matchPath(pattern: string, path: string): Readonly<Record<string
   return params;
 }
 
-/** Returns null for malformed percent-encoding. */
+/** Decodes a segment; null for malformed percent-encoding. */
 export function decoded(segment: string): string | null {
   try {
     return decodeURIComponent(segment);
@@ -46,7 +46,7 @@ export function decoded(segment: string): string | null {
   }
 }
 
-/** Compares secrets in constant time, by digests of equal length. */
+/** Compares secrets in constant time, using digests of equal length. */
 export function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(Buffer.from(hash("sha256", given)), Buffer.from(hash("sha256", expected)));
 }
@@ -64,7 +64,7 @@ export function streamFrame(event: string, data: unknown, id?: number): string {
   return `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Returns the method and headers of a request as the Fetch API has them. */
+/** Returns a request's method and headers in the form of the Fetch API. */
 export function headOf({ method = "GET", headers: given }: IncomingMessage): Pick<Request, "method" | "headers"> {
   const headers = new Headers();
   for (const [name, value] of Object.entries(given))

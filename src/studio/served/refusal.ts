@@ -1,4 +1,4 @@
-/** An error answer; thrown by routes, sent as `{error: {code, message}}`. */
+/** An error answer, thrown by routes and sent as `{error: {code, message}}`. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
@@ -22,7 +22,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The request itself is fine and may be sent again later. */
+/** Thrown for a request that is valid, and can be sent again later. */
 export class BusyRefusal extends Refusal {
   readonly retryAfterS: number;
 

@@ -1,5 +1,5 @@
 export interface SharedBudget {
-  /** `key=value`. */
+  /** The tag, as `key=value`. */
   readonly tag: string;
   readonly budgetMicros: number;
 }
@@ -15,7 +15,7 @@ export async function committedMicros(show: Spends, tag: string): Promise<number
 }
 
 /**
- * Returns what is left of a budget, micro-dollars, to show it and to refuse early. The budget itself is enforced as a cap on
+ * Returns what is left of a budget, in micro-dollars, to show it and to refuse early. The budget itself is enforced as a cap on
  * the tag by the transaction that reserves money for a submit, however many runs start at once.
  */
 export async function leftOfBudget(show: Spends, { tag, budgetMicros }: SharedBudget): Promise<number> {

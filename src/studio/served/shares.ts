@@ -4,22 +4,22 @@ interface Limits {
   /** Maximum for one owner. Default: as much as it leaves for the others. */
   readonly each?: number;
   readonly all: number;
-  /** Seconds until a retry makes sense. */
+  /** Seconds after which a retry makes sense. */
   readonly retryAfterS: number;
-  /** Names the amount in refusals, such as `open streams`. */
+  /** Name of the amount in refusals, such as `open streams`. */
   readonly what: string;
   /** Amounts taken by `lend` are returned after this many milliseconds. */
   readonly lentMs?: number;
 }
 
 /**
- * Divides an amount among owners. Each may take as much as it leaves for the others: one gets at most half, two get a third
- * each, and a newcomer always finds room.
+ * Divides an amount among owners. Each owner may take no more than it leaves for the others: one owner gets at most half, two get
+ * a third each, and there is always room for another.
  */
 export class Shares {
   readonly #limits: Limits;
   readonly #held = new Map<string, number>();
-  /** Soonest to expire first. */
+  /** Lent amounts, those that expire first at the front. */
   readonly #lent = new Set<{ readonly owner: string; readonly until: number }>();
   #sum = 0;
 
@@ -52,7 +52,7 @@ export class Shares {
     this.#lent.add({ owner, until: now + (this.#limits.lentMs ?? 0) });
   }
 
-  /** Counts an amount that exists already, without checking the limits. */
+  /** Counts an amount that is already in use, without checking the limits. */
   add(owner: string, amount: number): void {
     this.#sum += amount;
     this.#held.set(owner, (this.#held.get(owner) ?? 0) + amount);

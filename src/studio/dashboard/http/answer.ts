@@ -10,7 +10,7 @@ const bodyWith = (said: string) =>
 
 /** The page for a missing or wrong token. It has no styles or scripts, because loading them needs the token too. */
 export function sendLockedPage(response: ServerResponse, { isWrong }: { readonly isWrong: boolean }): void {
-  // Without this policy a form would not send its origin.
+  // Without this policy, a form would not send its origin.
   response.setHeader("Referrer-Policy", "same-origin");
   response.setHeader(
     "Content-Security-Policy",
@@ -21,8 +21,8 @@ export function sendLockedPage(response: ServerResponse, { isWrong }: { readonly
 }
 
 /**
- * Returns the headers of every answer: own scripts only, no frames, no type sniffing, nothing for other sites. Media may also
- * come from `mediaOrigin`.
+ * Returns the headers for every answer: only this server's scripts, no frames, no type sniffing, and no access for other
+ * sites. Media may also come from `mediaOrigin`.
  */
 export function securityHeaders(mediaOrigin: string | null): Readonly<Record<string, string>> {
   const media = mediaOrigin === null ? "'self'" : `'self' ${mediaOrigin}`;
@@ -56,7 +56,7 @@ const FIXED_HEADERS = {
   "Cache-Control": "no-store",
 };
 
-/** Returns the refusal for an expected failure; null for an unexpected one. */
+/** Returns the refusal for an expected failure, and null for an unexpected one. */
 export function refusalOf(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
   if (!isShowrunnerError(error)) return null;
@@ -78,13 +78,13 @@ export function sendRefusal(response: ServerResponse, { status, code, message }:
 }
 
 export interface EventStream {
-  /** Aborted when the reader disconnects or the server closes. */
+  /** Aborts when the reader disconnects or the server closes. */
   readonly signal: AbortSignal;
   send(event: string, data: unknown, id?: number): void;
   end(): void;
 }
 
-/** A reader this far behind is disconnected; it reconnects with the last event that it saw. */
+/** A reader with this many unsent bytes is disconnected; it reconnects with the last event that it received. */
 const MOST_UNSENT_BYTES = 32 * 1024 * 1024;
 
 /** Answers HEAD with the headers of the stream. */

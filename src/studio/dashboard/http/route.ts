@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type BodyBounds, bodyOfMessage, isOfType, Refusal, readBytes, readJson } from "../../served/index.ts";
 
-/** A viewer sees everything and changes nothing. */
+/** The visitor's role. A viewer sees everything, but cannot change anything. */
 export interface VisitorView {
   readonly role: "operator" | "viewer";
 }
@@ -28,7 +28,7 @@ export const LARGEST_REQUEST_BYTES = 1024 * 1024;
 
 const BOUNDS: BodyBounds = { mostBytes: LARGEST_REQUEST_BYTES, instead: "pass long input on the command line" };
 
-/** Reads the JSON object of a request. @throws Refusal 408 when it takes too long, 413 when it is too large, 415 when it is not JSON, 400 when malformed */
+/** Reads the request's JSON object. @throws Refusal 408 if too slow, 413 if too large, 415 if not JSON, 400 if malformed */
 export function jsonOf(
   incoming: IncomingMessage,
   mostBytes = LARGEST_REQUEST_BYTES,
@@ -36,7 +36,7 @@ export function jsonOf(
   return readJson(bodyOfMessage(incoming), { ...BOUNDS, mostBytes });
 }
 
-/** Reads the fields of a plain form. @throws Refusal 408, 413, 415, 400 */
+/** Reads the fields of a form without files. @throws Refusal 408, 413, 415, 400 */
 export async function readForm(incoming: IncomingMessage): Promise<URLSearchParams> {
   const body = bodyOfMessage(incoming);
   if (!isOfType(body, "application/x-www-form-urlencoded")) {

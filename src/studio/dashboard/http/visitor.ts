@@ -36,9 +36,9 @@ export function createSession(secrets: Tokens, port: number) {
   const known = roles.filter((role) => secrets[role] !== undefined);
   return {
     token: secrets.operator,
-    /** Null for a wrong token. */
+    /** The role of a token; null if the token is wrong. */
     roleOfToken: (text: string): Role | null => known.find((role) => isSame(text, secrets[role]!)) ?? null,
-    /** Reads a `Cookie` header; null without a valid cookie. */
+    /** The role of the cookie in a `Cookie` header; null if there is no valid one. */
     roleOfCookies: (cookies: string | undefined): Role | null => {
       const given = cookieValues(cookies, name);
       return known.find((role) => given.some((value) => isSame(value, cookieValue(role)))) ?? null;
@@ -89,7 +89,7 @@ function letIn(response: ServerResponse, session: Session, token: string, path: 
   return null;
 }
 
-/** Keeps a path on this server (`//elsewhere` would lead to another). */
+/** Keeps a path on this server, because `//elsewhere` would lead to another one. */
 function safePath(path: string): string {
   return `/${path.replace(/^[/\\]+/, "")}`;
 }
@@ -102,7 +102,7 @@ export interface ServerAddress {
   readonly host: string;
   readonly port: number;
   readonly allowed?: readonly string[];
-  /** The machine's own name and addresses, for a server that listens on all of them. */
+  /** The machine's own name and addresses, for a server that listens on all interfaces. */
   readonly own?: readonly string[];
 }
 
@@ -124,12 +124,12 @@ export function allowedHosts({ host, port, allowed = [], own: machine = [] }: Se
   return [...new Set([...own, ...proxiedHosts(allowed)])];
 }
 
-/** Returns the values of `Host` for these names behind a TLS proxy: without a port, or with 443. */
+/** Returns the accepted values of `Host` for these names behind a TLS proxy: without a port, or with 443. */
 export function proxiedHosts(allowed: readonly string[] = []): readonly string[] {
   return allowed.map(bracketed).flatMap((name) => [name, `${name}:443`]);
 }
 
-/** Returns this machine's name and addresses in its networks. */
+/** Returns this machine's name and its network addresses. */
 export function ownNames(): readonly string[] {
   const name = hostname();
   const addresses = Object.values(networkInterfaces()).flatMap((ones = []) => ones.map(({ address }) => address));

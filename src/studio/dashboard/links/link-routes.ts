@@ -30,7 +30,7 @@ export interface SharedPage {
 export interface LinkParts {
   readonly context: DashboardContext;
   readonly folder: string;
-  /** True for a request under the public name, through a proxy. */
+  /** True if a request came through a proxy under the public name. */
   isPublic(incoming: IncomingMessage): boolean;
   readonly onDefect: (error: unknown) => void;
 }
@@ -49,7 +49,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
   const tries = new Tries();
   const turns = new Map<string, Promise<unknown>>();
 
-  /** Returns the link of a request while it is valid. @throws Refusal 404, 410, 429 */
+  /** Returns the link of a request if it is valid. @throws Refusal 404, 410, 429 */
   const admitted = async (
     incoming: IncomingMessage,
     now: number,
@@ -118,7 +118,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     });
   };
 
-  /** Continues the run, unless the operator stopped it or has to pay first. */
+  /** Continues the run, unless the operator has stopped it or has to pay first. */
   const continued = async (runId: string) => {
     const { state } = (await context.cache.get(runId)).view;
     if (state.pause === null || state.pause.reason === "approval")
@@ -242,11 +242,11 @@ export class Tries {
   }
 }
 
-/** Identifies a sender: IPv6 by its first 64 bits, because one sender owns that whole network. */
+/** Identifies a sender: for IPv6 by the first 64 bits, because one sender owns that whole network. */
 export function senderOf(address: string): string {
   const [bare = ""] = address.split("%", 1);
   if (isIP(bare) !== 6) return address;
-  // The URL parser normalises: lower case, no leading zeros, an embedded IPv4 address as two groups.
+  // The URL parser normalises: lower case, no leading zeros, and an embedded IPv4 address as two groups.
   const [head = "", tail] = new URL(`http://[${bare}]`).hostname.slice(1, -1).split("::");
   const [first, last] = [head, tail ?? ""].map((part) => (part === "" ? [] : part.split(":"))) as [string[], string[]];
   const zeros = tail === undefined ? 0 : 8 - first.length - last.length;

@@ -2,14 +2,14 @@ import { InvalidOptionError } from "../../../internal.ts";
 import { allowedHosts, ownNames, proxiedHosts } from "../http/visitor.ts";
 import type { DashboardOptions } from "../options.ts";
 
-/** Returns the origin of an address for review links. @throws InvalidOptionError */
+/** Returns the origin of the public URL for review links. @throws InvalidOptionError */
 export function originOf(publicUrl: string): string {
   const url = URL.canParse(publicUrl) ? new URL(publicUrl) : null;
   if (url?.protocol === "https:" && `${url.origin}/` === url.href) return url.origin;
   throw new InvalidOptionError("publicUrl", "use https and no path, as in https://review.example.com.");
 }
 
-/** Returns the public name, which must differ from the dashboard's own names; null without one. @throws InvalidOptionError */
+/** Returns the public name, which must differ from the dashboard's own names; null if none is set. @throws InvalidOptionError */
 export function publicPlace({
   publicUrl,
   host = "",

@@ -71,10 +71,10 @@ function checkNumber(option: string, value: number, least: number, most: number,
   throw new InvalidOptionError(option, `must be ${range}.`);
 }
 
-/** Stands in for a missing link, so that an unknown id takes as long as a wrong secret. */
+/** Compared in place of a missing link's hash, so that an unknown id takes as long as a wrong secret. */
 const NO_HASH = hash("sha256", randomBytes(24));
 
-/** Returns the link of a token, even an expired or revoked one; null for a wrong token. */
+/** Returns the link of a token, even if expired or revoked; null for a wrong token. */
 export async function linkOfToken(journal: JournalStore, token: string): Promise<ReviewLinkRow | null> {
   const [, id, secret] = /^([\w-]{22})\.([\w-]{32})$/.exec(token) ?? [];
   if (id === undefined || secret === undefined) return null;
@@ -88,7 +88,7 @@ export function statusOf({ revokedAt, expiresAt }: ReviewLinkRow, now: number): 
   return expiresAt <= now ? "expired" : "active";
 }
 
-/** Makes an opaque name that is valid for this link only. */
+/** Makes an opaque name that is valid only for this link. */
 export function refOf(link: ReviewLinkRow, kind: "decision" | "media", ...parts: readonly (string | number)[]): string {
   return signed(link, [kind, ...parts]).slice(0, 22);
 }
@@ -131,7 +131,7 @@ export async function linkOfFile(
   return isSame(mark, expected) ? link : null;
 }
 
-/** A review link without its secret, which is shown once, when it is made. */
+/** A review link without its secret, which is shown only when the link is made. */
 export type ReviewLinkView = ReturnType<typeof reviewLinkView>;
 
 export function reviewLinkView(link: ReviewLinkRow, now: number) {

@@ -27,7 +27,7 @@ import { FILE_MS, fileUrl, refOf } from "./review-link.ts";
 export type SharedTake =
   | {
       readonly kind: "image" | "video" | "audio" | "other";
-      /** The address of its bytes until `urlEndsAt`; null without a copy. */
+      /** Address of the bytes until `urlEndsAt`; null if there is no copy. */
       readonly url: string | null;
       readonly urlEndsAt: number;
       readonly width: number | null;
@@ -79,13 +79,13 @@ export class SharedDecisions {
     this.#cache = cache;
   }
 
-  /** Returns the decisions of a link, newest run first: open ones, and those decided since the link was made. */
+  /** Returns a link's decisions, newest run first: open ones, and those decided since the link was made. */
   async of(link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
     const found: Shared[] = [];
     for (const row of await runsOf(this.#journal, link.scope)) {
       const shared = await this.#ofRun(row, link, now);
       const isOpen = shared.some(({ view }) => view.status === "waiting");
-      // Decisions and comments that no process has read yet count too.
+      // Decisions and comments that no process has read yet also count.
       const inbox = isOpen ? await this.#journal.inbox(row.runId) : [];
       if (inbox.length === 0) found.push(...shared);
       else found.push(...decisionsOf(foresee(await loadRun(this.#journal, row.runId), inbox), link, now, inbox));
@@ -103,7 +103,7 @@ export class SharedDecisions {
     return null;
   }
 
-  /** Addresses of files change with the period. One unreadable run does not hide the others. */
+  /** Cached per period, because the addresses of files change with it. An unreadable run does not hide the others. */
   #ofRun(row: RunRow, link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
     const find = () =>
       this.#cache.upTo(row).then(

@@ -19,7 +19,7 @@ export class GaugeReader {
   /** Request totals that were read within the last minute. */
   #sent: { readonly at: number; readonly total: number }[] = [];
 
-  /** `onLost` is called when the service did not answer with a balance. */
+  /** `onLost` is called if the service did not return a balance. */
   constructor(show: () => Pick<Showrunner, "balance" | "client">, onLost: () => void, now: () => number = Date.now) {
     this.#show = show;
     this.#onLost = onLost;

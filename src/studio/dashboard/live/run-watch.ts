@@ -33,7 +33,7 @@ const LIVENESS_MS = 1000;
 const MOST_LINES = 200;
 const MOST_READS = 20;
 
-/** Returns everything about a run, or what changed since an event that the reader has seen. */
+/** Returns everything about a run, or what has changed since an event that the reader has received. */
 export async function runPatch(parts: WatchParts, runId: string, afterSeq: number) {
   const { journal, cache, drivers } = parts;
   const { row, view, groups } = await cache.get(runId);
@@ -60,7 +60,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   };
 }
 
-/** Selects changed steps and all decisions, whose offers may have changed; at first all steps, or those that a large run shows. */
+/** Selects changed steps and all decisions, because their choices may have changed; initially all steps, or those shown of a large run. */
 function stepsToSend(
   view: RunView,
   touched: ReadonlySet<string> | "all",
@@ -81,7 +81,7 @@ async function eventsUpTo(journal: JournalStore, state: RunState, from: number):
     const since = await journal.read(state.runId, { afterSeq: from });
     if ((since.at(-1)?.seq ?? from) >= state.seq) return since.filter(({ seq }) => seq <= state.seq);
   }
-  // The run was removed meanwhile.
+  // The run was removed in the meantime.
   throw notFound("This run");
 }
 
@@ -109,7 +109,7 @@ export async function watchRun(parts: WatchParts, runId: string, afterSeq: numbe
   }
 }
 
-/** Resolves when the driving process ends or returns, for which the journal has no event. */
+/** Resolves when the driving process ends or is back, for which the journal has no event. */
 async function drivenAgainOrNoMore(journal: JournalStore, runId: string, before: string, signal: AbortSignal) {
   while (!signal.aborted) {
     await pause(LIVENESS_MS, signal);
@@ -119,7 +119,7 @@ async function drivenAgainOrNoMore(journal: JournalStore, runId: string, before:
   }
 }
 
-/** Settles with the first of several waits and aborts the others. */
+/** Settles with the first of several waits, and aborts the others. */
 async function firstOf(signal: AbortSignal, waits: readonly ((signal: AbortSignal) => Promise<void>)[]): Promise<void> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
@@ -181,7 +181,7 @@ async function whenChanged<T>(stream: EventStream, read: () => Promise<T>, tell:
   }
 }
 
-/** Changes whenever a run is added, removed or changed, or its process ends. */
+/** Returns a text that changes when a run is added, removed or changed, or its process ends. */
 function signOf(rows: readonly RunRow[]): string {
   const moved = rows.reduce((sum, { lastSeq }) => sum + lastSeq, 0);
   const now = Date.now();

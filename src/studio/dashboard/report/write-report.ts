@@ -36,11 +36,11 @@ export interface WriteReportOptions {
   readonly media?: string | undefined;
   readonly mediaDir: string;
   readonly env?: MediaOptions["env"];
-  /** For a client: only the returned files, with their cost if `hasPrice` is set. Default: the whole run. */
+  /** Set for a report to a client: only the returned files, with their cost if `hasPrice`. Default: the whole run. */
   readonly forClient?: { readonly hasPrice: boolean } | undefined;
-  /** Epoch milliseconds, shown in the page. */
+  /** Time shown on the page, in epoch milliseconds. */
   readonly writtenAt: number;
-  /** Showrunner's own version, shown in the page. */
+  /** Showrunner's version, shown on the page. */
   readonly version: string;
 }
 
@@ -48,7 +48,7 @@ export interface WrittenReport {
   /** Absolute path of the page. */
   readonly file: string;
   readonly sizeBytes: number;
-  /** How many returned files are embedded in the page, stored beside it, or missing. */
+  /** Number of returned files that are embedded in the page, stored beside it, or missing. */
   readonly media: PlacedMedia["counts"];
 }
 
@@ -85,7 +85,7 @@ export async function writeReport(
     client === undefined
       ? await reportPage({ id: "inlined-run", title: `${pipeline} · ${status} · ${id}`, version, data: run }, placed)
       : await reportPage({ id: "client-report", title: client.title, version, data: client }, placed);
-  // Written atomically: a browser may be reading the previous one.
+  // Written atomically, because a browser may be reading the previous one.
   await writeDurably(file, page);
   return { file, sizeBytes: Buffer.byteLength(page), media: placed.counts };
 }
@@ -101,7 +101,7 @@ interface Content {
   readonly data: object;
 }
 
-/** The dashboard's page as one document that makes no requests and runs only its own script. */
+/** The dashboard's page as a document that makes no requests and runs only its own script. */
 async function reportPage({ id, title, version, data }: Content, { places, inline }: PlacedMedia): Promise<string> {
   const { script, style } = await builtParts();
   const isBeside = [...places.values()].some(({ url }) => url !== null && !Object.hasOwn(inline, url));
@@ -138,7 +138,7 @@ async function reportPage({ id, title, version, data }: Content, { places, inlin
 `;
 }
 
-/** Script and style of the built page; the style with its fonts in it. */
+/** Script and style of the built page; the style includes the fonts. */
 async function builtParts(): Promise<{ readonly script: string; readonly style: string }> {
   const folder = await pageFolder();
   const index = await readFile(join(folder, "index.html"), "utf8");
@@ -151,7 +151,7 @@ async function builtParts(): Promise<{ readonly script: string; readonly style: 
   return { script: script.replaceAll("</script", "<\\/script"), style };
 }
 
-/** Characters that control a terminal or change the reading order. */
+/** Matches characters that control a terminal or change the reading order. */
 const STEERING = /(?![\n\t])[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\u200E\u200F]|\p{Cs}/gu;
 
 function shown(text: string, mark = "\\u"): string {
@@ -178,7 +178,7 @@ function isMedia(part: unknown): part is { readonly url: string } {
   return "url" in part && "sha256" in part && typeof part.url === "string" && part.url.startsWith("/media/");
 }
 
-/** Only a run's returned files, by the names that its pipeline returns them under. */
+/** Only a run's returned files, by the names under which its pipeline returns them. */
 export function clientReport(
   { view }: FoldedRun,
   { writtenAt, hasPrice }: { readonly writtenAt: number; readonly hasPrice: boolean },
@@ -249,14 +249,14 @@ function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }
       events: lines.slice(-MOST_LINES),
       progress: [],
     },
-    /** By what follows the run's name in their address. */
+    /** Answers by the part of their address after the run's name. */
     answers,
   };
 }
 
 const settled: ReadonlySet<string> = new Set(["succeeded", "skipped", "waiting"]);
 
-/** Failed and running steps, then those that produced the files, those asked for, and the first others. */
+/** Selects failed and running steps, then those that produced the files, then requested ones, then the first others. */
 function shownSteps(view: RunView, requested: ReadonlySet<string>): readonly StepView[] {
   const steps = [...view.steps, ...view.removed];
   if (steps.length <= MOST_STEPS) return steps;
@@ -284,7 +284,7 @@ function details(
   return Object.fromEntries(each);
 }
 
-/** Copies by content hash. Folders and file names from a journal are never read. */
+/** Finds copies by content hash. Folders and file names from a journal are never read. */
 type Store = Pick<MediaStore, "sizeOf" | "hold">;
 
 type PlacedMedia = Awaited<ReturnType<typeof placeMedia>>;

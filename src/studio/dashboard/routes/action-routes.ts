@@ -16,7 +16,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     return {};
   };
 
-  /** Records the decision, and resumes the run if that was asked for and no process drives it. */
+  /** Records the decision, and resumes the run if requested and no process drives it. */
   const decideOn = async ({ params, json }: Call, approved: boolean) => {
     const body = await json();
     await decide(context.show, params.run!, textField(body, "step"), verdictIn(body, approved));
@@ -124,12 +124,12 @@ export function planView(quote: Quote) {
       };
     }),
     minMicros: quote.totalMicros.min,
-    /** Null when one of `openSteps` is open-ended. */
+    /** Null if one of `openSteps` is open-ended. */
     maxMicros: quote.totalMicros.max,
     expectedMicros: quote.expectedMicros,
     openSteps: openSteps(quote.prices).slice(0, MOST_LISTED),
     forecastMs: quote.forecastMs,
-    /** Outputs that may have expired on the service by the time they are needed, and would have to be paid for again. */
+    /** Outputs that may have expired on the service by the time they are needed, and would then have to be paid for again. */
     risks: quote.risks
       .filter(({ heals }) => !heals)
       .slice(0, MOST_RISKS)

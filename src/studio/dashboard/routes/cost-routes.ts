@@ -19,18 +19,18 @@ interface Share {
 /** Costs of a period that begins at `from`, the start of a day (UTC). */
 export interface AllCosts {
   readonly from: number;
-  /** Charged for what was reserved on each day, micro-dollars. */
+  /** Micro-dollars charged for what was reserved on each day. */
   readonly days: readonly number[];
   /** All costs of the runs that changed since then, including earlier ones. */
   readonly pipelines: readonly Share[];
   readonly tags: readonly Share[];
   /** The service's own figures, which include jobs outside runs; empty if it reports none. */
   readonly models: readonly Share[];
-  /** How many older runs `pipelines` leaves out. */
+  /** Number of older runs that `pipelines` leaves out. */
   readonly runsLeftOut: number;
 }
 
-/** Costs of a period come from the journal's ledger by day and tag, as caps do. */
+/** Costs for a period, read from the journal's ledger by day and tag, as for caps. */
 export function costRoutes(context: Pick<DashboardContext, "journal" | "cache" | "show">): readonly Route[] {
   const { journal, cache } = context;
 
@@ -82,7 +82,7 @@ async function byPipeline(journal: JournalStore, rows: readonly RunRow[]): Promi
   return [...sums].map(([name, costMicros]) => ({ name, costMicros }));
 }
 
-/** Asks the service at most once in a while; returns an empty list if it does not answer. */
+/** Asks the service at most once per period; returns an empty list if it does not answer. */
 function onceInAWhile<T>(ask: (from: number) => Promise<readonly T[]>): (from: number) => Promise<readonly T[]> {
   let known: { readonly from: number; readonly at: number; readonly answer: Promise<readonly T[]> } | null = null;
   return (from) => {

@@ -11,20 +11,20 @@ import { badRequest, bytesResponse, headOf, keepFile, mediaResponse, notFound, R
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 
-/** The page's own addresses; it decides what to show there. */
+/** Addresses of the page, which itself decides what to show there. */
 const SCREENS = ["/", "/review", "/plan", "/costs", "/runs/:run", "/runs/:run/:tab"];
 
 export function pageRoutes(folder: string): readonly Route[] {
   const send = ({ incoming }: Call, inFolder: string, name: string) => pageFile(incoming, inFolder, name);
   return [
     ...SCREENS.map((path): Route => ({ method: "GET", path, handle: (call) => send(call, folder, "index.html") })),
-    // Browsers request it before they have read the page, which sets another icon.
+    // Browsers request this before they have read the page, which sets another icon.
     { method: "GET", path: "/favicon.ico", handle: async ({ response }) => void response.writeHead(204).end() },
     { method: "GET", path: "/assets/:name", handle: (call) => send(call, join(folder, "assets"), call.params.name!) },
   ];
 }
 
-/** Serves outputs and uploads by what the journal knows: no part of the address becomes part of a path. */
+/** Serves outputs and uploads that the journal lists; no part of the address becomes part of a path. */
 export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[] {
   const send = async ({ params, query, incoming }: Call) => {
     const {
@@ -42,7 +42,7 @@ export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[
   return [{ method: "GET", path: "/media/:run/:step/:index", handle: send }];
 }
 
-/** No other types are served. */
+/** Content types by extension; other files are not served. */
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
@@ -59,7 +59,7 @@ export async function pageFolder(): Promise<string> {
   return builtPage();
 }
 
-/** Sends a file of the page by its bare name. @throws Refusal 404 */
+/** Sends a file of the page, found by its bare name. @throws Refusal 404 */
 export async function pageFile(
   incoming: IncomingMessage,
   folder: string,
@@ -86,7 +86,7 @@ interface Entry {
   readonly sha256: string;
 }
 
-/** Sends all results of a run as one archive: returned files under their names, the others in a folder beside them. */
+/** Sends all results of a run as an archive: returned files under their names, the others in a separate folder. */
 export function downloadRoutes({ cache, media }: Pick<DashboardContext, "cache" | "media">): readonly Route[] {
   const send = async ({ params, incoming, response }: Call): Promise<void> => {
     const { view } = await cache.get(params.run!);
@@ -150,10 +150,10 @@ function unused(name: string, taken: Set<string>): string {
   return free;
 }
 
-/** Largest file that can be picked, bytes; for a larger one, its path is entered. */
+/** Maximum size of a file that can be picked, in bytes; for a larger one, people enter its path. */
 const MOST_BYTES = 2 ** 31;
 
-/** Stores files that are picked in the browser; their paths go into the input. */
+/** Stores files that are picked in the browser; the input contains their paths. */
 export function pickRoutes({ pickedDir }: Pick<DashboardContext, "pickedDir">): readonly Route[] {
   if (pickedDir === null) return [];
   const pick = async ({ incoming, query }: Call) => {

@@ -40,7 +40,7 @@ export class RunList {
     this.#cache = cache;
   }
 
-  /** Returns the newest runs that match. */
+  /** Returns the newest runs that match, and how many match in each status. */
   async find(query: RunQuery) {
     const now = Date.now();
     const all = (await this.#journal.runs({ search: query.search })).map((row) => statusNow(row, now));
@@ -50,7 +50,7 @@ export class RunList {
       rows.push(await this.#summaries.get(row, () => this.#read(row), { more: row.status }));
     const byStatus: Record<string, number> = {};
     for (const { status } of all) byStatus[status] = (byStatus[status] ?? 0) + 1;
-    // Counts by status cover everything that the search finds.
+    // Counts by status cover everything that the search finds, whatever status is requested.
     return { rows, matching: requested.length, byStatus };
   }
 
@@ -65,7 +65,7 @@ export class RunList {
   }
 }
 
-/** Returns the first steps with a path, group, phase or property (`returned`, `intermediate`, `attempts`). */
+/** Returns a page of steps, filtered by path, group, phase or property (`returned`, `intermediate`, `attempts`). */
 export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, limit: number) {
   const [path, group, phase, having] = ["path", "group", "phase", "with"].map((name) => query.get(name));
   const returned = new Set(view.state.files.map(({ step }) => step));
@@ -95,7 +95,7 @@ export function timelineView({ view, history }: FoldedRun, rows: number) {
   return {
     rows: steps.size,
     from: spans[0]?.from ?? 0,
-    /** Null while nothing has ended. */
+    /** Null if nothing has ended yet. */
     to: ends.length === 0 ? null : ends.reduce((latest, end) => Math.max(latest, end)),
     spans: spans.filter(({ step }) => shown.has(step)),
     incidents: history

@@ -15,7 +15,7 @@ import type { DashboardContext } from "../options.ts";
 import { stepForm } from "../views/input-form.ts";
 import { cut } from "../views/truncate.ts";
 
-/** Resumes runs: as planned, with changed code, with steps to rerun, or with edited inputs. Priced first. */
+/** Resumes runs: as planned, with changed code, with steps to rerun, or with edited inputs. Returns the price first. */
 export function resumeRoutes(context: DashboardContext): readonly Route[] {
   const { cache } = context;
 
@@ -85,7 +85,7 @@ async function remadeOf(
   return { rerun, edit };
 }
 
-/** Reads the edited fields of steps' inputs; `null` leaves a field out. @throws Refusal 400 */
+/** Reads the edited fields of step inputs; `null` removes a field. @throws Refusal 400 */
 function editOf({ edit }: Readonly<Record<string, unknown>>): ResumeOptions["edit"] {
   if (edit === undefined || edit === null) return undefined;
   const wrong = () => badRequest("edit must map each step to an object of its changed fields.");
@@ -120,7 +120,7 @@ async function stepInputView(context: DashboardContext, state: RunState, path: s
   );
 }
 
-/** True for a value that refers to no other step and no asset. */
+/** True for a value that contains no reference to another step or an asset. */
 function isPlain(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return true;
   return !("$ref" in value) && !("$asset" in value) && Object.values(value).every(isPlain);
@@ -145,14 +145,14 @@ export async function goOnWhereParked(context: DashboardContext, runId: string):
 
 type Code = Awaited<ReturnType<DashboardContext["loadPipeline"]>>;
 
-/** Returns the code of a run with local functions, which it needs to continue; null for any other run. */
+/** Returns the code of a run whose local functions are needed to continue; null for any other run. */
 async function neededCode(context: DashboardContext, state: RunState): Promise<Code> {
   const { plan } = state.planned;
   const isNeeded = plan.steps.some((step) => traitsOf(step).needsCode);
   return isNeeded ? codeOf(context, state) : null;
 }
 
-/** Continues a run as it was planned, even if its code has changed. */
+/** Continues a run as planned, even if its code has changed. */
 async function asPlanned(
   context: DashboardContext,
   state: RunState,
@@ -161,7 +161,7 @@ async function asPlanned(
   return pipeline === null ? {} : { pipeline, compare: false };
 }
 
-/** Returns the current code of a run; null if it is not found. */
+/** Returns a run's current code; null if it is not found. */
 export async function codeOf({ loadPipeline }: DashboardContext, state: RunState): Promise<Code> {
   const { source } = state.planned;
   return source === null ? null : loadPipeline(source);
@@ -171,13 +171,13 @@ export async function codeOf({ loadPipeline }: DashboardContext, state: RunState
 export interface ResumePreview {
   readonly drift: ReturnType<typeof driftView> | null;
   readonly rerunScope: ReturnType<typeof rerunView> | null;
-  /** Edited fields with their new values. */
+  /** The edited fields, with their new values. */
   readonly edited: readonly { readonly step: string; readonly field: string; readonly value: string }[];
-  /** Other steps with the same text, which keep it unless it is replaced everywhere. */
+  /** Other steps with the same text, which they keep unless it is replaced everywhere. */
   readonly sameText: readonly { readonly step: string; readonly field: string }[];
 }
 
-/** Returns what resuming would do and cost: whether the code changed, and which steps would run again. Spends nothing. */
+/** Returns what resuming would do and cost: whether the code has changed, and which steps would run again. Spends nothing. */
 export async function resumePreview(
   context: DashboardContext,
   state: RunState,

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import type { RunHandle } from "../../../internal.ts";
 
-/** Runs that this dashboard drives, and the errors of those it drove. */
+/** Runs that this dashboard drives, and errors of runs that it drove. */
 export class Drivers {
   readonly #driven = new Set<string>();
   readonly #errors = new Map<string, string>();

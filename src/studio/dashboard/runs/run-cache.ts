@@ -11,7 +11,7 @@ import {
 import { inTurn, notFound } from "../../served/index.ts";
 import { MOST_WHOLE, RunGroups } from "../views/run-groups.ts";
 
-/** A run's view at its newest event; for a large run, also its steps by group. */
+/** A run's view as of its newest event; for a large run, also its steps by group. */
 interface KnownView {
   readonly view: RunView;
   groups: RunGroups | null;
@@ -48,7 +48,7 @@ export class RunMemo<T> {
     return found;
   }
 
-  /** Forgets every other run. */
+  /** Drops the results for all other runs. */
   keepOnly(rows: readonly RunRow[]): void {
     const kept = new Set(rows.map(({ runId }) => ` ${runId}`));
     for (const key of this.#known.keys()) if (!kept.has(key)) this.#known.delete(key);
@@ -82,7 +82,7 @@ export class RunCache {
 
   async #load({ runId, lastSeq, createdAt }: RunRow): Promise<KnownView> {
     const known = this.#views.get(runId);
-    // The run may have been removed and its id used again.
+    // The run may have been removed, and its id used again.
     const current =
       known?.view.state.createdAt === createdAt ? known : withGroups(new RunView(await loadRun(this.#journal, runId)));
     if (current.view.state.seq < lastSeq) {
@@ -92,7 +92,7 @@ export class RunCache {
     return current;
   }
 
-  /** Returns the run with its history; only new events are read. */
+  /** Returns the run with its history; reads only new events. */
   async history({ runId, createdAt }: RunRow): Promise<FoldedRun> {
     let known = this.#histories.get(runId);
     if (known?.createdAt !== createdAt) known = { createdAt, seq: 0, run: new FoldedRun() };

@@ -15,7 +15,7 @@ export interface QueueQuery {
   readonly search: string;
   readonly run: string | null;
   readonly pipeline: string | null;
-  /** `key=value`. */
+  /** Filter by tag, as `key=value`. */
   readonly tag: string | null;
 }
 
@@ -31,7 +31,7 @@ export class WaitingDecisions {
     this.#journal = journal;
   }
 
-  /** Lists the longest wait first. The filters on offer come from everything that the search finds. */
+  /** Lists decisions, longest wait first. The available filters come from everything that the search finds. */
   async find(query: QueueQuery) {
     const listed = query.run === null ? await this.#journal.runs({ search: query.search }) : await this.#one(query.run);
     const rows = listed.filter((row) => !isRunFinal(row.status as never));
@@ -39,7 +39,7 @@ export class WaitingDecisions {
     const found = [];
     for (const row of rows) {
       const { runId, title, pipeline, tags } = row;
-      // One unreadable run does not hide the others.
+      // An unreadable run does not hide the others.
       const open = await this.#known.get(row, () => loadRun(this.#journal, runId).then(openDecisions, () => []));
       const said = open.length > 0 ? await this.#decided(runId) : null;
       for (const { step, message, ...one } of open) {
@@ -65,7 +65,7 @@ export class WaitingDecisions {
     return row === null ? [] : [row];
   }
 
-  /** Returns steps with a decision that no process has read yet. */
+  /** Returns the steps with a decision that no process has read yet. */
   async #decided(runId: string): Promise<ReadonlySet<string>> {
     const inbox = await this.#journal.inbox(runId);
     return new Set(

@@ -30,15 +30,15 @@ export type { EventLine } from "./step-detail.ts";
 export type { CommentView, StepView } from "./step-view.ts";
 
 export type RunHead = ReturnType<typeof runHead>;
-/** A change of a run, sent as it happens; the first one that a page gets is the whole run. */
+/** A change to a run, sent as it happens; the first one that a page receives is the whole run. */
 export type RunPatch = Awaited<ReturnType<typeof runPatch>>;
-/** Progress of a step: 0 to 1, and when the service expects it to be done. */
+/** A step's progress, from 0 to 1, and when the service expects it to end. */
 export type ProgressView = RunPatch["progress"][number];
 export type AttemptView = StepView["attempts"][number];
 export type DecisionView = NonNullable<ReturnType<typeof decisionOf>>;
 /** A result that a check refused. */
 export type RefusedView = StepView["refused"][number];
-/** A result of a superseded attempt. */
+/** A result from a superseded attempt. */
 export type EarlierView = ReturnType<typeof earlierOf>[number];
 export type StepDetail = ReturnType<typeof stepDetail>;
 /** A page of a large run's steps. */
@@ -50,7 +50,7 @@ export type RunsPage = Awaited<ReturnType<RunList["find"]>>;
 export type ReviewQueue = Awaited<ReturnType<WaitingDecisions["find"]>>;
 /** A waiting decision in the review queue. */
 export type WaitingView = ReviewQueue["items"][number];
-/** A run's results as a client sees them: no steps, prompts or incidents, and no cost unless requested. */
+/** A run's results as a client sees them: without steps, prompts or incidents, and without cost unless requested. */
 export type ClientReport = ReturnType<typeof clientReport>;
 export type PlanView = ReturnType<typeof planView>;
 export type OfferedView = ReturnType<typeof offeredView>;
@@ -60,9 +60,9 @@ export type StepInputView = ReturnType<typeof stepForm>;
 export type DriftView = NonNullable<ResumePreview["drift"]>;
 export type RerunView = NonNullable<ResumePreview["rerunScope"]>;
 export type Gauges = Awaited<ReturnType<GaugeReader["read"]>>;
-/** A file picked in the browser, now on the server's disk. */
+/** A file that was picked in the browser and is now on the server's disk. */
 export type PickedView = Awaited<ReturnType<typeof keepFile>>;
-/** The page's first request: the visitor's role, and how commands begin. */
+/** The answer to the page's first request: the visitor's role, and the first part of commands. */
 export type WelcomeView = VisitorView & { readonly launcher: string };
 export interface ErrorBody {
   readonly error: { readonly code: string; readonly message: string };

@@ -8,10 +8,10 @@ export interface Groupable {
 }
 
 export interface Group<T> {
-  /** The path, with `*` where the members differ. */
+  /** The path, with `*` where the members' paths differ. */
   readonly key: string;
   readonly members: readonly T[];
-  /** Keys of the groups that it needs. */
+  /** Keys of the groups that this one needs. */
   readonly needs: readonly string[];
 }
 
@@ -20,7 +20,7 @@ export const MOST_SINGLE = 60;
 const MOST_GROUPS = 150;
 export const LEAST_MEMBERS = 3;
 
-/** Groups similar steps if `isGrouped`; else each step stands alone. */
+/** Groups similar steps if `isGrouped`; otherwise each step is a group of its own. */
 export function groupsOf<T extends Groupable>(
   steps: readonly T[],
   isGrouped: boolean,
@@ -63,9 +63,9 @@ export interface GroupView {
   readonly key: string;
   readonly count: number;
   readonly phases: { readonly [P in StepPhase]?: number };
-  /** Sample steps that were sent for it. */
+  /** Sample steps of this group that were sent. */
   readonly shown: readonly string[];
-  /** Keys of the groups that it needs. */
+  /** Keys of the groups that this one needs. */
   readonly needs: readonly string[];
 }
 
@@ -78,7 +78,7 @@ interface Steps {
   readonly groups?: readonly GroupView[] | null;
 }
 
-/** Returns what the graph draws. A large run arrives in groups already. */
+/** Returns what the graph draws. The server already sends a large run in groups. */
 export function bundlesOf({ steps, groups = null }: Steps, isGrouped: boolean): readonly Bundle[] {
   if (groups !== null) {
     return groups.map((group) => ({ ...group, members: group.shown.flatMap((path) => steps.get(path) ?? []) }));

@@ -30,7 +30,7 @@ export type Control =
 /** Null if no fields have names, or none can be edited. */
 type Fields = readonly FieldView[] | null;
 
-/** The keywords of JSON Schema that decide on the control. */
+/** The JSON Schema keywords that determine the control. */
 interface Schema {
   readonly type?: unknown;
   readonly description?: string;
@@ -47,13 +47,13 @@ interface Schema {
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
-  /** Media kind of an input that is a file's path. */
+  /** Media kind, for an input that is a file path. */
   readonly showrunnerFile?: string;
 }
 
 const MOST_LEVELS = 3;
 
-/** Returns a pipeline's input as a form, and sample JSON with defaults and blanks. */
+/** Returns a form for a pipeline's input, and sample JSON with defaults and blanks. */
 export function inputForm(input: z.ZodType): { readonly sample: string; readonly fields: Fields } {
   try {
     const schema = z.toJSONSchema(input, { io: "input", unrepresentable: "any" }) as Schema;
@@ -140,7 +140,7 @@ function controlOf(schema: Schema, levels: number): Control {
   return { type: "group", fields };
 }
 
-/** Returns the values of a schema that allows nothing else; null for any other. */
+/** Returns the only values that a schema allows; null if it allows others. */
 function choiceOf(schema: Schema): readonly (string | number)[] | null {
   const { anyOf } = schema;
   const values = schema.enum ?? (schema.const !== undefined ? [schema.const] : anyOf?.map((one) => one.const));

@@ -3,14 +3,14 @@ import type { OutputState } from "../../../internal.ts";
 export interface MediaView
   extends Omit<OutputState, "index" | "status" | "voiceId" | "contentType" | "error" | "phase" | "copy" | "uncopied"> {
   readonly step: string;
-  /** Position in the step's outputs, or `upload`. */
+  /** Position among the step's outputs, or `upload`. */
   readonly index: number | "upload";
   readonly kind: "image" | "video" | "audio" | "other";
   readonly contentType: string | null;
-  /** Null while there is no copy on this machine. */
+  /** Address of the copy; null if there is none on this machine. */
   readonly url: string | null;
   readonly sizeBytes: number | null;
-  /** Hash of the copy; null without one. */
+  /** Hash of the copy; null if there is none. */
   readonly sha256: string | null;
   readonly state: string;
   readonly error: string | null;

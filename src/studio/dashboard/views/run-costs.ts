@@ -2,7 +2,7 @@ import type { AttemptView, RunView, StepView } from "../../../internal.ts";
 
 const MOST_POINTS = 200;
 
-/** Sums up what a run cost, including steps that its plan no longer has. */
+/** Sums up what a run cost, including steps that are no longer in its plan. */
 export function runCosts({ steps, removed }: RunView) {
   const all = [...steps, ...removed];
   return { models: modelCosts(all), spent: spentOverTime(all) };
@@ -30,7 +30,7 @@ function billed(steps: readonly StepView[]): readonly Billed[] {
   );
 }
 
-/** Most expensive first. */
+/** Costs by model, most expensive first. */
 function modelCosts(steps: readonly StepView[]) {
   const rows = Map.groupBy(
     steps.filter(({ model }) => model !== null),
@@ -49,7 +49,7 @@ function modelCosts(steps: readonly StepView[]) {
   return models.sort((a, b) => b.cost - a.cost || b.held - a.held);
 }
 
-/** Returns the sum after each charge, thinned out for a chart; the last one is always included. */
+/** Returns the total after each charge, thinned out for a chart but always including the last one. */
 function spentOverTime(steps: readonly StepView[]) {
   const charges = [...billed(steps)].filter(({ costMicros }) => costMicros !== 0).sort((a, b) => a.at - b.at);
   const every = Math.max(1, Math.ceil(charges.length / MOST_POINTS));

@@ -2,7 +2,7 @@ import type { RunView, StepPhase, StepView } from "../../../internal.ts";
 import { kindOfType } from "../../served/index.ts";
 import { type GroupView, groupsOf, LEAST_MEMBERS, type StepCounts } from "./groups.ts";
 
-/** A larger run is shown by its groups; its steps are loaded when someone looks at them. */
+/** Maximum steps of a run that is shown whole. A larger run is shown by its groups, and steps load on demand. */
 export const MOST_WHOLE = 2000;
 const MOST_NOTABLE = 300;
 const MOST_PICTURES = 4;
@@ -17,7 +17,7 @@ interface Tally {
 }
 
 const ended: ReadonlySet<StepPhase> = new Set(["succeeded", "partial", "skipped", "cancelled", "waiting"]);
-/** Any other phase or status is active. */
+/** What a phase or status counts as; all others count as active. */
 const countedAs: Partial<Readonly<Record<StepPhase | "running", keyof StepCounts>>> = {
   succeeded: "done",
   partial: "done",
@@ -37,7 +37,7 @@ export function countSteps(phases: Iterable<readonly [StepPhase | "running", num
   return counts;
 }
 
-/** Counts the steps of a large run by group and phase; an event updates the counts of its step. */
+/** Counts a large run's steps by group and phase; after each event, updates the counts for its step. */
 export class RunGroups {
   readonly #groups = new Map<string, Tally>();
   readonly #groupOf = new Map<string, Tally>();
@@ -90,7 +90,7 @@ export class RunGroups {
     });
   }
 
-  /** Returns the steps that a page gets at first: active ones, those that need someone, and samples of each group. */
+  /** Returns the steps that a page receives initially: active ones, those that need someone, and samples from each group. */
   shown(): ReadonlySet<string> {
     const notable: string[] = [];
     for (const [path, phase] of this.#phases) {

@@ -94,7 +94,7 @@ export function runHead(state: RunState, { row, driveError, drivenHere, counts }
   };
 }
 
-/** Covers of a run: what it returns first, then the newest; pictures and films only. */
+/** Pictures and films that represent a run: what it returns first, then the newest. */
 function coversOf(state: RunState): readonly MediaView[] {
   const covers = new Map<string, readonly MediaView[]>();
   let count = 0;

@@ -64,7 +64,7 @@ export function usersOf({ state }: RunView): UsedBy {
   return users;
 }
 
-/** Reads the events of a step. In a very long journal only those around its start and end are found, by time. */
+/** Reads a step's events. In a very long journal, finds only those around the step's start and end, by time. */
 export async function eventsOf(
   journal: JournalStore,
   { runId, seq }: RunState,

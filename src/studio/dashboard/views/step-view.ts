@@ -35,7 +35,7 @@ const MOST_COMMENTS = 100;
 
 export type CommentView = NonNullable<ReturnType<typeof decisionOf>>["comments"][number];
 
-/** Returns what a person (or a rule) chooses among, and what was chosen; null for other steps. */
+/** Returns the choices of a person (or a rule), and what was chosen; null for other steps. */
 export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
   const { standsFor: refs, isChoice, subject, decision } = traitsOf(plan);
   if (refs.length === 0) return null;
@@ -57,13 +57,13 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
     comments: (step.comments ?? []).slice(-MOST_COMMENTS).map(({ text, take, timeMs, at, by }) => {
       const position = offered.findIndex((one) => one.step === take?.step && one.index === take.index);
       const name = by === null ? null : cut(by.name, 100);
-      // No name: the operator. No take: the comment is about everything shown.
+      // Without a name, the operator commented. Without a take, the comment is about everything shown.
       return { text: cut(text, 2000), name, take: position < 0 ? null : position, timeMs, at };
     }),
   };
 }
 
-/** The decision that a step asks for. @throws Refusal 404 */
+/** The decision that a step waits for. @throws Refusal 404 */
 export function decisionAt({ planned }: RunState, path: string | null) {
   const plan = planned.plan.steps.find((step) => step.path === path);
   const decision = plan === undefined ? null : traitsOf(plan).decision;
@@ -77,7 +77,7 @@ function valueView(state: RunState, ref: Reference["$ref"]) {
   return value === undefined ? [] : [{ step: ref.step, value: cutJson(value, 8000).value }];
 }
 
-/** Returns available outputs in the order in which a pick counts them. Picks and approvals resolve to their targets. */
+/** Returns available outputs in the order in which a pick counts them. A pick or approval is resolved to its target. */
 function outputsAt(state: RunState, ref: Ref): readonly OutputRef[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];
@@ -107,11 +107,11 @@ export function stepView(state: RunState | null, step: Step) {
   const isVisual = plan.yields === "image" || plan.yields === "video";
   return {
     ...same,
-    /** Price of the current attempt, or of the plan. */
+    /** Price of the current attempt, or else from the plan. */
     quote: price,
     noun,
     icon,
-    /** True for a step with pictures or film of its own. */
+    /** True for a step that has pictures or films of its own. */
     hasPicture: isVisual && decision === null && expansion === null,
     yields: plan.yields,
     needs: state === null ? plan.needs : linksOf(state, plan),
@@ -144,7 +144,7 @@ function returnedBy(state: RunState, path: string): readonly string[] {
   return expanded.length === 0 ? [path] : expanded.flatMap(({ $ref }) => returnedBy(state, $ref.step));
 }
 
-/** Returns the expansion that the step came from; null for a step planned from the start. */
+/** Returns the expansion that added the step; null for a step planned from the start. */
 function expansionAround(state: RunState, path: string): string | null {
   for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
     const around = path.slice(0, end);
@@ -156,7 +156,7 @@ function expansionAround(state: RunState, path: string): string | null {
 function attemptView({ input, outputs, error, ...attempt }: Attempt) {
   return {
     ...attempt,
-    // `site`: where a local function threw in its author's code.
+    // `site`: where a local function threw, in its author's code.
     error: error === null ? null : { code: error.code, message: cut(error.message, 500), site: error.site ?? null },
   };
 }
@@ -166,7 +166,7 @@ function reasonOf({ reason, status, error }: Step): string | null {
   return said === null ? null : cut(said, 500);
 }
 
-/** Returns the gist of a step's input: the first of these fields that it has. */
+/** Returns a summary of a step's input: the first of these fields that it has. */
 function askOf(plan: PlanStep): string | null {
   const { subject } = traitsOf(plan);
   if (subject !== null) return cut(subject, 200);
@@ -190,7 +190,7 @@ export function mediaOf(state: RunState, step: StepState): readonly MediaView[] 
 
 const MOST_EARLIER = 24;
 
-/** Returns results of superseded attempts, newest first: those of the step, or of what a decision shows. */
+/** Returns results of superseded attempts, newest first: the step's own, or those of the steps that a decision shows. */
 export function earlierOf(view: RunView, { path, plan }: Step) {
   const { state } = view;
   const { standsFor } = traitsOf(plan);
@@ -247,7 +247,7 @@ export function outputView(state: RunState, { path }: StepState, output: OutputS
 
 type Copy = NonNullable<OutputState["copy"]>;
 
-/** The hash in the address only tells versions apart; the journal decides what is sent. */
+/** The address of a stored file. Its hash only distinguishes versions; the journal determines what is sent. */
 function stored(
   { runId }: RunState,
   step: string,

@@ -21,7 +21,7 @@ export interface StoredMedia {
   readonly sizeBytes: number;
 }
 
-/** Returns outputs that are on this machine. Bytes are found by content hash: no path of the journal is followed. */
+/** Returns the outputs that are on this machine. Bytes are found by content hash; paths from the journal are never used. */
 export async function storedMedia(session: AgentSession, state: RunState): Promise<readonly StoredMedia[]> {
   const all = Object.values(state.steps).flatMap((step) =>
     (outputsOf(step) ?? []).flatMap(({ index, copy, contentType }) =>

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A list that may be cut, with the rest as one text at its end. */
+/** A list that may be cut, with a text about the rest at its end. */
 const list = <T extends z.ZodType>(item: T) => z.array(z.union([item, z.string()]));
 const usd = z.string().nullable().describe("US dollars, as a decimal");
 

@@ -146,7 +146,7 @@ function planned(session: AgentSession, quote: Quote) {
 
 type RunRequest = { readonly pipeline: string; readonly name: string; readonly input: unknown };
 
-/** Asks the person for more than the limit per run; never more than is left of the budget. */
+/** Asks the person to allow more than the limit per run, but never more than is left of the budget. */
 async function allowed(session: AgentSession, person: Person | null, given: RunRequest): Promise<number | null> {
   const { runBudgetMicros } = session.options;
   if (person === null || runBudgetMicros === null) return null;

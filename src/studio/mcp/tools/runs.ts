@@ -128,7 +128,7 @@ export const runTools = [
 export async function summary(session: AgentSession, report: RunReport) {
   const { id, status, pause, cost, held, budget, quote, out_dir: outDir, steps } = report;
   const state = await session.state(id);
-  // A decision that no process has read yet counts: whoever drives the run continues.
+  // A decision that no process has read yet counts, because the driving process will continue.
   const isGoingOn = isDecided(state);
   return {
     run: id,

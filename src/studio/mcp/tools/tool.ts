@@ -6,14 +6,14 @@ import type { AgentSession } from "../session.ts";
 
 export interface Call {
   readonly session: AgentSession;
-  /** Aborted when the caller cancels or disconnects. */
+  /** Aborts when the caller cancels or disconnects. */
   readonly signal: AbortSignal;
-  /** Reports progress, if the caller asked for it. */
+  /** Reports progress if the caller asked for it. */
   readonly progress: (done: number, total: number, message: string) => void;
   readonly person: Person | null;
 }
 
-/** A tool's answer: text and pictures for models, data by the tool's schema for programs. */
+/** A tool's answer: text and pictures for models, and data that fits the tool's schema for programs. */
 export type Outcome = Pick<CallToolResult, "content" | "structuredContent">;
 
 export interface Tool {
@@ -28,7 +28,7 @@ export interface Tool {
   run(input: unknown, call: Call): Promise<Outcome>;
 }
 
-/** Defines a tool. Its input is checked by its schema before `run` gets it. */
+/** Defines a tool. Its input is checked against its schema before `run` receives it. */
 export function tool<S extends z.ZodRawShape>(
   given: Omit<Tool, "input" | "run"> & {
     readonly input: S;

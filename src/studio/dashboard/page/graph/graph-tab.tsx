@@ -14,7 +14,7 @@ interface Props {
   readonly group: string | null;
   readonly onOpen: (step: string | null) => void;
   readonly onGroup: (group: string | null) => void;
-  /** Steps of the critical path, drawn more strongly. */
+  /** Steps on the critical path, which are drawn more prominently. */
   readonly longest?: readonly string[];
 }
 
@@ -101,7 +101,7 @@ export function GraphTab({
       <section
         ref={box}
         class="canvas"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
         tabIndex={0}
         aria-label={`Graph of ${count(total, "step")}; arrow keys move between steps`}
         onScroll={(event) => setView({ x: event.currentTarget.scrollLeft, y: event.currentTarget.scrollTop })}

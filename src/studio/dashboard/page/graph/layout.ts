@@ -1,6 +1,6 @@
 import { Graph, layout } from "@dagrejs/dagre";
 
-/** Returns the node that an arrow key leads to: linked ones along the flow, the nearest one across it. */
+/** Returns the node that an arrow key leads to: a linked node along the flow, or the nearest one across it. */
 export function neighbour(drawing: Drawing, from: string, key: string, direction: "LR" | "TB"): string | null {
   const here = drawing.nodes.get(from);
   if (here === undefined) return null;
@@ -102,7 +102,7 @@ function careful({ nodes, arrows, direction }: Sketch): Drawing {
   const drawn = arrows.map(([from, to]) => {
     const { points = [] } = graph.edge(from, to) as { readonly points?: readonly Point[] };
     const [first, last] = straight(placed.get(from)!, placed.get(to)!, direction === "LR");
-    // One bend is enough between neighbours; longer arrows go around what lies between.
+    // One bend is enough between neighbours; longer arrows lead around the nodes in between.
     return { from, to, points: points.length > 3 ? [first, ...points.slice(1, -1), last] : [first, last] };
   });
   return { nodes: placed, arrows: drawn, ...extent(placed) };
@@ -164,7 +164,7 @@ function putInOrder(
   }
 }
 
-/** Lays out columns by depth, in the order of the plan. */
+/** Lays out nodes in columns by depth, in plan order. */
 function quick({ nodes, arrows, direction }: Sketch): Drawing {
   const needs = new Map<string, string[]>();
   for (const [from, to] of arrows) needs.set(to, [...(needs.get(to) ?? []), from]);

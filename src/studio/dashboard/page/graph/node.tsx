@@ -50,7 +50,7 @@ export function GraphNode({ bundle, box, isChosen, progress, onOpen, onKey }: Pr
   );
 }
 
-/** Phases with a known progress. */
+/** Phases whose progress is known. */
 export const measured: ReadonlySet<string> = new Set(["uploading", "rendering", "downloading"]);
 
 const icons = { file: "upload", decision: "approve", group: "group", value: "value" } as const;

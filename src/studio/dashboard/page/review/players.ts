@@ -54,7 +54,7 @@ export function playOrPause(root: ParentNode): void {
   if (playing.length === 0) void all[0]?.play().catch(() => {});
 }
 
-/** Returns a player's position in whole ms; null if there is none or it has not started. */
+/** Returns a player's position in whole milliseconds; null if there is no player or it has not started. */
 export function timeAt(item: Element | undefined): number | null {
   const player = item?.querySelector<HTMLMediaElement>("video, audio");
   return player == null || player.currentTime === 0 ? null : Math.round(player.currentTime * 1000);

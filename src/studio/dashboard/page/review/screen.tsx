@@ -11,7 +11,7 @@ import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
 import { Stage } from "./stage.tsx";
 
-/** Shows everything that waits for a person, one decision at a time. */
+/** Shows all decisions that wait for a person, one at a time. */
 export function ReviewScreen({ route }: { readonly route: ReviewRoute }) {
   const { search, run, pipeline, tag } = route;
   const version = useThrottled(useStore(listVersion), 400);
@@ -58,7 +58,7 @@ function Reviewing({ route, asked, queue, version }: ReviewingProps) {
     if (open.length > 0) show(open[Math.min(open.length - 1, Math.max(0, index + by))]);
   };
   useEffect(() => {
-    // The address keeps the place, so that someone else's decision does not change what is shown.
+    // The address contains the position, so that someone else's decision does not change what is shown.
     if (route.at === null && at !== null) go(reviewHref({ ...route, at }), "replace");
   }, [route.at, at]);
   const filtered = useRef(asked);
@@ -75,7 +75,7 @@ function Reviewing({ route, asked, queue, version }: ReviewingProps) {
     if (item !== undefined) show(item);
   };
   useKeys({ u: undo });
-  // The shown decision displays its own outcome.
+  // The decision shown displays its own outcome.
   const isSaidThere = last?.[1].error != null && open[index] !== undefined && keyOf(open[index]) === last[0];
   return (
     <div class="desk">
@@ -154,7 +154,7 @@ function Queue({ items, at, onShow }: QueueProps) {
 }
 
 interface ShownProps {
-  /** `run/step`. */
+  /** The step, as `run/step`. */
   readonly at: string;
   readonly item: WaitingView | undefined;
   readonly next: WaitingView | undefined;
@@ -191,7 +191,7 @@ function Shown({ at, item, next, version, onMove, onDecided }: ShownProps) {
   );
 }
 
-/** Loads the media of the next decision ahead. */
+/** Preloads the media of the next decision. */
 function Ahead({ at }: { readonly at: string }) {
   const asked = useMemo(() => {
     const step = stepOf(at);
@@ -255,7 +255,7 @@ interface Props {
 function ApproveAll({ items, onClose }: Props) {
   const approve = async () => {
     for (const [position, { run, step }] of items.entries()) {
-      // The last decision of a run resumes it, if no process drives it.
+      // A run's last decision resumes the run if no process drives it.
       const goOn = !items.slice(position + 1).some((other) => other.run === run);
       await post(`${runPath(run)}/approve`, { step, note: "", goOn });
     }

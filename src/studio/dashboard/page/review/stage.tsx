@@ -163,7 +163,7 @@ function Toggle({ name, shortcut, isOn, onChange }: ToggleProps) {
   );
 }
 
-/** False while the focus is on a player or control, which has keys of its own. */
+/** False while the focus is on a player or control, which has its own keys. */
 function isFree({ target }: KeyboardEvent): boolean {
   return !(target as HTMLElement).matches("video, audio, button, a, input, summary");
 }

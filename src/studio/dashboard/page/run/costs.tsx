@@ -113,11 +113,11 @@ interface Props {
 const WIDTH = 720;
 const HEIGHT = 140;
 
-/** The cost after each charge. Charges are spaced evenly: hours between two would hide the others. */
+/** A chart of the cost after each charge. Charges are evenly spaced, because hours between two of them would hide the others. */
 function SpentChart({ spent, from, budget }: Props) {
   const last = spent.at(-1)!;
   const lengthMs = Math.max(0, last.at - from);
-  // A budget far above the costs would flatten the line.
+  // A budget far above the cost would flatten the line.
   const isBudgetNear = budget !== null && budget <= last.sumMicros * 3;
   const most = Math.max(1, last.sumMicros, isBudgetNear ? budget : 0);
   const x = (charges: number) => (WIDTH * charges) / spent.length;

@@ -108,7 +108,7 @@ const matches: Readonly<Record<CandidateView["match"], string>> = {
   unlike: "Different prompt or key:",
 };
 
-/** Lets a person resolve an unanswered request. The step's reason, above, says what is known. */
+/** Lets a person resolve an unanswered request. The step's reason, shown above, says what is known. */
 export function Resolve({ runId, step }: { readonly runId: string; readonly step: StepView }) {
   const isOfProvider = step.kind === "generate";
   const query = `${runPath(runId)}/candidates?step=${encodeURIComponent(step.path)}`;

@@ -4,18 +4,18 @@ import { postLater, runPath } from "../state/api.ts";
 import { createStore, useStore } from "../state/store.ts";
 import { ResumeDialog } from "./dialogs.tsx";
 
-/** How long a decision can be undone: an approval leads to costs, a rejection to missing results. */
+/** How long a decision can be undone, in milliseconds: an approval leads to costs, a rejection to missing results. */
 const UNDO_MS = 5000;
 
 export interface Verdict {
   readonly said: string;
-  /** Why the server refused it, which leaves the decision open. */
+  /** Why the server refused the decision, which stays open. */
   readonly error: string | null;
-  /** Null once it was sent. */
+  /** Undoes the decision; null once it was sent. */
   readonly undo: (() => void) | null;
 }
 
-/** Verdicts of this page by `decisionKey`, newest last. */
+/** Verdicts made on this page by `decisionKey`, newest last. */
 export const verdicts = createStore<ReadonlyMap<string, Verdict>>(new Map());
 
 /** Includes the start time, because a rerun asks for another decision. */
@@ -35,11 +35,11 @@ function record(key: string, verdict: Verdict | null): void {
 interface Draft {
   readonly chosen: number | null;
   readonly note: string;
-  /** Replacement for the value shown; absent: it is approved unchanged. */
+  /** Replacement for the value shown; absent if it is approved unchanged. */
   readonly value?: unknown;
 }
 
-/** Keeps what was chosen and written until the tab closes. */
+/** Keeps the choice and the text until the tab closes. */
 function useDraft(key: string, initial: Draft): readonly [Draft, (change: Partial<Draft>) => void] {
   const name = `showrunner.draft.${key}`;
   const [, draw] = useState({});
@@ -53,7 +53,7 @@ function useDraft(key: string, initial: Draft): readonly [Draft, (change: Partia
 
 export type Deciding = ReturnType<typeof useDecision>;
 
-/** A person's decision on one step until it is sent. It outlives the component; only closing the page sends it early. */
+/** A person's decision on a step until it is sent. It outlives the component; only closing the page sends it early. */
 export function useDecision(
   runId: string,
   { path, decision, phase, startedAt }: StepView,
@@ -79,7 +79,7 @@ export function useDecision(
   };
   const isOpen = phase === "approval" && (verdict === null || verdict.error !== null);
   return {
-    /** Position of the chosen take; null while none is chosen. */
+    /** Position of the chosen take; null if none is chosen. */
     chosen,
     choose: (index: number | null) => change({ chosen: index }),
     note,
@@ -87,24 +87,24 @@ export function useDecision(
     /** The value to approve instead of the one shown; undefined to approve the one shown. */
     changed: value,
     change: (to: unknown) => change({ value: to }),
-    /** The outcome; null before it was sent. */
+    /** The outcome; null until the decision is sent. */
     sent: verdict?.error === null ? verdict.said : null,
     error: verdict?.error ?? null,
     canApprove: isOpen && (!isChoice || chosen !== null),
     canReject: isOpen,
-    /** Whether a rejection is being confirmed. */
+    /** True while a rejection is being confirmed. */
     isSure,
     askSure,
-    /** Whether the price of a redo with the note is shown. */
+    /** True while the price of a redo with the note is shown. */
     isRedoOpen,
     openRedo,
-    /** `goOn`: the server resumes the run if no process drives it when the decision arrives; the page cannot know. */
+    /** `goOn`: the server resumes the run if no process drives it when the decision arrives, which the page cannot know. */
     approve: (goOn: boolean) =>
       isChoice && chosen !== null
         ? post("approve", `Take ${chosen + 1} approved.`, { goOn, pick: chosen })
         : post("approve", value === undefined ? "Approved." : "Approved with changes.", { goOn, value }),
     reject: (goOn: boolean) => post("reject", "Rejected.", { goOn }),
-    /** Null without a decision, or once it was sent. */
+    /** Undoes the decision; null if there is none, or once it was sent. */
     undo: verdict?.undo ?? null,
   };
 }
@@ -117,7 +117,7 @@ interface ButtonsProps {
   readonly onRedone?: () => void;
 }
 
-/** Reject asks for confirmation: it ends everything that needs the step. */
+/** The buttons for a decision. A rejection needs confirmation, because it ends everything that needs the step. */
 export function DecisionButtons({ runId, step, deciding, goOn, onRedone }: ButtonsProps) {
   const { chosen, note, canApprove, canReject, isSure, askSure, isRedoOpen, openRedo } = deciding;
   const { choose: isChoice } = step.decision!;

@@ -34,7 +34,7 @@ type Resumed = Pick<RunHead, "id" | "title"> & Partial<Pick<RunHead, "budgetMicr
 interface ResumeProps {
   readonly head: Resumed;
   readonly rerun?: readonly string[];
-  /** Whether the input of the single step to rerun can be edited. */
+  /** True if the input of the single step to rerun can be edited. */
   readonly isEditable?: boolean;
   /** What to change in the results that a step shows. */
   readonly redo?: { readonly step: string; readonly note: string };
@@ -50,11 +50,11 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
   const [takesUp, setTakesUp] = useState(false);
   const [sameSeed, setSameSeed] = useState(false);
   const [everywhere, setEverywhere] = useState<boolean | null>(null);
-  // One request id per dialog: a repeated click, or a retry after a lost answer, is the same request.
+  // One request id per dialog, so that a repeated click, or a retry after a lost answer, is the same request.
   const [requestId] = useState(newRequestId);
   const [first] = rerun;
   const isEdited = Object.keys(fields).length > 0;
-  // An edited step is rerun anyway.
+  // An edited step is rerun in any case.
   const choice = everywhere === null ? {} : { everywhere };
   const wanted =
     redo !== undefined
@@ -63,7 +63,7 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
         ? { edit: { [first!]: fields }, ...choice }
         : { rerun, requestId };
   const asked = useThrottled(JSON.stringify(wanted), 500);
-  /** Increased after a refusal or lost answer, to ask for and show the costs again. */
+  /** Incremented after a refusal or lost answer, to load and show the costs again. */
   const [turn, setTurn] = useState(0);
   const preview = useLoaded(
     async (signal) => ({
@@ -172,7 +172,7 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
   );
 }
 
-/** Avoids `crypto.randomUUID`, which pages on plain http lack. */
+/** A random id. Avoids `crypto.randomUUID`, which does not exist on plain http pages. */
 function newRequestId(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
@@ -183,7 +183,7 @@ interface DriftedProps {
   readonly onChange: (takesUp: boolean) => void;
 }
 
-/** True if the code changes more than the edited fields. */
+/** True if the code changes more than the edited fields do. */
 function isMoreChanged({ changed, added, removed, renamed }: DriftView, edited: ResumePreview["edited"]): boolean {
   const others = changed.filter((one) => !edited.some(({ step }) => step === one.step));
   return others.length + added.length + removed.length + renamed.length > 0;

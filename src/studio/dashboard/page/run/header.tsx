@@ -70,7 +70,7 @@ function canResume({ status, drivenHere }: RunHead): boolean {
   return !drivenHere && (status === "paused" || status === "interrupted");
 }
 
-/** True if resuming is all that the run needs. */
+/** True if the run only needs to be resumed. */
 function isResumedNext({ status, pause }: RunHead): boolean {
   return status === "interrupted" || (pause !== null && pause.reason !== "approval");
 }
@@ -138,7 +138,7 @@ function Banner({ model, open, onOpen }: HeaderProps) {
   const decisions = steps.filter(({ phase }) => phase === "approval");
   const unresolved = steps.filter(({ phase }) => phase === "unresolved");
   const failed = steps.filter(({ status }) => status === "failed");
-  // The failure is shown once, beside the link to the step.
+  // The failure is shown only once, beside the link to the step.
   const isListed = failed.slice(0, MOST_LINKS).some(({ path, reason }) => head.message === `${path}: ${reason}`);
   // Decisions and failures have links to their steps, below.
   const lacking = head.missing.filter(({ what }) => what === "file" || what === "expired" || what === "bill");

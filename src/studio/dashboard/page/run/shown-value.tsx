@@ -14,7 +14,7 @@ interface Props {
   readonly deciding: Deciding | null;
 }
 
-/** A value that a decision is about, to read or to change before approving it. */
+/** The value that a decision is about, which can be read, or changed before it is approved. */
 export function ShownValue({ runId, step: { path, decision }, value, deciding }: Props) {
   const { shows, values, choose: isChoice } = decision!;
   const isOnly = shows.length === 0 && values.length === 1 && !isChoice;
@@ -54,7 +54,7 @@ interface EntryProps {
   readonly onChange: (value: unknown) => void;
 }
 
-/** Loads the whole value, as the shown one may be cut. */
+/** Loads the whole value, because the one shown may be cut. */
 function ValueEntry({ runId, step, label, changed, onChange }: EntryProps) {
   const path = `${runPath(runId)}/shown-value?step=${encodeURIComponent(step)}`;
   const loaded = useLoaded((signal) => get<Shown>(path, signal), [path]);

@@ -106,14 +106,14 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
   );
 }
 
-/** False, for example, for a check of an upload. */
+/** False if a decision has nothing to show, such as for the check of an upload. */
 function hasAnything({ shows, values }: DecisionView, phase: StepView["phase"]): boolean {
   return phase === "approval" || shows.length + values.length > 0;
 }
 
 const replaced = new Set(["succeeded", "partial", "failed"]);
 
-/** True for finished steps with a request to a model or a function. */
+/** True for finished steps that sent a request to a model or called a function. */
 function canBeReplaced({ icon, status }: StepView): boolean {
   return replaced.has(status) && icon !== "file";
 }

@@ -1,6 +1,6 @@
 import type { TimelineSpan } from "../../../../internal.ts";
 
-/** A stretch in which the run only waited for people, drawn narrow. */
+/** A period in which the run only waited for people; it is drawn narrow. */
 export interface Fold {
   readonly from: number;
   readonly to: number;
@@ -8,7 +8,7 @@ export interface Fold {
 
 export interface TimeScale {
   readonly folds: readonly Fold[];
-  /** Time that is drawn to scale, milliseconds. */
+  /** The time that is drawn to scale, in milliseconds. */
   readonly shownMs: number;
   /** Position of a point in time, 0 to 1. */
   position(at: number): number;
@@ -16,13 +16,13 @@ export interface TimeScale {
   instant(shownMs: number): number;
 }
 
-/** Share of the width that a fold takes. */
+/** Fraction of the width that a fold takes. */
 const FOLD_SHARE = 0.03;
-/** A wait is folded if it lasts this long, and this share of the time drawn to scale. */
+/** A wait is folded if it lasts this long, and takes this fraction of the time drawn to scale. */
 const LEAST_MS = 30_000;
 const LEAST_SHARE = 0.15;
 
-/** Maps a run's time to positions, with waits for people and standstills folded. */
+/** Maps a run's time to positions, folding waits for people and standstills. */
 export function timeScale(spans: readonly TimelineSpan[], from: number, to: number, now: number): TimeScale {
   const gaps = idle(spans, from, to, now);
   const idleMs = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0);

@@ -23,7 +23,7 @@ interface Row {
 
 const ROWS_A_PAGE = 1000;
 const phases: readonly TimelineSpan["phase"][] = ["upload", "queue", "render", "download", "task", "chat", "approval"];
-/** Phases without a colour of their own are drawn in the accent. */
+/** Phases without their own colour are drawn in the accent colour. */
 const colourOf = (phase: TimelineSpan["phase"]) => ({ "--phase": `var(--${phase})` });
 
 export function TimelineTab({ model, step, onOpen }: Props) {
@@ -97,7 +97,7 @@ function rowsOf(spans: readonly TimelineSpan[]): readonly Row[] {
   return [...rows].map(([step, own]) => ({ step, spans: own }));
 }
 
-/** Time from start to end, without waiting for a person, milliseconds. */
+/** Time from start to end in milliseconds, except waits for a person. */
 function workOf({ spans }: Row, now: number): number {
   const own = spans.filter(({ phase }) => phase !== "approval");
   const [first] = own;

@@ -13,7 +13,7 @@ import {
 } from "./entries.tsx";
 
 interface Props {
-  /** Null: the input is entered as JSON only. */
+  /** Fields of the form; null if the input can be entered only as JSON. */
   readonly fields: readonly FieldView[] | null;
   /** The input as JSON text, which the form reads and writes. */
   readonly text: string;
@@ -57,7 +57,7 @@ function Fields({ fields, values, onChange }: FieldsProps) {
   const set = (name: string, value: unknown) => {
     const { [name]: _, ...rest } = values;
     if (value === undefined) return onChange(rest);
-    // Keeps the field's place; a new one goes last.
+    // An existing field keeps its place; a new one is added at the end.
     onChange(Object.hasOwn(values, name) ? { ...values, [name]: value } : { ...rest, [name]: value });
   };
   return fields.map((field) => (
@@ -116,7 +116,7 @@ function hintOf(control: Control, required: boolean): string {
   }
 }
 
-/** The control for one value. Clearing an optional value leaves it out. */
+/** The control for a value. Clearing an optional value removes it. */
 export function Entry(props: EntryProps) {
   const Own = entries[props.control.type] as (props: EntryProps) => ComponentChildren;
   return <Own {...props} />;

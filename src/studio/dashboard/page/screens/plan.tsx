@@ -11,7 +11,7 @@ import { useLoaded } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
 import { InputForm } from "./input-form.tsx";
 
-/** Plans and prices a pipeline with an input; nothing is spent before a confirmation. */
+/** Plans and prices a pipeline with an input; nothing is spent until a person confirms. */
 export function PlanScreen() {
   const canAct = useCanAct();
   const commands = useCommands();
@@ -56,7 +56,7 @@ function Planner({ offered }: { readonly offered: readonly OfferedView[] }) {
   const [text, setText] = useState(offered[0]!.sample);
   const [answer, setAnswer] = useState<Answer>({ state: "none" });
   const [isStarting, setStarting] = useState(false);
-  // A plan belongs to the shown input: a change discards it, and any answer on its way.
+  // A plan belongs to the input shown: a change discards the plan, and any answer still on its way.
   const edit = (next: string) => {
     setText(next);
     if (next !== text) setAnswer({ state: "none" });
@@ -183,7 +183,7 @@ interface PricesProps {
   readonly chosen: string | null;
 }
 
-/** Scrolls to the step chosen in the graph, and shows its gist. */
+/** Scrolls to the step chosen in the graph, and shows a summary of it. */
 function Prices({ steps, count: total, chosen }: PricesProps) {
   useEffect(() => document.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" }), [chosen]);
   return (

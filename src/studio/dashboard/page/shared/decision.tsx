@@ -11,10 +11,10 @@ import { ask } from "./ask.ts";
 
 interface Props {
   readonly decision: SharedDecision;
-  /** Empty while no name was entered. */
+  /** The reviewer's name; empty until one is entered. */
   readonly name: string;
   readonly onDecided: (decision: SharedDecision) => void;
-  /** Reloads, as someone else may have decided first. */
+  /** Reloads the decision, because someone else may have decided first. */
   readonly onRefused: () => void;
 }
 
@@ -70,7 +70,7 @@ interface ButtonsProps extends Props {
   readonly chosen: number | null;
 }
 
-/** Reject asks for confirmation: it ends everything that needs the step. */
+/** The buttons for a decision. A rejection needs confirmation, because it ends everything that needs the step. */
 function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps) {
   const { ref, choose, takes } = decision;
   const [note, setNote] = useState("");

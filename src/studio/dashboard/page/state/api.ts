@@ -12,7 +12,7 @@ export class Refused extends Error {
   }
 }
 
-/** A report answers from its own content. */
+/** Requests data from the server, or from the content of a report. */
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   if (inlined === null) return send<T>(path, { signal: signal ?? null });
   const answer = inlinedAnswer(inlined, path);
@@ -20,7 +20,7 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return answer as T;
 }
 
-/** Sends a held-back request first, so that the server receives everything in order. */
+/** Posts to the server. Sends a delayed request first, so that the server receives everything in order. */
 export async function post<T>(path: string, body: unknown, signal: AbortSignal | null = null): Promise<T> {
   await held?.send();
   return send<T>(path, { ...json(body), signal });
@@ -34,18 +34,18 @@ export function json(body: unknown): RequestInit {
 
 interface Held {
   send(): Promise<void>;
-  /** Has no effect once it was sent. */
+  /** Cancels the request. Has no effect once it was sent. */
   undo(): void;
 }
 
 let held: Held | null = null;
 addEventListener("pagehide", () => void held?.send());
 
-/** Posts after a delay, within which it can be undone; at once if the page is left or something else is posted. */
+/** Posts after a delay during which it can be undone; at once if the page is left or something else is posted. */
 export function postLater(path: string, body: unknown, ms: number, ended: (failure: Error | null) => void): Held {
   void held?.send();
   const timer = setTimeout(() => void own.send(), ms);
-  /** False if it was already sent or undone. */
+  /** Ends the delay; returns false if the request was already sent or undone. */
   const release = () => {
     if (held !== own) return false;
     clearTimeout(timer);

@@ -14,7 +14,7 @@ function read<T>(of: string): T | null {
   return JSON.parse(data, (name, value) => (name === "url" && Object.hasOwn(urls, value) ? urls[value] : value));
 }
 
-/** Returns the server's answer as of the time of the report. */
+/** Returns what the server would have answered at the time of the report. */
 export function inlinedAnswer({ answers }: InlinedRun, path: string): unknown {
   const [, name = ""] = /^\/api\/runs\/[^/]+\/(.*?)(?:\?rows=\d+)?$/.exec(path) ?? [];
   return Object.hasOwn(answers, name) ? answers[name] : null;

@@ -14,7 +14,7 @@ export type RunView =
 
 export const connection = createStore<Connection>("connecting");
 export const gauges = createStore<Gauges | null>(null);
-/** The visitor's role; read-only until the server has answered. */
+/** The visitor's role; viewer until the server has answered. */
 export const visitor = createStore<VisitorView>({ role: "viewer" });
 const launcher = createStore("showrunner");
 if (inlined === null && clientReport === null)
@@ -26,27 +26,27 @@ if (inlined === null && clientReport === null)
     () => {},
   );
 
-/** Rewrites commands in a text with this dashboard's launcher. */
+/** Rewrites commands in a text to use this dashboard's launcher. */
 export const useCommands = () => {
   const name = useStore(launcher);
   return (text: string) => withLauncher(text, name);
 };
 
-/** Whether actions are offered. The server refuses a viewer's anyway. */
+/** Whether actions are offered. The server refuses a viewer's actions in any case. */
 export const useCanAct = (): boolean => useStore(visitor).role === "operator";
 
-/** Increased whenever any run changes. */
+/** Incremented whenever any run changes. */
 export const listVersion = createStore(0);
 export const run = createStore<RunView>({ state: "none" });
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
-/** A hidden page closes its connection, as browsers allow few to one server. */
+/** Milliseconds after which a hidden page closes its connection, because browsers allow only a few to one server. */
 const HIDDEN_MS = 60_000;
 
-/** Follows the list, the gauges and (if given) one run; returns how to stop. */
+/** Follows the list, the gauges and (if given) a run; returns a function that stops. */
 export function follow(requested: string | null): () => void {
-  /** Becomes null if the run does not exist; the list and the gauges are still followed. */
+  /** Set to null if the run does not exist; the list and the gauges are still followed. */
   let runId = requested;
   let source: EventSource | null = null;
   let waitMs = FIRST_WAIT_MS;
@@ -90,7 +90,7 @@ export function follow(requested: string | null): () => void {
     run.set({ state: "ready", model: applyPatch(now.state === "ready" ? now.model : null, patch) });
   };
 
-  /** After the browser gave up: finds out why, and retries unless that is pointless. */
+  /** Called after the browser gave up: finds out why, and retries unless that is pointless. */
   const again = async () => {
     shut();
     try {

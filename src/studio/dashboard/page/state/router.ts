@@ -16,11 +16,11 @@ export type Route =
   | {
       readonly screen: "review";
       readonly search: string;
-      /** Filters by run, pipeline or tag (`key=value`). */
+      /** Filter by run, pipeline or tag (`key=value`). */
       readonly run: string | null;
       readonly pipeline: string | null;
       readonly tag: string | null;
-      /** `run/step` of the shown decision; null: the first. */
+      /** `run/step` of the decision shown; null shows the first. */
       readonly at: string | null;
     }
   | { readonly screen: "plan" }
@@ -32,7 +32,7 @@ const reviewed = ["run", "pipeline", "tag", "at"] as const;
 const route = createStore<Route>(readRoute());
 window.addEventListener("popstate", () => route.set(readRoute()));
 
-/** Returns the page's address. In a report, which is one file, it follows the `#`. */
+/** Returns the page's address, which in a report (a single file) follows the `#`. */
 function address(): string {
   if (inlined === null) return location.pathname + location.search;
   if (location.hash.startsWith("#/runs/")) return location.hash.slice(1);
@@ -60,7 +60,7 @@ export function useRoute(): Route {
   return useStore(route);
 }
 
-/** Goes to an address of the page. `replace` keeps the current one out of the history. */
+/** Opens an address within the page. `replace` keeps the current address out of the history. */
 export function go(href: string, how: "push" | "replace" = "push"): void {
   if (href === address()) return;
   history[how === "push" ? "pushState" : "replaceState"](null, "", inlined === null ? href : `#${href}`);

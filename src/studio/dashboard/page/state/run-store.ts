@@ -1,13 +1,13 @@
 import type { EventLine, GroupView, ProgressView, RunHead, RunPatch, StepView } from "../../views/document.ts";
 
-/** A run as the page knows it. Updates replace it. */
+/** A run as the page knows it. Updates create a new object. */
 export interface RunModel {
   readonly head: RunHead;
-  /** For a large run, those that were sent so far. */
+  /** All steps or, for a large run, those sent so far. */
   readonly steps: ReadonlyMap<string, StepView>;
-  /** Null unless the run is large. */
+  /** Groups of steps; null unless the run is large. */
   readonly groups: readonly GroupView[] | null;
-  /** Newest last; earlier ones load on demand. */
+  /** Events with the newest last; earlier ones load on demand. */
   readonly events: readonly EventLine[];
   readonly progress: ReadonlyMap<string, ProgressView>;
 }
@@ -26,7 +26,7 @@ export function applyPatch(model: RunModel | null, patch: RunPatch): RunModel {
   return { head: patch.head, steps, groups: patch.groups, events, progress: byStep(patch.progress) };
 }
 
-/** Keeps the page of a large run from growing with time. */
+/** Removes finished steps, so that the page of a large run does not grow over time. */
 function forgetFinished(steps: Map<string, StepView>, groups: readonly GroupView[]): void {
   if (steps.size <= MOST_STEPS) return;
   const shown = new Set(groups.flatMap((group) => group.shown));

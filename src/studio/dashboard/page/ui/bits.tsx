@@ -6,7 +6,7 @@ import { count } from "./format.ts";
 
 type Props = AnchorHTMLAttributes<HTMLAnchorElement> & { readonly href: string; readonly children: ComponentChildren };
 
-/** A link within the page, which loads nothing unless a new tab is asked for. */
+/** A link within the page. Following it loads nothing, unless it opens in a new tab. */
 export function Link({ href, children, ...rest }: Props) {
   const open = (event: MouseEvent) => {
     if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
@@ -73,7 +73,7 @@ const parts = [
   ["skipped", "off"],
 ] as const;
 
-/** Names the steps of a run that are not done, by state. */
+/** Lists how many of a run's steps are not done, by state. */
 export function otherCounts(counts: StepCounts): readonly string[] {
   const names = { active: "in progress", waiting: "waiting", failed: "failed", skipped: "skipped" } as const;
   const states = Object.entries(names) as [keyof typeof names, string][];
@@ -93,7 +93,7 @@ export function StepBar({ counts }: { readonly counts: StepCounts }) {
 
 interface TableProps {
   readonly caption?: string;
-  /** A column's name, in an object for numbers; null for a column of meters. */
+  /** A column's name, wrapped in an object for numbers; null for a column of meters. */
   readonly columns: readonly (string | { readonly number: string } | null)[];
   readonly rest?: string | null;
   readonly children: ComponentChildren;
@@ -123,7 +123,7 @@ export function Table({ caption, columns, rest = null, children }: TableProps) {
   );
 }
 
-/** A share of a whole, such as money of a budget. `soft` is the reserved part. */
+/** A fraction of a whole, such as the spent part of a budget. `soft` is the reserved part. */
 export function Meter({
   label,
   value,
@@ -205,7 +205,7 @@ const runTones: Readonly<Record<string, Tone>> = {
   cancelled: "off",
 };
 
-/** Why a run is paused: in a list, and on its own screen. */
+/** Names for why a run is paused: in a list, and on the run's own screen. */
 export const pauses: Readonly<Record<string, { readonly word: string; readonly title: string }>> = {
   funds: { word: "needs funds", title: "Wallet balance too low" },
   budget: { word: "over budget", title: "The next step would exceed the budget" },

@@ -3,7 +3,7 @@ import type { CommentView } from "../../views/document.ts";
 
 interface AboutProps {
   readonly takes: number;
-  /** Null: the comment is about all takes. */
+  /** The take that the comment is about; null if it is about all of them. */
   readonly about: number | null;
   readonly onChange: (about: number | null) => void;
 }

@@ -4,7 +4,7 @@ import { get, runPath } from "../state/api.ts";
 import { inlined } from "../state/inlined.ts";
 import type { RunModel } from "../state/run-store.ts";
 
-/** The time, each second while `active`; in a report, the time of the report. */
+/** The current time, updated each second while `active`; in a report, the time at which it was written. */
 export function useNow(active: boolean): number {
   const [now, setNow] = useState(() => inlined?.now ?? Date.now());
   useEffect(() => {
@@ -21,7 +21,7 @@ export type Loaded<T> =
   | { readonly state: "failed"; readonly error: Error }
   | { readonly state: "ready"; readonly value: T };
 
-/** Loads when one of `on` changes; the old value stays until the new one arrives. */
+/** Loads again whenever a value in `on` changes; the old result stays until the new one arrives. */
 export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, on: readonly unknown[]): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({ state: "loading" });
   useEffect(() => {
@@ -116,7 +116,7 @@ export function useSteps(
   return { ...page, more: page.steps.length < page.total ? () => setLimit(limit + STEPS_A_PAGE) : null };
 }
 
-/** Returns a step; in a large run it may have to load first. */
+/** Returns a step, which in a large run may have to load first. */
 export function useStep({ head, steps, groups }: RunModel, path: string | null): StepView | undefined {
   const known = path === null ? undefined : steps.get(path);
   const isMissing = groups !== null && inlined === null && path !== null && known === undefined;

@@ -10,7 +10,7 @@ interface LightboxProps {
   readonly onClose: () => void;
 }
 
-/** Shows results one at a time in the whole window, with arrow keys. Closing returns the focus. */
+/** Shows results one at a time in the whole window, with arrow keys. Returns the focus when it closes. */
 function Lightbox({ media, start, labelOf, onClose }: LightboxProps) {
   const [index, setIndex] = useState(start);
   const ref = useRef<HTMLDialogElement>(null);
@@ -70,7 +70,7 @@ function Lightbox({ media, start, labelOf, onClose }: LightboxProps) {
   );
 }
 
-/** Returns how to open the lightbox at a position, and what to render. */
+/** Returns a function that opens the lightbox at a position, and the element to render. */
 export function useLightbox(media: readonly MediaView[], labelOf: LightboxProps["labelOf"]) {
   const [start, open] = useState<number | null>(null);
   const lightbox =

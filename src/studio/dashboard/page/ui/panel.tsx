@@ -2,10 +2,10 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon, Wrong } from "./bits.tsx";
 
-/** Deeper fields are shown as JSON. */
+/** Fields nested more deeply are shown as JSON. */
 const DEEPEST = 4;
 
-/** Shows a JSON value as fields, its texts always as plain text. */
+/** Shows a JSON value as fields; texts are always plain text. */
 export function Data({ value }: { readonly value: unknown }) {
   const fields = fieldsOf(value);
   return fields === null ? <pre>{text(value)}</pre> : <Fields of={fields} depth={1} />;
@@ -27,7 +27,7 @@ function Fields({ of, depth }: { readonly of: readonly (readonly [string, unknow
   );
 }
 
-/** Returns the fields of an object, or of a list of objects by number; null for anything shown as text. */
+/** Returns the fields of an object, or a list's objects by number; null for values that are shown as text. */
 function fieldsOf(value: unknown): readonly (readonly [string, unknown])[] | null {
   if (typeof value !== "object" || value === null || "$ref" in value) return null;
   if (!Array.isArray(value)) return Object.entries(value);
@@ -78,7 +78,7 @@ export function Panel({ title, note, onClose, children }: Props) {
   );
 }
 
-/** Makes everything under the panel unreachable on a phone. */
+/** Makes everything under the panel unreachable on a phone, and returns a function that undoes it. */
 function coverRest(): () => void {
   if (!matchMedia("(max-width: 760px)").matches) return () => {};
   const covered = [...document.querySelectorAll<HTMLElement>(".top, .run-head, .tabs, .view")];
@@ -93,13 +93,13 @@ interface DialogProps {
   readonly action: string;
   readonly danger?: boolean;
   readonly ready?: boolean;
-  /** An error is shown, and the dialog stays open. */
+  /** Called on confirmation. If it fails, the error is shown and the dialog stays open. */
   readonly onAction: () => Promise<void>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
-/** Asks for confirmation, and shows what went wrong. */
+/** Asks for confirmation, and shows any error. */
 export function Dialog({ title, action, danger = false, ready = true, onAction, onClose, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const [error, setError] = useState<string | null>(null);

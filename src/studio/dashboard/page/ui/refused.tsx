@@ -1,7 +1,7 @@
 import type { MediaView, RefusedView } from "../../views/document.ts";
 import { Thumb } from "./media.tsx";
 
-/** How checks name a stretch of a film. */
+/** Matches how checks describe a stretch of a film. */
 const STRETCH = /from ([\d.]+) s to ([\d.]+) s/g;
 const MOST_FRAMES = 6;
 
@@ -51,7 +51,7 @@ function frameLabel({ step, index, kind }: MediaView, at: number): string {
   return typeof index === "number" && index > 0 ? `${step}, ${index + 1}` : step;
 }
 
-/** Returns the seconds to show: the middle of each named stretch, else near the beginning. */
+/** Returns the seconds to show: the middle of each stretch in the reason, or else a moment near the beginning. */
 function timesOf({ kind }: MediaView, reason: string): readonly number[] {
   if (kind !== "video") return [0];
   const stretches = [...reason.matchAll(STRETCH)].map(([, from, to]) => (Number(from) + Number(to)) / 2);

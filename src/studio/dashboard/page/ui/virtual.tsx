@@ -7,9 +7,9 @@ interface Props<T> {
   readonly rowHeight: number;
   readonly label: string;
   readonly class?: string;
-  /** Keeps the last row in view while it is there. */
+  /** Keeps the last row in view as rows are added, while the list is scrolled to it. */
   readonly sticksToEnd?: boolean;
-  /** Called when the end comes into view and there is more. */
+  /** Called when the end comes into view; null if there is nothing more to load. */
   readonly onEnd?: (() => void) | null;
   readonly children: (item: T, index: number) => ComponentChildren;
 }
