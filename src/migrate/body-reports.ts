@@ -38,7 +38,7 @@ export function bodyReport(body: Body, context: MigrationContext): BodyReport {
   return { ...base, status: "migrated", steps, outputs: converted.outputs, fields: entries.map(cleaned), body: null };
 }
 
-/** An accepted loss is no longer a decision. */
+/** An entry for an accepted loss, which is no longer a decision. */
 function decided(entry: FieldEntry, { options }: MigrationContext): FieldEntry {
   const { isLost, ...rest } = entry;
   if (!isLost || !options.leaveOut.has(lossKey(entry))) return entry;
@@ -47,7 +47,7 @@ function decided(entry: FieldEntry, { options }: MigrationContext): FieldEntry {
 
 const NOTHING_MADE = { makes: { kind: "image", count: 0 }, steps: [], outputs: [] } as const;
 
-/** Reports an uploaded asset: a file to supply, if a body uses it. */
+/** Reports an uploaded asset as a file to supply, if a body uses it. */
 export function assetReport(
   { index, source, value }: Extract<Checked, { is: "asset" }>,
   context: MigrationContext,
@@ -98,12 +98,12 @@ const WHY: Readonly<Record<string, string>> = {
   name: "the step already has a name",
 };
 
-/** Maximum number of locations named. */
+/** Maximum number of locations listed. */
 const MOST_USES = 3;
 
 type Uses = ReadonlyMap<string, readonly string[]>;
 
-/** Why no converter used a field. `uses` tells where ids are used. */
+/** Why no converter used a field. `uses`: where ids are used. */
 function whyDropped(
   body: { readonly [key: string]: unknown },
   type: V2Type | null,
@@ -130,7 +130,7 @@ function whyDropped(
   return type === null ? "not part of an upload in v3" : `${type} has no such field in v2${hint}`;
 }
 
-/** Why an id is dropped; references to it become connections between steps. */
+/** Why an id is dropped. References to it become connections between steps. */
 function whyId(value: unknown, uses: Uses): string {
   const users = [...new Set(textsIn(value).flatMap((id) => uses.get(id) ?? []))];
   if (users.length === 0) return "v3 assigns its own ids, and nothing else in this document uses this one";

@@ -17,24 +17,24 @@ export interface Body {
   readonly name: string;
 }
 
-/** A value of the body; null counts as absent. */
+/** A value in the body; null counts as absent. */
 export function given(body: Body, ...path: JsonPath): unknown {
   return valueAt(body.value, path) ?? undefined;
 }
 
-/** A paid job of the pipeline; several variations when v2 generated a batch. */
+/** A paid job in the pipeline; it has several variations if v2 generated a batch. */
 export interface ConvertedJob {
   readonly view: ModelView;
   /** Input shared by all variations. */
   readonly input: ReadonlyMap<string, Expression>;
   readonly variations: readonly Variation[];
-  /** Name of the shared input in the source, where there are several variations. */
+  /** Name of the shared input in the source, if there are several variations. */
   readonly sharedName: string | null;
   /** A task that runs before it and shifts its sound. */
   readonly shift: Shift | null;
-  /** Open decisions about it. */
+  /** Open decisions about this job. */
   readonly comments: readonly string[];
-  /** Index of its body. */
+  /** Index of the body that it comes from. */
   readonly body: number;
 }
 
@@ -42,7 +42,7 @@ export interface ConvertedJob {
 export interface Shift {
   readonly step: string;
   readonly sound: Expression;
-  /** Milliseconds; a positive value is cut off, a negative one is silence before the sound. */
+  /** Milliseconds: a positive value is cut off, a negative value adds silence before the sound. */
   readonly startMs: number;
 }
 
@@ -53,7 +53,7 @@ export interface Variation {
 
 /** The result of converting a body. */
 export interface ConvertedBody {
-  /** In execution order. */
+  /** Jobs in execution order. */
   readonly jobs: readonly ConvertedJob[];
   /** The steps that produce v2's outputs, one for each variation. */
   readonly outputs: readonly string[];

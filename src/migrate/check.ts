@@ -24,7 +24,7 @@ export interface Mistake {
   readonly source: V2Source;
   readonly path: JsonPath;
   readonly message: string;
-  /** Other bodies that it concerns. */
+  /** Other bodies that the mistake concerns. */
   readonly also?: readonly V2Source[];
 }
 
@@ -93,7 +93,7 @@ export function check(
   return { bodies, mistakes };
 }
 
-/** Names a body by its own name, else its node's, else its type and number, so that report and source are easy to compare. */
+/** Names a body by its own name, or else its node's, or else its type and number, so that report and source are easy to compare. */
 function nameFor(
   value: { readonly [key: string]: unknown },
   type: V2Type,
@@ -120,7 +120,7 @@ function typeOf(body: { readonly [key: string]: unknown }): V2Type | BodyMistake
   return { code: "unknown-type", path: ["type"], message: `${shown} is not a type of v2 body; ${known}` };
 }
 
-/** All mistakes for which v2 would refuse a body. Unknown fields are no mistakes: they are reported and left out. */
+/** All mistakes for which v2 would refuse a body. Unknown fields are not mistakes; they are reported and left out. */
 function mistakesIn(body: { readonly [key: string]: unknown }, type: V2Type): readonly BodyMistake[] {
   return valuesOf(body, { ...ANSWER_FIELDS, ...fieldsOf(type) }).flatMap((one) => mistakeIn(one) ?? []);
 }
@@ -144,7 +144,7 @@ const isText = (value: unknown) => typeof value === "string";
 const isNumber = (value: unknown) => typeof value === "number";
 const isPoint = (value: unknown) => Array.isArray(value) && value.length === 2 && value.every(isNumber);
 
-/** The type of a shape for a sentence, and its test; lists and objects are tested by their parts. */
+/** A shape's type in words, and a test for it; lists and objects are tested by their parts. */
 function typeCheck(shape: Shape): readonly [type: string, accepts: (value: unknown) => boolean] {
   switch (shape.is) {
     case "text":

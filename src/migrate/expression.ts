@@ -4,9 +4,9 @@ import type { MediaBounds } from "../core/plan/schema/field.ts";
 /** A value in a migrated job's input: rendered as TypeScript in the source, and as handles in the pipeline. */
 export type Expression =
   | { readonly is: "json"; readonly value: Json }
-  /** The output of another step, by its name. */
+  /** The output of another step, given by its name. */
   | { readonly is: "step"; readonly step: string }
-  /** A file input of the pipeline, uploaded. */
+  /** An uploaded file, which is an input of the pipeline. */
   | { readonly is: "upload"; readonly input: string }
   /** A text, voice or choice input of the pipeline. */
   | { readonly is: "input"; readonly input: string }
@@ -23,8 +23,8 @@ export type InputKind =
   | { readonly is: "choice"; readonly choices: readonly string[] };
 
 /**
- * An input to supply when the pipeline is run. `why` is its origin in the v2 work; `limits` are the strictest limits of the
- * models that take the file.
+ * An input to supply when the pipeline is run. `why` is where it comes from in the v2 work; `limits` are the strictest limits
+ * of the models that take the file.
  */
 export type PipelineInput = { readonly name: string; readonly why: string; readonly limits?: MediaBounds } & InputKind;
 
@@ -52,7 +52,7 @@ export function inputsIn(expression: Expression): readonly string[] {
   return found;
 }
 
-/** The value with valid placeholders for what does not exist yet, for validation by a schema. */
+/** The value for validation by a schema, with valid placeholders for parts that do not exist yet. */
 export function sampleOf(expression: Expression, stringAt: "media" | "voice" = "media"): Json {
   return evaluate<Json>(expression, (leaf) => {
     if (leaf.is === "json") return leaf.value;

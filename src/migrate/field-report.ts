@@ -19,7 +19,7 @@ const WORK = new RegExp(
   ].join("|")})(?:\\[\\d+\\])?$`,
 );
 
-/** True for a medium, prompt, shot or voice, or a list item of one, that is not blank. */
+/** True for media, a prompt, shot or voice, or a list item of one, that is not blank. */
 export function isWork(field: string, value: Json): boolean {
   return WORK.test(field) && !isEmpty(value);
 }
@@ -30,13 +30,13 @@ export interface EntryDetails {
   readonly newValue?: Json;
   readonly why?: string;
   readonly choices?: readonly string[];
-  /** Set when v2 did not use the field either. */
+  /** Set if v2 did not use the field either. */
   readonly isUnusedByV2?: true;
 }
 
 /**
- * The outcome of each field of one body. Every given field gets one entry; fields without an entry are found at the
- * end, so that nothing is dropped silently.
+ * The outcome of each field in a body. Every given field gets one entry; fields without an entry are found at the end, so
+ * that nothing is dropped silently.
  */
 export class FieldReport {
   readonly #body: unknown;
@@ -63,8 +63,8 @@ export class FieldReport {
   }
 
   /**
-   * Adds an entry for a field that v3 requires and the body lacks, has as null, or has with an unused value; the last
-   * gets one entry for both. `field` is a path of plain names.
+   * Adds an entry for a field that v3 requires, and that is absent from the body, null, or has an unused value; in the last
+   * case, there is one entry for both. `field` is a path of plain names.
    */
   add(field: string, outcome: "defaulted" | "decision", details: EntryDetails): void {
     const known = this.#entries.get(field);
@@ -81,7 +81,7 @@ export class FieldReport {
     }
   }
 
-  /** Changes a field's entry. With `outcome` null, an open decision remains one and keeps its question and choices. */
+  /** Changes a field's entry. If `outcome` is null, an open decision stays open and keeps its question and choices. */
   amend(path: JsonPath, outcome: Outcome | null, details: EntryDetails): void {
     const known = this.#entries.get(pathText(path));
     if (known === undefined) return;
@@ -139,7 +139,7 @@ function isEmpty(value: Json): boolean {
   return value === null || (typeof value === "object" && Object.values(value).every(isEmpty));
 }
 
-/** The value at a path; undefined when there is none. */
+/** The value at a path; undefined if there is none. */
 export function valueAt(value: unknown, path: JsonPath): unknown {
   let at = value;
   for (const part of path) {

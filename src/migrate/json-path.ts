@@ -1,7 +1,7 @@
-/** The location of a value within another: keys and list indexes. */
+/** The location of a value inside another: keys and list indexes. */
 export type JsonPath = readonly (string | number)[];
 
-/** Formats as `a.b[0]`; a key that is not a plain word is quoted: `a["x y"]`. */
+/** Formats a path as `a.b[0]`; a key that is not a plain word is quoted: `a["x y"]`. */
 export function pathText(path: JsonPath): string {
   return path
     .map((part, index) => {
@@ -12,14 +12,14 @@ export function pathText(path: JsonPath): string {
     .join("");
 }
 
-/** Maximum nesting of a body; v2's own nest at most five levels. */
+/** Maximum nesting of a body. v2's own bodies have at most five levels. */
 export const MAX_DEPTH = 40;
 
 export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a value is, for a sentence. */
+/** The kind of a value, as used in a sentence. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";

@@ -37,7 +37,7 @@ function noteIdentities(sources: readonly V2Source[], context: MigrationContext)
 
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Converts every body after those that it references. Bodies in a cycle are problems. */
+/** Converts every body after those that it references. Bodies in a cycle are reported as problems. */
 function convertAll(checked: readonly Checked[], context: MigrationContext, sources: readonly V2Source[]) {
   const byIndex = new Map(checked.map((one) => [one.index, one]));
   const edgesOf = (index: number): readonly Edge[] => {
@@ -54,7 +54,7 @@ function convertAll(checked: readonly Checked[], context: MigrationContext, sour
   };
   const { order, cycles } = inOrder(sources.length, edgesOf);
   const reports: BodyReport[] = [];
-  // Every use is known by now: the sort has visited all edges.
+  // All uses are known by now, because the sort has visited all edges.
   for (const index of order) {
     const one = byIndex.get(index);
     if (one === undefined) continue;
@@ -78,29 +78,29 @@ export interface MigrateOptions {
   readonly catalog: Catalog;
   /** v2 model slugs to v3 model ids, and v2 voice ids to v3 ones. Default: none. */
   readonly map?: { readonly [v2: string]: string } | undefined;
-  /** Accepted losses of media, prompts, shots and voices, each as in `answer.key` of its decision. Default: none. */
+  /** Accepted losses of media, prompts, shots and voices, each with the `answer.key` of its decision. Default: none. */
   readonly leaveOut?: readonly string[] | undefined;
   /** Name of the pipeline. Default `migrated`. */
   readonly name?: string | undefined;
-  /** The module that the source imports its models from. Default `./models.ts`. */
+  /** The module from which the source imports its models. Default `./models.ts`. */
   readonly modelsModule?: string | undefined;
-  /** Maximum number of bodies per pipeline; further ones are problems. Default 20 000. */
+  /** Maximum number of bodies per pipeline; further bodies are reported as problems. Default 20 000. */
   readonly maxBodies?: number | undefined;
-  /** Voices by model, offered as replacements of v2 voices. Default: none. */
+  /** Voices by model, offered as replacements for v2 voices. Default: none. */
   readonly voices?: { readonly [model: string]: readonly StockVoice[] } | undefined;
 }
 
-/** v2 work as a v3 pipeline. */
+/** v2 work, converted to a v3 pipeline. */
 export interface Migration {
-  /** TypeScript of the pipeline, its default export; null when nothing could be migrated. */
+  /** TypeScript source whose default export is the pipeline; null if nothing could be migrated. */
   readonly source: string | null;
   /** The outcome of every field; plain JSON. */
   readonly report: MigrationReport;
 }
 
 /**
- * Migrates v2 work: a body, a list of them, or an exported automation flow, as values or as text (JSON or JSON Lines).
- * Never throws for invalid bodies: they are in `report.problems`, each with its location, and the rest is migrated.
+ * Migrates v2 work: a body, a list of bodies, or an exported automation flow, as values or as text (JSON or JSON Lines).
+ * Never throws for invalid bodies: they are in `report.problems` with their locations, and the rest is migrated.
  * Pure: equal values and options give equal bytes.
  */
 export function migrateV2(value: unknown, options: MigrateOptions): Migration {
@@ -108,7 +108,7 @@ export function migrateV2(value: unknown, options: MigrateOptions): Migration {
   return migrateBodies(read, options);
 }
 
-/** {@link migrateV2} for parsed bodies. */
+/** Like {@link migrateV2}, for parsed bodies. */
 export function migrateBodies(given: ReadBodies, options: MigrateOptions): Migration {
   const read = bounded(given, options.maxBodies ?? MAX_BODIES);
   const context = new MigrationContext({
@@ -145,7 +145,7 @@ export function migrateBodies(given: ReadBodies, options: MigrateOptions): Migra
 
 const MAX_BODIES = 20_000;
 
-/** Limits the number of bodies, because nobody reads a larger source. The excess is reported. */
+/** Limits the number of bodies, because nobody would read a larger source. Reports the excess. */
 function bounded(read: ReadBodies, most: number): ReadBodies {
   const rest = read.sources.slice(most);
   const [first] = rest;
@@ -163,7 +163,7 @@ function stepsOf(context: MigrationContext): MigrationReport["steps"] {
   );
 }
 
-/** {@link migrateV2} of a file; the pipeline is named after it. Throws `V2FileError` when it cannot be read. */
+/** Like {@link migrateV2}, for a file, after which the pipeline is named. Throws `V2FileError` if the file cannot be read. */
 export async function migrateV2File(path: string, options: MigrateOptions): Promise<Migration> {
   const read = await readV2File(path);
   return migrateBodies(read, { name: basename(path).replace(/\.[^.]*$/, ""), ...options });
@@ -179,7 +179,7 @@ export function migrationFiles(migration: Migration, catalog: Catalog): { readon
   };
 }
 
-/** Writes {@link migrationFiles} into a folder, which is created if absent. Returns the paths. */
+/** Writes {@link migrationFiles} to a folder, which is created if missing. Returns the paths. */
 export async function writeMigration(
   folder: string,
   migration: Migration,
@@ -197,15 +197,15 @@ interface Edge {
 }
 
 interface Cycle {
-  /** Nodes of the cycle, each referencing the next, the last one the first. */
+  /** Nodes in the cycle: each references the next, and the last references the first. */
   readonly nodes: readonly number[];
-  /** The field of each that references the next. */
+  /** The field in each node that references the next. */
   readonly paths: readonly JsonPath[];
 }
 
 /**
- * A topological order close to the given one; nodes in a cycle are omitted and returned separately. Linear in nodes and
- * edges.
+ * A topological order close to the given one. Nodes in a cycle are omitted and returned separately. Takes time linear in
+ * nodes and edges.
  */
 function inOrder(
   count: number,
@@ -220,7 +220,7 @@ function inOrder(
   }
   return { order, cycles };
 
-  /** Iterative depth-first search: a chain of ten thousand bodies must not overflow the stack. */
+  /** Iterative depth-first search, because a chain of ten thousand bodies must not overflow the stack. */
   function visit(root: number): void {
     const trail: { readonly node: number; readonly edges: readonly Edge[]; next: number }[] = [];
     const enter = (node: number) => {

@@ -21,28 +21,28 @@ export interface MigrationContextOptions {
   readonly leaveOut: ReadonlySet<string>;
 }
 
-/** What an id of a body refers to. */
+/** What an id in a body refers to. */
 export type Link =
   | { readonly to: "body"; readonly index: number; readonly variation: number }
-  /** Produced outside the document; `name` is the flow's name for it. */
+  /** Produced outside the document; `name` is its name in the flow. */
   | { readonly to: "outside"; readonly key: string; readonly name: string | null };
 
-/** An uploaded asset of the document. */
+/** An uploaded asset in the document. */
 export interface KnownAsset {
   readonly name: string;
   readonly kind: MediaKind | null;
 }
 
-/** State shared by the bodies of one document: names, pipeline inputs, and the jobs so far. */
+/** State shared by the bodies in a document: names, pipeline inputs, and the jobs so far. */
 export class MigrationContext {
   readonly names = new Names();
   readonly chooser: ModelChooser;
   readonly options: MigrationContextOptions;
   readonly converted = new Map<number, ConvertedBody>();
   readonly assets = new Map<number, KnownAsset>();
-  /** v2 id → the body that produces it, and which of its variations. */
+  /** Which body produces a v2 id, and in which of its variations. */
   readonly identities = new Map<string, { readonly index: number; readonly variation: number }>();
-  /** v2 id → where the document uses it. */
+  /** Where the document uses a v2 id. */
   readonly uses = new Map<string, string[]>();
   readonly #inputs = new Map<string, PipelineInput>();
 
@@ -55,7 +55,7 @@ export class MigrationContext {
     return [...this.#inputs.values()];
   }
 
-  /** Resolves an id; templates are followed through the flow. */
+  /** Resolves an id. Templates are followed through the flow. */
   link(body: Pick<Body, "source">, id: string): Link {
     if (!isTemplate(id)) {
       const known = this.identities.get(id);
@@ -72,7 +72,7 @@ export class MigrationContext {
     return { to: "outside", key: `template ${resolved.name}`, name: resolved.name };
   }
 
-  /** Adds a file input to the pipeline; equal keys share one. */
+  /** Adds a file input to the pipeline. Equal keys share an input. */
   file(
     key: string,
     kind: MediaKind,
@@ -83,12 +83,12 @@ export class MigrationContext {
     return { is: "upload", input: this.#input(`file ${kind} ${key}`, base, why, make) };
   }
 
-  /** Adds a voice, choice or text input; equal keys share one. */
+  /** Adds a voice, choice or text input. Equal keys share an input. */
   input(key: string, base: string, why: string, kind: InputKind): Expression {
     return { is: "input", input: this.#input(`${kind.is} ${key}`, kebab(base) ?? kind.is, why, () => kind) };
   }
 
-  /** Converts a text with templates: values that the flow filled in become inputs of the pipeline. */
+  /** Converts a text with templates. Values that the flow filled in become inputs of the pipeline. */
   template(body: Pick<Body, "source">, text: string, why: string): Expression {
     const parts = textParts(text).map((part) => (typeof part === "string" ? part : this.#variable(body, part, why)));
     const [only] = parts;
@@ -115,12 +115,12 @@ export class MigrationContext {
   }
 }
 
-/** `.item.json.batch_results[2].asset_id` refers to the third variation. */
+/** The variation in an expression: `.item.json.batch_results[2].asset_id` refers to the third variation. */
 function variationOf(expression: string): number {
   return Number(/batch_results\[(\d+)\]/.exec(expression)?.[1] ?? 0);
 }
 
-/** The subject of `image_asset_id` and `Upload Portrait`: `image`, `portrait`. */
+/** The subject in a name: `image` for `image_asset_id`, and `portrait` for `Upload Portrait`. */
 function nameOfOutside(name: string): string {
   const short = name
     .replace(/^(?:upload|create|get|fetch|load|read)[\s_-]+/i, "")
@@ -138,7 +138,7 @@ export function returnedSteps(context: MigrationContext): readonly string[] {
   return [...context.converted].sort(([a], [b]) => a - b).flatMap(([, { outputs }]) => outputs);
 }
 
-/** The inputs that the jobs use; a body that remained open may have added others. */
+/** The inputs that the jobs use. A body that remained open may have added others. */
 export function usedInputs(context: MigrationContext): readonly PipelineInput[] {
   const used = new Map<string, MediaBounds>();
   const add = (expression: Expression, field?: FieldView) => {

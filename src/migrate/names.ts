@@ -9,7 +9,7 @@ const RESERVED = new Set(
 
 const MOST_LETTERS = 40;
 
-/** `My Portrait, take 2` → `my-portrait-take-2`; null when no letter or digit is left. */
+/** Converts `My Portrait, take 2` to `my-portrait-take-2`; null if no letter or digit is left. */
 export function kebab(text: string): string | null {
   const plain = text
     .normalize("NFKD")
@@ -22,18 +22,18 @@ export function kebab(text: string): string | null {
   return whole.slice(0, MOST_LETTERS) || null;
 }
 
-/** `my-portrait-2` → `myPortrait2`. Names begin with a letter. */
+/** Converts `my-portrait-2` to `myPortrait2`. Names begin with a letter. */
 export function camel(name: string): string {
   return name.replace(/-+([a-z0-9])/g, (_, first: string) => first.toUpperCase());
 }
 
-/** Generates unique names of steps and inputs that are not reserved in TypeScript or by the pipeline builder. */
+/** Generates unique names for steps and inputs that are not reserved in TypeScript or by the pipeline builder. */
 export class Names {
   readonly #used = new Set<string>();
-  /** The next suffix per name, so that ten thousand equal names take linear time. */
+  /** The next suffix for each name, so that ten thousand equal names take linear time. */
   readonly #next = new Map<string, number>();
 
-  /** A step name: the base itself if it is free, else with a numeric suffix. */
+  /** Reserves a step name: the base itself if it is free, or the base with a numeric suffix. */
   reserve(base: string): string {
     if (this.#isFree(base)) return this.#use(base);
     for (let count = this.#next.get(base) ?? 2; ; count++) {

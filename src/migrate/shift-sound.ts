@@ -12,13 +12,13 @@ export class ShiftSoundError extends ShowrunnerError {
 export interface ShiftSoundOptions {
   /** A WAV (PCM or float) or MP3 file. */
   readonly from: string;
-  /** Where the shifted sound is written, as WAV. */
+  /** Path for the shifted sound, which is written as WAV. */
   readonly to: string;
   /** Milliseconds: a positive value is cut off the beginning, a negative one adds silence before it. */
   readonly startMs: number;
 }
 
-/** Implements v2's `audio_start_ms`: makes a sound begin later or earlier. For tasks of migrated pipelines. */
+/** Implements v2's `audio_start_ms`: makes a sound start later or earlier. For tasks in migrated pipelines. */
 export async function shiftSound({ from, to, startMs }: ShiftSoundOptions): Promise<void> {
   const bytes = await readFile(from);
   const isWav = bytes.toString("latin1", 0, 4) === "RIFF" && bytes.toString("latin1", 8, 12) === "WAVE";
@@ -28,7 +28,7 @@ export async function shiftSound({ from, to, startMs }: ShiftSoundOptions): Prom
   const { rate, frameBytes, bits } = readFormat(wav, header, from);
   const frames = Math.round((Math.abs(startMs) / 1000) * rate);
   const sound = wav.subarray(header.dataAt, header.dataAt + header.dataBytes);
-  // Eight-bit samples are unsigned; their silence is the midpoint.
+  // Eight-bit samples are unsigned, so their silence is the midpoint.
   const silence = Buffer.alloc(startMs < 0 ? frames * frameBytes : 0, bits === 8 ? 0x80 : 0);
   const rest = startMs < 0 ? sound : sound.subarray(frames * frameBytes);
   if (startMs >= 0 && rest.length < frameBytes) {

@@ -7,7 +7,7 @@ import { jobsOf, type MigrationContext, returnedSteps } from "./migration-contex
 import { camel } from "./names.ts";
 import type { MigrationReport } from "./report/report.ts";
 
-/** Writes the pipeline as TypeScript. Its models are typed by the module that it imports. */
+/** Writes the pipeline as TypeScript. The imported module gives the types of its models. */
 export function writeSource(report: MigrationReport, context: MigrationContext, modelsModule: string): string {
   const { inputs } = report;
   const jobs = jobsOf(context);
@@ -41,7 +41,7 @@ function summary({ bodies, steps }: MigrationReport): string {
   return `Migrated from v2: ${migrated}${rest} ${count === 1 ? "body" : "bodies"}, ${steps.length} ${steps.length === 1 ? "job" : "jobs"}.`;
 }
 
-/** Keeps a comment that several jobs share only at the first of them. */
+/** Keeps a comment shared by several jobs only at the first of them. */
 function commentedOnce(jobs: readonly ConvertedJob[]): readonly ConvertedJob[] {
   const written = new Set<string>();
   return jobs.map((job) => {
@@ -51,7 +51,7 @@ function commentedOnce(jobs: readonly ConvertedJob[]): readonly ConvertedJob[] {
   });
 }
 
-/** The generated module's names for the models: it lists the whole catalog, so names depend on all models. */
+/** The generated module's names for the models. They depend on all models, because the module lists the whole catalog. */
 function modelNames({ options }: MigrationContext): (job: ConvertedJob) => string {
   const names = valueNames(generatedModels(options.catalog));
   return ({ view }) => {
@@ -115,7 +115,7 @@ function jobLines(job: ConvertedJob, model: string): readonly string[] {
 
 const LINE_WIDTH = 120;
 
-/** Writes a value after `head` on a line with this indentation. */
+/** Writes a value after `head`, on a line with this indentation. */
 function written(value: Expression, indent: string, head = ""): string {
   switch (value.is) {
     case "json":
@@ -151,21 +151,21 @@ function written(value: Expression, indent: string, head = ""): string {
   }
 }
 
-/** A JSON list or object as an expression of its parts. */
+/** Splits a JSON list or object into an expression with its parts. */
 function divided(value: Exclude<Json, string | number | boolean | null>): Expression {
   const part = (item: Json): Expression => ({ is: "json", value: item });
   if (Array.isArray(value)) return { is: "list", items: value.map(part) };
   return { is: "record", entries: Object.entries(value).map(([name, item]) => [name, part(item)] as const) };
 }
 
-/** Writes a list on one line if it fits, else one item per line. */
+/** Writes a list on one line if it fits, or else with one item per line. */
 function listed(open: string, items: readonly string[], close: string, indent: string): string {
   const line = `${open}${items.join(", ")}${close}`;
   if (items.length === 0 || (!line.includes("\n") && indent.length + line.length < LINE_WIDTH)) return line;
   return `${open.trimEnd()}\n${items.map((item) => `${indent}  ${item},\n`).join("")}${indent}${close.trimStart()}`;
 }
 
-/** Invisible and bidirectional control characters. */
+/** Matches invisible and bidirectional control characters. */
 const INVISIBLE = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 function literal(text: string): string {

@@ -1,6 +1,6 @@
 import { isRecord, type JsonPath } from "./json-path.ts";
 
-/** What a field of a v2 body may hold. An `answer` is any value of a v2 response; it is not validated. */
+/** What a field of a v2 body may contain. An `answer` is any value from a v2 response; it is not validated. */
 export type Shape =
   | { readonly is: "text" | "id" | "url" | "boolean" | "point" | "answer" }
   | { readonly is: "choice"; readonly of: readonly string[] }
@@ -67,7 +67,7 @@ const common: Fields = {
 
 const answer = { shape: { is: "answer" } } as const;
 
-/** Fields that v2 adds when it echoes a request; exported logs contain them. */
+/** Fields that v2 adds when it repeats a request in its answer; exported logs contain them. */
 export const ANSWER_FIELDS: Fields = {
   id,
   asset_id: id,
@@ -178,7 +178,7 @@ const own: Readonly<Record<V2Type, Fields>> = {
   },
 };
 
-/** Fields of each type, including the common ones; `name` is a label that any body may carry. */
+/** Fields of each type, including the common ones; `name` is a label that any body may have. */
 export function fieldsOf(type: V2Type): Fields {
   return known.get(type) ?? common;
 }
@@ -189,7 +189,7 @@ export function isV2Type(value: unknown): value is V2Type {
   return V2_TYPES.some((type) => type === value);
 }
 
-/** A value of a body, and what v2 accepts there. */
+/** A value in a body, and what v2 accepts there. */
 export interface ShapedValue {
   readonly path: JsonPath;
   /** Undefined for a required field that is absent. */
@@ -197,7 +197,7 @@ export interface ShapedValue {
   readonly shape: Shape;
 }
 
-/** The values of known fields: lists and objects by their parts, where v2 accepts them, and anything else whole. */
+/** The values of known fields: lists and objects in parts if v2 accepts them, and anything else whole. */
 export function valuesOf(
   body: { readonly [key: string]: unknown },
   fields: Fields,
@@ -216,7 +216,7 @@ function partsOf(value: unknown, shape: Shape, path: JsonPath): ShapedValue[] {
   return [{ path, value, shape }];
 }
 
-/** Names of the ids of a body itself and of its output. */
+/** Names of the fields with the id of a body itself or of its output. */
 export const OWN_IDS: ReadonlySet<unknown> = new Set([
   "generation_id",
   "generation_ids",
@@ -233,7 +233,7 @@ const NO_REFERENCES = new Set([
   ...["workspace_id", "agent_thread_id", "ai_model_id", "model_id"],
 ]);
 
-/** All ids by which a body refers to something that exists before it. */
+/** All ids with which a body refers to something that existed before it. */
 export function usedIds(body: { readonly [key: string]: unknown }, type: V2Type) {
   return valuesOf(body, fieldsOf(type)).flatMap(({ path, value, shape }) => {
     const isId = shape.is === "id" || shape.is === "url" || (shape.is === "list" && shape.item.is === "id");

@@ -3,8 +3,8 @@ import type { LocalService } from "showrunner-local";
 import { FoldedRun, formatUsd, type JournalStore, type RunState } from "../internal.ts";
 
 /**
- * Asserts one job per submit on the service, no unknown jobs, no step charged twice, and a wallet that matches the
- * runs.
+ * Asserts that each submit led to one job on the service, there are no unknown jobs, no step was charged twice, and the
+ * wallet matches the runs.
  */
 export async function assertPaidOnce(service: Pick<LocalService, "stats">, journal: JournalStore): Promise<void> {
   const stats = service.stats();
@@ -44,7 +44,7 @@ function jobsOfOneKey(jobsByKey: Readonly<Record<string, number>>, states: reado
     .map(([key, jobs]) => `${steps.get(key) ?? `the key ${key}`} created ${jobs} jobs on the service`);
 }
 
-/** Chats have no key: repetitions after a crash are in `unconfirmed`, and their charges are checked below. */
+/** Finds jobs that no run knows. Chats have no key: repetitions after a crash are in `unconfirmed`, and their charges are checked below. */
 function unknownJobs(jobsByModel: Readonly<Record<string, number>>, states: readonly RunState[]): readonly string[] {
   const known = new Map<string, Set<string>>();
   for (const { model, jobId } of states.flatMap(({ steps }) =>
@@ -78,7 +78,7 @@ function otherCharges(chargedMicros: number, states: readonly RunState[]): reado
   return [`the wallet paid ${formatUsd(chargedMicros)}, but the runs recorded ${range}`];
 }
 
-/** What a run spent at other providers, in micro-dollars; the wallet did not pay it. */
+/** What a run spent at other providers, in micro-dollars, which the wallet did not pay. */
 export function chargedElsewhere({ steps }: Pick<RunState, "steps">): number {
   return Object.values(steps)
     .flatMap(({ attempts }) => attempts)

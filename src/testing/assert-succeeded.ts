@@ -2,8 +2,8 @@ import { AssertionError } from "node:assert";
 import type { RunResult } from "../internal.ts";
 
 /**
- * Asserts that the run succeeded; its outputs then have the pipeline's return type. Throws AssertionError with the
- * reason of each failed step, or with what the run waits for.
+ * Asserts that the run succeeded, so that its outputs have the pipeline's return type. Throws AssertionError with each
+ * failed step's reason, or with what the run waits for.
  */
 export function assertSucceeded<R extends RunResult>(
   run: R,

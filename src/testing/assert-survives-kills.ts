@@ -21,24 +21,24 @@ import { startTestService, type TestService } from "./surroundings.ts";
 
 /** Options of `assertSurvivesKills`. */
 export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" | "maxUnquoted" | "profile"> {
-  /** Makes the decisions that the run asks of a person. Default: approves, and picks the first option. */
+  /** Makes the decisions that the run needs from a person. Default: approves, and picks the first option. */
   readonly decide?: Decide | undefined;
-  /** Kills only at every n-th boundary. Default 1: at each. */
+  /** Kills only at every n-th boundary. Default 1: at every boundary. */
   readonly every?: number | undefined;
-  /** Kills only at this boundary, counted from 1; failures name its number. */
+  /** Kills only at this boundary, counted from 1. Failures contain its number. */
   readonly at?: number | undefined;
 }
 
-/** What was killed, and what it cost. */
+/** What was killed, and what that cost. */
 export interface KillReport {
-  /** Number of journal commits and requests at which an engine was killed, each in its own run. */
+  /** Number of journal commits and requests at which an engine was killed, each in a run of its own. */
   readonly boundaries: number;
   /** Status of each run. */
   readonly status: RunResult["status"];
-  /** Paid jobs of each run, without chats. */
+  /** Number of paid jobs in each run, without chats. */
   readonly jobs: number;
   readonly files: number;
-  /** Chat requests that were repeated after a kill, over all runs; they have no idempotency key. */
+  /** Number of chat requests repeated after a kill, across all runs; chats have no idempotency key. */
   readonly repeatedChats: number;
 }
 
@@ -49,12 +49,12 @@ export interface Subject {
 
 const RUN_ID = "killed";
 const NEVER = Number.POSITIVE_INFINITY;
-/** Limit for one run, including its decisions; more would mean an endless run. */
+/** Maximum number of processes for one run, including its decisions; more would mean an endless run. */
 const MOST_PROCESSES = 100;
 /** Number of runs after which the service is restarted, because it would have to search all their jobs. */
 const RUNS_OF_A_SERVICE = 200;
 
-/** Kills the run at every boundary and compares each result with an undisturbed run. */
+/** Kills the run at every boundary, and compares each result with that of an undisturbed run. */
 export async function assertSurvivesKills(
   studio: StudioOptions,
   subject: Subject,
@@ -109,7 +109,7 @@ function refuseOther(calm: Life, life: Life, what: string): void {
   });
 }
 
-/** A complete run whose first process dies at a boundary, counted from 1. */
+/** Completes a run whose first process dies at a boundary, counted from 1. */
 async function lifeWithDeathAt(
   point: number,
   service: TestService,
@@ -170,14 +170,14 @@ async function untilEnd(
   for (let processes = 0; processes < MOST_PROCESSES; processes++) {
     const result = await drive(injector);
     if (result === null) injector = new CrashInjector(NEVER);
-    // The next process acts as the person who allows repeating a chat or a rewriting.
+    // The next process acts as the person who allows a chat or rewriting to be repeated.
     else if (result.pause?.reason === "approval" || result.pause?.reason === "unanswered") continue;
     else if (!(await isOwed())) return result;
   }
   throw new AssertionError({ message: `The run did not end within ${MOST_PROCESSES} processes.` });
 }
 
-/** Provides a service per run; reuses one while it is fast. */
+/** Provides a service for each run; reuses a service while it is fast. */
 class ServiceSource implements AsyncDisposable {
   readonly #options: StudioOptions;
   #current: TestService | null = null;
@@ -202,7 +202,7 @@ class ServiceSource implements AsyncDisposable {
   }
 }
 
-/** A run's result: everything that must not depend on how often its engine died. */
+/** A run's result: everything that must not depend on how often its engine was killed. */
 interface Life {
   readonly same: {
     readonly status: RunResult["status"];
@@ -219,9 +219,9 @@ interface Life {
     /** The pipeline's return value without paths and ids. */
     readonly outputs: string;
   };
-  /** Number of chat requests that the service answered. */
+  /** Number of chat requests answered by the service. */
   readonly chats: number;
-  /** Charges unknown to the run, beyond what it held for unanswered chats. */
+  /** Charges unknown to the run, beyond what it reserved for unanswered chats. */
   readonly unknownMicros: number;
 }
 
@@ -265,7 +265,7 @@ async function lifeOf({ result, outDir, state }: Ended, before: ServiceStats, af
   };
 }
 
-/** Fields whose values come from the service or the folder. */
+/** Fields whose values depend on the service or the folder. */
 const VARYING: ReadonlySet<string> = new Set(["path", "assetId", "voiceId"]);
 
 async function namedFiles(names: readonly string[], outDir: string): Promise<readonly string[]> {
@@ -278,7 +278,7 @@ async function namedFiles(names: readonly string[], outDir: string): Promise<rea
 
 const LISTED = 10;
 
-/** Differences from the undisturbed run, for people; empty if there are none. */
+/** Differences from the undisturbed run, in words; empty if there are none. */
 function differences(calm: Life, life: Life): readonly string[] {
   const found = (Object.keys(calm.same) as (keyof Life["same"])[]).flatMap((name) => {
     const [was, is] = [calm.same[name], life.same[name]];

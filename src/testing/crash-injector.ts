@@ -4,7 +4,7 @@ import type { JournalStore } from "../internal.ts";
 
 type Controller = Dispatcher.DispatchController;
 
-/** A process that can be killed: from the chosen boundary on, nothing it requested is ever answered. */
+/** A process that can be killed: after the chosen boundary, none of its requests is answered. */
 export class CrashInjector {
   count = 0;
   readonly points: string[] = [];
@@ -82,7 +82,7 @@ export class CrashInjector {
   }
 
   /**
-   * Resolves once the service has answered everything that was sent, except streams, so that nothing arrives in a later
+   * Resolves once the service has answered everything that was sent, except streams, so that no answer arrives in a later
    * process.
    */
   requestsSettled(): Promise<void> {
@@ -153,7 +153,7 @@ class Requests {
     return call;
   }
 
-  /** Aborts reads, as the death of a process does; requests that change something still arrive. */
+  /** Aborts reads, as when a process dies; requests that change something still arrive. */
   hangUp(): void {
     for (const { method, controller } of this.#open.values()) {
       if (method === "GET") controller?.abort(new Error("the process was killed"));

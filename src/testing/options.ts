@@ -3,31 +3,31 @@ import type { ChatRequest } from "../core/api/index.ts";
 import type { OpenOptions } from "../internal.ts";
 
 /**
- * - `short`: waits take a hundredth of their time and everything else none; for most tests.
+ * - `short`: waits take a hundredth of their time, and everything else takes none; for most tests.
  * - `manual`: time stands still until {@link Studio.advance}.
  */
 export type StudioTime = "short" | "manual";
 
-/** Options of the service, with defaults for tests, and of its engine. */
+/** Options of the test service and its engine, with defaults for tests. */
 export interface StudioOptions
   extends Omit<LocalServiceOptions, "port" | "host" | "dataDir" | "keys" | "balance" | "faults"> {
-  /** The service's faults from the start; the same for every killed run. Default: none. */
+  /** The service's faults from the start, which are the same for every killed run. Default: none. */
   readonly faults?: readonly FaultRule[];
-  /** Dollars in the wallet. Default 1,000. */
+  /** Balance of the wallet in dollars. Default 1,000. */
   readonly balance?: number;
   /** Default `short`. */
   readonly time?: StudioTime;
-  /** Scripts chat models: returns an answer's text, or undefined for the service's own answer. Charged as usual. */
+  /** Answers for chat models: returns the text, or undefined for the service's own answer. Charged as usual. */
   readonly chat?: (request: ChatRequest) => string | undefined;
   /**
-   * Replaces each model of `generate` steps, with answers and faults of the test's own and the model's methods.
+   * Replaces each model in `generate` steps by one with the test's own answers and faults, and with the model's methods.
    * Default: no provider is called; the local service makes media of the right kind, size and length.
    */
   readonly providers?: Exclude<OpenOptions["providers"], "call">;
 }
 
 const DEFAULT_BALANCE = 1_000;
-/** Tests are not about the key's rate limit unless they set one. */
+/** Practically unlimited, because tests are not about the key's rate limit unless they set one. */
 const RATE_LIMIT = { requests: 10_000_000, windowMs: 60_000 };
 
 export function serviceOptions({

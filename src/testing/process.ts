@@ -15,7 +15,7 @@ import {
 import type { CrashInjector } from "./crash-injector.ts";
 import type { StudioOptions } from "./options.ts";
 
-/** What all processes of a test share. */
+/** What all processes in a test share. */
 export interface Surroundings {
   readonly service: Pick<LocalService, "baseUrl" | "apiKey">;
   readonly dispatcher: Dispatcher;
@@ -28,11 +28,11 @@ export interface Surroundings {
 /** What a process leaves behind. */
 export interface Remains {
   readonly journal: JournalStore;
-  /** Contains the media and the named files. */
+  /** Folder with the media and the named files. */
   readonly folder: string;
 }
 
-/** An engine as in a separate process; `injector` can kill it. */
+/** Opens an engine as if in a separate process; `injector` can kill it. */
 export async function openProcess(
   { service, dispatcher, clock, chat, families, providers }: Surroundings,
   { journal, folder }: Remains,
@@ -67,7 +67,7 @@ export interface WaitingStep {
   readonly path: string;
   /** The pipeline's question; null if it has none. */
   readonly message: string | null;
-  /** True to pick one of what is shown, false to approve or reject. */
+  /** True if one of the results shown must be picked, false to approve or reject. */
   readonly isChoice: boolean;
 }
 
@@ -80,7 +80,7 @@ export type Decide = (step: WaitingStep) => Decision;
 /** Approves everything and picks the first option. */
 export const approveAll: Decide = ({ isChoice }) => (isChoice ? { pick: 0 } : "approve");
 
-/** Makes all decisions that the run waits for. */
+/** Makes all decisions for which the run waits. */
 export async function decideWaiting(
   showrunner: Showrunner,
   journal: JournalStore,

@@ -29,7 +29,7 @@ import { startTestService } from "./surroundings.ts";
 
 /** Options of a studio's `run`. */
 export interface StudioRunOptions extends RunOptions {
-  /** Makes the decisions each time the run pauses for a person. Default: it stays paused. */
+  /** Makes the decisions each time the run pauses for a person. Default: the run stays paused. */
   readonly decide?: Decide | undefined;
 }
 
@@ -39,11 +39,11 @@ type ResultOfRun<R extends Returns> = Awaited<ReturnType<RunHandleOf<R>["result"
 export interface Studio extends AsyncDisposable {
   /** The service: `stats()`, `fund()`, `faults()` and its clock. */
   readonly service: LocalService;
-  /** The engine on the studio's journal and service, for everything that has no method here. */
+  /** The engine with the studio's journal and service, for everything that has no method here. */
   readonly showrunner: Showrunner;
-  /** In memory; it ends with the studio. */
+  /** The journal, in memory; it is lost when the studio is disposed of. */
   readonly journal: JournalStore;
-  /** Folder of media and named files; removed with the studio. */
+  /** Folder with media and named files; removed with the studio. */
   readonly folder: string;
   /** Runs the pipeline until it ends or pauses. Named files go to `<folder>/out/<run id>`, unless `outDir` is given. */
   run<S extends z.ZodType, R extends Returns>(
@@ -57,7 +57,7 @@ export interface Studio extends AsyncDisposable {
     input: z.input<S>,
     options?: QuoteOptions,
   ): Promise<Quote>;
-  /** Advances time by milliseconds and lets everything that falls due happen. */
+  /** Advances time by some milliseconds, and lets everything that falls due happen. */
   advance(ms: number): Promise<void>;
   /**
    * Asserts that every submit led to one job on the service, every job belongs to a run, no step was charged twice, and
@@ -65,8 +65,8 @@ export interface Studio extends AsyncDisposable {
    */
   assertPaidOnce(): Promise<void>;
   /**
-   * Asserts that spent and reserved money never exceeded the budget: the run's own, or this decimal of US dollars.
-   * Throws AssertionError.
+   * Asserts that spent and reserved money never exceeded the budget: the run's own, or this amount in US dollars as a decimal
+   * string. Throws AssertionError.
    */
   assertWithinBudget(run: string | { readonly id: string }, budget?: string): Promise<void>;
   /**
@@ -80,9 +80,9 @@ export interface Studio extends AsyncDisposable {
     options?: QuoteOptions,
   ): Promise<void>;
   /**
-   * Runs the pipeline repeatedly on its own service: each time the engine is killed at another journal commit or
-   * request, and another one resumes the run. Throws AssertionError if a run ends with other jobs, charges, values or
-   * files than one that was not killed.
+   * Runs the pipeline repeatedly on a service of its own: each time, the engine is killed at another journal commit or
+   * request, and another one resumes the run. Throws AssertionError if a run ends with other jobs, charges, values or files
+   * than a run that was not killed.
    */
   assertSurvivesKills<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -91,7 +91,7 @@ export interface Studio extends AsyncDisposable {
   ): Promise<KillReport>;
 }
 
-/** Number of steps in which {@link Studio.advance} advances time, so that what falls due can continue. */
+/** Number of steps in which {@link Studio.advance} advances time, so that work falling due can continue in between. */
 const STEPS = 50;
 
 /**
@@ -143,7 +143,7 @@ export async function startStudio(options: StudioOptions = {}): Promise<Studio> 
   return studio;
 }
 
-/** Waits until answers have arrived and the requests that follow from them have left. */
+/** Waits until answers have arrived and the requests that follow from them were sent. */
 async function settled(network: CrashInjector): Promise<void> {
   for (let quiet = 0; quiet < 3; quiet++) {
     await network.requestsSettled();
@@ -182,7 +182,7 @@ interface StoredQuote {
   readonly steps: { readonly [path: string]: { readonly model: string | null; readonly price: string } };
 }
 
-/** Compares with the file; writes it if missing or to be updated. */
+/** Compares a quote with the file; writes the file if it is missing or to be updated. */
 async function assertSameQuote(quote: Quote, file: string | URL): Promise<void> {
   const now = storedQuote(quote);
   const path = typeof file === "string" ? file : fileURLToPath(file);

@@ -8,7 +8,7 @@ import { loadLocalService } from "../core/kit/load-local-service.ts";
 import { type StudioOptions, serviceOptions } from "./options.ts";
 import type { Surroundings } from "./process.ts";
 
-/** Speed in the mode `short`. */
+/** How much shorter waits are in `short` mode. */
 const SPEED = 100;
 
 export interface TestService extends Surroundings, AsyncDisposable {
@@ -53,7 +53,7 @@ function heldByHand(clock: ClockControl) {
 const MEMORY = "/dev/shm";
 const ENOUGH_BYTES = 256 * 1024 * 1024;
 
-/** A new folder, in memory if the system has space for one; for tests that write much and do not test the disk. */
+/** A new folder, in memory if the system has space there; for tests that write much, but do not test the disk. */
 export async function fastFolder(prefix: string): Promise<string> {
   const free = await statfs(MEMORY).then(
     ({ bavail, bsize }) => bavail * bsize,

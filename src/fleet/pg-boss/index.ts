@@ -4,25 +4,25 @@ import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type 
 
 /** Options of `createPgBossEngine`. */
 export interface PgBossEngineOptions {
-  /** `postgres://…` URL of the database for the queues. It may be the journal's. */
+  /** `postgres://…` URL of the database for the queues, which may be the journal's. */
   readonly connectionString: string;
   /** Schema of pg-boss's tables. Default `pgboss`. */
   readonly schema?: string | undefined;
   /** Number of database connections of this process, besides the journal's. Default 4. */
   readonly connections?: number | undefined;
   /**
-   * Seconds without a sign of life after which a process counts as dead and its work goes to another one. Default 10,
-   * the minimum of pg-boss.
+   * Seconds without a sign of life after which a process counts as dead and its work goes to another process. Default 10,
+   * pg-boss's minimum.
    */
   readonly heartbeatSeconds?: number | undefined;
-  /** Called for failures of handlers and of the queue, which are retried. */
+  /** Called with failures of handlers and of the queue; the work is retried. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
-/** After this many failed attempts, the run is left to the journal, where every due run can be found. */
+/** Number of failed attempts after which a run is left to the journal, where every due run can be found. */
 const RETRIES = 1_000;
 const [SLICES, LOCAL] = ["showrunner-slices", "showrunner-local"] as const;
-/** NOTIFY announces new jobs; polling covers timers and missed notifications. Each slice slot polls separately. */
+/** Polling interval, for timers and missed notifications; NOTIFY announces new jobs. Each slice slot polls separately. */
 const POLL_SECONDS = 2;
 
 /** Creates an engine on PostgreSQL that uses the queues of pg-boss, an optional peer dependency. */
@@ -40,7 +40,7 @@ export async function createPgBossEngine(options: PgBossEngineOptions): Promise<
   });
   boss.on("error", (error) => onError(error, "pg-boss"));
   await boss.start();
-  // One waiting and one active job per run: wakes coalesce, and a wake during a slice waits for its end.
+  // One waiting and one active job per run: wakes are merged, and a wake during a slice waits until the slice ends.
   const common = {
     policy: "stately",
     heartbeatSeconds,
@@ -49,7 +49,7 @@ export async function createPgBossEngine(options: PgBossEngineOptions): Promise<
     retryBackoff: true,
   } as const;
   const kept = { retryDelay: 1, retryDelayMax: 60, deleteAfterSeconds: 60, retentionSeconds: 365 * 86_400 };
-  // A slice takes seconds; a local function may take as long as it gives signs of life.
+  // A slice takes seconds; a local function may take as long as it keeps giving signs of life.
   for (const [name, expireInSeconds] of [
     [SLICES, 600],
     [LOCAL, 86_399],
@@ -72,10 +72,10 @@ class PgBossEngine implements Engine {
   async wake(runId: string, { at, priority = 0 }: WakeOptions = {}): Promise<void> {
     const delayMs = (at ?? 0) - Date.now();
     const isNow = delayMs <= 0;
-    // A duration, since the database's clock may differ.
+    // A duration, because the database's clock may differ.
     const how = { singletonKey: runId, priority, ...(!isNow && { startAfter: delayMs / 1000 }) };
     const added = await this.#boss.send(SLICES, { runId }, how);
-    // A wake is waiting already, perhaps for later. Only an immediate one is worth moving it forward.
+    // A wake is already waiting, perhaps for later. Only an immediate wake is worth moving it forward.
     if (added === null && isNow) {
       await this.#boss.update(SLICES, undefined, {
         singletonKey: runId,

@@ -14,40 +14,40 @@ export interface RestateEngineOptions {
   /** URL of Restate's ingress, such as `http://restate:8080`. */
   readonly ingress: string;
   /**
-   * Prefix of the names of its services. Workers with the same name share runs; workers of an incompatible version need
+   * Prefix for the names of its services. Workers with the same name share runs; workers with an incompatible version need
    * another name. Default `showrunner`.
    */
   readonly name?: string | undefined;
   /** Bearer token for Restate, such as an API key of Restate Cloud. */
   readonly token?: string | undefined;
-  /** The endpoint where this process takes work. */
+  /** The endpoint at which this process takes work. */
   readonly endpoint?: RestateEndpointOptions | undefined;
-  /** Called for failures of handlers and of the endpoint, which are retried. */
+  /** Called with failures of handlers and of the endpoint; the work is retried. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
 /** Where Restate reaches this process. */
 export interface RestateEndpointOptions {
-  /** Default `127.0.0.1`. Anyone who can reach it may call the handlers, unless there are identity keys. */
+  /** Address to listen on. Default `127.0.0.1`. Anyone who can reach it can call the handlers, unless identity keys are set. */
   readonly host?: string | undefined;
   /**
-   * Default 9080. On Linux, several processes of one user may share a port; the kernel distributes Restate's
-   * connections.
+   * Port to listen on. Default 9080. On Linux, several processes of the same user can share a port; the kernel distributes
+   * Restate's connections among them.
    */
   readonly port?: number | undefined;
   /**
-   * URL at which Restate reaches this process or its load balancer; registered when it starts taking work. `null`:
-   * someone else registers it. Default: host and port.
+   * URL at which Restate reaches this process or its load balancer, registered when this process starts taking work. With
+   * `null`, someone else registers it. Default: host and port.
    */
   readonly address?: string | null | undefined;
   /** URL of Restate's admin API. Default: port 9070 of the ingress's host. */
   readonly admin?: string | undefined;
-  /** Public keys (`publickeyv1_…`) of the only Restate that may call this process. Default: anyone who can reach it. */
+  /** Public keys (`publickeyv1_…`) of the only Restate that may call this process. Default: anyone who can reach it may. */
   readonly identityKeys?: readonly string[] | undefined;
 }
 
 /**
- * Additional calls per connection beyond the available slots: few, so that Restate soon opens a connection to another
+ * Number of calls per connection beyond the available slots. Small, so that Restate soon opens a connection to another
  * worker.
  */
 const MORE_STREAMS = 4;
@@ -137,7 +137,7 @@ class Endpoint {
   readonly #places: Work["places"];
 
   constructor(handler: ReturnType<typeof Restate.createEndpointHandler>, places: Work["places"], streams: number) {
-    // For more, Restate opens another connection, which may reach another process.
+    // Above this limit, Restate opens another connection, which may reach another process.
     this.#server = createServer({ settings: { maxConcurrentStreams: streams } }, handler);
     this.#places = places;
     this.#server.on("session", (session) => {
@@ -151,7 +151,7 @@ class Endpoint {
     await once(this.#server, "listening");
   }
 
-  /** Sends waiting calls elsewhere and lets calls in progress finish. */
+  /** Sends waiting calls to other processes, and lets calls in progress finish. */
   async close(drainMs: number): Promise<void> {
     this.#places.slices.close();
     this.#places.local.close();
@@ -222,7 +222,7 @@ async function load(): Promise<typeof Restate> {
   }
 }
 
-/** Restate is down, or at another URL. */
+/** Restate is not running, or has another URL. */
 class RestateUnavailableError extends ShowrunnerError {
   readonly code = "ENGINE_UNAVAILABLE";
   constructor(origin: string, cause: unknown) {
@@ -233,7 +233,7 @@ class RestateUnavailableError extends ShowrunnerError {
   }
 }
 
-/** Sends a request to Restate's ingress or admin API. Errors name the request but never the token. */
+/** Sends a request to Restate's ingress or admin API. Errors contain the request's name, but never the token. */
 export async function post(
   url: string,
   body: unknown,

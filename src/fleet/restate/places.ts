@@ -1,10 +1,10 @@
 export interface Claim {
   readonly priority: number;
-  /** Since when it is due, in epoch milliseconds. */
+  /** When the work became due, in epoch milliseconds. */
   readonly since: number;
 }
 
-/** Limits concurrency in this process. Highest priority goes first, then the one due longest. */
+/** Limits concurrency in this process. The highest priority goes first, then the work that has been due longest. */
 export class Places {
   readonly #waiting: (Claim & { readonly enter: () => void; readonly refuse: () => void })[] = [];
   #free: number;

@@ -8,13 +8,13 @@ import type { Claim, Places } from "./places.ts";
 export interface Work {
   readonly handlers: EngineHandlers;
   readonly places: { readonly slices: Places; readonly local: Places };
-  /** Aborted once this process stops. */
+  /** Aborts when this process stops. */
   readonly end: AbortSignal;
   readonly onError: (error: unknown, what: string) => void;
 }
 
 export interface Wake {
-  /** Epoch milliseconds; 0: at once. */
+  /** When the run is due, in epoch milliseconds; 0 means at once. */
   readonly at: number;
   readonly priority: number;
   /** When it was sent, in epoch milliseconds. Default: at that time. */
@@ -23,7 +23,7 @@ export interface Wake {
   readonly failures?: number;
 }
 
-/** The slice that a run waits for. A slice of another turn was superseded by an earlier wake. */
+/** The slice that a run waits for. A slice with another turn was superseded by an earlier wake. */
 interface Pending {
   readonly turn: string;
   readonly at: number;
@@ -33,7 +33,7 @@ interface Pending {
 interface Turn {
   readonly turn: string;
   readonly priority: number;
-  /** Since when it is due, in epoch milliseconds: a call lost with its process goes before later ones. */
+  /** When it became due, in epoch milliseconds, so that a call lost with its process goes before later ones. */
   readonly since?: number;
 }
 
@@ -41,9 +41,9 @@ interface Turn {
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 
 /**
- * Restate's retries after a process died or refused. It never gives up, because a later wake would find the turn taken.
- * Delays are short, since each death of a worker is another attempt of its calls, and a call has no result until its
- * slice ends.
+ * Restate's retries after a process died or refused a call. It never gives up, because a later wake would find the turn
+ * taken. Delays are short, because each death of a worker is another attempt of its calls, and a call has no result until
+ * its slice ends.
  */
 const AGAIN = {
   initialInterval: 250,
@@ -59,7 +59,7 @@ export function namesOf(name: string) {
   return { wakes: `${name}-wakes`, runs: `${name}-runs`, local: `${name}-local` } as const;
 }
 
-/** Makes Restate repeat a call. Its message goes to Restate's journal, so it contains nothing. */
+/** Makes Restate repeat a call. Its message goes to Restate's journal, so it is empty. */
 class TriedAgain extends Error {}
 
 /**
@@ -82,7 +82,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
         const next: Turn = { turn, priority, since: Math.max(at, since) };
         context.objectSendClient(runsRef, context.key).slice(next, sdk.rpc.sendOpts({ delay }));
       },
-      /** The number of failures before this turn; null if the turn is obsolete. */
+      /** Returns the number of failures before this turn; null if the turn is obsolete. */
       begin: sdk.handlers.object.exclusive(
         { ingressPrivate: true },
         async (context: Restate.ObjectContext, turn: string): Promise<number | null> => {
@@ -103,7 +103,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
         await placed(work, "slices", { context, priority, since }, async ({ during }) => {
           const failures = await client.begin(turn);
           if (failures === null) return;
-          // Recorded, so that a completed slice is not repeated when only its answer was lost.
+          // Recorded, so that a completed slice is not repeated if only its answer was lost.
           const next = await context.run("slice", () =>
             during((signal) => sliceOf(work, context.key, failures, signal)),
           );
@@ -119,7 +119,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
       ...COMMON,
       inactivityTimeout: 24 * HOUR_MS,
       abortTimeout: MINUTE_MS,
-      // After that many failures, the journal still has the run.
+      // After this many failures, the run can still be found in the journal.
       retryPolicy: { ...AGAIN, maxInterval: LONGEST_RETRY_MS, maxAttempts: 1_000 },
     },
     handlers: {
@@ -184,7 +184,7 @@ async function placed(
 }
 
 interface Attempt {
-  /** Aborts when this process stops, or Restate gave up the call. */
+  /** Aborts when this process stops or Restate gives up the call. */
   readonly signal: AbortSignal;
   /** Holds the slot until the work ends, whatever happens to the call. */
   during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;

@@ -5,7 +5,7 @@ import { JournalGauges } from "./journal-gauges.ts";
 import { expositionText, type MetricFamily, type Sample } from "./metrics.ts";
 import { loadOpenTelemetry, observeCounters, traceRun } from "./open-telemetry.ts";
 
-/** A measured journal: open Showrunner with `journal` instead of the original one. */
+/** A measured journal. Open Showrunner with `journal` instead of the original one. */
 export interface Measured {
   readonly journal: JournalStore;
   /** Also counts this client's requests. */
@@ -19,8 +19,8 @@ export interface Measured {
 /** Options of `measureJournal`. */
 export interface MeasureOptions {
   /**
-   * Whether spans also have the names of OpenTelemetry's conventions for generative AI (`gen_ai.request.model` …),
-   * which may change. Default: whether OTEL_SEMCONV_STABILITY_OPT_IN contains `gen_ai_latest_experimental`.
+   * Whether spans also use the names in OpenTelemetry's conventions for generative AI (`gen_ai.request.model` …), which may
+   * change. Default: true if OTEL_SEMCONV_STABILITY_OPT_IN contains `gen_ai_latest_experimental`.
    */
   readonly genAi?: boolean | undefined;
 }
@@ -32,7 +32,7 @@ function optsIn(list = ""): boolean {
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /**
- * Counts what passes through a journal. If `@opentelemetry/api` is installed, its SDK reads the same counters and gets
+ * Counts what passes through a journal. If `@opentelemetry/api` is installed, its SDK reads the same counters and receives
  * a trace of each run that ends in this process. Journals that are not measured have no overhead.
  */
 export async function measureJournal(inner: JournalStore, options: MeasureOptions = {}): Promise<Measured> {
@@ -51,7 +51,7 @@ export async function measureJournal(inner: JournalStore, options: MeasureOption
       const outcome = await inner.commit(commit);
       counters.committed(commit, outcome);
       const isOver = outcome.committed && commit.events.some(({ type }) => type === "run.finished");
-      // Failing to record a trace is not a failure of the run.
+      // Failing to record a trace does not make the run fail.
       if (api !== null && isOver) void traceRun(api, inner, { runId: commit.lease.runId, genAi }).catch(() => {});
       return outcome;
     },

@@ -8,7 +8,7 @@ const FRESH_MS = 5_000;
 
 type Gauges = readonly (readonly [MetricFamily, readonly Sample[]])[];
 
-/** Gauges of the journal's contents, from all processes. */
+/** Gauges for the contents of the journal, from all processes. */
 export class JournalGauges {
   readonly #store: JournalStore;
   #read: { readonly at: number; readonly gauges: Promise<Gauges> } | null = null;

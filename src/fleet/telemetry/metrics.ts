@@ -17,7 +17,7 @@ export class Counter {
   readonly family: MetricFamily;
   readonly #byLabels = new Map<string, { readonly labels: Labels; value: number }>();
 
-  /** `starts`: reports 0 from the start, so that the first increase is visible; for counters without labels. */
+  /** `starts`: reports 0 from the start, so that the first increase is visible; only for counters without labels. */
   constructor(name: string, help: string, { starts = false } = {}) {
     this.family = { name, help, type: "counter" };
     if (starts) this.add({}, 0);

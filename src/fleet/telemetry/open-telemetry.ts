@@ -21,14 +21,14 @@ export function loadOpenTelemetry(): Promise<OpenTelemetry | null> {
   return loading;
 }
 
-/** Lets the program's SDK, if any, read these counters when it collects. */
+/** Lets the program's SDK, if there is one, read these counters when it collects metrics. */
 export function observeCounters(api: OpenTelemetry, counters: readonly Counter[]): void {
   const meter = api.metrics.getMeter("showrunner");
   for (const { family, samples } of counters.map((counter) => ({
     family: counter.family,
     samples: () => counter.samples(),
   }))) {
-    // Its exporters add Prometheus's suffix to a counter's name.
+    // The SDK's exporters add Prometheus's suffix to a counter's name.
     const name = family.name.replace(/^showrunner_/, "showrunner.").replace(/_total$/, "");
     const instrument = meter.createObservableCounter(name, { description: family.help });
     instrument.addCallback((result) => {
@@ -37,7 +37,7 @@ export function observeCounters(api: OpenTelemetry, counters: readonly Counter[]
   }
 }
 
-/** Records the trace of a finished run with the journal's times, whichever processes drove it. */
+/** Records the trace of a finished run with the times in the journal, whichever processes drove the run. */
 export async function traceRun(
   api: OpenTelemetry,
   store: JournalStore,
@@ -53,13 +53,13 @@ export async function traceRun(
     for (const one of within) record(one, trace.setSpan(parent, span));
     span.end(endedAt);
   };
-  // A trace's id can only be chosen through a remote parent.
+  // A trace's id can be chosen only through a remote parent.
   const { traceId, spanId, run } = traced;
   const parent = { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };
   record(run, trace.setSpanContext(ROOT_CONTEXT, parent));
 }
 
-/** A span of a run's trace with its children. Instants are epoch milliseconds. */
+/** A span in a run's trace, with its children. Instants are epoch milliseconds. */
 interface TracedSpan {
   readonly name: string;
   readonly attributes: Attributes;
@@ -70,14 +70,14 @@ interface TracedSpan {
 }
 
 interface RunTrace {
-  /** Derived from the run's id and plan time, so it is the same in every process. */
+  /** Derived from the run's id and plan time, so that it is the same in every process. */
   readonly traceId: string;
   readonly spanId: string;
   readonly run: TracedSpan;
 }
 
 interface TraceOptions {
-  /** Also use the names of OpenTelemetry's conventions for generative AI, which are not stable yet. */
+  /** True to also use the names in OpenTelemetry's conventions for generative AI, which are not stable yet. */
   readonly genAi: boolean;
 }
 
@@ -85,8 +85,8 @@ interface TraceOptions {
 const PHASES: ReadonlySet<TimelineSpan["phase"]> = new Set(["upload", "download", "task", "approval"]);
 
 /**
- * Builds a run's trace from its events as one tree: the run, its started steps, and the work for each. Null before the
- * run's end.
+ * Builds a run's trace from its events, as one tree: the run, the steps that started, and the work for each. Null before the
+ * run ends.
  */
 export function runTrace(runId: string, events: readonly StoredEvent[], options: TraceOptions): RunTrace | null {
   const { view, history } = FoldedRun.of(events);
@@ -114,7 +114,7 @@ export function runTrace(runId: string, events: readonly StoredEvent[], options:
 interface Own {
   readonly runId: string;
   readonly options: TraceOptions;
-  /** End of the run, after which nothing is open. */
+  /** End of the run; all spans have ended by then. */
   readonly endedAt: number;
 }
 
@@ -148,7 +148,7 @@ interface OfStep {
   readonly options: TraceOptions;
 }
 
-/** Spans of a job's submit and its wait, or of a chat request. */
+/** Spans for a job's submit and wait, or for a chat request. */
 function attemptSpans(attempt: AttemptView, of: OfStep): readonly TracedSpan[] {
   const { kind, n, sentAt, submittedAt, endedAt, costMicros, error, jobId } = attempt;
   if (kind === "try" || sentAt === null) return [];
@@ -193,7 +193,7 @@ function modelNames(model: string | null): Attributes {
   return model === null ? {} : { "showrunner.model": model };
 }
 
-/** The conventions use `generate_content` for anything but text. */
+/** Attributes by the conventions, which use `generate_content` for anything but text. */
 function genAiNames(kind: "job" | "chat", model: string | null): Attributes {
   return {
     "gen_ai.operation.name": kind === "chat" ? "chat" : "generate_content",

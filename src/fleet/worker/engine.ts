@@ -1,15 +1,15 @@
 import type { LocalWork } from "../../internal.ts";
 
 /**
- * Drives runs on several machines: knows the processes, hands them work, keeps timers, retries failures, and reassigns
- * the work of dead processes. It does not decide what a run does next; the journal does. All implementations pass one
+ * Drives runs on several machines: knows the processes, gives them work, keeps timers, retries failures, and reassigns the
+ * work of dead processes. It does not decide what a run does next; the journal does. All implementations must pass the same
  * contract suite.
  */
 export interface Engine {
-  /** True if its work dies with this process and is only found by a process that starts later. */
+  /** True if its work is lost when this process dies, and only a process that starts later finds it. */
   readonly isOfProcess?: true;
   /**
-   * Schedules a slice of the run, at once or at an instant. Wakes of a run coalesce to the earliest; one during a slice
+   * Schedules a slice of the run, at once or at an instant. A run's wakes are merged into the earliest; a wake during a slice
    * leads to another slice. Resolves once the wake would survive this process, as far as the engine supports that.
    */
   wake(runId: string, options?: WakeOptions): Promise<void>;
@@ -24,7 +24,7 @@ export interface Engine {
    */
   process(handlers: EngineHandlers, options: ProcessOptions): Promise<void>;
   /**
-   * Takes no more work and aborts the signals of work in progress. Resolves once that has ended, or after `drainMs`;
+   * Stops taking work and aborts the signals of work in progress. Resolves once that work has ended, or after `drainMs`;
    * unfinished work then goes to another process.
    */
   close(options?: { readonly drainMs?: number | undefined }): Promise<void>;
@@ -32,21 +32,21 @@ export interface Engine {
 
 /** When and how urgently a run is woken. */
 export interface WakeOptions {
-  /** Epoch milliseconds. Default: at once. */
+  /** Instant in epoch milliseconds. Default: at once. */
   readonly at?: number | undefined;
-  /** Among due wakes, higher goes first. Default 0. */
+  /** Priority among due wakes; higher goes first. Default 0. */
   readonly priority?: number | undefined;
 }
 
-/** What a worker does with the work that its engine hands out. */
+/** What a worker does with the work that its engine gives it. */
 export interface EngineHandlers {
-  /** Drives one slice of a run; returns when to wake it again, in epoch milliseconds, or null. */
+  /** Drives one slice of a run; returns when to wake the run again, in epoch milliseconds, or null. */
   slice(runId: string, signal: AbortSignal): Promise<number | null>;
   /** Runs a local function of a run and delivers its result. */
   local(work: LocalWork, signal: AbortSignal): Promise<void>;
 }
 
-/** How much a process works on at once. */
+/** How much a process works on at the same time. */
 export interface ProcessOptions {
   /** Maximum concurrent slices in this process. */
   readonly slices: number;
@@ -54,7 +54,7 @@ export interface ProcessOptions {
   readonly local: number;
 }
 
-/** Identifies local work; another attempt or a rerun is different work. */
+/** Identifies local work. Another attempt or a rerun is different work. */
 export function keyOfWork({ runId, command, of }: LocalWork): string {
   return `${runId} ${command.type}:${command.step} ${of}`;
 }

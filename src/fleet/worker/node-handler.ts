@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 export interface BodyLimits {
-  /** Maximum size of a body: above that of a webhook, so that its receiver refuses it. */
+  /** Maximum size of a body, above that of a webhook, so that the webhook receiver itself refuses larger ones. */
   readonly mostBytes: number;
-  /** Maximum total of bodies in memory; no sender is verified before its whole body is there. */
+  /** Maximum total size of bodies in memory, since no sender is verified before its whole body has arrived. */
   readonly mostBytesHeld: number;
 }
 
@@ -12,15 +12,15 @@ export const BODY_LIMITS: BodyLimits = { mostBytes: 16 * MIB, mostBytesHeld: 64 
 /** Time limit for a body, in milliseconds. */
 const BODY_MS = 10_000;
 /**
- * Delay before closing the connection of a refused sender, which reads the refusal only while it can still send.
- * Milliseconds.
+ * Delay before closing the connection of a refused sender, in milliseconds. The sender reads the refusal only while it can
+ * still send.
  */
 const HANG_UP_AFTER_MS = 1_000;
 
 /**
- * Adapts a Fetch-style handler to Node's server. The body is read on demand, so that a handler that refuses by headers
- * reads none of it. A body may take 10 s and have 16 MiB. All bodies together may have 64 MiB; beyond that, the oldest
- * one of the sender that holds most gets a 503, after which a service delivers again.
+ * Adapts a Fetch-style handler to Node's server. The body is read on demand, so that a handler that refuses because of the
+ * headers reads none of it. A body may take 10 s and be 16 MiB large. All bodies together may take 64 MiB; above that, the
+ * oldest body of the sender with the most bytes is answered with 503, after which a service delivers again.
  */
 export function nodeHandler(
   handle: (request: Request) => Promise<Response>,
@@ -161,8 +161,8 @@ function sumOf(bodies: Iterable<Body>): number {
 }
 
 /**
- * The oldest unfinished body of the sender that holds most. There is one: the body whose piece just arrived. A set
- * keeps insertion order.
+ * The oldest unfinished body of the sender with the most bytes. There always is one: the body whose piece just arrived. A
+ * set keeps insertion order.
  */
 function oldestOfGreediest(held: ReadonlySet<Body>): Body {
   const coming = [...held].filter(({ isWhole }) => !isWhole);

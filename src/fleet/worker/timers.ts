@@ -11,11 +11,11 @@ interface Item {
   priority: number;
   failures: number;
   isActive: boolean;
-  /** A wake that arrived while it was active. */
+  /** A wake that arrived while the work was active. */
   again: WakeOptions | null;
-  /** Its current place in a queue; other entries are stale. */
+  /** Its current entry in a queue; other entries are stale. */
   entry: Entry | null;
-  /** Resolves with when it is due again, or null. */
+  /** Resolves to when the work is due again, or null. */
   readonly perform: (handlers: EngineHandlers, signal: AbortSignal) => Promise<number | null>;
   readonly kind: keyof ProcessOptions;
 }
@@ -31,16 +31,16 @@ const mostUrgent = (a: Entry, b: Entry) => b.priority - a.priority || a.at - b.a
 
 /** Options of `createTimersEngine`. */
 export interface TimersOptions {
-  /** Epoch milliseconds. Default `Date.now`. */
+  /** Returns epoch milliseconds. Default `Date.now`. */
   readonly now?: (() => number) | undefined;
   /** Default `setTimeout`. */
   readonly setTimer?: ((delayMs: number, fire: () => void) => { cancel(): void }) | undefined;
-  /** Called for each failure of a handler, which is called again. */
+  /** Called with each failure of a handler, which is then called again. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
 /**
- * Creates an engine for one process: its timers and work end with the process. The next worker finds due runs in the
+ * Creates an engine for one process, with timers and work that end with the process. The next worker finds due runs in the
  * journal.
  */
 export function createTimersEngine(options: TimersOptions = {}): Engine {
@@ -124,7 +124,7 @@ class TimersEngine implements Engine {
     this.#later.push(item.entry);
   }
 
-  /** Starts what is due, as far as there is capacity, and sets the timer for the rest. */
+  /** Starts due work as far as there is capacity, and sets the timer for the rest. */
   #look(): void {
     if (this.#handlers === null) return;
     const now = this.#options.now();
@@ -179,7 +179,7 @@ function first(queue: TinyQueue<Entry>): Entry | undefined {
 }
 
 function timer(delayMs: number, fire: () => void): { cancel(): void } {
-  // Longer timers would overflow; the early one only looks again.
+  // Longer timers would overflow. If the timer fires early, due work is only checked again.
   const handle = setTimeout(fire, Math.min(delayMs, 2 ** 31 - 1));
   return { cancel: () => clearTimeout(handle) };
 }

@@ -5,28 +5,28 @@ import type { Engine } from "./engine.ts";
 /** Options of `createWebhookReceiver`. */
 export interface WebhookReceiverOptions
   extends Pick<WebhookHandlerOptions, "publicKey" | "brand" | "maxBytes" | "toleranceMs" | "clock" | "logger"> {
-  /** Its client provides the signing key; its journal keeps the messages. */
+  /** Provides the signing key through its client, and stores the messages in its journal. */
   readonly show: Showrunner;
   /**
-   * The engine to wake for an immediate slice. Default: whoever drives the run finds the message in the journal within
-   * seconds.
+   * The engine to wake for an immediate slice. Default: none; the process that drives the run finds the message in the
+   * journal within seconds.
    */
   readonly engine?: Pick<Engine, "wake"> | undefined;
   /** Called for each genuine delivery with its outcome. */
   readonly onDelivery?:
     | ((jobId: string, hinted: Awaited<ReturnType<Showrunner["engine"]["hint"]>>) => void)
     | undefined;
-  /** Called for each genuine delivery that is not about a job, with a sentence for people. */
+  /** Called for each genuine delivery that is not about a job, with a sentence to show to people. */
   readonly onNews?: ((message: string) => void) | undefined;
 }
 
-/** Delay before looking again for a job whose commit may be in progress when its webhook arrives, in milliseconds. */
+/** Delay before a second search for a job whose commit may be in progress when its webhook arrives, in milliseconds. */
 const AGAIN_MS = 2_000;
 
 /**
- * Creates a Fetch-style handler that receives webhooks for all runs of the journal, at any of its processes; it answers
- * like `createWebhookHandler`. A genuine delivery adds a hint to the inbox of the run that knows the job, once across
- * all processes. Nothing else changes: the job's state is read from the service.
+ * Creates a Fetch-style handler that receives webhooks for all runs in the journal, in any of its processes; it answers like
+ * `createWebhookHandler`. A genuine delivery adds a hint to the inbox of the run with the job, only once across all
+ * processes. Nothing else changes, because the job's state is read from the service.
  */
 export function createWebhookReceiver(options: WebhookReceiverOptions): (request: Request) => Promise<Response> {
   const { show, engine, onDelivery, onNews, ...checks } = options;

@@ -3,22 +3,22 @@ import type { Engine } from "./engine.ts";
 
 /** Options of `startWorker`. */
 export interface WorkerOptions {
-  /** Opened on a journal that all workers share. */
+  /** Opened with a journal that all workers share. */
   readonly show: Showrunner;
-  /** Hands out the work; all workers use engines of one kind. */
+  /** Gives work to this process; all workers use the same kind of engine. */
   readonly engine: Engine;
-  /** Finds the code of runs with local functions. Default: such runs are left to workers that have it. */
+  /** Finds the code for runs with local functions. Default: such runs are left to workers that have the code. */
   readonly findPipeline?: SliceOptions["findPipeline"];
   /** Maximum concurrent slices. Default 16. */
   readonly slices?: number | undefined;
   /** Maximum concurrent local functions. Default 4. */
   readonly local?: number | undefined;
   /**
-   * `delegated`: each local function is a separate job. `inline`: functions run within the slice. Default `delegated`.
+   * `delegated`: each local function is a separate job. `inline`: functions run inside the slice. Default `delegated`.
    */
   readonly localWork?: "delegated" | "inline" | undefined;
   /**
-   * True if webhooks report the end of jobs (see `createWebhookReceiver`), so that polls are only a fallback. Default
+   * True if webhooks report when jobs end (see `createWebhookReceiver`), so that polling is only a fallback. Default
    * false.
    */
   readonly webhooks?: boolean | undefined;
@@ -30,7 +30,7 @@ export interface WorkerOptions {
   readonly onSlice?: ((runId: string, slice: Awaited<ReturnType<Showrunner["engine"]["slice"]>>) => void) | undefined;
   /** See {@link SliceOptions.onEvents}. */
   readonly onEvents?: SliceOptions["onEvents"];
-  /** Called when the journal could not be searched; the search is repeated. */
+  /** Called with the error if the journal could not be searched; the search is repeated. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
@@ -38,11 +38,11 @@ export interface WorkerOptions {
 export interface Worker {
   /** True while it takes work: its journal is readable, and it is not stopping. */
   isReady(): boolean;
-  /** True once it has searched the journal and every run it took is idle, failed, or driven by another process. */
+  /** True once it has searched the journal, and every run that it took is idle, failed, or driven by another process. */
   isIdle(): boolean;
   /** Runs whose last slice failed, or that this process cannot drive. They are retried. */
   failed(): readonly string[];
-  /** Takes no more work and ends slices and local functions gracefully. Resolves when done, or after `drainMs`. */
+  /** Stops taking work, and ends slices and local functions gracefully. Resolves when done, or after `drainMs`. */
   stop(options?: { readonly drainMs?: number | undefined }): Promise<void>;
 }
 
@@ -51,21 +51,21 @@ const LOST_WAKE_MS = 2_000;
 const MOST_AT_ONCE = 1_000;
 /** Shortest and longest delay before a process retries a run that it cannot drive, in milliseconds. */
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 60_000];
-/** How far ahead the wake of a run lies that only waits for local work. */
+/** How far ahead to wake a run that waits only for local work, in milliseconds. */
 const ORPHANED_MS = 15 * 60_000;
 
 /**
- * Drives the runs that an engine hands to this process. With the engine of one process, also runs that no engine has,
- * left by a process that drove them itself.
+ * Drives the runs that an engine gives to this process. With the engine for one process, also drives runs that no engine
+ * has, left by a process that drove them without a worker.
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { show, engine, findPipeline, webhooks, slices = 16, local = 4, sweepEveryMs = 5_000 } = options;
   const delegate = options.localWork === "inline" ? undefined : engine.delegate.bind(engine);
-  // Runs waiting for work that may have died with another process of such an engine.
+  // Runs that wait for work which may have died with another process using such an engine.
   const orphans = new Set(
     engine.isOfProcess ? await show.engine.dueRuns({ lateMs: -ORPHANED_MS, limit: MOST_AT_ONCE }) : [],
   );
-  /** Runs taken by this process that are not idle. */
+  /** Runs that this process took and that are not idle. */
   const open = new Set<string>();
   /** Consecutive failures by run. */
   const failed = new Map<string, number>();
@@ -105,7 +105,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
           return engine.isOfProcess ? Date.now() + delayMs : wakeAt;
         }
         failed.delete(runId);
-        // Late work is polled while the worker runs, but does not keep it running.
+        // Late work is polled while the worker runs, but does not keep the worker running.
         const isLate = driven !== null && (driven.pause === "late" || (driven.pause === null && status !== "running"));
         if (wakeAt === null || status === "busy" || isLate) open.delete(runId);
         return wakeAt;
@@ -121,7 +121,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const sweep = async () => {
     const due = await show.engine.dueRuns({ lateMs: LOST_WAKE_MS, limit: MOST_AT_ONCE });
     const left = engine.isOfProcess ? (await show.due()).map(({ runId }) => runId) : [];
-    // The engine itself retries what failed.
+    // The engine itself retries failed work.
     for (const runId of [...due, ...left]) if (!engine.isOfProcess || !failed.has(runId)) await wake(runId);
     isSearched = true;
   };

@@ -44,7 +44,7 @@ export function fillSoundEffect(job: Job): void {
   job.value(["duration_seconds"], ms, Math.round(seconds * 1000), "v3 uses milliseconds");
 }
 
-/** Converts the medium to upscale, and the factor. */
+/** Converts the media to upscale, and the factor. */
 export function fillUpscale(job: Job): void {
   const { context, body, view } = job;
   const kind = body.type === "image_upscale" ? "image" : "video";
@@ -88,10 +88,10 @@ export function fillRestyle(job: Job): void {
   setMedia(job, slotField(view, "images"), media, "reference images");
 }
 
-/** Fields that may name a model, in order of precedence. */
+/** Fields that may contain a model, in order of precedence. */
 const MODEL_FIELDS = ["model_slug", "ai_model_id", "model_id"];
 
-/** The fields that name a body's model, in order of precedence. */
+/** The fields with a body's model, in order of precedence. */
 function namedModels(body: Body, prefix: JsonPath) {
   const paths: readonly JsonPath[] = [
     ...MODEL_FIELDS.map((name) => [...prefix, name]),
@@ -103,7 +103,7 @@ function namedModels(body: Body, prefix: JsonPath) {
   });
 }
 
-/** Reports the type and the fields that name the model; without such a field, the choice of the model. */
+/** Reports the type and the fields with the model; without such a field, reports how the model was chosen. */
 export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: string): void {
   const { fieldReport } = body;
   const [named, ...weaker] = namedModels(body, prefix);
@@ -135,7 +135,7 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
   fieldReport.note(named.path, "decision", { to, newValue, why, choices: candidates });
 }
 
-/** The jobs of a body, or why it remains open. */
+/** The jobs of a body, or why the body remains open. */
 export type Converted = ConvertedBody | { readonly open: string };
 
 /** Converts one body into jobs and reports each of its fields. */
@@ -162,7 +162,7 @@ export function convert(context: MigrationContext, body: Body): Converted {
   return { jobs: [...before, converted], outputs: converted.variations.map(({ step }) => step), yields };
 }
 
-/** Starts the job of a chosen model, at the level that the slug names. */
+/** Starts the job for a chosen model, at the level in the slug. */
 function chosenJob(context: MigrationContext, body: Body, prefix: JsonPath, choice: Choice, step: string): Job {
   const job = new Job(context, body, choice.view, step);
   noteModel(body, prefix, choice, step);
@@ -174,7 +174,7 @@ function chosenJob(context: MigrationContext, body: Body, prefix: JsonPath, choi
   return job;
 }
 
-/** Formats a problem; a problem of the entire input names no field. */
+/** Formats a problem. A problem with the entire input has no field. */
 function problemText({ field, message }: FieldProblem): string {
   return `${field.replace(/^input\.?/, "")} ${message}`.trim();
 }
@@ -249,7 +249,7 @@ function ratioFrom(job: Job, path: JsonPath): Defaults["values"] {
   return typeof size === "string" && /^\d+\s*[x×]\s*\d+$/i.test(size) ? { aspect_ratio: size } : {};
 }
 
-/** The speech of `audio_generation` as its own job. Null when there is none, or no model for it. */
+/** The speech in `audio_generation` as a job of its own. Null if there is none, or no model for it. */
 function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   const { context, body } = outer;
   const path: JsonPath = ["audio_generation"];
@@ -280,7 +280,7 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   return { is: "step", step: speech.step };
 }
 
-/** A body's label becomes the step's name, unless the model has a field for it. */
+/** Reports that a body's label becomes the step's name, unless the model has a field for it. */
 function noteName(job: Job): void {
   const path: JsonPath = ["name"];
   if (given(job.body, ...path) === undefined || job.body.fieldReport.has(path)) return;

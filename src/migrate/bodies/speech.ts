@@ -19,14 +19,14 @@ const ALIASES: Readonly<Record<string, string>> = {
   mandarin: "zh",
   maori: "mi",
   tagalog: "tl",
-  // Varieties that are named without their language.
+  // Varieties that are written without the name of their language.
   nynorsk: "nn",
   bokmål: "nb",
   bokmal: "nb",
   yue: "yue",
 };
 
-/** English names in lower case, with the two-letter codes that are still in use. */
+/** Codes by English names in lower case, for the two-letter codes that are still in use. */
 function platformCodes(): ReadonlyMap<string, string> {
   const names = new Intl.DisplayNames("en", { type: "language", fallback: "none" });
   const letters = [..."abcdefghijklmnopqrstuvwxyz"];
@@ -37,15 +37,15 @@ function platformCodes(): ReadonlyMap<string, string> {
 
 let codes: ReadonlyMap<string, string> | null = null;
 
-/** Regional varieties with their own code, by the code of their language. */
+/** Regional varieties that have a code of their own, by the code of their language. */
 const VARIETIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   zh: { yue: "yue", cantonese: "yue", wu: "wuu", shanghainese: "wuu", hakka: "hak", hokkien: "nan", "min nan": "nan" },
   no: { nynorsk: "nn", nn: "nn", bokmål: "nb", bokmal: "nb", nb: "nb" },
 };
 
 /**
- * The code of a language by its name, with or without a region: `Portuguese (Brazil)` is `pt`, `Chinese,Yue` is `yue`.
- * A code stays unchanged. Null for unknown names, and for a name of two languages.
+ * The code of a language, by its name with or without a region: `Portuguese (Brazil)` is `pt`, `Chinese,Yue` is `yue`. A
+ * code stays unchanged. Null for unknown names, and for names of two languages.
  */
 export function languageCode(name: string): string | null {
   const plain = name.trim().toLowerCase();
@@ -77,7 +77,7 @@ export function fillSpeech(job: Job, prefix: JsonPath): void {
   fillLanguage(job, at("language"));
 }
 
-/** Connects the voice of a clone to its step. Any other voice becomes a question, asked once per voice. */
+/** Connects a cloned voice to the step that makes it. Any other voice becomes a question, asked once per voice. */
 export function fillVoice(job: Job, path: JsonPath): void {
   const { context, body, view } = job;
   const field = slotField(view, "voice");
@@ -121,7 +121,7 @@ function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): v
   job.decide(path, question, [CHOOSE_LATER, ...(values ?? stock)], details);
 }
 
-/** The scale is inverted: v2's default 1 is v3's 0. */
+/** Converts the stability. The scale is inverted: v2's default 1 is v3's 0. */
 function fillStability(job: Job, path: JsonPath): void {
   const field = job.plainField(["stability"]);
   const old = given(job.body, ...path);
@@ -160,7 +160,7 @@ function fillLanguage(job: Job, path: JsonPath): void {
   job.decide(path, `${job.view.id} does not support ${code}`, [...choices, "choose a model that supports it"]);
 }
 
-/** `pt` also finds `pt-BR`, and `zh-cn` finds `zh`. */
+/** The field's value for a code: `pt` also finds `pt-BR`, and `zh-cn` finds `zh`. */
 function codeIn(field: FieldView, code: string): Json | null {
   if (field.values === null) return code;
   const codes = field.values.map((value) => [value, String(value).toLowerCase().replace("_", "-")] as const);

@@ -17,7 +17,7 @@ export function batchOf(body: Body): number {
 const sizeOf = (body: Body) =>
   Object.hasOwn(fieldsOf(body.type), "batch_size") ? given(body, "batch_size") : undefined;
 
-/** Converts the seed. Returns a seed for each variation of a batch; null if they have none of their own. */
+/** Converts the seed. Returns a seed for each variation in a batch; null if they have no seeds of their own. */
 export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[] | null {
   const field = job.plainField(["seed"]);
   const old = given(job.body, ...path);
@@ -41,7 +41,7 @@ export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[
   return seeds;
 }
 
-/** Increments from the first seed, and wraps around to the smallest one. */
+/** Counts up from the first seed, and continues with the smallest seed after the largest one. */
 function nth(field: FieldView, first: number, index: number): Json {
   const fitted = coerce(field, first);
   const start = fitted.fits && typeof fitted.value === "number" ? fitted.value : 0;

@@ -11,7 +11,7 @@ import { isTemplate } from "../read/template.ts";
 const INPUTS: JsonPath = ["generated_video_inputs"];
 const at = (...path: JsonPath): JsonPath => [...INPUTS, ...path];
 
-/** Converts `generated_video_inputs`, except the seed. Returns the total duration of the shots, if there are any. */
+/** Converts `generated_video_inputs`, except the seed. Returns the total duration of the shots, or null. */
 export function fillVideoInputs(job: Job): number | null {
   const shotsMs = fillShots(job);
   for (const name of ["negative_prompt", "enhance_prompt", "aspect_ratio", "resolution"]) job.plain(at(name));
@@ -49,7 +49,7 @@ function fillShots(job: Job): number | null {
   return shots.totalMs;
 }
 
-/** v3 takes a prompt or shots, never both: prompt text that no shot contains is reported, not dropped silently. */
+/** Reports prompt text that no shot contains, because v3 accepts a prompt or shots, but not both. */
 function leavePrompt(job: Job): void {
   const why = "v3 takes a prompt or shots, never both, and the body has shots";
   const text = String(given(job.body, ...at("text_prompt")) ?? "").trim();
@@ -102,7 +102,7 @@ function readShots(job: Job): Shots | null {
   };
 }
 
-/** The model family's limit on the shots' total duration, where the schema states none. */
+/** The model family's limit on the total duration of the shots, if the schema states none. */
 function sumsOf({ context, view }: Job): readonly number[] {
   const rules = context.options.catalog.family(view.id)?.rules ?? [];
   return rules.flatMap((rule) => {
@@ -152,7 +152,7 @@ function fillShotType(job: Job, hasShots: boolean): void {
   } else if (isGiven) job.drop(path, "only has an effect with shots");
 }
 
-/** Converts the duration of the film, or that of the shots, which takes precedence. */
+/** Converts the duration of the shots or, if there are none, that of the film. */
 function fillDuration(job: Job, shotsMs: number | null): void {
   const field = job.plainField(["duration_ms"]);
   const length = given(job.body, ...at("duration_ms"));
@@ -160,7 +160,7 @@ function fillDuration(job: Job, shotsMs: number | null): void {
   job.value(at("duration_ms"), field, shotsMs, length === shotsMs ? null : `the shots last ${shotsMs} ms`);
 }
 
-/** Converts first and last frame, each given by id or URL. */
+/** Converts the first and last frames, each given by id or URL. */
 export function fillFrames(job: Job): void {
   for (const end of ["start", "end"] as const) {
     const [id, url] = [`${end}_keyframe_id`, `${end}_keyframe_url`];
@@ -211,7 +211,7 @@ export function fillAudio(job: Job, speech: Expression | null): void {
   shiftAudio(job, field);
 }
 
-/** v3 has no field for the audio's offset; a local task shifts the sound. */
+/** v3 has no field for the audio's offset, so a local task shifts the sound. */
 function shiftAudio(job: Job, field: FieldView | null): void {
   const path: JsonPath = ["audio_start_ms"];
   const startMs = given(job.body, ...path);

@@ -6,7 +6,7 @@ export type Coerced =
   | { readonly fits: true; readonly value: Json; readonly why: string | null }
   | { readonly fits: false; readonly why: string; readonly choices: readonly string[] };
 
-/** The value itself, or the nearest that the field allows. */
+/** Returns the value itself, or the nearest value that the field allows. */
 export function coerce(field: FieldView, value: Json): Coerced {
   if (field.values !== null) return fitListed(field, field.values, value);
   const type = typeof value;
@@ -34,7 +34,7 @@ function shorten(choices: readonly string[]): string {
 }
 
 function nearestOf(name: string, value: Json, values: readonly Json[]): Json | undefined {
-  // Pictures are 1K, 2K, 4K in steps of 1024; films are 2K and 4K by their width.
+  // Pictures come in 1K, 2K and 4K, in steps of 1024; films in 2K and 4K, by their width.
   const linesPerK = [value, ...values].some((one) => /^1\s*k$/i.test(String(one))) ? 1024 : 540;
   const requested = measureOf(name, value, linesPerK);
   if (requested === null) return undefined;
@@ -51,7 +51,7 @@ function nearestOf(name: string, value: Json, values: readonly Json[]): Json | u
   return best?.value;
 }
 
-/** The number by which values of the field are compared; null when there is none. */
+/** The number by which values of the field are compared; null if there is none. */
 function measureOf(name: string, value: Json, linesPerK: number): number | null {
   if (typeof value === "number") return value > 0 ? value : null;
   if (typeof value !== "string") return null;
@@ -67,7 +67,7 @@ function numberOf(text: string): number | null {
   return text.trim() !== "" && value > 0 ? value : null;
 }
 
-/** Width over height: `16:9`, `1920x1080`, `1.78`. */
+/** Width divided by height, from `16:9`, `1920x1080` or `1.78`. */
 export function ratioOf(text: string): number | null {
   const [, width, height] = /^\s*(\d+(?:\.\d+)?)\s*[:x×/]\s*(\d+(?:\.\d+)?)\s*$/i.exec(text) ?? [];
   const ratio = width === undefined || height === undefined ? Number(text) : Number(width) / Number(height);
@@ -83,7 +83,7 @@ const NAMED_LINES = new Map([
   ["uhd", 2160],
 ]);
 
-/** Lines of a resolution: `720p`, `4K`, `1920x1080`; the shorter side counts. */
+/** Shorter side of a resolution such as `720p`, `4K` or `1920x1080`. */
 export function linesOf(text: string, linesPerK: number): number | null {
   const plain = text.trim().toLowerCase();
   const named = NAMED_LINES.get(plain);

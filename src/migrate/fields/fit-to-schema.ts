@@ -6,7 +6,7 @@ import { coerce } from "./coerce.ts";
 import { fitToTable, isOfTable } from "./fit-to-table.ts";
 import type { Job } from "./job.ts";
 
-/** Values for required fields that v2 lacks or omitted. */
+/** Values for required fields that v2 does not have or omitted. */
 export interface Defaults {
   /** Prefix of the fields in the body, for the report. */
   readonly prefix: string;
@@ -53,17 +53,17 @@ function problemsOf(job: Job, input: Job["input"] = job.input): readonly FieldPr
   return context.options.catalog.check(view.model, Object.fromEntries(sample));
 }
 
-/** A text input of the pipeline is bounded by its own schema; any valid value serves as its placeholder. */
+/** A placeholder for a text input. The pipeline input has a schema of its own, so any valid value will do. */
 function inputSample(field: FieldView | undefined, sample: Json): Json {
   return sample === "supplied" && field?.values != null ? (field.values[0] ?? sample) : sample;
 }
 
-/** The input field that a problem is about. */
+/** The input field that has a problem. */
 function topOf({ field }: FieldProblem): string | null {
   return /^input\.([^.[]+)/.exec(field)?.[1] ?? null;
 }
 
-/** Adds a field that the body lacks. `isOfRow`: the chosen row of the model's table requires it, even if the schema does not. */
+/** Adds a field that is absent from the body. `isOfRow`: the chosen row of the model's table requires it, even if the schema does not. */
 function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, isOfRow = false): boolean {
   const name = topOf(problem);
   const field = name === null ? undefined : job.view.fields.get(name);
@@ -103,7 +103,7 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, i
   return true;
 }
 
-/** Usual values of required fields. */
+/** Usual values for required fields. */
 const USUAL: ReadonlyMap<string, Json> = new Map<string, Json>([
   ["aspect_ratio", "16:9"],
   ["resolution", "720p"],
@@ -163,7 +163,7 @@ function reportTier(job: Job, before: { readonly [name: string]: Json | undefine
   }
 }
 
-/** Reports, as a decision, that a job is sent at another level than the one in its slug. */
+/** Reports, as a decision, that a job is sent at a level other than the one in its slug. */
 function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   const { levelOfSlug: level, view, body } = job;
   const written = job.sent("quality") ?? null;
@@ -196,7 +196,7 @@ function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   }
 }
 
-/** Omits a field that still does not fit, as a decision. */
+/** Omits, as a decision, a field that still does not fit. */
 function leaveOut(job: Job, problem: FieldProblem): boolean {
   const name = job.input.has(topOf(problem) ?? "") ? topOf(problem) : dependentOf(job, problem);
   const field = name === null ? undefined : job.view.fields.get(name);
@@ -206,7 +206,7 @@ function leaveOut(job: Job, problem: FieldProblem): boolean {
   return true;
 }
 
-/** The given field that requires a missing one: an end frame without a start frame. */
+/** The given field that requires a missing one, such as an end frame without a start frame. */
 function dependentOf(job: Job, problem: FieldProblem): string | null {
   const missing = topOf(problem);
   const [, other] = /when (\w+) is given/.exec(problem.message) ?? [];

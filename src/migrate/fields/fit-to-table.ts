@@ -5,13 +5,13 @@ import type { FieldView } from "../models/view.ts";
 import { coerce, linesOf } from "./coerce.ts";
 import type { Job } from "./job.ts";
 
-/** Codes of problems with a model's published combinations. */
+/** Codes for problems with a model's published combinations. */
 const CODES = ["combination-table", "combination-by-default"];
 export const isOfTable = ({ code }: { readonly code: string }) => CODES.includes(code);
 
 /**
  * Fits the input to the row of the model's table that keeps the most of the body: media count more than text, and text more
- * than settings. Leaves out, as decisions, the fields that the row omits, and replaces values that it does not accept by the
+ * than settings. As decisions, leaves out fields that the row omits, and replaces values that it does not accept by the
  * nearest ones. Returns the fields that the row requires and the body lacks; null if no row fits or nothing had to change.
  */
 export function fitToTable(job: Job, prefix: string): readonly string[] | null {
@@ -39,7 +39,7 @@ function lossOf(job: Job, { requires, omits, accepts: accepted }: Combination): 
   );
   const lacking = fields(requires.filter((name) => !isThere(job, name))).map((field) => {
     if (field === undefined) return Number.POSITIVE_INFINITY;
-    // A medium that the body lacks becomes an input of the pipeline only if no other row fits.
+    // Media that the body lacks become an input of the pipeline only if no other row fits.
     return field.takes.what === "media" && !field.isRequired ? 5000 : 20;
   });
   const changed = [...accepted].map(([name, values]) =>
@@ -66,7 +66,7 @@ function isThere(job: Job, name: string): boolean {
   return job.input.has(name) || job.view.fields.get(name)?.preset !== undefined;
 }
 
-/** The value that the service would see; undefined where it is absent, or known only when the pipeline runs. */
+/** The value that the service would receive; undefined if it is absent, or known only when the pipeline runs. */
 function sentValue(job: Job, name: string): Json | undefined {
   return job.input.has(name) ? job.sent(name) : job.view.fields.get(name)?.preset;
 }

@@ -15,9 +15,9 @@ export class Job {
   readonly view: ModelView;
   readonly step: string;
   readonly input = new Map<string, Expression>();
-  /** Set when its sound is shifted first. */
+  /** Set if the job's sound is shifted first. */
   shift: Shift | null = null;
-  /** The level named by the slug, and the field that holds the slug. */
+  /** The level in the slug, and the field that contains the slug. */
   levelOfSlug: { readonly quality: string; readonly path: JsonPath } | null = null;
   /** The source fields of each input field. */
   readonly #origins = new Map<string, JsonPath[]>();
@@ -42,7 +42,7 @@ export class Job {
     if (from !== null) this.#origins.set(field, [...this.originsOf(field), from]);
   }
 
-  /** Sets the field to a value, or appends it to the list that the field takes. */
+  /** Sets the field to a value, or appends the value if the field takes a list. */
   add(field: FieldView, value: Expression, from: JsonPath | null): void {
     this.set(field.name, field.isList ? { is: "list", items: [...this.itemsOf(field), value] } : value, from);
   }
@@ -52,13 +52,13 @@ export class Job {
     return value?.is === "list" ? value.items : value === undefined ? [] : [value];
   }
 
-  /** The value that is sent; undefined where there is none, or it is known only when the pipeline runs. */
+  /** The value to send; undefined if there is none, or if it is known only when the pipeline runs. */
   sent(field: string): Json | undefined {
     const value = this.input.get(field);
     return value?.is === "json" ? value.value : undefined;
   }
 
-  /** Reports that the input has another value than the body: at the body's field, or at `at` where it has none. */
+  /** Reports that the input has a different value than the body: at the body's field, or at `at` if the body has none. */
   reportChange(field: string, at: string, value: Json, why: string): void {
     const details = { to: this.to(field), newValue: value, why };
     const [origin] = this.originsOf(field);
@@ -66,7 +66,7 @@ export class Job {
     else this.body.fieldReport.amend(origin, "converted", details);
   }
 
-  /** Omits a field that does not fit, as a decision. */
+  /** Omits, as a decision, a field that does not fit. */
   leaveOut(field: string, because: string, choices: readonly string[]): void {
     this.input.delete(field);
     for (const path of this.originsOf(field))
@@ -74,7 +74,7 @@ export class Job {
   }
 
   /**
-   * Converts a number, text or switch to the first of these fields that the model has; default: the field of the same
+   * Converts a number, text or switch to the first of these fields that the model has. Default: the field with the same
    * name.
    */
   plain(path: JsonPath, ...names: readonly string[]): void {
@@ -96,7 +96,7 @@ export class Job {
     return fields.find((field) => field !== undefined && field.takes.what === "json") ?? null;
   }
 
-  /** Converts a value, coerced to what the field allows. */
+  /** Converts a value to one that the field allows. */
   value(path: JsonPath, field: FieldView, value: Json, why: string | null = null): void {
     const fitted = coerce(field, value);
     if (!fitted.fits) {
@@ -107,7 +107,7 @@ export class Job {
     this.carried(path, field.name, fitted.value, why ?? fitted.why);
   }
 
-  /** Converts a text, which may hold templates; a text that the model rejects becomes an input of the pipeline. */
+  /** Converts a text, which may contain templates. A text that the model rejects becomes an input of the pipeline. */
   text(path: JsonPath, slot: Slot | FieldView): void {
     const value = given(this.body, ...path);
     if (typeof value !== "string") return;
@@ -138,7 +138,7 @@ export class Job {
     return this.context.input(key, `${this.step}-${field.name}`, why, { is: "text", maxLength });
   }
 
-  /** `target` is the location within the input, when that is not the field itself. */
+  /** Reports a field that was used. `target`: the location within the input, if that is not the field itself. */
   carried(path: JsonPath, field: string, value: Json, why: string | null, target = field): void {
     const old = given(this.body, ...path) as Json;
     const isSame = JSON.stringify(old) === JSON.stringify(value);
@@ -171,7 +171,7 @@ export class Job {
     this.body.fieldReport.note(path, "decision", { why, choices, ...more });
   }
 
-  /** Writes a v2 default explicitly, because v3 has another one. */
+  /** Writes a v2 default explicitly, because v3 has a different default. */
   preset(v2Field: string, field: string, value: Json, why: string): void {
     this.set(field, json(value), null);
     this.body.fieldReport.add(v2Field, "defaulted", { to: this.to(field), newValue: value, why });

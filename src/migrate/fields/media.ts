@@ -7,7 +7,7 @@ import type { MigrationContext } from "../migration-context.ts";
 import type { FieldView } from "../models/view.ts";
 import type { Job } from "./job.ts";
 
-/** A medium that a body uses: the output of another step, or a file to supply. */
+/** Media that a body uses: the output of another step, or a file to supply. */
 export interface Medium {
   readonly path: JsonPath;
   readonly expression: Expression;
@@ -16,7 +16,7 @@ export interface Medium {
   readonly choices: readonly string[];
 }
 
-/** Resolves the id at a path. `role` names the file where the document has no better name. */
+/** Resolves the id at a path. `role` names the file if the document has no better name. */
 export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, kind: MediaKind, role: string): Medium {
   const id = String(given(body, ...path));
   const link = context.link(body, id);
@@ -52,7 +52,7 @@ export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, 
   );
 }
 
-/** Converts media to a field; those beyond the model's maximum become a decision. */
+/** Converts media to a field. Media beyond the model's maximum become a decision. */
 export function setMedia(job: Job, field: FieldView | null, media: readonly Medium[], what: string): void {
   const { view, body } = job;
   if (field === null) {
@@ -72,7 +72,7 @@ export function setMedia(job: Job, field: FieldView | null, media: readonly Medi
   }
 }
 
-/** Paths of the ids in a field that holds one, or a list of them. */
+/** Paths of the ids in a field that contains one id or a list of them. */
 export function idPaths(body: Body, ...path: JsonPath): readonly JsonPath[] {
   const value = given(body, ...path);
   if (typeof value === "string") return [path];

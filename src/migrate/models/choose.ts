@@ -3,15 +3,15 @@ import type { Catalog } from "../../core/plan/index.ts";
 import { keepsFilm, type Need, suits, TYPE_FACTS } from "./need.ts";
 import { type ModelView, viewOf } from "./view.ts";
 
-/** The v3 model for a body, and the confidence of the match. */
+/** The v3 model for a body, and how certain the match is. */
 export interface Choice {
   readonly view: ModelView;
-  /** Level and resolution that the slug names, where the model has them; null for none. */
+  /** Level and resolution in the slug, if the model has them; otherwise null. */
   readonly quality: string | null;
   readonly resolution: string | null;
   /** `mapped`: chosen by the caller; `exact`: by the slug; `only`: as the only candidate. The others must be confirmed. */
   readonly by: "mapped" | "exact" | "similar" | "only" | "shape";
-  /** Why it was chosen, part by part of the slug; null without a comparison. */
+  /** Why it was chosen, part by part of the slug; null if nothing was compared. */
   readonly why: string | null;
   /** Ids of all candidates, the chosen one first. */
   readonly candidates: readonly string[];
@@ -36,7 +36,7 @@ export class ModelChooser {
   }
 
   /**
-   * Chooses a model for the first need that one meets. `named` is the slug or id in the body; null when it has none. A
+   * Chooses a model for the first need that any model meets. `named`: the slug or id in the body; null if it has none. A
    * model whose slug matches exactly, but which cannot take the body's film, is chosen only if no other model can.
    */
   choose(needs: readonly Need[], named: string | null): Choice | null {
@@ -68,7 +68,7 @@ export class ModelChooser {
     }
     const ofType = this.#views.filter((view) => isOfType(view, need));
     const { match, otherVersions } = slug === null ? NO_MATCH : findBySlug(slug, ofType);
-    // An exact match is used even when the model lacks a field; a similar one is not.
+    // An exact match is used even if the model lacks a field; a similar one is not.
     const isUsable = ({ view, confidence }: SlugMatch) =>
       candidates.includes(view) || (confidence === "exact" && (!mustKeepFilm || keepsFilm(view, need)));
     const used = match === null || isUsable(match) ? match : findBySlug(slug ?? "", candidates).match;
@@ -85,13 +85,13 @@ export class ModelChooser {
     return { view: best, ...namedLevel(slug, best), by: isOnly ? "only" : "shape", why, candidates: ids };
   }
 
-  /** The candidates, the most suitable first; equally suitable ones in catalog order. */
+  /** The candidates, most suitable first; equally suitable ones in catalog order. */
   #candidates(need: Need): readonly ModelView[] {
     const found = this.#views.flatMap((view) => {
       const suitability = suits(view, need);
       return suitability === null ? [] : [{ view, ...suitability }];
     });
-    // A model with required fields that the body lacks is a candidate only where there is no better one.
+    // A model with required fields that the body lacks is a candidate only if there is no better one.
     const least = Math.min(...found.map(({ unmet }) => unmet));
     return found
       .filter(({ unmet }) => unmet === least)
@@ -111,7 +111,7 @@ export function isUuid(text: string): boolean {
 
 interface SlugMatch {
   readonly view: ModelView;
-  /** The slug's level, where the model has it as `quality`. */
+  /** The level in the slug, if the model has it as `quality`. */
   readonly quality: string | null;
   /** `exact`: every part agrees; `similar`: to be confirmed. */
   readonly confidence: "exact" | "similar";
@@ -121,7 +121,7 @@ interface SlugMatch {
 
 interface SlugSearch {
   readonly match: SlugMatch | null;
-  /** Ids of the same family in another version: offered as candidates, never chosen automatically. */
+  /** Ids of models in the same family with another version: offered as candidates, but never chosen automatically. */
   readonly otherVersions: readonly string[];
 }
 
@@ -134,7 +134,7 @@ export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearc
   return { match: best?.match ?? mostSimilar(requested, views), otherVersions };
 }
 
-/** Null for a model of another family, version or mode. */
+/** Compares a slug with a model; null for another family, version or mode. */
 function compare(
   slug: string,
   requested: ModelName,
@@ -167,11 +167,11 @@ interface Level {
   readonly resolution: string | null;
   /** Parts of the slug that are in neither the model's name nor its settings. */
   readonly unmatched: readonly string[];
-  /** How the level appears in the reason; empty for none. */
+  /** How the level appears in the reason; empty if it does not. */
   readonly text: string;
 }
 
-/** Levels that are not part of the model's name are settings: `quality`, or the body's resolution. */
+/** The level in a slug. Levels that are not part of the model's name are settings: `quality`, or the body's resolution. */
 function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   const qualities = (view.fields.get("quality")?.values ?? []).map(String);
   const resolutions = (view.fields.get("resolution")?.values ?? []).map(String);
@@ -189,7 +189,7 @@ function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   return { quality, resolution, unmatched, text: quality === null ? "" : `, ${quality} as its quality` };
 }
 
-/** Among the levels whose words are all in the slug, the one that has the most of `words`. */
+/** Of the levels whose words are all in the slug, the one that has the most of `words`. */
 function levelNamed(
   qualities: readonly string[],
   words: readonly string[],
@@ -231,7 +231,7 @@ function isOtherVersion(requested: ModelName, own: ModelName): boolean {
   );
 }
 
-/** `kling, version 2.6, turbo, i2v`, with the version's digits as they are compared. */
+/** Describes a name as `kling, version 2.6, turbo, i2v`, with the version's digits as they are compared. */
 function describe({ family, version, tiers, mode }: ModelName): string {
   return [
     family.join(" "),

@@ -3,7 +3,7 @@ import { type Body, given } from "../body.ts";
 import type { V2Type } from "../v2-types.ts";
 import { type ModelView, type Slot, slotField } from "./view.ts";
 
-/** A body's requirements for its model, and fallbacks when no model meets the first. */
+/** What a body requires of its model, followed by fallbacks if no model meets that. */
 export function needsOf(body: Body): readonly Need[] {
   const has = (...names: readonly string[]) => names.some((name) => hasAny(given(body, name)));
   const { type } = body;
@@ -47,23 +47,23 @@ function hasAny(value: unknown): boolean {
 /** What a body requires of a model. */
 export interface Need {
   readonly type: V2Type;
-  /** Inputs that the model must take to be a candidate. */
+  /** Inputs that a model must accept to be a candidate. */
   readonly must: readonly Slot[];
   /** Further inputs of the body. */
   readonly also: readonly Slot[];
-  /** Accepts a model of any name, except an upscaler: keeping the body's film matters more than the name. */
+  /** True to accept a model with any name, except an upscaler, because keeping the body's film matters more than the name. */
   readonly isLoose?: true;
 }
 
 interface TypeFacts {
-  /** Beginning of step names where the body has none. */
+  /** Beginning of step names if the body has no name. */
   readonly short: string;
-  /** Inputs that the model must take; the body may add more. */
+  /** Inputs that the model must accept; the body may add more. */
   readonly must: readonly Slot[];
   readonly yields: ModelView["yields"];
-  /** Keywords in id, name or description of models of this type; null when the inputs are sufficient evidence. */
+  /** Keywords in the id, name or description of models of this type; null if the inputs are sufficient evidence. */
   readonly hint: RegExp | null;
-  /** False where the v2 documentation knows no v3 counterpart: a match must be confirmed. */
+  /** False if the v2 documentation knows no v3 counterpart, so that a match must be confirmed. */
   readonly isCertain: boolean;
 }
 
@@ -97,7 +97,7 @@ export const TYPE_FACTS: Readonly<Record<V2Type, TypeFacts>> = {
 };
 
 /**
- * How well a model meets a need: the number of the body's fields that it takes, and of its required fields that the body
+ * How well a model meets a need: how many of the body's fields it accepts, and how many of its required fields the body
  * lacks. Null for a model that is not a candidate.
  */
 export function suits(view: ModelView, need: Need) {
@@ -116,7 +116,7 @@ export function suits(view: ModelView, need: Need) {
   return { met: met.size, unmet: unmet.length + (fitsTable(view, met) ? 0 : 1) };
 }
 
-/** True if the model accepts these media together and requires no other. */
+/** True if the model accepts these media together and requires no others. */
 function fitsTable({ model, fields }: ModelView, met: ReadonlySet<string>): boolean {
   const table = combinationTable(model.inputSchema);
   if (table === null || !table.isWhole || table.rows.length === 0) return true;
@@ -127,12 +127,12 @@ function fitsTable({ model, fields }: ModelView, met: ReadonlySet<string>): bool
   );
 }
 
-/** True if the model can take the body's film, or the body has none. */
+/** True if the model can take the body's film, or if the body has none. */
 export function keepsFilm(view: ModelView, need: Need): boolean {
   return !need.must.includes("video") || slotField(view, "video") !== null;
 }
 
-/** An upscaler of both images and videos is listed under one modality. */
+/** True if a model makes this kind. An upscaler for both images and videos is listed under only one modality. */
 function makes(view: ModelView, need: Need, yields: ModelView["yields"]): boolean {
   if (view.yields === yields) return true;
   return need.type === "image_upscale" && view.yields === "video" && slotField(view, "image") !== null;

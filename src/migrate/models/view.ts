@@ -5,14 +5,14 @@ import { type AcceptedMedia, type SchemaLocation, schemaLocation } from "../../c
 import { yieldsOf } from "../../core/plan/schema/model-facts.ts";
 import { applicable, isSchema, itemSchemas, propertySchemas } from "../../core/plan/schema/schema.ts";
 
-/** The properties of a model's input field that a migration uses. */
+/** The properties of a model's input field that a migration needs. */
 export interface FieldView {
   readonly name: string;
   readonly takes: AcceptedMedia;
   readonly isRequired: boolean;
   readonly isList: boolean;
   readonly maxItems: number;
-  /** Accepted values, where they are enumerated. */
+  /** Accepted values, if they are enumerated. */
   readonly values: readonly Json[] | null;
   readonly types: readonly string[];
   readonly min: number;
@@ -23,13 +23,13 @@ export interface FieldView {
   readonly pattern: Matcher | null;
   readonly preset: Json | undefined;
   readonly role: string | null;
-  /** Fields of an item, where items are objects. */
+  /** Fields of an item, if items are objects. */
   readonly item: ReadonlyMap<string, FieldView>;
-  /** Limit on the total duration of the items. */
+  /** Maximum total duration of the items. */
   readonly maxTotalMs: number;
 }
 
-/** A model of the catalog, as a migration uses it. */
+/** A model in the catalog, as a migration needs it. */
 export interface ModelView {
   readonly model: CatalogModel;
   readonly id: string;
@@ -55,7 +55,7 @@ function fieldsOf(schema: JsonSchema): ReadonlyMap<string, FieldView> {
   return fieldViews(schema, applicable(schema, schema), [schema], (name) => takesOf(location.property(name)));
 }
 
-/** The fields of an object by the schemas that apply to it. */
+/** The fields of an object, from all schemas that apply to it. */
 function fieldViews(
   root: JsonSchema,
   parts: readonly JsonSchema[],
@@ -72,7 +72,7 @@ function fieldViews(
   );
 }
 
-/** The items' schema states whether a list takes media. */
+/** The media that a field accepts; for a list, the schema of its items says so. */
 function takesOf(location: SchemaLocation | null): AcceptedMedia {
   const own: AcceptedMedia = location?.takes ?? { what: "json", types: [] };
   const items = own.what === "json" ? location?.item(0)?.takes : undefined;
@@ -115,7 +115,7 @@ function fieldView(
   };
 }
 
-/** The pattern is untrusted: it may be invalid. */
+/** Compiles a pattern, which is untrusted and may be invalid. */
 function linearPattern(text: unknown): Matcher | null {
   try {
     const { matcher, isLinear } = readPattern(String(text));
@@ -129,7 +129,7 @@ interface SlotFacts {
   /** Field names, in order of preference. */
   readonly names: readonly string[];
   readonly takes: MediaKind | "voice" | "json" | "choice";
-  /** Media role that identifies a field of another name. */
+  /** Media role that identifies the field if it has another name. */
   readonly role?: string;
 }
 
@@ -149,10 +149,10 @@ const SLOTS = {
   name: { names: ["name"], takes: "json" },
 } as const satisfies Readonly<Record<string, SlotFacts>>;
 
-/** The inputs of a v2 body by purpose; models name the fields differently. */
+/** The inputs of a v2 body by purpose. Models have different names for them. */
 export type Slot = keyof typeof SLOTS;
 
-/** The model's field for a slot; null when it has none. */
+/** The model's field for a slot; null if it has none. */
 export function slotField({ fields }: ModelView, slot: Slot): FieldView | null {
   const { names, takes, role }: SlotFacts = SLOTS[slot];
   const fits = (field: FieldView | undefined): field is FieldView => field !== undefined && holds(field, takes);
@@ -164,7 +164,7 @@ export function slotField({ fields }: ModelView, slot: Slot): FieldView | null {
 
 function holds(field: FieldView, requested: SlotFacts["takes"]): boolean {
   const { takes } = field;
-  // The schema treats preset voices as a plain enumeration; we treat them as a voice.
+  // The schema lists preset voices as a plain enumeration, but they count as a voice here.
   if (requested === "voice") return takes.what === "voice" || (takes.what === "json" && field.values !== null);
   if (requested === "choice") return takes.what === "json" && field.values !== null;
   if (takes.what !== "media") return requested === "json" && takes.what === "json" && field.values === null;

@@ -20,21 +20,21 @@ interface QuoteView {
 }
 
 export interface EstimateOptions {
-  /** What the written source exports. */
+  /** The pipeline that the written source exports. */
   readonly pipeline: Pipeline;
-  /** Name of the pricing service in the report: an address, or "the local service". */
+  /** Name of the pricing service for the report: an address, or "the local service". */
   readonly service: string;
   /** A value for every input of the pipeline; samples for missing ones. */
   readonly input: unknown;
-  /** Maximum number of jobs to price; larger pipelines are left to `showrunner plan`. Default 2000. */
+  /** Maximum number of jobs to price; for larger pipelines, use `showrunner plan`. Default 2000. */
   readonly maxJobs?: number | undefined;
 }
 
-/** Quotes every job, even one without a price before its input is measured. */
+/** Enough to quote every job, even one that has no price before its input is measured. */
 const ANY_AMOUNT = "1000000";
 const MAX_JOBS = 2000;
 
-/** Adds the prices of the jobs to the migration's report. Spends nothing. */
+/** Adds the prices of the jobs to the migration report. Spends nothing. */
 export async function estimateMigration(
   migration: Migration,
   quoter: Quoter,

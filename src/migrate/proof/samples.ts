@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
 import type { PipelineInput } from "../expression.ts";
 
-/** Where placeholder inputs are written, and the voice they use. */
+/** Where to write placeholder inputs, and which voice they use. */
 export interface SampleOptions {
-  /** Folder that the media are written to. */
+  /** Folder for the media files. */
   readonly folder: string;
-  /** A v3 voice, for inputs that take one. */
+  /** A v3 voice, for inputs that need one. */
   readonly voice: string;
 }
 

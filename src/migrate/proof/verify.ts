@@ -24,7 +24,7 @@ export interface Runner {
 }
 
 interface RunSettings {
-  /** Dollars that jobs without a quote may cost. */
+  /** Maximum cost of jobs without a quote, in dollars. */
   readonly maxUnquoted?: string;
   /** Where the files are written. */
   readonly outDir?: string;
@@ -43,11 +43,11 @@ interface RunView {
 }
 
 export interface VerifyOptions {
-  /** What the written source exports. */
+  /** The pipeline that the written source exports. */
   readonly pipeline: Pipeline;
   /** A value for every input of the pipeline. */
   readonly input: unknown;
-  /** Folder of the run's output files. */
+  /** Folder for the run's output files. */
   readonly outDir: string;
   /** Name of the run. Default `verify`. */
   readonly id?: string | undefined;
@@ -60,9 +60,9 @@ export interface VerifyOptions {
 type Kind = VerificationReport["expected"][number]["kind"];
 
 /**
- * Plans and runs the migrated pipeline on a service where that costs nothing, and compares the work with that of the v2
- * bodies: every medium, prompt, shot, voice and setting has v2's value or the one in the report, and the number of
- * outputs of each kind matches, body by body.
+ * Plans and runs the migrated pipeline on a service where that costs nothing, and compares its work with that of the v2
+ * bodies: body by body, all media, prompts, shots, voices and settings must have v2's value or the one in the report, and
+ * the number of outputs of each kind must match.
  */
 export async function verifyMigration(
   migration: Migration,
@@ -87,7 +87,7 @@ export async function verifyMigration(
   return verified(status, outputs, [...failuresOf(report.steps), ...workDifferences(migration.report, planned.plan)]);
 }
 
-/** Root causes only; steps skipped for a failed dependency add nothing. */
+/** Only root causes; steps that were skipped because a dependency failed add nothing. */
 function failuresOf(steps: RunView["report"]["steps"]): readonly string[] {
   return steps
     .filter(({ status }) => status === "failed" || status === "partial")
@@ -138,7 +138,7 @@ function kindsByStep(outputs: unknown): ReadonlyMap<string, Kind | "nothing"> {
   return new Map(entries.map(([name, value]) => [name, kindOf(value)]));
 }
 
-/** The kind of an output, by the type of its file rather than by the catalog. */
+/** The kind of an output, according to its file type rather than the catalog. */
 function kindOf(output: unknown): Kind | "nothing" {
   if (typeof output !== "object" || output === null) return "nothing";
   if ("voiceId" in output && typeof output.voiceId === "string") return "voice";
@@ -154,7 +154,7 @@ function tally(kinds: readonly (Kind | "nothing")[]): VerificationReport["expect
 
 /**
  * Differences between the plan and the work of the v2 bodies: given values that are not migrated, and values that match
- * neither v2 nor the report. Each names body, field and step.
+ * neither v2 nor the report. Each states body, field and step.
  */
 export function workDifferences(report: MigrationReport, plan: Plan): readonly string[] {
   return report.bodies
@@ -203,13 +203,13 @@ function wrongValue(plan: Plan, step: PlanStep, target: string, entry: FieldEntr
     if (converted !== undefined && sourcesOf(plan, sent).has(converted)) return null;
     const [, file] = /^file input (.+)$/.exec(expected) ?? [];
     if (file !== undefined && [...sourcesOf(plan, sent)].some((path) => camel(path) === file)) return null;
-    // An input supplied at run time matches any value here.
+    // An input supplied at run time matches any value.
     if (/^input /.test(expected) || expected.includes("${")) return null;
   }
   return `is ${JSON.stringify(sent)} as ${target}, but should be ${JSON.stringify(expected)}`;
 }
 
-/** Step paths that a value uses, followed through local tasks to their sources. */
+/** Paths of the steps that a value uses, followed through local tasks to their sources. */
 function sourcesOf(plan: Plan, value: Json): ReadonlySet<string> {
   return new Set(
     referencesIn(value).flatMap((path) => {
@@ -225,7 +225,7 @@ function referencesIn(value: Json): readonly string[] {
   return Object.values(value).flatMap(referencesIn);
 }
 
-/** The value at a path such as `multi_prompt[0].prompt` of a step's input; undefined when there is none. */
+/** The value at a path such as `multi_prompt[0].prompt` in a step's input; undefined if there is none. */
 function sentAt(step: PlanStep, target: string): Json | undefined {
   const input = "input" in step ? step.input : undefined;
   return valueAt(input, target.split(/[.[\]]+/).filter(Boolean)) as Json | undefined;

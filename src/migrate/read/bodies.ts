@@ -5,7 +5,7 @@ import { type FlowNode, nodesOf } from "./flow-nodes.ts";
 import { type ReadBodies, type ReadProblem, type Resolved, readProblem, type V2Source } from "./source.ts";
 import { lastName, type Target, targetOf } from "./template.ts";
 
-/** Keys that may hold an export's list of bodies. */
+/** Keys under which an export may have its list of bodies. */
 const LIST_KEYS = ["generations", "bodies", "requests", "data", "items", "results"];
 
 /** The v2 bodies of a parsed document: one body, a list, a response of the v2 list endpoint, or an automation flow. */
@@ -91,7 +91,7 @@ const ASSET_FIELDS = [
   "created_at",
 ];
 
-/** A request or response of POST /assets: a name, a kind of media, and no field of a generation. */
+/** True for a request or response of POST /assets, which has a name and a kind of media, but no field of a generation. */
 export function isAssetRecord(value: { readonly [key: string]: unknown }): boolean {
   return (
     typeof value.name === "string" &&
@@ -103,8 +103,8 @@ export function isAssetRecord(value: { readonly [key: string]: unknown }): boole
 type Resolve = (from: FlowNode, target: Target) => Resolved;
 
 /**
- * Follows expressions through the flow to the request whose result they name, also via nodes that only poll its status,
- * upload its bytes or pass it on.
+ * Follows expressions through the flow to the request whose result they use, including through nodes that only poll its
+ * status, upload its bytes or pass it on.
  */
 function createResolver(nodes: readonly FlowNode[], indexOf: (node: FlowNode) => number | null): Resolve {
   const byName = new Map<string, FlowNode>();

@@ -3,14 +3,14 @@ import { isRecord, type JsonPath } from "../json-path.ts";
 import { isV2Type } from "../v2-types.ts";
 
 /**
- * Parses a flow's JSON with templates, within strings or in place of values. Templates outside of strings become
- * strings; quotes within a template need no escape.
+ * Parses a flow's JSON with templates inside strings or in place of values. Templates outside strings become strings; quotes
+ * inside a template need no escape.
  */
 export function parseTemplatedJson(given: string): { readonly value: unknown } | { readonly problem: string } {
   const text = withoutStringify(given.trim().replace(/^=/, ""));
   const parsed = parseJson(quoted(text));
   if ("value" in parsed) {
-    // Some tools store one level of JSON within JSON.
+    // Some tools store JSON as a string within JSON.
     return typeof parsed.value === "string" && /^\s*[{[]/.test(parsed.value) && !/^\s*\{\{/.test(parsed.value)
       ? parseTemplatedJson(parsed.value)
       : typeof parsed.value === "string"
@@ -45,23 +45,23 @@ function quoted(text: string): string {
       continue;
     }
     if (character === '"') isInString = !isInString;
-    // These tools accept a line break within a string.
+    // These tools accept a line break inside a string.
     result += isInString && character === "\n" ? "\\n" : character;
   }
   return result;
 }
 
-/** Outside of strings, two braces start a template unless a key follows. */
+/** True if a template starts here. Outside strings, two braces start one unless a key follows. */
 function isTemplateHere(text: string, at: number, isInString: boolean): boolean {
   return isInString || !/^\{\{\s*"/.test(text.slice(at, at + 40));
 }
 
 type Rec = { readonly [key: string]: unknown };
 
-/** A flow's node, by its role at the v2 API. */
+/** A node in a flow, and its role for the v2 API. */
 export interface FlowNode {
   readonly name: string;
-  /** Other names that templates may use for it. */
+  /** Other names by which templates may refer to it. */
   readonly ids: readonly string[];
   /** `upload` and `status` refer to the asset or generation in their URL; `other` may pass values on. */
   readonly does: "generate" | "asset" | "upload" | "status" | "other";
@@ -72,7 +72,7 @@ export interface FlowNode {
   readonly gives: readonly string[];
   /** Names of its predecessors. */
   readonly before: readonly string[];
-  /** Why its body cannot be parsed. */
+  /** Why its body cannot be parsed; null if it can. */
   readonly problem: string | null;
   /** Disabled in the flow: it sends nothing, and passes its input on. */
   readonly isDisabled: boolean;
@@ -114,7 +114,7 @@ function nameOf(node: unknown, index: number): string {
 const GIVES =
   /^(?:save_?as|store_?as|assign_?to|output(?:_?(?:variable|name|key))?|outputs|variable|variables|extract|captures?|sets?)$/i;
 
-/** `saveAs: "image_asset_id"`, or `outputs: { image_asset_id: "$.id" }`, wherever the tool stores it. */
+/** Names from `saveAs: "image_asset_id"` or `outputs: { image_asset_id: "$.id" }`, wherever the tool stores them. */
 function givenNames(node: Rec): readonly string[] {
   const holders = [node, ...HOLDERS.flatMap((key) => (isRecord(node[key]) ? [node[key]] : []))];
   return holders.flatMap((holder) =>
@@ -154,7 +154,7 @@ function requestOf(node: Rec, path: JsonPath): Request {
   const none = noRequest(path);
   const [holder, holderPath] = holderOf(node, path);
   if (holder === null) return none;
-  // A URL of this API is short, templates included.
+  // A URL of this API is short, even with templates.
   const url = String(holder.url ?? holder.uri).slice(0, 2000);
   const does = purposeOf(url, holder.method ?? holder.requestMethod ?? node.method);
   if (does !== "generate" && does !== "asset") return { ...none, does, url };
@@ -175,7 +175,7 @@ function holderOf(node: Rec, path: JsonPath): readonly [Rec | null, JsonPath] {
   return [null, path];
 }
 
-/** URLs may hold templates that contain slashes. */
+/** The purpose of a request. URLs may contain templates that contain slashes. */
 function purposeOf(url: string, method: unknown): FlowNode["does"] {
   const plain = url.replace(/\{\{[\s\S]*?\}\}|\$?\{[^}]*\}/g, "x").replace(/[?#].*$/, "");
   const isPost = String(method ?? "POST").toUpperCase() === "POST";
@@ -207,7 +207,7 @@ function bodyOf(
   return { problem: "sends to POST /generations, but its body was not found in the node", bodyPath: path };
 }
 
-/** Name and value pairs, as HTTP nodes store forms; a dot in a name addresses a nested field. */
+/** Converts name and value pairs, as HTTP nodes store forms. A dot in a name addresses a nested field. */
 function pairsOf(pairs: unknown): Rec {
   const body: { [key: string]: unknown } = {};
   for (const pair of Array.isArray(pairs) ? pairs : []) {
@@ -231,7 +231,7 @@ function define(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** Evaluates a template that is one literal: `={{ 3 }}` is the number 3. */
+/** Evaluates a template that is a single literal: `={{ 3 }}` is the number 3. */
 function literalOf(value: unknown): unknown {
   if (typeof value !== "string") return value;
   const [, literal] = /^=?\{\{\s*(-?\d+(?:\.\d+)?|true|false|null|"[^"]*")\s*\}\}$/.exec(value) ?? [];

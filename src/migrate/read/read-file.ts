@@ -14,19 +14,19 @@ export class V2FileError extends ShowrunnerError {
 }
 
 export interface ReadFileOptions {
-  /** Maximum size of a JSON document, which is read whole, in bytes. Default 32 MiB. JSON Lines may be larger. */
+  /** Maximum size in bytes of a JSON document, which is read whole. Default 32 MiB. JSON Lines may be larger. */
   readonly maxBytes?: number;
-  /** Maximum line length of JSON Lines, in bytes. Default 4 MiB. */
+  /** Maximum length of a line in JSON Lines, in bytes. Default 4 MiB. */
   readonly maxLineBytes?: number;
-  /** Maximum number of lines of JSON Lines; further ones are only counted. Default 20 000. */
+  /** Maximum number of lines in JSON Lines; further lines are only counted. Default 20 000. */
   readonly maxLines?: number;
 }
 
 const MIB = 1024 * 1024;
 
 /**
- * Reads a file of v2 bodies in bounded memory: a JSON document of limited size, JSON Lines of any size line by line.
- * Throws {@link V2FileError} when the file cannot be read at all; problems of its content are in `problems`.
+ * Reads a file of v2 bodies with limited memory: a JSON document of limited size, or JSON Lines of any size, line by line.
+ * Throws {@link V2FileError} if the file cannot be read at all; problems with its content are in `problems`.
  */
 export async function readV2File(path: string, options: ReadFileOptions = {}): Promise<ReadBodies> {
   const { maxBytes = 32 * MIB, maxLineBytes = 4 * MIB, maxLines = 20_000 } = options;
@@ -55,7 +55,7 @@ export async function readV2File(path: string, options: ReadFileOptions = {}): P
   }
 }
 
-/** True when the first line with content is a JSON object by itself. */
+/** True if the first line with content is a JSON object by itself. */
 function isLine(head: Buffer): boolean {
   const line = head
     .toString("utf8")

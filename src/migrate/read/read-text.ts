@@ -27,7 +27,7 @@ export function readText(given: string): ReadBodies {
   return unreadable("not-json", `is not valid JSON: ${message}`, { line, column });
 }
 
-/** True if some line is a JSON object by itself, and the first starts neither a list nor a multi-line object. */
+/** True if any line is a JSON object by itself, and the first starts neither a list nor a multi-line object. */
 function isLines(text: string): boolean {
   if (/^\s*(?:\[|\{\s*\n)/.test(text)) return false;
   const lines = text.split("\n", 200).filter((line) => line.trim() !== "");
@@ -92,12 +92,12 @@ const KINDS: Readonly<Record<string, Token["is"]>> = {
 
 interface Node {
   readonly below: Map<string | number, Node>;
-  /** Indexes of the paths that await this value's position. */
+  /** Indexes of the paths that wait for this value's position. */
   readonly paths: number[];
 }
 
 /**
- * Positions of values in a valid JSON text, by path; one pass for all of them. A path that does not exist gets the
+ * Finds the positions of values in a valid JSON text by their paths, in a single pass. A path that does not exist gets the
  * position of the nearest enclosing value.
  */
 function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
@@ -112,7 +112,7 @@ function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
     }
   }
   const positions: Position[] = paths.map(() => ({ line: 1, column: 1 }));
-  /** The values around; `node` is null where no path leads into one, `key` the position within it. */
+  /** The enclosing values; `node` is null if no path leads into one, `key` is the position inside it. */
   const around: { readonly node: Node | null; key: string | number }[] = [];
   for (const { is, text: token, line, column } of tokensOf(text)) {
     const parent = around.at(-1);
@@ -131,7 +131,7 @@ function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
 /** Maximum number of reported duplicates per document. */
 const MOST = 100;
 
-/** Duplicate keys in one object of a valid JSON text; a parser keeps only the last. */
+/** Finds duplicate keys within an object in a valid JSON text, of which a parser keeps only the last. */
 function repeatedKeys(text: string, at: string): readonly ReadProblem[] {
   const found: ReadProblem[] = [];
   const around: Set<string>[] = [];

@@ -4,23 +4,23 @@ import type { Target } from "./template.ts";
 
 /** A v2 body, or a record of an uploaded asset, as found in the document. */
 export interface V2Source {
-  /** Location: `body 3`, `line 3`, `node "Make portrait"`. */
+  /** Location, such as `body 3`, `line 3` or `node "Make portrait"`. */
   readonly at: string;
   readonly value: unknown;
   /** Path within the document or the line. */
   readonly path: JsonPath;
-  /** The flow's name for it. */
+  /** Its name in the flow. */
   readonly label: string | null;
   /** `asset`: the request of POST /assets. */
   readonly is: "generation" | "asset";
-  /** Resolves an expression of this body; in a flow only. */
+  /** Resolves an expression in this body; only in a flow. */
   readonly resolve: ((target: Target) => Resolved) | null;
 }
 
 export type Resolved =
-  /** The output of another source, by its index in the list. */
+  /** The output of another source, given by its index in the list. */
   | { readonly to: "source"; readonly index: number }
-  /** An external value, by a name that is equal wherever it is used. */
+  /** An external value, with a name that is the same wherever the value is used. */
   | { readonly to: "outside"; readonly name: string };
 
 /** Something that could not be parsed as a v2 body. */
@@ -28,9 +28,9 @@ export interface ReadProblem {
   readonly code: string;
   /** As {@link V2Source.at}. */
   readonly at: string;
-  /** Path of the invalid value within the document; null when there is none. */
+  /** Path of the invalid value within the document; null if there is none. */
   readonly path: JsonPath | null;
-  /** 1-based, where the text is known. */
+  /** Line number from 1, if the text is known. */
   readonly line: number | null;
   readonly column: number | null;
   readonly message: string;
@@ -44,7 +44,7 @@ export interface ReadBodies {
   readonly left: readonly { readonly at: string; readonly why: string }[];
   /** The detected format. */
   readonly format: "body" | "list" | "lines" | "flow" | "none";
-  /** Locates values by their source and path, in one pass; null where there is no text. */
+  /** Locates values by their source and path, in a single pass; null if there is no text. */
   readonly locate:
     | ((values: readonly { readonly at: string; readonly path: JsonPath }[]) => readonly Position[])
     | null;
@@ -54,7 +54,7 @@ export function readProblem(code: string, at: string, path: JsonPath | null, mes
   return { code, at, path, line: null, column: null, message };
 }
 
-/** A document that holds no bodies because it cannot be read. */
+/** A document without bodies, because it cannot be read. */
 export function unreadable(code: string, message: string, position: Position = { line: 1, column: 1 }): ReadBodies {
   const problem = { ...readProblem(code, "the document", null, message), ...position };
   return { format: "none", left: [], sources: [], problems: [problem], locate: null };

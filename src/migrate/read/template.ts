@@ -1,12 +1,12 @@
 /** A part of a text: literal, or an expression of an automation flow. */
 export type TextPart = string | { readonly expression: string };
 
-/** `{image_asset_id}` alone; single braces within a text are literal. */
+/** Matches a text that is only `{image_asset_id}`; single braces inside a text are literal. */
 const SINGLE = /^\s*\{([A-Za-z_][\w.-]*)\}\s*$/;
-/** `${name}` alone. */
+/** Matches a text that is only `${name}`. */
 const DOLLAR = /^\s*\$\{([A-Za-z_][\w.-]*)\}\s*$/;
 
-/** True for a text that holds, or is, a template. */
+/** True for a text that contains, or is, a template. */
 export function isTemplate(value: unknown): value is string {
   return typeof value === "string" && (nextTemplate(value, 0) !== null || SINGLE.test(value) || DOLLAR.test(value));
 }
@@ -27,21 +27,21 @@ export function textParts(value: string): readonly TextPart[] {
   return parts;
 }
 
-/** The next `{{ … }}` from a position on. Linear, however many braces are left open. */
+/** Finds the next `{{ … }}` from a position on, in linear time however many braces are left open. */
 function nextTemplate(text: string, from: number): { readonly start: number; readonly end: number } | null {
   const start = text.indexOf("{{", from);
   const close = start < 0 ? -1 : text.indexOf("}}", start + 2);
   return close < 0 ? null : { start, end: close + 2 };
 }
 
-/** The expression of a text that consists of just one; null for any other. */
+/** The expression in a text that consists of a single one; null for any other text. */
 export function soleExpression(value: string): string | null {
   const parts = textParts(value).filter((part) => typeof part !== "string" || part.trim() !== "");
   const [only] = parts;
   return parts.length === 1 && typeof only === "object" ? only.expression : null;
 }
 
-/** The target of an expression: an earlier node by its name or number, the previous node, or a variable. */
+/** What an expression refers to: an earlier node by its name or number, the previous node, or a variable. */
 export type Target =
   | { readonly to: "node"; readonly name: string; readonly rest: string }
   | { readonly to: "previous"; readonly rest: string }
@@ -58,7 +58,7 @@ export function targetOf(expression: string): Target {
   return { to: "variable", name: expression };
 }
 
-/** The last name in a path of an expression: `.item.json["asset_id"]` → `asset_id`. */
+/** The last name in an expression's path: `asset_id` for `.item.json["asset_id"]`. */
 export function lastName(rest: string): string {
   return [...rest.matchAll(/[A-Za-z_]\w*/g)].at(-1)?.[0] ?? "";
 }

@@ -73,7 +73,7 @@ function section(title: string, text: string): string {
   return text === "" ? "" : `## ${title}\n\n${text}`;
 }
 
-/** Maximum number of locations listed per decision; report.json has all. */
+/** Maximum number of locations listed per decision; report.json lists all. */
 const SHOWN_LOCATIONS = 5;
 
 function decisions(all: readonly Decision[]): string {
@@ -102,7 +102,7 @@ function inputs({ inputs: all, pipeline }: MigrationReport): string {
   return ["| Input | Type | Replaces |", "|---|---|---|", ...rows, "", "```sh", run, "```"].join("\n");
 }
 
-/** `, 3.0 s to 30.0 s, 340 px to 3850 px a side, 100.0 MB at most`. */
+/** Formats limits as `, 3.0 s to 30.0 s, 340 px to 3850 px a side, 100.0 MB at most`. */
 function limits({ limits: found = {} }: PipelineInput): string {
   const ranges = [
     range(found["min_duration_ms"], found["max_duration_ms"], formatDuration),
@@ -198,7 +198,7 @@ function fieldRow({ field, given, outcome, value, to, newValue, why, choices }: 
   return `| ${code(field)} | ${before} | ${OUTCOME[outcome]} | ${after} | ${escaped(reason)} |`;
 }
 
-/** Maximum number of characters of a value in a table; report.json has it whole. */
+/** Maximum number of characters of a value in a table; report.json contains the whole value. */
 const SHOWN = 80;
 
 function valueCell(value: FieldEntry["value"]): string {
@@ -206,7 +206,7 @@ function valueCell(value: FieldEntry["value"]): string {
   return text === "" ? "(blank)" : code(text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text);
 }
 
-/** Escapes untrusted text within a sentence: no markup, no line breaks. */
+/** Escapes untrusted text inside a sentence: no markup, no line breaks. */
 function escaped(text: string): string {
   return flat(text).replace(/[\\`*_[\]<>#|]/g, "\\$&");
 }

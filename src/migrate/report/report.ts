@@ -4,7 +4,7 @@ import type { PipelineInput } from "../expression.ts";
 const MODEL = /(?:^|\.)(?:model_slug|ai_model_id|model_id)$/;
 const VOICE = /(?:^|\.)voice_id$/;
 
-/** Collects the decisions; the same question about several bodies is one decision. */
+/** Collects the decisions. The same question about several bodies is a single decision. */
 export function decisionsOf(bodies: readonly BodyReport[]): readonly Decision[] {
   const found = new Map<string, { readonly decision: Decision; readonly where: string[] }>();
   for (const { at, fields, status } of bodies) {
@@ -37,7 +37,7 @@ export function lossKey({ field, why }: Pick<FieldEntry, "field" | "why">): stri
   return `${field.replace(/\[\d+\]/g, "[]")}: ${why ?? ""}`;
 }
 
-/** Media, prompts, shots and voices of migrated bodies that no step uses, each as `body 3: field: why`. */
+/** Media, prompts, shots and voices in migrated bodies that no step uses, each as `body 3: field: why`. */
 export function lossesOf({ bodies }: Pick<MigrationReport, "bodies">): readonly string[] {
   const migrated = bodies.filter(({ status }) => status === "migrated");
   return migrated.flatMap(({ at, fields }) =>
@@ -54,31 +54,31 @@ function shorten(value: unknown): string {
 /** The outcome of a field. */
 export type Outcome = "carried" | "renamed" | "converted" | "defaulted" | "dropped" | "decision";
 
-/** What became of one field of a v2 body. */
+/** The outcome for one field of a v2 body. */
 export interface FieldEntry {
   /** Path within the body. */
   readonly field: string;
-  /** False for a field that the body lacks and v3 requires. */
+  /** False for a field that is absent from the body, but required by v3. */
   readonly given: boolean;
   readonly outcome: Outcome;
-  /** v2's value; null when absent. */
+  /** v2's value; null if absent. */
   readonly value: Json;
-  /** Its target, as `step: field`, or null. */
+  /** Where it is used, as `step: field`, or null. */
   readonly to: string | null;
-  /** v3's value, where it changed. */
+  /** v3's value, if it changed. */
   readonly newValue: Json;
   /** Why it was changed, defaulted, dropped or left open. */
   readonly why: string | null;
-  /** Choices; the one that the source currently uses comes first. */
+  /** Choices, starting with the one that the source currently uses. */
   readonly choices: readonly string[];
-  /** Set on a medium, prompt, shot or voice that v2 used and the pipeline does not: an open point. */
+  /** Set for media, a prompt, shot or voice that v2 used and the pipeline does not, which leaves a point open. */
   readonly isLost?: true;
 }
 
 export interface BodyReport {
-  /** Counts from 1, in document order. */
+  /** Number of the body in document order, from 1. */
   readonly number: number;
-  /** Location: `body 3`, `line 3`, `node "Portrait"`. */
+  /** Location, such as `body 3`, `line 3` or `node "Portrait"`. */
   readonly at: string;
   readonly type: string;
   /**
@@ -88,25 +88,25 @@ export interface BodyReport {
   readonly status: "migrated" | "asset" | "open" | "refused";
   /** Names of its steps, in execution order. */
   readonly steps: readonly string[];
-  /** Those steps that produce v2's outputs. */
+  /** The steps that produce v2's outputs. */
   readonly outputs: readonly string[];
   /** The outputs that v2 would have produced. */
   readonly makes: { readonly kind: "image" | "video" | "audio" | "voice"; readonly count: number };
   readonly fields: readonly FieldEntry[];
-  /** The body itself, kept where it is open or refused. */
+  /** The body itself, included if it is open or refused. */
   readonly body: Json;
 }
 
-/** A decision to make before production use of the pipeline. One decision may concern several fields. */
+/** A decision to make before the pipeline is used in production. It may concern several fields. */
 export interface Decision {
   readonly code: string;
-  /** Bodies and fields: `body 3: audio_start_ms`. */
+  /** Bodies and fields, such as `body 3: audio_start_ms`. */
   readonly where: readonly string[];
   readonly question: string;
-  /** What the pipeline does now comes first. */
+  /** Choices, starting with what the pipeline does now. */
   readonly choices: readonly string[];
   /**
-   * Set where an answer can be stored in the decisions file: a model or voice under its v2 slug or id in `map`, a loss in
+   * Set if an answer can be stored in the decisions file: a model or voice under its v2 slug or id in `map`, a loss in
    * `leave_out`. Other decisions are made in the source.
    */
   readonly answer: { readonly about: "model" | "voice" | "loss"; readonly key: string } | null;
@@ -118,7 +118,7 @@ export interface MigrationProblem {
   readonly at: string;
   /** Path within the body, or null. */
   readonly field: string | null;
-  /** 1-based; null when the migration was given values, not text. */
+  /** Line number from 1; null if the migration was given values instead of text. */
   readonly line: number | null;
   readonly column: number | null;
   readonly message: string;
@@ -128,15 +128,15 @@ export interface MigratedStep {
   readonly name: string;
   readonly model: string;
   readonly yields: "image" | "video" | "audio" | "voice";
-  /** Number of its body. */
+  /** Number of the body that the step comes from. */
   readonly body: number;
 }
 
-/** What was migrated, what needs a decision, and what v3 does not have. */
+/** What was migrated, what needs a decision, and what v3 does not support. */
 export interface MigrationReport {
   readonly version: 1;
   readonly pipeline: string;
-  /** SHA-256 of the source as written, to detect later edits; null without a source. */
+  /** SHA-256 of the source as written, to detect later edits; null if there is no source. */
   readonly sourceSha256: string | null;
   readonly format: "body" | "list" | "lines" | "flow" | "none";
   readonly bodies: readonly BodyReport[];
@@ -145,7 +145,7 @@ export interface MigrationReport {
   readonly inputs: readonly PipelineInput[];
   readonly decisions: readonly Decision[];
   readonly problems: readonly MigrationProblem[];
-  /** Parts of the document that are not bodies, such as wait nodes of a flow. */
+  /** Parts of the document that are not bodies, such as wait nodes in a flow. */
   readonly left: readonly { readonly at: string; readonly why: string }[];
   /** Null until `estimateMigration` has run. */
   readonly price: PriceReport | null;
@@ -156,7 +156,7 @@ export interface MigrationReport {
 export interface StepPriceReport {
   readonly step: string;
   readonly model: string | null;
-  /** Decimal US dollars; null when the service cannot quote it in advance. */
+  /** US dollars as a decimal string; null if the service cannot quote it in advance. */
   readonly usd: string | null;
   /**
    * `quoted`: for exactly this input; `provisional`: with placeholders for media that do not exist yet; `unquotable`.
@@ -169,15 +169,15 @@ export interface PriceReport {
   /** The service that priced it. */
   readonly service: string;
   readonly steps: readonly StepPriceReport[];
-  /** Sum of the known prices, decimal US dollars; null when none is known. */
+  /** Sum of the known prices, in US dollars as a decimal string; null if none is known. */
   readonly min: string | null;
-  /** Null when a job has no price in advance. */
+  /** Null if a job has no price in advance. */
   readonly max: string | null;
   readonly why: string | null;
 }
 
 export interface VerificationReport {
-  /** True when the pipeline ran and does all the work of the v2 bodies, except those that v2 itself would refuse. */
+  /** True if the pipeline ran and does all the work of the v2 bodies, except those that v2 itself would refuse. */
   readonly ok: boolean;
   /** Final status of the run. */
   readonly status: string;
