@@ -41,7 +41,7 @@ describe("batches", () => {
     expect(Object.keys(steps)).toEqual(["video-1-take-1", "video-1-take-2"]);
     expect(field("generated_video_inputs.seed")).toMatchObject({
       outcome: "dropped",
-      why: expect.stringContaining("vary at random"),
+      why: expect.stringContaining("by chance"),
     });
     expect(field("batch_size")?.why).toContain("vary at random");
   });
