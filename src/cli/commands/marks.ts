@@ -175,7 +175,7 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
   return targets;
 }
 
-/** Uses the manifest next to the file if its hash matches; otherwise takes the source type from the flag or the file's mark. */
+/** Uses the manifest next to the file if its hash matches. The flag's source type wins over it; the mark comes last. */
 async function claimFor(file: string, path: string, given: DigitalSourceType | undefined) {
   const { claimOf, fileHash, readManifest } = await import("../../internal.ts");
   const { readMarks, sourceTypes } = await import("../../core/marks/index.ts");
