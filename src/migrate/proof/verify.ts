@@ -122,7 +122,7 @@ function compare(
   const open = report.bodies
     .filter((body) => body.status === "open")
     .map(({ at, fields }) => `${at} is open: ${fields[0]?.why ?? "no v3 model supports it"}`);
-  const all = [...(isDone ? [] : [`the run ended as ${status}`]), ...missing, ...differences, ...open];
+  const all = [...(isDone ? [] : [`the run ended with status ${status}`]), ...missing, ...differences, ...open];
   return {
     ok: isDone && all.length === 0,
     status,

@@ -80,7 +80,8 @@ function addSteps(value: unknown, to: Set<string>): void {
 export function bindWhen(when: DraftCondition | null, planning: Planning): { readonly when?: Condition } {
   if (when === null) return {};
   if ("failed" in when) return { when };
-  const next = "when takes a value, such as a chat's answer or a field of it; for a failure, use failed(step)";
+  const next =
+    "the when option takes a value, such as a chat's answer or one of its fields; to test for a failure, use failed(step)";
   const { $ref: ref } = bindValue(when.ref, "when", planning, next);
   return { when: "equals" in when ? { ref, equals: when.equals } : { ref, is: when.is } };
 }

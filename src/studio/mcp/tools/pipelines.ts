@@ -13,7 +13,7 @@ const input = z.record(z.string(), z.unknown()).default({}).describe("The pipeli
 const name = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/, "use up to 80 letters, digits, dots, dashes and underscores")
-  .describe("Your name for the run. The same name and input never start or pay for a second run");
+  .describe("Your name for the run. Reusing the same name and input never starts or pays for a second run");
 
 const agreedQuote = z
   .string()
