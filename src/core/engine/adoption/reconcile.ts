@@ -13,7 +13,7 @@ interface Span {
   readonly to: number;
 }
 
-/** Lists each model's jobs around its runs: all of them, and those that the journal does not know. */
+/** Lists each model's jobs since its oldest run. `orphans`: the jobs near a run that are not in the journal. */
 export async function listNearbyJobs(parts: ReconcileParts, states: readonly RunState[]) {
   const { client, known, now, onProgress } = parts;
   const listed = new Map<string, JobSummary>();
@@ -35,8 +35,8 @@ export async function listNearbyJobs(parts: ReconcileParts, states: readonly Run
 }
 
 /**
- * Jobs created since `oldest`, newest first. A chat model may be missing from the catalog; its jobs are then found in
- * the list of all jobs.
+ * A model's jobs created since `oldest`, newest first. If the catalog lacks the model, as with some chat models, they
+ * are taken from the list of all jobs.
  */
 async function* jobsOf(client: Client, model: string, oldest: number): AsyncGenerator<JobSummary, void, undefined> {
   const isOld = ({ createdAt }: JobSummary) => Date.parse(createdAt ?? "") < oldest;
@@ -101,7 +101,7 @@ export interface ReconcileReport {
   readonly unseen: readonly OwnJob[];
   /**
    * Chat requests that were sent but never answered, each with the most it can have cost. An orphan of the same model
-   * created about that time probably belongs to one of them.
+   * created about that time probably belongs to such a request.
    */
   readonly abandonedChats: readonly {
     readonly runId: string;
@@ -219,7 +219,7 @@ function overcharges({ runId, steps }: RunState): ReconcileReport["overcharges"]
   });
 }
 
-/** For an unfinished job, any output may be missing. */
+/** Indexes of outputs without a local copy; any output of an unfinished job counts as missing. */
 function withoutCopy({ phase, outputs }: AttemptState): Known["missing"] {
   if (phase === "completed") {
     const copied = outputs.filter(({ phase, copy }) => copy === null && phase !== "archived" && phase !== "failed");

@@ -114,8 +114,8 @@ export interface UnresolvedStep {
   /** Jobs that belong to no run in the journal, likeliest first. */
   readonly candidates: readonly AdoptionCandidate[];
   /**
-   * The job that the submit certainly created: the one under its key, or the only one with its prompt if no other open
-   * step has that prompt.
+   * The job that the submit certainly created: the job with its key, or the only job with its prompt if no other open
+   * step has that prompt. Otherwise null.
    */
   readonly certain: string | null;
   /** A person's decision, which the run will apply when it continues. */
@@ -167,9 +167,7 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
   return listed;
 }
 
-/**
- * The job that an unanswered submit certainly created. Null: none of the listed jobs can be it. Undefined: not certain.
- */
+/** The job that an unanswered submit certainly created. Null: none of the listed jobs. Undefined: not certain. */
 export async function jobOfSubmit(
   parts: LookupParts,
   state: RunState,
@@ -268,7 +266,7 @@ class JobBook {
     return { window, candidates: await this.judged(request, nearby) };
   }
 
-  /** A model's unknown jobs created since `from`, newest first. */
+  /** A model's jobs created since `from` that belong to no run in the journal, newest first. */
   async of(model: string, from: number): Promise<readonly JobSummary[]> {
     const read = this.#lists.get(model);
     if (read !== undefined && read.from <= from) return read.jobs;
@@ -282,8 +280,8 @@ class JobBook {
   }
 
   /**
-   * Rates each job against the request: best match first, then newest. Includes the job that the service named, even an
-   * older one.
+   * Rates how well each job matches the request; the best match comes first, then the newest job. Includes the job that
+   * the service named, even if that job is older.
    */
   async judged(request: SentRequest, nearby: readonly JobSummary[]): Promise<readonly AdoptionCandidate[]> {
     const { namedJobId } = request;

@@ -45,7 +45,7 @@ export type BulkQuote =
       readonly expectedMicros: number;
       /** Id of the rows' source, which its runs share; null if no source was given. */
       readonly source: string | null;
-      /** Unfinished runs of rows that were since changed in or removed from the source. `runEach` stops them. */
+      /** Unfinished runs whose rows have since been changed in the source or removed from it. `runEach` stops them. */
       readonly replaced: readonly RunReport[];
     }
   /** Every problem of every row. */
@@ -60,7 +60,7 @@ export interface BulkQuoteOptions
   readonly source?: string | undefined;
 }
 
-/** The number of rows planned or priced at a time. Pricing sends requests, which the key's rate limit spaces out. */
+/** Number of rows planned or priced at a time. Pricing sends requests, which the key's rate limit spaces out. */
 const AT_ONCE = 8;
 
 /** Checks all rows, then prices all rows, before any run starts. Spends nothing. */
@@ -102,7 +102,7 @@ async function replacedRuns(show: Showrunner, rows: readonly BulkRow[], source: 
   return inOrder(open, undefined, ({ runId }) => show.show(runId));
 }
 
-/** Every problem of every row that has no run yet. Prices nothing. */
+/** Lists every problem of every row that has no run yet. Prices nothing. */
 export async function checkEach(
   show: Showrunner,
   pipeline: Pipeline,

@@ -27,7 +27,7 @@ export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" 
 export interface RowOutcome {
   readonly index: number;
   readonly id: string;
-  /** `refused`: its run could not be driven. `waiting`: not started; see `message`. `handed`: an engine drives it. */
+  /** `refused`: the run could not be driven. `waiting`: not started; see `message`. `handed`: an engine drives it. */
   readonly status: RunResult["status"] | "refused" | "waiting" | "handed";
   readonly costMicros: number;
   /** The run's projected cost at its end, at the latest prices, in micro-dollars. */
@@ -36,7 +36,7 @@ export interface RowOutcome {
   readonly message: string | null;
 }
 
-/** Pauses that would also stop the next row, whatever its price. */
+/** Reasons for a pause that would also stop the next row, whatever its price. */
 const FOR_ALL: ReadonlySet<string> = new Set(["funds", "cap", "unreachable", "misdirected", "credentials", "stopped"]);
 /** Errors that concern only one row. */
 const OF_ONE: ReadonlySet<string> = new Set(["RUN_DIFFERS", "RUN_BUSY", "RUN_TAKEN_OVER", "PLAN_PROBLEMS"]);
@@ -44,7 +44,7 @@ const OF_ONE: ReadonlySet<string> = new Set(["RUN_DIFFERS", "RUN_BUSY", "RUN_TAK
 /**
  * Starts one run per row, in order, several at a time. All rows share one budget: a row starts only if the budget still
  * covers it after reserving the maximum price of every started row. Existing runs continue under the new budget. Runs
- * that the rows replace are stopped first; only `resume` continues those. Returns the outcomes in row order.
+ * that the rows replace are stopped first; after that, only `resume` continues them. Returns the outcomes in row order.
  */
 export async function runEach(
   show: Showrunner,
@@ -77,11 +77,11 @@ class Bulk {
   readonly #running = new Set<Promise<void>>();
   /** What existing and started runs have spent or may still spend, in micro-dollars. */
   #committedMicros: number;
-  /** Projected maximum of the rows, by batch; null for rows without one. */
+  /** Projected maximum of each batch's rows. The key null stands for rows without a batch. */
   readonly #mostOf = new Map<string | null, number>();
-  /** The batch of the new rows, which gets the budget that the others do not need; null if there is none. */
+  /** The batch of the new rows, which gets the budget that other batches do not need; null if no row has a batch. */
   readonly #main: string | null;
-  /** What the batches' runs outside these rows have spent and hold, by batch. */
+  /** What each batch's other runs, which are not among these rows, have spent and hold. */
   readonly #elsewhere = new Map<string, number>();
   /** Indexes of rows that paused because the shared budget was short. */
   readonly #short: number[] = [];
@@ -166,8 +166,8 @@ class Bulk {
   }
 
   /**
-   * The budget of a row's run: its own projection if it has no batch, otherwise its batch's share. So all batches
-   * together keep to one budget.
+   * The budget of a row's run: without a batch, the run's own projection; otherwise the batch's share of the whole
+   * budget, so that all batches together keep to it.
    */
   #budgetOf({ batch, expectedMicros }: QuotedRow): number {
     if (batch === null) return expectedMicros;
@@ -180,7 +180,7 @@ class Bulk {
     this.#mostOf.set(batch, (this.#mostOf.get(batch) ?? 0) + micros);
   }
 
-  /** Resumes rows that paused while others held more than they were finally charged. */
+  /** Resumes rows that paused for lack of budget, since other rows may have been charged less than they had held. */
   async #again(): Promise<void> {
     for (const index of this.#short.splice(0)) {
       if (this.#stopped !== null || this.#committedMicros > this.#settings.budgetMicros) return;

@@ -59,7 +59,7 @@ function formatValue(value: Json | undefined): string {
 
 export type RunDifference = Pick<Comparison, "diff" | "stale">;
 
-/** The steps for which the run has no valid result, and why. */
+/** Determines for which steps the run has no valid result, and why. */
 export function compareWithRun(plan: Plan, run: RunState): RunDifference {
   const diff = diffPlans(withoutGrown(run.planned.plan, plan), plan);
   const changed = new Map(diff.changed.map(({ path, fields }) => [path, fields]));
@@ -111,7 +111,7 @@ function said(paths: readonly string[], what: string): string | null {
   return `${paths.slice(0, 3).join(", ")}${more} ${what}`;
 }
 
-/** The earlier plan without the steps that its expansions created: a plan that has not run yet has no such steps. */
+/** The earlier plan without the steps that its expansions created, because the new plan has not created any yet. */
 function withoutGrown(before: Plan, after: Plan): Plan {
   const expansions = expansionsIn(after.steps);
   const isGrown = (path: string) => {
@@ -129,8 +129,8 @@ export function isAskedToGoOn(inbox: readonly InboxEntry[]): boolean {
 }
 
 /**
- * Ids of stops that a later message supersedes. If a person resumes: all stops sent before. Otherwise: those sent
- * before the newest decision.
+ * Ids of stops that a later message supersedes. If a person resumes, these are all stops so far; otherwise, the stops
+ * sent before the newest decision.
  */
 export function outdatedStops(inbox: readonly InboxEntry[], unattended: boolean): readonly number[] {
   const until = unattended ? lastDecision(inbox) : Number.POSITIVE_INFINITY;

@@ -32,7 +32,7 @@ export interface RerunScope {
   readonly prices: readonly StepPrice[];
   /** Total price in micro-dollars. `max` is null if a step is open-ended. */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
-  /** Expected cost of rerunning them, in micro-dollars. */
+  /** Expected cost of rerunning the stale steps, in micro-dollars. */
   readonly expectedMicros: number;
   /** What the run has spent and reserved so far, in micro-dollars; the price is added to it. */
   readonly committedMicros: number;
@@ -48,15 +48,16 @@ export interface RerunScope {
   /** Stale and removed steps with paid jobs on the service. The run finishes those jobs first. */
   readonly seenThroughFirst: readonly string[];
   /**
-   * Those of them whose request was never answered, with the amount held. The run looks for their jobs on the service.
-   * If it finds none, it withdraws the request; if it cannot be certain, it repeats the request with the same key.
+   * Those of `seenThroughFirst` whose request was never answered, with the amount held. The run looks for their jobs on
+   * the service. If it finds none, it withdraws the request; if it cannot be certain, it repeats the request with the
+   * same key.
    */
   readonly unanswered: readonly { readonly step: string; readonly holdMicros: number }[];
 }
 
 /** What `resume` with `rerun` would run again. */
 export interface RerunQuote extends RerunScope {
-  /** Open rerun requests that include some of the steps. `resume` continues them and reruns nothing twice. */
+  /** Open rerun requests that include some of these steps. `resume` continues them and reruns nothing twice. */
   readonly inProgress: readonly RerunRequest[];
 }
 
@@ -67,8 +68,8 @@ export interface Drift extends PlanDiff, RerunQuote {
   /** True if the code's requests and returned results are unchanged. */
   readonly isSame: boolean;
   /**
-   * Other steps that contain the text being edited, and keep it: for example captions of a spoken line. If one of them
-   * is a local function, `resume` refuses the edit unless `everywhere` says what to do with it.
+   * Other steps that contain the edited text and would keep it, such as captions of a spoken line. If one of these
+   * steps is a local function, `resume` refuses the edit unless `everywhere` is given, as true or false.
    */
   readonly sameText: readonly SameText[];
 }
@@ -86,7 +87,7 @@ export interface Asked {
   /** Failed expansions whose function now succeeds. */
   readonly fixed: readonly string[];
   readonly inProgress: readonly RerunRequest[];
-  /** Overrides the run's limit for one unquoted job, in micro-dollars; null keeps it. */
+  /** Overrides the run's limit for one unquoted job, in micro-dollars; null keeps that limit. */
   readonly maxUnquotedMicros: number | null;
 }
 
@@ -99,8 +100,8 @@ export interface Remade {
 }
 
 /**
- * Combines what changed, what was requested and what was cancelled because of it into the run's new plan. A null `diff`
- * keeps the run's own plan.
+ * Builds the run's new plan from the changed steps, the requested reruns, and the steps that were cancelled when the
+ * run stopped. A null `diff` keeps the run's own plan.
  */
 export async function remade(
   state: RunState,
@@ -166,7 +167,7 @@ function unansweredOf({ steps }: RunState, paths: readonly string[]): RerunScope
   );
 }
 
-/** A group's limit also counts what the group has already cost. */
+/** Exceeded limits of groups. What a group has already cost counts against its limit. */
 function groupProblems(state: RunState, plan: Plan, prices: readonly StepPrice[]): readonly Problem[] {
   return Object.entries(plan.groups ?? {}).flatMap(([prefix, { maxCostMicros }]): readonly Problem[] => {
     const within = prices.filter(({ step }) => step.startsWith(`${prefix}/`));
@@ -188,7 +189,7 @@ function committedWithin({ steps }: RunState, prefix: string): number {
   return sum;
 }
 
-/** If the failure that stopped a run is rerun, the steps cancelled by the stop run as well. */
+/** Adds the steps that were cancelled when a failure stopped the run, unless nothing is to be rerun. */
 function withLeftOut(state: RunState, plan: Plan, roots: RerunRoots): RerunRoots {
   if (roots.size === 0) return roots;
   const cancelled = cancelledSteps(state, plan).filter((path) => !roots.has(path));
@@ -202,7 +203,7 @@ export function planId({ planned, reruns }: RunState): string {
 
 interface MadeAgain extends Pick<Offered, "plan" | "input"> {
   readonly scope: RerunScope;
-  /** Applies if the run has no limit of its own. */
+  /** The limit for one unquoted job if the run has no limit of its own. */
   readonly maxUnquotedMicros: number | null;
 }
 

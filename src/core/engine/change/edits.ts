@@ -68,7 +68,7 @@ export function everywhere(
 /** Maximum length of an edited value as JSON, in characters. */
 const MOST_CHARACTERS = 1_000_000;
 
-/** Validates a value to be approved in place of the one shown. Throws {@link InvalidOptionError}. */
+/** Validates a value that a person approves instead of the value shown. Throws {@link InvalidOptionError}. */
 export function changedValue(state: RunState, decision: Decision, chosen: Chosen | undefined, value: Json): Json {
   const next = `showrunner approve ${state.runId}   (lists pending decisions and what they show)`;
   const refuse = (why: string) => new InvalidOptionError("value", why, next);

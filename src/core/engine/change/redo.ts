@@ -13,7 +13,7 @@ import type { ResumeOptions } from "../options/options.ts";
 
 /** How {@link Showrunner.resume} acts on a note. */
 export interface Redo {
-  /** The edits that the steps' `revise` returned; absent if no step has a `revise` or none changed anything. */
+  /** The edits that the steps' `revise` returned; absent if no step has a `revise` or no `revise` changed anything. */
   readonly edit?: NonNullable<ResumeOptions["edit"]>;
   /** Steps to rerun unchanged, if there are no edits. */
   readonly rerun?: readonly string[];
@@ -23,8 +23,8 @@ export interface Redo {
 type Fields = { readonly [field: string]: Json | undefined };
 
 /**
- * Turns a note on a step, or on what an approval shows, into edits or reruns; into nothing while any step concerned is
- * in progress. Throws {@link InvalidOptionError}.
+ * Turns a note on a step, or on what an approval shows, into edits or reruns. Returns an empty object while any step
+ * concerned is in progress. Throws {@link InvalidOptionError}.
  */
 export function redoOf(state: RunState, step: string, note: string, pipeline: Pipeline | undefined): Redo {
   const path = own(state.formerNames, step) ?? step;
@@ -46,8 +46,8 @@ export function redoOf(state: RunState, step: string, note: string, pipeline: Pi
 }
 
 /**
- * The paid steps that produced what a step passes on, possibly the step itself. For a choice, the chosen option's
- * steps, or those that failed.
+ * The paid steps that produced what a step passes on, possibly the step itself. For a choice: the chosen option's steps
+ * or, if no option succeeded, the failed steps.
  */
 function madeFor(state: RunState, path: string): readonly string[] {
   const plan = planStep(state, path);

@@ -43,8 +43,8 @@ type Grown =
   | Extract<Replanning, { readonly ok: false }>;
 
 /**
- * The input to plan from. Empty: the run's own input. `changes`: fields that replace its own. `whole`: a complete new
- * input, as for `run`.
+ * The input to plan from. Empty: the run's own input. `changes`: fields that replace fields of that input. `whole`: a
+ * complete new input, as for `run`.
  */
 export type ReplanInput = ({ readonly changes?: unknown } | { readonly whole: unknown }) & {
   /** Changes to fields of step inputs, on top of earlier edits. */

@@ -73,7 +73,7 @@ export type Revision =
       renew(state: RunState): Promise<Revision | null>;
       /** Steps whose jobs must finish before {@link Revision.events} may be committed. */
       busy(state: RunState): readonly string[];
-      /** Those of them whose requests should no longer be sent. */
+      /** The busy steps whose requests should no longer be sent. */
       replaces(state: RunState): readonly string[];
       /** The events that change the run, which then continues. */
       events(state: RunState): readonly RunEvent[];
@@ -96,7 +96,7 @@ export async function replanFor(state: RunState, how: ResumeOptions, planner: Pl
 
 /**
  * Determines what `pipeline`, `acceptChanges` and `rerun` change in a run and what that costs, before anything is
- * written. Null: nothing changes. Throws if it is impossible or over budget.
+ * written. Null: nothing changes. Throws if the changes are impossible or exceed the budget.
  */
 export async function revise(
   state: RunState,
@@ -163,12 +163,12 @@ function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
   return canonicalJson({ plan, input }) !== canonicalJson({ plan: planned.plan, input: planned.input });
 }
 
-/** The run's own plan with the code's new `within` times, if the requests are the same; null if nothing changed. */
+/** If the requests are the same: the run's own plan with the code's new `within` times. Null if nothing changed. */
 function sameWithWaits(state: RunState, again: Replanning | null): Replanned | null {
   return again?.ok && isSamePlan(state.planned.plan, again.plan, again.diff) ? withWaits(state, again) : null;
 }
 
-/** The run's own plan with the code's `within` times, and the same requests; null if the times are unchanged. */
+/** The run's own plan, in which only the `within` times are the code's; null if the times are unchanged. */
 function withWaits({ planned: { plan, input } }: RunState, again: Replanned): Replanned | null {
   const now = new Map(again.plan.steps.map((step) => [step.path, "policy" in step ? step.policy.withinMs : undefined]));
   let isChanged = false;
@@ -382,8 +382,8 @@ function namedBy(state: RunState, name: string): readonly string[] {
 }
 
 /**
- * Steps that failed themselves, fully or partly, and have no second choice that succeeded. An expansion that has steps
- * fails through them.
+ * Steps that failed themselves, fully or partly, and have no second choice that succeeded. For an expansion that
+ * created steps, only these steps can be listed.
  */
 function failedSteps(state: RunState): readonly string[] {
   return state.planned.plan.steps.flatMap(({ path }) => {

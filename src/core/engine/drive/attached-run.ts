@@ -8,7 +8,7 @@ import type { RunHandle, RunResult } from "./run-result.ts";
 import { runHandle } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
-/** A newly recorded run has no lease yet; its process takes one within this time, in milliseconds. */
+/** A newly recorded run has no lease yet; its process takes the lease within this time, in milliseconds. */
 const BEGINS_WITHIN_MS = 5_000;
 
 /**
@@ -19,10 +19,10 @@ export function isInterrupted(row: RunRow, now: number): boolean {
   return (row.status === "running" || row.status === "planned") && !isDriven(row, now);
 }
 
-/** An engine this late to look at a run, in milliseconds, is assumed to have no worker. */
+/** An engine that is overdue to look at a run by this many milliseconds is assumed to have no worker. */
 const UNWORKED_AFTER_MS = 60_000;
 
-/** True if a process drives the run or is about to, or if an engine does and is not overdue to look at it. */
+/** True if a process drives the run or is about to, or if an engine is due to continue the run and is not overdue. */
 export function isDriven({ status, lease, updatedAt, wakeAt, resumeAt }: RunRow, now: number): boolean {
   if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder, lease.expiresAt - now);
   // A finished or paused run is looked at only for late work, which nobody waits for. A message makes it due.
@@ -46,7 +46,7 @@ export interface AttachedParts {
   resultOf(state: RunState): RunResult;
   /** Drives the run here once the other process has ended. */
   takeOver(): Promise<RunHandle>;
-  /** True if the follower should restart the paused run: with limits that it lacks, or to wait again for late work. */
+  /** True if the follower should restart the paused run, to apply limits it lacks or to wait again for late work. */
   continues(state: RunState): boolean;
 }
 

@@ -24,13 +24,13 @@ export interface Start extends ResumeOptions {
   readonly revision?: Revision | null | undefined;
   /** Stops in the inbox that were sent before the run was resumed. */
   readonly outdatedStops?: readonly number[] | undefined;
-  /** Id of the last stop at that time. A later stop still applies, whatever is changed first. */
+  /** Id of the last stop sent before the resume. A later stop still applies, whatever the resume changes first. */
   readonly lastStop?: number | undefined;
   /** Moves the run to its account's verified new key or address. */
   readonly move?: AccountMove | undefined;
   /** Keeps a paused run paused, but still processes its inbox. */
   readonly staysPaused?: boolean | undefined;
-  /** Keeps a run finished that ended without waiting for a late job. Only an explicit resume waits again. */
+  /** Leaves a run finished if it ended without waiting for a late job. Only an explicit resume waits again. */
   readonly leavesGivenUp?: boolean | undefined;
   /** Follows the run if another process took its lease first: a worker can find a run as soon as it is recorded. */
   readonly followOther?: ((updates: Updates, stop: AbortSignal) => Promise<RunResult>) | undefined;

@@ -37,7 +37,7 @@ export class CommandRunner {
   /** Ids of commands that a stop interrupted. */
   readonly interrupted = new Set<string>();
   readonly memory: DriveMemory;
-  /** Commands that others had performed before we learned that they had taken them. */
+  /** Commands whose results arrived while they were still being handed to another job of the engine. */
   readonly #performed = new Set<string>();
   /** Number of commands being handed to the engine. */
   #handing = 0;
@@ -99,7 +99,7 @@ export class CommandRunner {
     for (const id of ids) this.#asking.get(id)?.abort(new Error("The run no longer waits for this job."));
   }
 
-  /** When delegated commands are delegated again; null if there are none. */
+  /** When delegated commands are delegated again; null if no command is delegated. */
   get delegatedAgainAt(): number | null {
     const [first] = this.memory.delegated.values();
     return first === undefined ? null : first + DELEGATED_AGAIN_MS;
@@ -155,7 +155,7 @@ export class CommandRunner {
     if (jobId !== null && this.#options.slice === undefined) this.#deps.client.notify(jobId);
   }
 
-  /** True for an `adopt` decision while the step's request is active: the decision waits for its outcome. */
+  /** True for an `adopt` decision while the step's request is active: the decision waits for the request's outcome. */
   waitsForAnswer(message: InboxMessage): boolean {
     if (message.type !== "adopt") return false;
     const n = this.#attemptsOf(message.step);
@@ -189,8 +189,8 @@ export class CommandRunner {
   }
 
   /**
-   * Delegates a command to another job of the engine. True if it is still in progress there: it may already have been
-   * performed.
+   * Delegates a command to another job of the engine. True if the command is still in progress there; false if it has
+   * already been performed.
    */
   async #hand(command: Command, { delegate }: SliceOptions): Promise<boolean> {
     const id = commandId(command);

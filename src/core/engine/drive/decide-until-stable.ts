@@ -20,8 +20,8 @@ export interface Decided {
 }
 
 /**
- * Headroom measured when this run had committed `ownMicros`. Bills since then that release part of that amount add to
- * it.
+ * Headroom measured when this run had committed `ownMicros`. The headroom grows as later bills release part of that
+ * amount.
  */
 export interface KnownHeadroom {
   readonly headroom: Headroom;
@@ -115,7 +115,7 @@ function isTooLate(state: RunState, answer: RunEvent): boolean {
   return isOfEnd && isStepFinal(state.steps[answer.step]!.status);
 }
 
-/** The answers, preceded by a reopening of the run if one is the end of a job that the run had given up. */
+/** The answers, preceded by a reopening of the run if an answer ends a job that the run had given up. */
 export function withReopening(state: RunState, answers: readonly RunEvent[]): readonly RunEvent[] {
   const at = answers.findIndex((answer) => hasCome(state, answer));
   return at === -1 ? answers : answers.toSpliced(at, 0, { type: "run.reopened", byItself: true });

@@ -10,8 +10,8 @@ import type { WatchMemo } from "../service/service-answers.ts";
 export const DELEGATED_AGAIN_MS = 15 * 60_000;
 
 /**
- * What a drive knows beyond the journal. A run driven in slices passes it to the next slice when parking. A crash loses
- * it, and everything is then polled again.
+ * What a drive knows beyond the journal. A run driven in slices passes this memory to the next slice when parking.
+ * After a crash the memory is lost, and everything is polled again.
  */
 export class DriveMemory {
   /** When a command may be retried, in epoch milliseconds; Infinity means not in this drive. */

@@ -81,7 +81,7 @@ export interface SliceOptions {
   readonly end: AbortSignal;
   /** True if another job of the engine performs the command, and answers with a `performed` inbox message. */
   readonly isDelegated: (command: Command) => boolean;
-  /** Delegates a command to the engine, behind `place` others of the run. No effect if the engine already has it. */
+  /** Delegates a command to the engine, behind `place` others of this run. No effect if the engine already has it. */
   readonly delegate: (command: Command, place: number) => Promise<void>;
 }
 

@@ -140,7 +140,7 @@ class Driver {
     return null;
   }
 
-  /** Until when this drive could only wait; null if something is in progress or due. */
+  /** The time until which this drive can only wait; null if something is in progress or due. */
   #restUntil(wakeAt: number | null, lateAt: number | null): Parked | null {
     if (this.#isFinished()) return { wakeAt: restsAtOnce(this.#state) ? null : lateAt };
     if (this.#options.slice === undefined || this.#commands.working > 0 || this.#failure !== null) return null;
@@ -372,8 +372,8 @@ interface Leaving {
 }
 
 /**
- * Leaves providers' late answers in the inbox for the run's next holder. They are paid for, or prove that nothing is
- * owed, and cannot be requested again.
+ * Leaves providers' late answers in the inbox for the run's next holder. Such answers are paid for, or prove that
+ * nothing is owed, and cannot be requested again.
  */
 async function leaveToNext(leaving: Leaving, { runId, steps }: RunState, answers: readonly RunEvent[]): Promise<void> {
   const { store, now } = leaving;
@@ -389,8 +389,8 @@ async function leaveToNext(leaving: Leaving, { runId, steps }: RunState, answers
 }
 
 /**
- * Retries until the journal accepts: a full disk or an unreachable database may recover, and the answers exist nowhere
- * else.
+ * Retries a write until the journal accepts it: a full disk or an unreachable database may recover, and the answers
+ * exist nowhere else.
  */
 async function untilTaken(send: () => Promise<unknown>, { clock, stop }: Leaving): Promise<void> {
   for (let tries = 0; ; tries += 1) {

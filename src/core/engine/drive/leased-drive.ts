@@ -157,7 +157,7 @@ function stopAfter({ pause }: RunState, { lastStop = Number.POSITIVE_INFINITY }:
   return isAfter ? [{ type: "run.paused", reason: "stopped", message: ownText("stopped on request") }] : [];
 }
 
-/** Applies people's earlier decisions before a change, which then decides whether the run continues. */
+/** Applies people's earlier decisions before a change; the change then decides whether the run continues. */
 async function takeInDecisions(store: JournalStore, writer: RunWriter, state: RunState): Promise<void> {
   const decisions = (await store.inbox(state.runId)).filter(({ message }) => DECISIONS.has(message.type));
   const counting = inOrder(decisions);

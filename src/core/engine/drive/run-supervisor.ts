@@ -36,9 +36,9 @@ export class RunSupervisor {
   }
 
   /**
-   * Takes the lease, brings the state up to date, and drives the run in the background. From then on it owns `known`
-   * and `tools`. If this process already drives the run, returns that drive's handle; changes wait until that drive is
-   * at rest.
+   * Takes the lease, brings the state up to date, and drives the run in the background. From then on the drive owns
+   * `known` and `tools`. If this process already drives the run, returns that drive's handle; changes wait until that
+   * drive is at rest.
    */
   open(known: RunState, how: Start, tools: DriveTools | null = null): RunHandle {
     if (how.move === undefined) this.#parts.repository.checkAccount(known);
@@ -139,7 +139,7 @@ export class RunSupervisor {
     }
   }
 
-  /** Returns whether to try the pending revision again, after a delay if steps that it waits for are still busy. */
+  /** Returns whether to try the pending revision again. Waits briefly if steps that block it are still busy. */
   async #awaitQuiet(state: RunState, pending: RerunRevision, signal: AbortSignal): Promise<boolean> {
     const busy = pending.busy(state);
     // These jobs may have been the last work: the run then finishes, and is reopened for the changes.
@@ -195,11 +195,11 @@ function onAbort(signal: AbortSignal | undefined, then: () => void): void {
 
 /** One drive of a run in this process: whether it is active, and what was requested meanwhile. */
 class DriveTurn {
-  /** Abort to stop it gracefully. */
+  /** Abort to stop the drive gracefully. */
   readonly stop = new AbortController();
   /** Set if someone has resumed the run meanwhile: this drive must process its inbox again once at rest. */
   isAskedAgain = false;
-  /** Ids of stops sent before that. */
+  /** Ids of stops sent before that resume. */
   readonly outdatedStops: number[] = [];
   #work: PromiseWithResolvers<void> | null = Promise.withResolvers();
 

@@ -26,7 +26,7 @@ type Chat = Extract<Command, { readonly type: "chat" }>;
 
 /** Time limit for an answer, in milliseconds: long answers take time and cannot be requested again. */
 const ANSWER_MS = 10 * 60_000;
-/** Longest wait before reading an answer's bill that a stop does not cut short, in milliseconds. */
+/** A stop does not cut short a wait for an answer's bill that is at most this long, in milliseconds. */
 const PATIENT_MS = 4_000;
 /** After this wait, in milliseconds, a job that still does not exist is no longer read. */
 const SHORT_MS = 1_000;

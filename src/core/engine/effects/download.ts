@@ -78,7 +78,7 @@ export const download: Effect<"download"> = async (command, context) => {
 const CERTAIN: ReadonlySet<DownloadError["reason"]> = new Set(["refused", "too-large", "forbidden-address"]);
 
 /**
- * Reports a failed copy at once and retries it: soon, or at the next resume if it is certain to fail again. A refusal
+ * Reports a failed copy at once and retries it soon or, if it is certain to fail again, at the next resume. A refusal
  * after the expiry means that the output is gone; an incomplete download is retried until the output is erased.
  */
 function uncopied(
@@ -108,7 +108,7 @@ function mayBeGone(command: Download, context: EffectContext): boolean {
 }
 
 /**
- * The service no longer lists an output that it once listed: trust the first answer for a while, until the output may
+ * Handles an output that the service once listed but no longer does: trusts the earlier answer until the output may
  * have expired.
  */
 function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
@@ -182,8 +182,8 @@ interface ExpectedFile {
 }
 
 /**
- * The folder below `outDir` for the run's files: none, or the run's own if another run (by manifest) or other bytes
- * already use these names.
+ * The subfolder of `outDir` for the run's files: normally none; the run's own folder if another run (by manifest) or
+ * other bytes already use the files' names.
  */
 async function folderFor(state: RunState, copies: readonly ExpectedFile[]): Promise<string> {
   const { runId, planned, files } = state;

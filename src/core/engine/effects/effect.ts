@@ -28,7 +28,7 @@ export function bytesProgress(step: string, { progress, now }: Pick<EffectContex
   };
 }
 
-/** How jobs are polled, instead of followed, in a run driven in slices, by command id. */
+/** How a run driven in slices polls its jobs instead of following them. `planned`: by command id. */
 export interface Polls {
   readonly planned: Map<string, PlannedPoll>;
   /** True if webhooks report when jobs end, so that polling is only a fallback. */
@@ -36,8 +36,8 @@ export interface Polls {
 }
 
 /**
- * A request's place in the queue. `above` raises it over the step's other requests, for example for a submit that other
- * work waits for.
+ * A request's place in the queue. `above` puts the request ahead of the step's other requests, for example if it is a
+ * submit that other work waits for.
  */
 export function placed({ priority, turn }: Pick<EffectContext, "priority" | "turn">, above = 0): Priority {
   return { level: above + priority, turn };
@@ -54,7 +54,7 @@ export interface EffectContext {
   /** Looks up which jobs belong to steps of any run. */
   readonly repository: Pick<RunRepository, "knownJobs">;
   readonly cache: ResultCache;
-  /** Results that this run already reuses. Computed on demand, because it scans every step. */
+  /** Keys of the results that this run already reuses. Computed on demand, because it scans every step. */
   readonly reusedKeys: () => Set<string>;
   /** The run's state. Read only: only the driver changes it. */
   readonly state: RunState;
@@ -64,10 +64,10 @@ export interface EffectContext {
   readonly polls?: Polls;
   readonly now: () => number;
   readonly clock: Clock;
-  /** A key is not sent again when this many milliseconds have passed since its first send. */
+  /** An idempotency key is not sent again once this many milliseconds have passed since its first send. */
   readonly idempotencyWindowMs: number;
   readonly functions: StepFunctions;
-  /** Replaces a provider's model: with itself, or with a rehearsal. */
+  /** Returns the model to use in place of a provider's model: that model itself, or a rehearsal. */
   readonly substitute: Substitute;
   /** Internal network origins that providers' URLs may have. */
   readonly inside: readonly string[];
@@ -79,7 +79,7 @@ export interface EffectContext {
   readonly turn: Turn;
   /** Commits events before the effect finishes. */
   emit(events: readonly RunEvent[]): void;
-  /** Resolves once emitted events are in the journal, or the drive ends. For effects that emit many events. */
+  /** Resolves once emitted events are in the journal, or the drive ends. Awaited by effects that emit many events. */
   recorded(): Promise<void>;
   progress(progress: Progress): void;
   /** Reports a service failure before the effect finishes; returns the delay before a retry, in milliseconds. */
@@ -104,7 +104,7 @@ export class JobOwners {
   readonly #owners = new Map<string, string>();
   readonly #known = new WeakSet<RunState>();
 
-  /** Assigns the job to this attempt. False if it already belongs to another. */
+  /** Assigns the job to this attempt. False if the job already belongs to another attempt. */
   claim(state: RunState, { step, attempt }: Attempt, jobId: string): boolean {
     this.#note(state);
     const name = ownerName(state, { step, attempt });

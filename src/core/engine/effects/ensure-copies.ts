@@ -23,7 +23,7 @@ type Source =
   | { readonly from: "code"; readonly step: string };
 
 /**
- * Checks the copies with these hashes. Restores a damaged or missing one at no cost while the service or the uploaded
+ * Checks the copies with these hashes. Restores a damaged or missing copy at no cost while the service or the uploaded
  * file still has its bytes. Throws {@link MediaLostError}, or a download error that may pass.
  */
 export async function ensureCopies(hashes: Iterable<string>, context: Context): Promise<void> {
@@ -35,7 +35,7 @@ export async function ensureCopies(hashes: Iterable<string>, context: Context): 
   }
 }
 
-/** {@link ensureCopies} for an effect. Null, or the effect's result if copies are missing. */
+/** {@link ensureCopies} for an effect. Returns null, or the effect's result if copies are missing. */
 export async function withoutCopies(hashes: Iterable<string>, context: Context): Promise<EffectResult | null> {
   try {
     await ensureCopies(hashes, context);

@@ -67,7 +67,7 @@ class BoundFunctions implements StepFunctions {
     }
   }
 
-  /** Reruns an expansion's builder with the value in the journal, because its steps' functions exist only there. */
+  /** Reruns an expansion's builder with the value in the journal: only the builder provides its steps' functions. */
   #grow(state: RunState, step: PlanStep, on: Reference): Code | null {
     const builder = this.find(state, step.path);
     const ready = readiness(state, step, on);
@@ -79,7 +79,7 @@ class BoundFunctions implements StepFunctions {
   }
 }
 
-/** Why the function does not fit, or null: another version or model would produce something other than planned. */
+/** Why the function does not fit the plan; null if it does. Another version or model would give other results. */
 function otherVersion({ planned }: RunState, code: LocalFunction, path: string): string | null {
   if (code.kind === "generate") return otherModel(stepNamed(planned.plan, path), code.model);
   if (!("version" in code)) return null;

@@ -194,7 +194,7 @@ function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state 
   return done(...lostAnswer(plan, attempt, { why }));
 }
 
-/** Nothing left this machine: releases the hold and returns why. */
+/** Handles a request that never left this machine: releases the hold and returns `why`. */
 function unsent({ step, attempt, mayExist }: Generate, why: EffectResult): EffectResult {
   if (mayExist) return why;
   return { ...why, events: [{ type: "job.submit.withdrawn", step, attempt, reason: "code" }, ...why.events] };

@@ -55,8 +55,8 @@ export async function jobEnd(command: Follow, context: JobContext, { job, outcom
 const CLOCK_MS = 10 * 60_000;
 
 /**
- * Why the job cannot belong to the request that it was acknowledged for; null if it can. A job that a person adopted
- * always can.
+ * Why the job cannot belong to the request that it was acknowledged for; null if it can. A job that a person adopted is
+ * always accepted.
  */
 async function contradiction(attempt: AttemptState, job: JobResult, context: JobContext): Promise<CleanText | null> {
   const { key, isAdopted, sentByService, intendedAt } = attempt;
@@ -110,7 +110,7 @@ async function mayRewrite({ model, input }: AttemptState, { client, signal }: Jo
   );
 }
 
-/** What an answer lacks as a job's complete end; null if it is complete. */
+/** What an answer lacks to be a job's complete final result; null if it lacks nothing. */
 function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): CleanText | null {
   const id = cleanText(jobId, 300);
   if (job.jobId !== jobId) return sentence`the service returned job ${cleanText(job.jobId, 300)} instead of ${id}`;
@@ -132,7 +132,7 @@ function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): C
   return null;
 }
 
-/** Rereads the job for a while, counted from the first such answer in the journal; then a person decides. */
+/** Rereads a doubtful job for a while, counted from the first doubtful answer in the journal; then a person decides. */
 function doubted(
   { step, attempt: n, jobId }: Follow,
   { doubt, phase, costMicros, impossibleBill }: AttemptState,
@@ -157,7 +157,7 @@ function doubted(
   return deferToNextDrive(...events);
 }
 
-/** Expiry of an output for which the service states none: counted from the submit, by the service's clock. */
+/** Expiry of an output for which the service states no expiry: counted from the submit, by the service's clock. */
 function keptUntil({ submittedAt }: AttemptState, { createdAt }: JobResult, { client, now }: JobContext): number {
   const statedAt = Date.parse(createdAt ?? "");
   const madeAt = Number.isNaN(statedAt) ? (submittedAt ?? now()) + client.clockOffsetMs() : statedAt;

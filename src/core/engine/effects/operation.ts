@@ -129,7 +129,7 @@ function ageOf({ submittedAt }: AttemptState, { now }: EffectContext): number {
   return now() - (submittedAt ?? now());
 }
 
-/** Clears a doubt that has passed, so that a later one is timed from its own start. */
+/** Clears a doubt that has passed, so that a later doubt is timed from its own start. */
 function noMoreDoubt({ step, attempt }: Operation, { doubt }: AttemptState): readonly RunEvent[] {
   if (doubt === undefined) return [];
   return [
@@ -144,7 +144,7 @@ function nextAskMs(ageMs: number): number {
 
 /**
  * Some models report any failed poll as an error of the operation, so an error is believed only after a while. Results
- * that cannot be fetched are retried for as long, then left to a person.
+ * that cannot be fetched are retried for the same time, then left to a person.
  */
 function doubted(
   command: Operation,

@@ -75,7 +75,7 @@ export const submit: Effect<"submit"> = async (command, context) => {
   }
 };
 
-/** A send is answered or given up within this time, in milliseconds. Then its job is listed or does not exist. */
+/** A send is answered or given up within this time, in milliseconds. By then, its job is listed or does not exist. */
 const ANSWERED_WITHIN_MS = 60_000;
 
 /**
@@ -103,7 +103,7 @@ async function lookedFor(command: Submit, context: EffectContext): Promise<Effec
 }
 
 /**
- * Checks the age of a key that may have been used by the service's clock, because local clocks change and machines
+ * Checks the age of a key that may have been sent. Uses the service's clock, because local clocks change and machines
  * sleep. Null: the key may be sent again.
  */
 async function forgottenOrAway(command: Submit, context: EffectContext): Promise<EffectResult | null> {
@@ -121,7 +121,7 @@ async function forgottenOrAway(command: Submit, context: EffectContext): Promise
 }
 
 /**
- * The latest time to send, checked because a machine may sleep between two sends. After it, the service may have
+ * The latest time to send, checked because a machine may sleep between two sends. After that time, the service may have
  * forgotten the key, or nobody would look for the job.
  */
 function lastMoment({ step, attempt, mayExist }: Submit, { state, now, idempotencyWindowMs }: EffectContext): number {

@@ -126,7 +126,7 @@ function causesOf(error: unknown): readonly Cause[] {
   return found;
 }
 
-/** True if the error concerns the request for work. Without a request in it, it may concern a later one. */
+/** True if the error concerns the request for work. An error that contains no request may concern a later request. */
 function isFirstRequest(chain: readonly Cause[], call: Call): boolean {
   const withRequest = chain.find((cause) => "requestBodyValues" in cause);
   return asksForWork(withRequest?.requestBodyValues, call);

@@ -14,7 +14,7 @@ interface Spool {
   measure(tmpPath: string): Promise<Spooled>;
 }
 
-/** What all media stores share: each content is stored once, and only a limited number at a time. */
+/** What all media stores share: each content is stored once, and only a limited number of contents at a time. */
 export abstract class ContentStore<Found extends { readonly sizeBytes: number }> {
   readonly #spool: Spool;
   /** Contents being stored, by hash. */

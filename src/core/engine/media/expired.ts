@@ -9,8 +9,8 @@ export function readsUploads(input: Json): boolean {
 }
 
 /**
- * Finds the outputs that the service no longer accepts as inputs; their files are used from then on. An unknown output
- * counts only if it was reused from an earlier run; in this run it would be an error.
+ * Finds the outputs that the service no longer accepts as inputs; their files are used from then on. An output unknown
+ * to the service counts only if it was reused from an earlier run; for this run's own outputs it is an error.
  */
 export function lapsedOutputs(state: RunState, input: Json, refusal: unknown): readonly RunEvent[] {
   const error = refusal as ApiError;

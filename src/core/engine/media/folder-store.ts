@@ -19,8 +19,8 @@ import {
 } from "./media-store.ts";
 
 /**
- * Files that are recent by this machine's clock are also recent by the disk's clock, unless the clocks differ by almost
- * half an hour.
+ * A file below this age by this machine's clock is also recent by the disk's clock, unless the two clocks differ by
+ * almost half an hour.
  */
 const YOUNG_MS = GRACE_MS / 12;
 
@@ -86,7 +86,7 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
     return bytesOf(this.path(sha256), range);
   }
 
-  /** Opening the store has already verified this. */
+  /** Does nothing, because opening the store has already verified that it is writable. */
   async checkWritable(): Promise<void> {}
 
   async linkOrigin(): Promise<null> {
@@ -137,7 +137,7 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
 
 /**
  * Discarded files are moved to `discarded` under their hash and a unique name. A rename removes a file for everyone at
- * once, and an earlier touch is visible after it, so a file that someone has relied on meanwhile is moved back.
+ * once, and any earlier touch is visible afterwards, so a file that someone has touched meanwhile is moved back.
  */
 class FolderGarbage implements MediaGarbage {
   readonly purgeAfterMs = 0;

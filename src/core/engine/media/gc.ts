@@ -136,7 +136,7 @@ async function removeUnnamed(
   return { count: discarded.length, sizeBytes: discarded.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
 }
 
-/** Discards those of these bytes that no run refers to, such as outputs of work that was never recorded. */
+/** Discards each of these media that no run refers to, such as an output of work that was never recorded. */
 export async function discardUnnamed(
   store: JournalStore,
   { garbage }: { readonly garbage: MediaGarbage },

@@ -45,7 +45,7 @@ export class UploadHandles {
     this.#now = deps.now;
   }
 
-  /** Includes the URL, because a local service may restart on another port. */
+  /** The account that handles belong to. Includes the URL, because a local service may restart on another port. */
   get #account(): string {
     return `${this.#client.keyId}@${this.#client.baseUrl}`;
   }

@@ -9,7 +9,7 @@ import { measureBytes } from "./media-files.ts";
 import type { MediaStore } from "./media-store.ts";
 import { ForbiddenFileError, openNamedFile } from "./open-file.ts";
 
-/** A plan may contain thousands of files, and each is open or being downloaded while it is measured. */
+/** Number of files measured at once: a plan may contain thousands, and each of these is open or downloading. */
 const MEASURED_AT_ONCE = 8;
 
 type Measured = FileFacts | { readonly error: string };
@@ -43,7 +43,7 @@ export async function measureFiles(
   return new Map(await queue.addAll(measured));
 }
 
-/** True if these facts describe that file; a relative path may have been resolved in another folder. */
+/** True if these facts describe the given file; a relative path may have been resolved in another folder. */
 function isOf(given: string, { path, from }: FileFacts): boolean {
   return path === resolve(given) || path.endsWith(`${sep}${normalize(given)}`) || from === originOf(given);
 }

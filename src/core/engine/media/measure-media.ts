@@ -4,8 +4,9 @@ import { type Fault, type MediaFacts, mediaReader, type StatedFacts } from "./me
 export type { MediaFacts };
 
 /**
- * Reads a media file's facts from its header or container, without decoding, in a separate thread; or says why the file is not of this
- * kind or could not be read in time. `kind` null: any kind, and an unreadable file gets the type of its first bytes.
+ * Reads a media file's facts from its header or container, without decoding, in a separate thread. Returns a fault if
+ * the file is not of this kind or could not be read in time. `kind` null: any kind, and an unreadable file gets the
+ * type of its first bytes.
  */
 export async function measureMedia(path: string, kind: FileKind | null): Promise<MediaFacts | Fault> {
   const answered = await mediaReader.ask({ name: "facts", path, kind });

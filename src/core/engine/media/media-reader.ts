@@ -5,7 +5,7 @@ import { Worker } from "node:worker_threads";
 import { BoundedMap } from "../../api/bounded-map.ts";
 import type { FileKind } from "../../plan/plan.ts";
 
-/** A media file's facts according to its bytes: pixels, milliseconds, frames per second. */
+/** A media file's facts according to its bytes, in pixels, milliseconds and frames per second. */
 export interface MediaFacts {
   readonly contentType: string;
   readonly width: number | null;
@@ -23,7 +23,7 @@ export interface MediaQuestions {
     readonly asks: { readonly path: string; readonly kind: FileKind | null };
     readonly answer: MediaFacts;
   };
-  /** Null for a complete file that matches the statement. */
+  /** The answer is null for a complete file that matches what the service states. */
   readonly damage: {
     readonly asks: { readonly path: string; readonly stated: StatedFacts };
     readonly answer: string | null;
@@ -75,7 +75,7 @@ type Owner = `${"caller" | "run"} ${string}`;
 
 const owners = new AsyncLocalStorage<Owner>();
 
-/** Runs `work` so that its files are read in this owner's turns. Inside another owner's `work`, that owner stays. */
+/** Runs `work` so that its files are read in this owner's turns, or in the turns of an enclosing call's owner. */
 export function readingFor<T>(owner: Owner, work: () => T): T {
   return owners.getStore() === undefined ? owners.run(owner, work) : work();
 }

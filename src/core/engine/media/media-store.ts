@@ -77,7 +77,7 @@ export interface MediaStore {
 }
 
 /**
- * Minimum age at which unreferenced bytes are removed, since a run may be about to refer to younger ones. In
+ * Minimum age at which unreferenced bytes are removed, since a run may be about to refer to younger bytes. In
  * milliseconds, by the clock of the machine that stores them.
  */
 export const GRACE_MS = HOUR_MS;

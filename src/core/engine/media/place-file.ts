@@ -39,7 +39,7 @@ export interface Placing {
   readonly tag: string;
 }
 
-/** Each copy has two open files. */
+/** Number of copies made at once, since each has two open files. */
 const COPIES_AT_ONCE = 8;
 
 /** Callers take turns in each folder, because names are compared with the existing ones. */
@@ -164,7 +164,7 @@ async function withFile<T>(path: string, flags: string, use: (file: FileHandle) 
   }
 }
 
-/** Output folders' real paths when this process first used them. */
+/** Each output folder's real path when this process first used the folder. */
 const roots = new Map<string, string>();
 
 /**

@@ -32,7 +32,7 @@ export interface SpendingTotals {
   /** The cap across all runs for all time; null if there is none. */
   readonly capMicros: number | null;
   readonly floorMicros: number | null;
-  /** The other caps, except those for each value of a tag: what counts against them now, and when they reset. */
+  /** The other caps: what counts against each now, and when it resets. Excludes caps for each value of a tag. */
   readonly caps: readonly {
     readonly tag: string | null;
     readonly capMicros: number;
@@ -41,7 +41,7 @@ export interface SpendingTotals {
     readonly endsAt: number | null;
   }[];
   readonly spentMicros: number;
-  /** Reserved for bills that have not arrived yet. */
+  /** The amount reserved for bills that have not arrived yet. */
   readonly heldMicros: number;
 }
 
@@ -159,8 +159,8 @@ export class SpendingWatch {
   }
 
   /**
-   * Limits that are known to be exceeded without trying; the commit's guard still decides. `moves`: something happened
-   * that may have increased the wallet's balance.
+   * The headrooms that are known before a commit is tried; the commit's guard still decides. `moves`: something
+   * happened that may have increased the wallet's balance.
    */
   async headrooms(moves: boolean): Promise<readonly Headroom[]> {
     const { store, account, now } = this.#parts;
@@ -188,8 +188,8 @@ export class SpendingWatch {
   }
 
   /**
-   * Limits for a commit with holds; undefined if there are none. A returned headroom means "not now": the balance
-   * cannot be read; see {@link takeAnswer}. `fresh`: read the balance again. `usesWallet`: the wallet pays part of it.
+   * Limits for a commit with holds; undefined if there are none. A headroom is returned if the balance cannot be read
+   * now; see {@link takeAnswer}. `fresh`: read the balance again. `usesWallet`: the wallet pays part of it.
    */
   async guard(fresh: boolean, usesWallet = true): Promise<SpendingGuard | Headroom | undefined> {
     const { floorMicros, now } = this.#parts;
@@ -326,7 +326,7 @@ function capTerms({ tag, sinceAt, capMicros, isBudget }: SpendingCap, timeZone: 
 
 /** In all time zones, midnights and clock changes fall on a quarter of an hour. */
 const STEP_MS = 900_000;
-/** Longer than any day: with clock changes a day has 25 hours, rarely a little more. */
+/** Longer than any day: a clock change can make a day 25 hours long, and in rare cases slightly longer. */
 const LONGEST_DAY_MS = 48 * HOUR_MS;
 
 interface Day {

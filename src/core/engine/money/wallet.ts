@@ -7,7 +7,7 @@ import { InvalidOptionError, WalletShortError } from "../errors.ts";
 
 /** Maximum age of a balance, in milliseconds, since others may spend from the same wallet. */
 const BELIEVED_MS = 10_000;
-/** Above other requests, because submits wait for the balance. */
+/** A priority above other requests, because submits wait for the balance. */
 const PRIORITY = 200;
 
 /** A balance, with the account's ledger mark from just before the read. */
@@ -79,7 +79,7 @@ export class GlancedBalance {
     this.#now = now;
   }
 
-  /** Null if the service does not report it. Reads again if below `neededMicros`: someone may have added funds. */
+  /** The balance, or null if not reported. Reads it again if below `neededMicros`: someone may have added funds. */
   async micros(neededMicros: number): Promise<number | null> {
     const last = this.#last;
     const known = last !== null && this.#now() - last.askedAt < BELIEVED_MS ? last : this.#ask();

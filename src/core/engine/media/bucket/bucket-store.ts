@@ -50,7 +50,7 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     return null;
   }
 
-  /** Also repairs: re-sends a missing or truncated object if the cache has an intact copy. */
+  /** Also repairs the bucket: re-sends a missing or truncated object if the cache has an intact copy. */
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
     const found = this.#damaged.has(sha256) ? null : await this.find(sha256);
     const folder = await this.#cache.makeFolder();

@@ -14,7 +14,7 @@ export class Bytes implements Disposable {
     this.size = fstatSync(this.#file).size;
   }
 
-  /** At most 64 KiB, less at the end of the file; valid until the next call. */
+  /** Reads at most 64 KiB, or less at the end of the file. The result is valid until the next call. */
   read(at: number, length: number): Buffer {
     const end = Math.min(at + Math.min(length, WINDOW_BYTES), this.size);
     if (at >= end) return Buffer.alloc(0);
@@ -55,7 +55,7 @@ export interface Whole {
 }
 
 export const WHOLE: Whole = { lacks: null };
-/** For unusual structures that do not show whether the end is missing. */
+/** The result for unusual structures that do not show whether the end is missing. */
 export const UNJUDGED: Whole = { lacks: null };
 
 export function lacking(what: string): Whole {

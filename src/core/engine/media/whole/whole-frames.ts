@@ -29,7 +29,7 @@ const LATEST_START = 65_536;
 
 interface Frame {
   readonly size: number;
-  /** The same in all frame headers of a file. */
+  /** The header values that are the same in all frames of a file. */
   readonly sort: string;
 }
 
