@@ -33,7 +33,7 @@ export class InboxReader {
     this.#isKnownEmpty = false;
   }
 
-  /** `isPending`: whether the entry has to wait for something in progress. */
+  /** Returns the entries to process now. `isPending`: whether an entry has to wait for something in progress. */
   async read(isBusy: boolean, isPending: (entry: InboxEntry) => boolean): Promise<readonly InboxEntry[]> {
     const now = this.#from.now();
     if (isBusy && this.#readAt !== null && Math.abs(now - this.#readAt) < BUSY_EVERY_MS) return [];

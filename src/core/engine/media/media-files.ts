@@ -72,7 +72,7 @@ export class MediaFiles {
     return count;
   }
 
-  /** Null if no file has these bytes. */
+  /** The stored file's stats; null if no file has these bytes. */
   async stat(sha256: string): Promise<Stats | null> {
     // In a store copied from elsewhere, a symbolic link may lead anywhere.
     const found = await unlessMissing(lstat(this.path(sha256)));
@@ -155,7 +155,7 @@ export class MediaFiles {
   }
 }
 
-/** Null if the file does not exist (any more). */
+/** The result of `work`; null if the file does not exist (any more). */
 export async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;

@@ -199,7 +199,7 @@ export class S3Bucket implements Bucket {
   }
 }
 
-/** Null if the object does not exist. A missing bucket is an error. */
+/** The result of `work`; null if the object does not exist. A missing bucket is an error. */
 async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
