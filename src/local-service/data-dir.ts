@@ -10,7 +10,7 @@ function shard(id: string): string {
 }
 
 const INCOMING = "incoming";
-/** Names of incoming files: an id, followed by a second one while the file is being rendered. */
+/** Names of incoming files: an id, followed by another id while the file is being rendered. */
 const LEFTOVER = /^(?:file_|asset_|render-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9a-f-]{36}\.part)?$/;
 
 /** Removes only files with incoming names, because the user may keep other files in the folder. */
@@ -56,7 +56,7 @@ const LOCK = "service";
 export interface RunningService {
   readonly pid: number;
   readonly port: number;
-  /** Ends in `/v3`. */
+  /** URL of the API, ending in `/v3`. */
   readonly baseUrl: string;
   /** `<key_id>:<secret>` of the service's first key. Only the owner can read the file that contains it. */
   readonly apiKey: string;

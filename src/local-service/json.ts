@@ -17,7 +17,7 @@ export function pointerNames(pointer: string): string[] {
   return names.map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** The target of a reference such as `#/$defs/shot` in its document; undefined if there is none. */
+/** What a reference such as `#/$defs/shot` points to in its document; undefined if it points to nothing. */
 export function resolveReference(root: unknown, reference: unknown): unknown {
   if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
   return pointerNames(decodeURIComponent(reference.slice(1))).reduce<unknown>(

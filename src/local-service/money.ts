@@ -4,7 +4,7 @@ import type { WorkspaceRow } from "./store/rows.ts";
 /** Micro-dollars in one US dollar. All internal amounts are whole micro-dollars. */
 export const MICROS_PER_USD = 1_000_000;
 
-/** Decimal dollars, as in API responses. */
+/** Converts micro-dollars to decimal dollars, as in API responses. */
 export function usd(micros: number): number {
   return micros / MICROS_PER_USD;
 }

@@ -37,9 +37,9 @@ export type AsOf = "3.9" | "today";
 export interface ReplayOption {
   /** Folder written by `showrunner record`. */
   readonly folder: string;
-  /** `fast`: each read of a job moves the job on. `real`: a job takes as long as when recorded. Default: `fast`. */
+  /** `fast`: each read advances the job. `real`: a job takes as long as when it was recorded. Default: `fast`. */
   readonly speed?: "fast" | "real";
-  /** True to let the local service answer requests that are not recorded, instead of 404. Default: false. */
+  /** Whether the local service answers requests that are not recorded, which otherwise get a 404. Default: false. */
   readonly orLocal?: boolean;
 }
 
@@ -57,11 +57,11 @@ export interface LocalServiceOptions {
   readonly balance?: number;
   /** Initial keys, as objects or as `"ID:SECRET"`. Default: one key, generated at the first start and stored. */
   readonly keys?: readonly (string | KeyOption)[];
-  /** Requests per key and window. Default: 600 in 60 000 ms. */
+  /** Limit on requests per key in a time window. Default: 600 in 60 000 ms. */
   readonly rateLimit?: RateLimit;
-  /** Jobs rendered concurrently. Default: 8, with the stub renderer 64. */
+  /** Maximum number of jobs rendered at the same time. Default: 8, or 64 with the stub renderer. */
   readonly maxRunning?: number;
-  /** Divisor of simulated times; `Infinity` removes them. Default: 4, with the stub renderer `Infinity`. */
+  /** Simulated times are divided by this; `Infinity` removes them. Default: 4, or `Infinity` with the stub renderer. */
   readonly speed?: number;
   /** How long outputs are kept after the submit, in milliseconds. Default: 24 hours. */
   readonly retentionMs?: number;
@@ -75,8 +75,8 @@ export interface LocalServiceOptions {
    */
   readonly strict?: boolean;
   /**
-   * Rules, prices and durations of model families, merged over the built-in ones: a JSON file, or its content. The rules
-   * refuse inputs that a schema accepts; the prices and durations apply if the catalog has none.
+   * Rules, prices and durations of model families, merged over the built-in ones: a JSON file, or its content. The
+   * rules refuse inputs that a schema accepts; prices and durations apply if a model's entry has none.
    */
   readonly families?: FamiliesOption;
   /** The published version of the API that the service implements. Default: `today`. */
@@ -84,8 +84,8 @@ export interface LocalServiceOptions {
   /** Allows reading models, their schemas and voices without a credential. Default: the value of `strict`. */
   readonly openCatalog?: boolean;
   /**
-   * How an estimate answers for a model that cannot be quoted. Answers with a cost also have `quotable: false`, because
-   * clients that expect a number fail on null. Default: `null`; with `strict`, `refuse`.
+   * What an estimate answers for a model that cannot be quoted. Answers that contain a cost also have `quotable:
+   * false`, because clients that expect a number fail on null. Default: `null`; with `strict`, `refuse`.
    */
   readonly unquotableCost?: UnquotableCost;
   /** Word used in the `X-<Brand>-…` headers. Default: `Studio`. */
@@ -104,7 +104,7 @@ export interface LocalServiceOptions {
   readonly deliveryTimeoutMs?: number;
   /** Initial faults: rules, or a JSON file with rules. Default: none. */
   readonly faults?: FaultsOption;
-  /** Answers with what a hosted service answered; uploads, keys and webhooks stay with the local service. Default: none. */
+  /** Replays a hosted service's answers; the local service still handles uploads, keys and webhooks. Default: none. */
   readonly replay?: ReplayOption;
   /** Receives unexpected errors. Default: they are written to stderr. */
   readonly onDefect?: (error: unknown, traceId: string) => void;

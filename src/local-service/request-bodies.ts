@@ -113,7 +113,7 @@ export const walletBody = z.strictObject({
   add: z.number().min(0).max(1e9).optional(),
   /** Makes the next 402 say that the top-up card was declined. */
   card_declined: z.boolean().optional(),
-  /** Dollars of an automatic top-off: added or, if the card is declined, reported as failed by a webhook. */
+  /** Automatic top-off in dollars: added or, if the card is declined, reported as failed by a webhook. */
   top_off: z.number().min(0).max(1e9).optional(),
 });
 

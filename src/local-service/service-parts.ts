@@ -60,7 +60,7 @@ export function createMetrics() {
     replayed(): void {
       replayed += 1;
     },
-    /** Adds a request without a recorded answer to the stats. */
+    /** Adds to the stats a request for which no answer is recorded. */
     unrecorded(request: string): void {
       if (unrecorded.length < MOST_UNRECORDED) unrecorded.push(request);
     },

@@ -84,13 +84,13 @@ export function createServiceApp(service: ServiceContext): Hono<{ Bindings: Http
 
 /** A running service. */
 export interface LocalService {
-  /** Ends in `/v3`. */
+  /** URL of the API, ending in `/v3`. */
   readonly baseUrl: string;
   /** `<key_id>:<secret>` of the first key. */
   readonly apiKey: string;
-  /** The port it listens on. */
+  /** The port on which the service listens. */
   readonly port: number;
-  /** The folder of its database and media. */
+  /** The folder that contains the database and the media. */
   readonly dataDir: string;
   /** Counts of jobs, money and requests, as `GET /_local/stats` shows them. */
   stats(): ServiceStats;
@@ -294,7 +294,7 @@ export const HEARD_FILM = media("video/mp4", Buffer.from(HEARD_MP4, "base64"), {
   fps: 5,
 });
 
-/** An avatar speaks; a video has sound only if `generate_audio` is true. */
+/** The stub's output for a request: an avatar always has sound, a video only if `generate_audio` is true. */
 function mediaOf({ kind, input }: RenderRequest & { readonly kind: Exclude<RenderRequest["kind"], "voice"> }) {
   switch (kind) {
     case "image":
@@ -334,7 +334,7 @@ function createStubRenderer(): Renderer {
   };
 }
 
-/** Hash of a request. Media and voices count by their content, not by the ids and addresses in the input. */
+/** Hash of a request. Media and voices are hashed by content, not by the ids and addresses in the input. */
 async function markOf({ kind, index, input, media, voice: spoken }: RenderRequest): Promise<string> {
   const own = Object.entries(input).filter(([field]) => !Object.hasOwn(media, field) && field !== "voice_id");
   const hash = createHash("sha256").update(JSON.stringify([kind, index, withoutAddresses(own), spoken]));
@@ -345,7 +345,7 @@ async function markOf({ kind, index, input, media, voice: spoken }: RenderReques
   return hash.digest("hex");
 }
 
-/** Removes addresses by their form, because media fields may have other names here than in the request. */
+/** Removes whatever looks like an address; field names do not help, because they may differ from the request's. */
 function withoutAddresses(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_key, item: unknown) => {

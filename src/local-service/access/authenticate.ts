@@ -37,7 +37,7 @@ const TOUCH_EVERY_MS = 60_000;
 
 const unauthorized = (message: string) => refuse("UNAUTHORIZED", message);
 
-/** Whether a secret is the key's current or previous one; null if it is neither. */
+/** Tells whether a secret is the key's current or previous secret; null if it is neither. */
 function secretKind(key: KeyRow, secret: string, now: number): "secret" | "previous-secret" | null {
   const given = hashSecret(secret);
   const isCurrent = sameHash(given, key.secretHash);
@@ -109,7 +109,7 @@ interface Window {
 /** Maximum number of keys tracked; the oldest windows are evicted first. */
 const MAX_KEYS = 10_000;
 
-/** The 429 for a key over its limit, with the four rate-limit headers. */
+/** The 429 error for a key over its limit, with the four rate-limit headers. */
 export function overLimit({ requests, windowMs }: RateLimit, resetAtMs: number, now: number): Refusal {
   const retryAfter = Math.max(1, Math.ceil((resetAtMs - now) / 1000));
   const message = `Rate limit exceeded: ${requests} requests per ${windowMs / 1000} seconds.`;

@@ -70,7 +70,7 @@ function unreadRows(id: string, lines: readonly string[]): string {
 /** Limit on processor time for validating against a schema without a linear bound, in milliseconds. */
 const MAX_CHECK_MS = 100;
 
-/** Shared by all services in a process, because they have the same built-in catalog. */
+/** Checks that are already compiled. All services in a process share them, as they share the built-in catalog. */
 const compiledBefore = new WeakMap<JsonSchema, InputCheck>();
 
 /** Compiles an untrusted schema. @throws Error if it does not compile */
@@ -172,7 +172,7 @@ export function createCatalog({ models: definitions, chats }: Offered, families:
   };
 }
 
-/** Legacy ids with the level in their name, such as `video-1-pro`, from before `quality` existed. */
+/** Legacy ids that contain the quality level, such as `video-1-pro`; they date from before the field `quality`. */
 function levelIds({ entry }: ModelDefinition): readonly (readonly [string, string])[] {
   const schema = entry.input_schema as { readonly properties?: { readonly [name: string]: JsonSchema } } | null;
   const levels = schema?.properties?.["quality"]?.["enum"];

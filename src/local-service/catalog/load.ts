@@ -16,9 +16,9 @@ const localPart = z.strictObject({
   price_usd: z.number().min(0).optional(),
   /** Why the model has no quote. */
   unquotable: z.string().optional(),
-  /** The model answers 410 GONE. Contains the id of its successor, or null. */
+  /** Makes the model answer 410 GONE. The value is the id of its successor, or null. */
   replaced_by: z.string().nullable().optional(),
-  /** The model answers 400 FAILED_PRECONDITION with this message. */
+  /** Makes the model answer 400 FAILED_PRECONDITION with this message. */
   unsupported: z.string().optional(),
   /** Whether `GET /models` lists the model although it is unsupported. Default: false. */
   listed: z.boolean().optional(),

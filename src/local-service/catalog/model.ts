@@ -21,9 +21,9 @@ export interface Work {
 
 export type ModelState =
   | { readonly is: "live" }
-  /** Answers 410 GONE. */
+  /** The model answers 410 GONE. */
   | { readonly is: "retired"; readonly replacedBy: string | null }
-  /** Answers 400 FAILED_PRECONDITION with this message. Hosted services list some of these models. */
+  /** The model answers 400 FAILED_PRECONDITION with this message. Hosted services list some of these models. */
   | { readonly is: "unsupported"; readonly message: string; readonly isListed?: boolean };
 
 /** A catalog entry as the API shows it. */

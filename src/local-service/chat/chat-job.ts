@@ -19,12 +19,12 @@ export function tokenize(text: string): readonly string[] {
   return text.match(TOKEN) ?? [];
 }
 
-/** Extra tokens that each message and each answer count for. */
+/** Number of tokens added for each message and for each answer. */
 const PER_MESSAGE = 3;
-/** Tokens that a picture counts for. */
+/** Number of tokens counted for a picture. */
 const PER_IMAGE = 85;
 
-/** A token of an answer, and the part of the answer that it belongs to; parts come in this order. */
+/** A token of an answer, and the part of the answer that it belongs to. The parts follow each other in this order. */
 export interface AnswerToken {
   readonly of: "reasoning" | "text" | "call";
   readonly text: string;
@@ -33,7 +33,7 @@ export interface AnswerToken {
 /** A complete answer, computed before any of it is sent: text, or a tool call. */
 export interface Composed {
   readonly tokens: readonly AnswerToken[];
-  /** The tool to call, whose arguments are the tokens of `call`; null for a text answer. */
+  /** The tool to call, with the tokens of `call` as its arguments; null for a text answer. */
   readonly tool: string | null;
   readonly finishReason: "stop" | "length" | "tool_calls";
   readonly promptTokens: number;

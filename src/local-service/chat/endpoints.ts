@@ -54,8 +54,8 @@ function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
 }
 
 /**
- * Replaces trigger words that are followed by a category. They are meant for media models, and an answer that repeats
- * one in a rewritten prompt would make the media job fail.
+ * Replaces trigger words that are followed by a category. They are meant for media models: if an answer repeated such a
+ * word in a rewritten prompt, the media job would fail.
  */
 function withoutNamed(request: ChatRequest, triggers: readonly string[]): ChatRequest {
   const words = triggers.map((word) => word.replaceAll(/[^\w\s]/g, "\\$&"));

@@ -10,7 +10,7 @@ export interface AnswerHead {
   readonly model: string;
 }
 
-/** Writes the frames of one stream, in this order. */
+/** Writes the frames of one stream. Its methods are called in the order in which they are declared. */
 export interface FrameWriter {
   first(): readonly string[];
   token(token: AnswerToken): readonly string[];

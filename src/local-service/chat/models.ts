@@ -17,7 +17,7 @@ export const chatEntry = z.looseObject({
     .looseObject({ usd_per_1m_input_tokens: z.number().min(0), usd_per_1m_output_tokens: z.number().min(0) })
     .default({ usd_per_1m_input_tokens: 1, usd_per_1m_output_tokens: 4 }),
   input_modalities: z.array(z.string()).default(["text"]),
-  /** Null: the maximum of all models, if `input_modalities` includes images. */
+  /** If null, the limit for all models applies, provided that `input_modalities` includes images. */
   max_images_per_request: z.int().min(0).max(96).nullable().default(null),
 });
 
@@ -40,7 +40,7 @@ export function mostImages({ input_modalities, max_images_per_request }: ChatMod
   return input_modalities.includes("image") ? (max_images_per_request ?? MOST_IMAGES) : 0;
 }
 
-/** Price in whole micro-dollars; a price in dollars per million tokens equals one in micro-dollars per token. */
+/** Price in whole micro-dollars. Dollars per million tokens are the same number as micro-dollars per token. */
 export function priceMicros({ pricing }: ChatModel, promptTokens: number, completionTokens: number): number {
   const { usd_per_1m_input_tokens: prompt, usd_per_1m_output_tokens: completion } = pricing;
   return Math.ceil(promptTokens * prompt + completionTokens * completion - 1e-6);

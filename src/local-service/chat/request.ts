@@ -93,7 +93,7 @@ export interface ChatMessage {
 
 export interface ChatTool {
   readonly name: string;
-  /** JSON Schema of its arguments. */
+  /** JSON Schema of the tool's arguments. */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
@@ -101,7 +101,7 @@ export interface ChatTool {
 export interface ChatRequest {
   readonly model: ChatModel;
   readonly messages: readonly ChatMessage[];
-  /** URLs of the request's pictures, mostly `data:`. */
+  /** URLs of the request's pictures, mostly `data:` URLs. */
   readonly images: readonly string[];
   readonly stream: boolean;
   readonly includeUsage: boolean;

@@ -82,7 +82,7 @@ export function responsesField(field: string): string {
   return NAMES.reduce((name, [pattern, here]) => name.replace(pattern, here), field);
 }
 
-/** Joins a namespace and the name of a tool in it, as the model sees them. */
+/** Separates a namespace from the name of a tool in the combined name that the model sees. */
 const SEPARATOR = "__";
 const EFFORTS: Readonly<Record<string, string | null>> = { minimal: "low", medium: null, xhigh: "max" };
 
@@ -253,7 +253,7 @@ export function responsesForm(head: AnswerHead, composed: Composed, body: Respon
       ];
     }
 
-    /** Ends the open item, and begins the items up to this one. */
+    /** Ends the open item, and begins the items that follow up to the item `next`. */
     function upTo(next: number): readonly string[] {
       const frames: string[] = [];
       while (open < next) {

@@ -8,7 +8,7 @@ interface Timer {
   cancelled: boolean;
 }
 
-/** Sorts the earliest first; equal instants in order of creation. */
+/** Compares timers: the earlier comes first; at the same instant, the timer that was created first. */
 function compare(a: Timer, b: Timer): number {
   return a.dueMs - b.dueMs || a.order - b.order;
 }
@@ -20,7 +20,7 @@ export type ClockMode = "real" | "scaled" | "manual";
 export interface Clock {
   /** Milliseconds since the Unix epoch, on the service's clock. */
   now(): number;
-  /** Calls once when the clock reaches `dueMs`, or at the next tick if it is past. Returns a function that cancels. */
+  /** Runs `call` once, at `dueMs` or, if that is past, at the next tick. Returns a function that cancels the timer. */
   at(dueMs: number, call: () => void): () => void;
 }
 

@@ -87,7 +87,7 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
 /** Limits on undelivered events: their maximum age in milliseconds, and their maximum number per workspace. */
 const KEEP_MS = 7 * DAY_MS;
 const KEEP_EVENTS = 100_000;
-/** Number of events stored between two checks of those limits. */
+/** After this many stored events, the limits above are checked again. */
 const PRUNE_EVERY = 1000;
 
 /** Sends lifecycle events of a workspace's jobs to its log drains. */
@@ -95,11 +95,11 @@ export function createDrains(ports: ServiceParts) {
   const { store, clock } = ports;
   const tables = drainTables(store.statements);
   const shipper = createShipper(ports, tables, prune);
-  /** Workspaces that have or had a drain. Jobs in other workspaces skip the query. */
+  /** Workspaces that have or had a drain. For jobs in other workspaces, drains are not looked up. */
   const workspaces = new Set(tables.all().map((drain) => drain.workspaceId));
   let stored = 0;
 
-  /** Deletes delivered events and those beyond the limits. A disabled drain keeps its place within them. */
+  /** Deletes events that all drains have received or that exceed the limits. Disabled drains count as well. */
   function prune(workspaceId: string): void {
     const positions = tables.ofWorkspace(workspaceId).map((drain) => drain.position);
     const deliveredToAll = positions.length === 0 ? Number.MAX_SAFE_INTEGER : Math.min(...positions);

@@ -7,7 +7,7 @@ export const MAX_FAILURES = 5;
 
 /** Delivery state of a drain. Instants are epoch milliseconds on the service's clock. */
 export interface DrainState {
-  /** 1 or 0. */
+  /** 1 if the drain is enabled, otherwise 0. */
   readonly enabled: number;
   readonly consecutiveFailures: number;
   readonly lastSuccessAt: number | null;
@@ -135,9 +135,7 @@ export function drainTables(db: Statements) {
       db.all<DrainEventRow>(EVENTS, workspaceId, position, limit),
     /** The position of the newest event. */
     present: () => db.get<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'drainEvents'")?.seq ?? 0,
-    /**
-     * Deletes events that every drain in the workspace has received, expired events, and those beyond the newest `most`.
-     */
+    /** Deletes events that every drain in the workspace has received, expired events, and all but the newest `most`. */
     prune(workspaceId: string, deliveredToAll: number, olderThan: number, most: number): void {
       const tooMany = db.get<{ seq: number }>(NEWEST, workspaceId, most)?.seq ?? 0;
       db.run(

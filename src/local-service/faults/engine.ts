@@ -58,7 +58,7 @@ export class FaultEngine {
     return this.#rules.length === 0;
   }
 
-  /** Whether there is any rule of these kinds, even an exhausted one. */
+  /** Whether a rule of any of these kinds is set, even an exhausted rule. */
   has(...kinds: readonly FaultKind[]): boolean {
     return this.#rules.some(({ rule }) => kinds.includes(rule.kind));
   }
@@ -116,7 +116,7 @@ export interface WebhookFault {
 /** The job outcome that a rule forces, instead of the renderer's. */
 export interface ForcedEnd {
   readonly job: ErrorBody | null;
-  /** By position. */
+  /** Errors of the outputs that fail, by position. */
   readonly outputs: ReadonlyMap<number, ErrorBody>;
   readonly fpsLateMs: number;
   readonly expireNow: boolean;

@@ -123,7 +123,7 @@ function respond(answer: Answer, headers: Headers): Response {
   return new Response(JSON.stringify(answer.body), { status: answer.status, headers: all });
 }
 
-/** Converts an error to the form of language models, with a header that says whether to retry. Leaves other answers unchanged. */
+/** Converts an error to the language models' form, with a retry header; leaves other answers unchanged. */
 function asChatAnswer(answer: Answer): Answer {
   if (answer.is !== "json" || answer.status < 400) return answer;
   const body = answer.body as { readonly error: ErrorBody };

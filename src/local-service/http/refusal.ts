@@ -85,8 +85,8 @@ const CHAT_ERROR_TYPES: Readonly<Record<number, string>> = {
 };
 
 /**
- * Converts an error to the form of language models: adds its `type`, and keeps it retryable only if a retry could
- * succeed, which is never so once output was sent (`hasBegun`).
+ * Converts an error to the form that language models use: adds its `type`, and lets it stay retryable only if a retry
+ * could succeed, which is impossible once output was sent (`hasBegun`).
  */
 export function asChatError({ retry_after = 1, ...error }: ErrorBody, hasBegun = false): ErrorBody {
   const status = HTTP_STATUS[error.code];
@@ -121,7 +121,7 @@ export class Refusal extends Error {
 
 interface More extends Omit<Partial<ErrorBody>, "code" | "message"> {
   /**
-   * The message of the strict profile, if `message` reveals more than the condition, such as details of this
+   * The message of the strict profile. Set it if `message` reveals more than the condition, such as details of this
    * request.
    */
   readonly fixedMessage?: string;

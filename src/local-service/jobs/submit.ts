@@ -18,7 +18,7 @@ import type { Owner } from "../store/tables.ts";
 import { moderate } from "../validate/problems.ts";
 import { instant } from "./views.ts";
 
-/** A submit as it was sent. `problems` are those in fields other than `input`. */
+/** The body of a submit as it was sent. `problems` lists the problems in fields other than `input`. */
 export interface SubmitBody {
   readonly input: unknown;
   readonly webhook: string | null;
@@ -109,7 +109,7 @@ function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** `POST /models/{model}`: one transaction from the idempotency key to the charge. */
+/** Handles `POST /models/{model}` in one transaction, from the idempotency key to the charge. */
 export function submitHandler(service: ServiceContext) {
   const { store, clock, catalog, hooks, runner, metrics, options } = service;
   const prepare = workPreparer(service);

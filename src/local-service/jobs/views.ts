@@ -16,7 +16,7 @@ export interface ViewPorts {
   now(): number;
   sign(path: string, expiresAtMs: number): string;
   readonly asOf: NormalOptions["asOf"];
-  /** How long a presigned download URL is valid, milliseconds. */
+  /** How long a presigned download URL is valid, in milliseconds. */
   readonly urlLifeMs: number;
 }
 

@@ -14,7 +14,7 @@ export interface Served {
   readonly path: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** A strong validator, since the bytes of an id never change. */
+  /** A strong ETag; the bytes that belong to an id never change. */
   readonly etag: string;
   readonly modifiedAt: number;
   /** Number of bytes to send before a fault cuts the download; null sends all. */

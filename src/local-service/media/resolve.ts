@@ -53,7 +53,7 @@ function boundProblems(field: string, [value, min, max, unit]: Measure, rules: M
   return [problem(field, `the media is ${value} ${unit}; at most ${most} is allowed`, max)];
 }
 
-/** The violation of its field's constraints, if any. */
+/** Checks a media input against the constraints of its field, and returns the violations. */
 export function checkMedia(field: string, media: FoundMedia, rules: MediaRules): FieldProblem[] {
   const accepted = kinds(rules);
   if (accepted.length > 0 && !accepted.includes(media.kind)) {
@@ -67,7 +67,7 @@ export function checkMedia(field: string, media: FoundMedia, rules: MediaRules):
   return [...size, ...measures(media).flatMap((measure) => boundProblems(field, measure, rules))];
 }
 
-/** `max_total_duration_ms` over all media of one field. */
+/** Checks `max_total_duration_ms`, which limits all media of one field together. */
 export function checkTotal(field: string, media: readonly FoundMedia[], rules: MediaRules): FieldProblem[] {
   const most = bound(rules, "max_total_duration_ms");
   const total = media.reduce((sum, item) => sum + (item.durationMs ?? 0), 0);

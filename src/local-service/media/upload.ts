@@ -86,7 +86,7 @@ export function uploadHandler(service: ServiceContext) {
     });
   }
 
-  /** @throws Refusal 402 after many refusals for funds in a row */
+  /** @throws Refusal 402 after many consecutive refusals for insufficient funds */
   function assertNotPaused(workspaceId: string): void {
     const wallet = db.workspaces.get(workspaceId);
     const isPaused = service.options.asOf !== "3.9" && service.refusals.isPaused(wallet);

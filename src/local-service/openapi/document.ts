@@ -32,7 +32,7 @@ export interface ModelNames {
   readonly input: string;
 }
 
-/** Spellings that need a hash: the name reserved for the operation for all models, and an id without Latin letters or digits. */
+/** Spellings that always get a hash: the reserved `job`, and the empty spelling of an id without letters and digits. */
 const RESERVED = ["job", ""];
 
 const words = (id: string): string[] => id.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
@@ -112,8 +112,8 @@ const PLAIN = `$schema $id $anchor $dynamicRef $dynamicAnchor $comment $ref type
 const [one, some, named, plain] = [ONE, SOME, NAMED, PLAIN].map((words) => new Set(words.split(/\s+/)));
 
 /**
- * Converts a catalog schema to OpenAPI 3.1. Prefixes keywords unknown there, such as `media_type`, and those in
- * `extensions` with `x-`, and makes references within the schema relative to `pointer`.
+ * Converts a catalog schema to OpenAPI 3.1. Adds the prefix `x-` to keywords that OpenAPI does not know, such as
+ * `media_type`, and to those in `extensions`. Makes references within the schema relative to `pointer`.
  */
 function inDocument(schema: unknown, pointer: string, extensions: readonly string[]): JsonSchema {
   const within = (part: unknown): unknown => {
@@ -306,7 +306,7 @@ export const operatorOperations: Specs = {
   "GET /openapi.json": read("get_openapi", "This document."),
 };
 
-/** Adds a row to the table for the document that describes it, which is generated on the first request. */
+/** Adds a row for the document about all endpoints; the document is generated when it is first requested. */
 function withDocument(
   endpoints: readonly Endpoint[],
   summary: string,

@@ -166,7 +166,7 @@ function announcement(brand: string, event: string, component: string, summary: 
   return post({ operationId, tag: TAGS.webhooks, summary, parameters, content: content(refTo(component)) });
 }
 
-/** A line in a batch. Its field names contain the brand. */
+/** A line in a batch of log events. Its field names contain the brand. */
 function drainedLine(brand: string): JsonSchema {
   const own = (fields: Readonly<Record<string, JsonSchema>>) =>
     Object.fromEntries(Object.entries(fields).map(([name, schema]) => [`${brand.toLowerCase()}_${name}`, schema]));

@@ -36,7 +36,7 @@ function storedKey(dataDir: string): NormalKey {
   return key;
 }
 
-/** Creates the configured keys, and funds the first workspace unless that was done. Returns the first key as `id:secret`. */
+/** Creates the configured keys, and funds the first workspace if not yet done. Returns the first key as `id:secret`. */
 export async function openAccounts(store: Store, options: NormalOptions, now: number): Promise<string> {
   const keys = options.keys.length > 0 ? options.keys : [storedKey(options.dataDir)];
   await store.write(() => {
@@ -156,7 +156,7 @@ export function fundingPage({ store }: ServiceContext, fund: (dollars: number, w
   };
 }
 
-/** Adds dollars to a workspace, and creates it if missing. */
+/** Adds dollars to a workspace, which is created if missing. */
 export function funder({ store, clock }: Pick<ServiceContext, "store" | "clock">) {
   return async (dollars: number, workspaceId = FIRST_WORKSPACE): Promise<void> => {
     if (!(dollars >= 0 && Number.isFinite(dollars))) {

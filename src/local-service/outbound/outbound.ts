@@ -102,10 +102,10 @@ export interface Message {
 /** Bytes of a response's body that are read and dropped before the connection is closed. */
 const MAX_ANSWER_BYTES = 65_536;
 
-/** A destination that may be posted to. A name that does not resolve may still resolve at the proxy. */
+/** A destination that is not forbidden. If its name does not resolve here, the proxy may still resolve it. */
 type Reachable = Exclude<Destination, { readonly is: "blocked" }>;
 
-/** Pins the connection to the checked addresses, even if the name resolves to others by then. */
+/** Pins the connection to the checked addresses, even if the name resolves to other addresses by then. */
 function pinned(to: Extract<Destination, { readonly is: "open" }>["to"]): LookupFunction {
   return (_host, options, callback) => {
     if (options.all) callback(null, [...to]);
@@ -207,12 +207,13 @@ async function findDestination(text: string, resolve: Resolve, rules: Destinatio
 /** The service's only way out: every POST to an address that a caller specified goes through here. */
 export interface Outbound {
   /**
-   * Checks the destination, then posts. Null if the service closes first, so that the outcome is unknown. Never rejects.
+   * Checks the destination, then posts. Resolves to null if the service closes first, so that the outcome is unknown.
+   * Never rejects.
    */
   post(url: string, message: Message): Promise<Outcome | null>;
   /** Counts work as in flight until it ends; `idle` waits for it. */
   during<T>(work: Promise<T>): Promise<T>;
-  /** Resolves when no work is in flight or, under continuous load, after a fixed number of rounds. */
+  /** Resolves when no work is in flight, or after a fixed number of rounds if new work keeps arriving. */
   idle(): Promise<void>;
   /** Aborts every POST; later ones are not sent. */
   close(): Promise<void>;

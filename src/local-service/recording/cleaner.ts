@@ -30,7 +30,7 @@ export class Cleaner {
     this.#learnCookies(headers["set-cookie"] ?? []);
   }
 
-  /** Makes the mark replace the handle from now on. Returns the handle's hash. */
+  /** From now on, replaces the handle by the mark in all texts. Returns the handle's hash. */
   learnUpload(handle: string, mark: string): string {
     const hash = hashOf(handle);
     if (this.#uploads.size < MOST_HANDLES) this.#uploads.set(hash, mark);

@@ -90,7 +90,7 @@ const MOST_DEPTH = 100;
 /** The beginning of media embedded in a text. */
 const INLINE_MEDIA = /^data:([\w.+/-]{0,100})[;,]/;
 const SHORTEST_MEDIUM = 1_000;
-/** Only this much of a text is searched, because the expression overflows on megabytes. */
+/** Maximum number of characters searched for `INLINE_MEDIA`, an expression that overflows on megabytes. */
 const MOST_BEFORE_DATA = 200;
 
 /**
@@ -114,7 +114,7 @@ export function withoutSendersOwn(body: unknown): unknown {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !SENDERS_OWN.has(name)));
 }
 
-/** Changes every text in a JSON value by a function that also gets the field's name; with `changeName`, changes names too. */
+/** Replaces each text in a JSON value by what `change` returns for it; with `changeName`, replaces names as well. */
 export function mapTexts(
   value: unknown,
   change: (text: string, name: string) => string,

@@ -222,7 +222,7 @@ class Gathered {
     this.#chunks?.push(chunk);
   }
 
-  /** The text; null if it exceeds the limit. */
+  /** The collected text; null if it exceeds the limit. */
   text(): string | null {
     return this.#chunks === null ? null : Buffer.concat(this.#chunks).toString("utf8");
   }

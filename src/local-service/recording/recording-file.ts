@@ -7,10 +7,10 @@ import { parsed } from "../json.ts";
 import { RECORDING_FILE, RECORDING_VERSION, type RecordedAnswer, type RecordedAsset } from "./recorded-values.ts";
 import { RecordingError } from "./recording-error.ts";
 
-/** An answer without its time, which the file adds. */
+/** An answer without its time, which is added when the line is written. */
 export type RecordedLine = Omit<RecordedAnswer, "at_ms">;
 
-/** Fields that change between polls without meaning. */
+/** Fields whose changes between polls have no meaning. */
 const VOLATILE = new Set(["progress", "estimated_completion_at", "logs", "logs_next_cursor", "trace_id"]);
 /** Maximum size of a recording file; a larger one could not be replayed. */
 const MOST_BYTES = 256 * 1024 * 1024;
@@ -23,7 +23,7 @@ export class RecordingFile {
   #lock: FolderLock | null = null;
   readonly #startedAt: number;
   #sizeBytes: number;
-  /** The last answer to each request; the same answer is not written again. */
+  /** The answer last written for each request; an identical answer is not written again. */
   readonly #last = new Map<string, string>();
   readonly #assets = new Set<string>();
   /** Jobs whose submit is recorded; an idempotent replay of a submit does not add a second job. */

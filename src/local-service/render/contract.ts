@@ -67,7 +67,7 @@ export interface Renderer {
   close(): Promise<void>;
 }
 
-/** What a file's headers declare, true or not; null if that cannot be read without decoding. */
+/** What a file's headers declare, which may be wrong; null for values that cannot be read without decoding. */
 export interface AnnouncedMedia {
   readonly kind: "image" | "video" | "audio";
   readonly contentType: string;

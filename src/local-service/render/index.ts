@@ -21,7 +21,7 @@ export function createRenderer(options: { readonly workers?: number } = {}): Ren
   };
 }
 
-/** Timeout in milliseconds, for damaged files that make a parser loop and would block all later uploads. */
+/** Timeout in milliseconds: a damaged file can make a parser loop, which would block all later uploads. */
 const PROBE_LIMIT_MS = 60_000;
 
 let probing: WorkerPool | undefined;

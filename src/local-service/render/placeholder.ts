@@ -16,7 +16,7 @@ const DEFAULT_MS = 1_000;
 const MOST_PX = 4_096;
 const MOST_SOUND_MS = 600_000;
 
-/** A small file of that kind, size and length: PNG, JPEG or WebP in one color, a grey film as MP4, or a tone as WAV. */
+/** Makes a small file of the given kind, size and length: PNG, JPEG or WebP in one color, a grey MP4, or a WAV tone. */
 export async function writePlaceholder(placeholder: Placeholder): Promise<Uint8Array> {
   const { contentType, durationMs, mark } = placeholder;
   const lengthMs = Math.max(durationMs ?? DEFAULT_MS, 40);
@@ -38,7 +38,7 @@ export async function writePlaceholder(placeholder: Placeholder): Promise<Uint8A
 
 const side = (px: number | null) => Math.min(Math.max(Math.round(px ?? DEFAULT_PX), 2), MOST_PX);
 
-/** Adds a text to the media where its container lets readers skip unknown parts. */
+/** Adds the mark to a file, in a part of the container that readers skip. */
 export function withMark(bytes: Uint8Array, contentType: string | null, mark: string): Uint8Array {
   const text = Buffer.from(mark, "latin1");
   const size = Buffer.alloc(4);

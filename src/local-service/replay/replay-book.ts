@@ -42,7 +42,7 @@ export class ReplayBook {
     }
   }
 
-  /** The next answer to a request that is not about a job; the last one is repeated. Null if none is recorded. */
+  /** The next answer to a request that is not about a job; the last answer is repeated. Null if none is recorded. */
   next(request: string, body: unknown): RecordedAnswer | null {
     const sequence = this.#find(request, body);
     if (sequence === null) return null;
@@ -89,7 +89,7 @@ export class ReplayBook {
     });
   }
 
-  /** Where a request differs from the most similar recorded one; empty if none has the same address. */
+  /** Where a request differs from the most similar recorded request; empty if no request has the same address. */
   nearest(request: string, body: unknown): readonly string[] {
     const same = this.#recording.answers.filter((answer) => answer.request === request).slice(0, 1_000);
     const differences = same.map((answer) => differencesOf(body ?? {}, answer.body ?? {}));
@@ -140,7 +140,9 @@ function jobOf(request: string): string | null {
 /** Maximum nesting depth that is compared. */
 const MOST_DEPTH = 100;
 
-/** A body in canonical form, without the fields that matter only to its sender; absent, empty and `{}` are equal. */
+/**
+ * A body in canonical form, without the fields that only its sender needs; no body, an empty body and `{}` are equal.
+ */
 function meaningOf(body: unknown): string {
   return JSON.stringify(ordered(recordable(withoutSendersOwn(body) ?? {}), MOST_DEPTH));
 }

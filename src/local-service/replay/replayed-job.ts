@@ -18,7 +18,7 @@ export class ReplayedJob {
   readonly recorded: RecordedJob;
   /** Epoch milliseconds on the service's clock. */
   readonly submittedAt: number;
-  /** How much later it was submitted than the recorded job, in milliseconds. */
+  /** How much later this job was submitted than the recorded job, in milliseconds. */
   readonly #shiftMs: number;
   readonly #ackAtMs: number;
   readonly #suffix: string;
@@ -46,7 +46,7 @@ export class ReplayedJob {
     return this.submittedAt + at_ms - this.#ackAtMs;
   }
 
-  /** The stream that is open at real speed: the first that has not ended, or else the last; null if none is recorded. */
+  /** The stream that is open at real speed: the first stream that has not ended, or else the last; null without any. */
   openStream(isWanted: (answer: RecordedAnswer) => boolean, now: number): RecordedAnswer | null {
     const known = this.recorded.answers.filter(isWanted);
     return known.find((answer) => this.dueAt(answer) > now) ?? known.at(-1) ?? null;

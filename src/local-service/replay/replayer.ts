@@ -20,7 +20,7 @@ import { ReplayBook } from "./replay-book.ts";
 import type { ReplayedJob, ReplaySpeed } from "./replayed-job.ts";
 import { createReplayedMedia, type ReplayedMedia } from "./replayed-media.ts";
 
-/** A recording that answers in place of the service; null if the options set none. */
+/** Opens the recording that answers in place of the service; null if the options name no recording. */
 export function openReplay(service: ServiceContext) {
   const { replay } = service.options;
   if (replay === null) return null;
@@ -28,7 +28,7 @@ export function openReplay(service: ServiceContext) {
   return { answer: new Replayer(replay.recording, service, media, replay).answer, file: media.file };
 }
 
-/** Adds a replay after the faults, which apply to replayed answers as they do to the service's own. */
+/** Adds a replay after the faults, so that faults apply to replayed answers as to the service's own. */
 export function withReplay(faults: Interceptor, replay: ReturnType<typeof openReplay>): Interceptor {
   if (replay === null) return faults;
   return {
@@ -43,7 +43,7 @@ interface ReplayOptions {
   readonly orLocal: boolean;
 }
 
-/** Answers calls as recorded; uploads, keys and webhooks stay with the local service. */
+/** Answers calls from the recording; the local service still handles uploads, keys and webhooks. */
 class Replayer {
   readonly #book: ReplayBook;
   readonly #recording: Recording;

@@ -7,7 +7,7 @@ import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow, OutputRow, VoiceRow } from "../store/rows.ts";
 import type { Rendered } from "./render-job.ts";
 
-/** The retryable failure of a job whose cause is not its input. */
+/** The error of a job that failed for a reason other than its input, and may be retried. */
 export const WORK_FAILED: ErrorBody = {
   code: "INTERNAL",
   message: "The model could not finish this job; it was refunded.",
@@ -80,7 +80,7 @@ export function jobFinisher(
   }
 
   return {
-    /** Ends a job that was rendered, whether or not that succeeded. */
+    /** Ends a job after rendering, whether the rendering succeeded or failed. */
     finish(seq: number, rendered: readonly Rendered[], forced: ForcedEnd): void {
       const job = store.jobs.bySeq(seq);
       if (!job || !canMove(job.status, "COMPLETED")) return;

@@ -100,12 +100,12 @@ export interface EventRow {
   readonly data: string;
 }
 
-/** A request to a language model. Token counts are null until it has ended; those of the completion include reasoning. */
+/** A request to a language model. Token counts are null until it has ended; the completion's include reasoning. */
 export interface ChatRow {
   readonly jobSeq: number;
   /** `X-Request-Id` of the answer. */
   readonly requestId: string;
-  /** 1 or 0. */
+  /** 1 if the answer was streamed, otherwise 0. */
   readonly streamed: number;
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
@@ -197,7 +197,7 @@ export interface IdempotencyRow {
   readonly ack: string;
 }
 
-/** Increment it with every change that older code cannot read. */
+/** Version of the tables. Increment it with every change that older code cannot read. */
 export const SCHEMA_VERSION = 1;
 
 /** Instants are milliseconds since the Unix epoch, money is whole micro-dollars, and structured columns are JSON text. */

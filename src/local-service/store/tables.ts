@@ -53,7 +53,7 @@ const CHATS_IN_FLIGHT = `SELECT count(*) AS ofWorkspace, count(*) FILTER (WHERE 
 const RUNNING_READERS =
   "SELECT count(*) AS count FROM reads JOIN jobs ON seq = readerSeq WHERE sourceSeq = ? AND completedAt IS NULL";
 
-/** How usage can be grouped: the expression for the key, and the end of the query. */
+/** The ways to group usage: for each, the expression for the key and the end of the query. */
 const USAGE = {
   total: ["'total'", "HAVING count(*) > 0"],
   day: ["date(createdAt / 1000, 'unixepoch')", "GROUP BY key ORDER BY key"],
@@ -88,7 +88,7 @@ export function jobTable(db: Statements) {
     start: (seq: number, startedAt: number) => db.update("jobs", { seq, status: "IN_PROGRESS", startedAt }),
     end: (seq: number, { status, completedAt, expiresAt, refundedMicros, error }: JobEnd) =>
       db.update("jobs", { seq, status, completedAt, expiresAt, refundedMicros, error }),
-    /** Keeps the expiry, so that the sweep removes what an interrupted delete has left. */
+    /** Marks a job as deleted. Keeps its expiry, so that the sweep removes what an interrupted delete has left. */
     markDeleted: (seq: number, deletedAt: number) =>
       db.update("jobs", { seq, deletedAt, prompt: null, input: "{}", media: "{}" }),
     /** Chats in flight: their number in the workspace and for the key, and the sum of their holds. */
@@ -182,7 +182,7 @@ export interface JobCounts {
   readonly byModel: Readonly<Record<string, number>>;
 }
 
-/** Numbers for all jobs ever accepted, for the operator. */
+/** Counts of all jobs ever accepted, for the operator. */
 export function countJobs(db: Statements): JobCounts {
   const tally = (column: string) => {
     const rows = db.all<{ name: string; count: number }>(
@@ -246,7 +246,7 @@ export function keyTable(db: Statements) {
     insert: (row: NewKeyRow) => db.insert("keys", row),
     get: (keyId: string) => db.get<KeyRow>("SELECT * FROM keys WHERE keyId = ?", keyId),
     page: (workspaceId: string, before: number, limit: number) => db.all<KeyRow>(page, workspaceId, before, limit),
-    /** Tokens created with the old secret expire with it. */
+    /** Replaces a key's secret. Tokens created with the old secret expire with it. */
     rotate(keyId: string, secretHash: Uint8Array, previousUntil: number): void {
       const rotate = "UPDATE keys SET previousHash = secretHash, previousUntil = ?, secretHash = ? WHERE keyId = ?";
       db.run(rotate, previousUntil, secretHash, keyId);

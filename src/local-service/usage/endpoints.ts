@@ -27,7 +27,7 @@ function readWindow(call: Call, now: number): { start: number; end: number } {
   return { start, end };
 }
 
-/** Reasons for a failed request by error code; for all other codes, the model failed. */
+/** Why a request failed, by error code; all other codes count as a failure of the model. */
 const FAILURES: Readonly<Record<string, string>> = { CANCELLED: "client_abort", DEADLINE_EXCEEDED: "timeout" };
 
 function outcomeOf({ status, error }: JobRow): string {

@@ -25,7 +25,7 @@ function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   return errors.filter((error) => error.keyword !== "if" && !branches.has(error.parentSchema));
 }
 
-/** The field names that branches require, if they do nothing else: `oneOf: [{required: [a]}, {required: [b]}]`. */
+/** The field names that branches require, if they require nothing else: `oneOf: [{required: [a]}, {required: [b]}]`. */
 function alternatives(schema: unknown): string[] | null {
   if (!Array.isArray(schema)) return null;
   const names = schema.map((branch: unknown) => {
@@ -97,7 +97,7 @@ function allowedOnce(problems: readonly FieldProblem[]): FieldProblem[] {
   );
 }
 
-/** Reports only the wrong type of a value, because it violates the other rules too. */
+/** For a value of the wrong type, keeps only that problem, because the value violates the other rules too. */
 function typeFirst(problems: readonly FieldProblem[]): FieldProblem[] {
   const mistyped = new Set(problems.filter((item) => item.reason === "type").map((item) => item.field));
   return problems.filter((item) => item.reason === "type" || !mistyped.has(item.field));

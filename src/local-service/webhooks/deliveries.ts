@@ -43,7 +43,7 @@ export function webhookSigner(meta: Meta, brand: string) {
   const privateKey = signingKey(meta);
   const name = (ending: string) => `X-${brand}-Webhook-${ending}`;
   return {
-    /** Base64 of the 32 raw bytes. */
+    /** Base64 of the key's 32 raw bytes. */
     publicKey: rawPublicKey(privateKey),
     /** All headers for a delivery. */
     headers({ id, event, redelivery, attempt, signedAt }: Announcement, body: Uint8Array): Record<string, string> {
@@ -66,7 +66,7 @@ export function webhookSigner(meta: Meta, brand: string) {
 
 export type WebhookSigner = ReturnType<typeof webhookSigner>;
 
-/** Maximum attempts per cycle; the first sending is a cycle, and so is each redelivery. */
+/** Maximum number of attempts per cycle. The first delivery is a cycle, and so is each redelivery. */
 export const MAX_ATTEMPTS = 12;
 
 /*
@@ -146,7 +146,7 @@ export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now:
   return { ...failed, status: "PENDING", nextAttemptAt: now + delayAfter(failedInCycle) };
 }
 
-/** The delivery after the process died during an attempt, which is repeated because it may not have arrived. */
+/** The delivery after the process died during an attempt. The attempt is repeated, because it may not have arrived. */
 export function interrupted<D extends DeliveryState>(delivery: D, now: number): D {
   return { ...delivery, status: "PENDING", nextAttemptAt: now };
 }

@@ -40,7 +40,7 @@ function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: We
   const { store, clock, views, outbound } = ports;
   const outbox = new Outbox(ports, LIMITS, attempt);
 
-  /** Call it after the commit that made the delivery due. */
+  /** Schedules the next attempt. Call it after the commit that made the delivery due. */
   function schedule(delivery: DeliveryRow): void {
     const { seq, nextAttemptAt } = delivery;
     if (nextAttemptAt === null || outbox.closed) return;

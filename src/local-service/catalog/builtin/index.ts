@@ -102,7 +102,7 @@ export const image = builtIn({
 
 const AVATAR_PER_SECOND_MICROS: Readonly<Record<string, number>> = { "720p": 80_000, "1080p": 120_000 };
 
-/** Duration of the film: `duration_ms`, or else that of the audio. */
+/** Duration of the film: `duration_ms`, or else the duration of the audio. */
 const filmMs = (work: Work) => integer(work, "duration_ms", mediaMs(work, "audio"));
 
 /** Animates a face that speaks the given audio. */
@@ -153,7 +153,7 @@ function upscalePrice(work: Work): number {
   return Math.max(1, megapixels) * integer(work, "scale", 2) * PER_MEGAPIXEL_MICROS;
 }
 
-/** Priced only once its input has been measured, which happens at submit. */
+/** Enlarges a video. It can be priced only after its input has been measured, which happens at submit. */
 export const upscale = builtIn({
   id: "upscale-1",
   modality: "video",

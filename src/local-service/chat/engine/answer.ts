@@ -57,7 +57,7 @@ function shapeOf({ format }: ChatRequest, requested: string, text: string): Sche
   return schemaInText(text) ?? (wantsJson ? describedShape(text) : null);
 }
 
-/** Runs under a time limit: a crafted prompt must not block other requests. @throws Refusal 400 */
+/** Runs `work` under a time limit: a crafted prompt must not block other requests. @throws Refusal 400 */
 function readInTime<T>(work: () => T): T {
   try {
     return withinTime(MAX_READ_MS, work);

@@ -31,7 +31,7 @@ function prepareSchema(schema: SchemaNode): SchemaNode {
 const USUAL_LENGTH = 3;
 /** Time limit for one answer, in milliseconds. */
 const MAX_MS = 400;
-/** Number of attempts. Every other one omits optional properties; only the first half inserts values that suit the request. */
+/** Number of attempts. Every second omits optional properties; only the first half insert values to suit a request. */
 const ATTEMPTS = 12;
 const DEEPEST = 30;
 const LONGEST_PATTERN = 20_000;
@@ -186,7 +186,7 @@ function likelyText(schema: SchemaNode, { name, index }: Place, text: SimulatedT
   return fitted(written, numberOf(schema["minLength"]) ?? 0, numberOf(schema["maxLength"]) ?? written.length);
 }
 
-/** Cuts at a word if that leaves enough, and repeats a text that is too short. */
+/** Fits a text into the bounds: repeats it if it is too short, and cuts it, at a word if enough remains. */
 function fitted(text: string, least: number, most: number): string {
   const enough = `${text} `.repeat(Math.ceil(least / text.length) || 1).trimEnd();
   const characters = [...enough];

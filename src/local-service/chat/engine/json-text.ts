@@ -7,7 +7,7 @@ export type SchemaNode = Readonly<Record<string, unknown>>;
 const MAX_SEARCHED = 200_000;
 const MAX_STARTS = 50;
 
-/** The end of the JSON value that starts here, found by its brackets; -1 if they are not closed. */
+/** The end of the JSON value that begins at `start`, found by its brackets; -1 if they are not closed. */
 function endOf(text: string, start: number): number {
   let depth = 0;
   let quoted = false;
@@ -66,7 +66,7 @@ function closedObject(properties: readonly (readonly [string, SchemaNode])[]): S
   return { type: "object", properties: Object.fromEntries(properties), required, additionalProperties: false };
 }
 
-/** The JSON shape that a prompt requests: a schema in it, or else an example of the answer; null if it has neither. */
+/** The JSON shape that a prompt requests: a schema in the prompt, or else an example in it; null without either. */
 export function schemaInText(text: string): SchemaNode | null {
   const { objects } = split(text);
   const schema = objects.find(isSchema);

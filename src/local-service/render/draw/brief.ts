@@ -16,7 +16,7 @@ export type Mood = "day" | "dawn" | "sunset" | "night" | "neon" | "forest" | "wa
 
 type Colors = [Color, Color, Color, Color, Color, Color, Color, Color];
 
-/** Three colours for the sky, then far, middle and near distance, accent and light. */
+/** A palette from eight colours: three for the sky, then far, middle and near distance, accent and light. */
 function palette(colors: string, isDark: boolean): Palette {
   const [top, middle, bottom, far, mid, near, accent, light] = colors.split(" ") as Colors;
   return { sky: [top, middle, bottom], far, mid, near, accent, light, isDark };
@@ -57,7 +57,7 @@ const COLOR_WORDS = new Map(
     .map((pair) => pair.split(" ") as [string, Color]),
 );
 
-/** The palette that the words name, or else the place's usual one, or else a random one. */
+/** The palette that the words name, or else the usual palette of the place, or else a random palette. */
 function paletteFor(words: string, usual: Mood | null, random: Random): Palette {
   const chance = pick<Mood>(random, ["day", "dawn", "calm", "candy", "warm", "sunset"]);
   return PALETTES[firstMatch(MOOD_WORDS, words) ?? usual ?? chance];
@@ -84,7 +84,7 @@ export interface Brief {
   readonly subject: Subject | null;
   readonly weather: Weather;
   readonly palette: Palette;
-  /** Colour of the subject: the one named in the prompt, or else the palette's accent. */
+  /** Colour of the subject: the colour named in the prompt, or else the palette's accent. */
   readonly tint: Color;
   /** Seed for all further random choices. */
   readonly key: string;

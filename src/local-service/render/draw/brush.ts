@@ -6,7 +6,7 @@ export type Color = string;
 
 type Rgb = readonly [number, number, number];
 
-/** The colour between `from` (at 0) and `to` (at 1). */
+/** The colour between `from` and `to` at `amount`, where 0 is `from` and 1 is `to`. */
 export function mix(from: Color, to: Color, amount: number): Color {
   const [a, b] = [parse(from), parse(to)];
   return format([0, 1, 2].map((i) => (a[i] ?? 0) + ((b[i] ?? 0) - (a[i] ?? 0)) * amount));

@@ -41,11 +41,11 @@ function drawFigure(context: Context, { width, height }: Size, svg: string, { x,
 }
 
 interface Placement {
-  /** Height of the ground (or of the centre, if it flies) as a fraction of the frame. */
+  /** Height of the ground below the subject (or of its centre, if it flies), as a fraction of the frame. */
   readonly at: number;
-  /** Half the width as a fraction of the shorter side. */
+  /** Half the width of the subject, as a fraction of the shorter side of the frame. */
   readonly scale: number;
-  /** Half the width of its shadow on the ground; 0 if it flies or floats. */
+  /** Half the width of the subject's shadow on the ground; 0 if the subject flies or floats. */
   readonly shadow: number;
 }
 

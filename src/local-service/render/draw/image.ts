@@ -84,14 +84,14 @@ function ellipsized(context: Context, line: string, width: number): string {
   return `${shown.trimEnd()}…`;
 }
 
-/** Width of the scene's own band, relative to that of a band for a reference. */
+/** Width of the scene's own band, relative to the width of a reference's band. */
 const SCENE_SHARE = 0.7;
 /** Half the width of the dissolve between two bands, as a fraction of the frame. */
 const SOFTNESS = 0.07;
 
 /**
- * Combines references into one picture: each fills a soft-edged band, and the prompt's scene follows the last one, all in
- * the light of the prompt's palette.
+ * Combines references into one picture: each reference fills a soft-edged band, and the prompt's scene follows the last
+ * band, all in the light of the prompt's palette.
  */
 export function blendReferences(scene: Surface, references: readonly Image[], brief: Brief): Surface {
   const { width, height } = scene;

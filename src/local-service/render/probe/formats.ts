@@ -5,7 +5,7 @@ import { open } from "../../../core/kit/file-handle.ts";
 export interface Format {
   readonly kind: "image" | "video" | "audio";
   readonly contentType: string;
-  /** The library that reads it: the canvas, the demuxer, or a sound decoder. */
+  /** The library that reads the format: the canvas, the demuxer, or a sound decoder. */
   readonly reader: "canvas" | "demuxer" | "mp3" | "flac" | "ogg";
 }
 
@@ -13,7 +13,7 @@ function format(kind: Format["kind"], type: string, reader: Format["reader"]): F
   return { kind, contentType: `${kind}/${type}`, reader };
 }
 
-/** Accepted formats by the sniffer's name for them. */
+/** Accepted formats by the name that the sniffer gives them. */
 const FORMATS: ReadonlyMap<string, Format> = new Map([
   ["image/png", format("image", "png", "canvas")],
   ["image/apng", format("image", "png", "canvas")],
@@ -71,7 +71,7 @@ export async function sniff({ head }: FileEnds): Promise<Format> {
 
 const CUT = "it is truncated";
 
-/** Why the file is incomplete, judging by its ends; null if they show nothing. Needed because decoders fill in what is missing. */
+/** Why a file is incomplete, as its ends show; null if they do not. Needed because decoders fill in missing parts. */
 export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }: Format): string | null {
   switch (contentType) {
     case "image/gif":
@@ -101,7 +101,7 @@ const SEGMENT = "18538067";
 /** Ids of the parts of a segment: SeekHead, Info, Tracks, Cluster, Cues, Chapters, Tags, Attachments, Void and CRC-32. */
 const PARTS = /^(114d9b74|1549a966|1654ae6b|1f43b675|1c53bb6b|1043a770|1254c367|1941a469|ec|bf)$/;
 
-/** Whether a WebM begins with elements known to it; with others, the demuxer may never finish. */
+/** Whether a WebM file begins with known elements; with unknown elements, the demuxer may never finish. */
 function hasKnownParts(head: Buffer): boolean {
   const lengthAt = (at: number) => Math.clz32(head[at] ?? 0) - 23;
   for (let [at, count] = [0, 0]; at + 12 < head.length; count++) {

@@ -4,7 +4,7 @@ import { endsOf, type FileEnds, type Format, missingEnd, sniff } from "./formats
 
 const MAX_BYTES = 512 * 1024 * 1024;
 
-/** Probes the bytes, never the name, in bounded memory. Run it in a worker thread, because it decodes. */
+/** Probes a file by its bytes, never by its name, in bounded memory. Run it in a worker thread, because it decodes. */
 export async function probeFile(path: string): Promise<ProbeResult> {
   let announced: AnnouncedMedia | undefined;
   try {
@@ -34,7 +34,7 @@ async function announcedBy({ head }: FileEnds, { kind, contentType }: Format): P
 
 type Measured = Omit<Extract<ProbeResult, { ok: true }>, "ok">;
 
-/** Measures a file. Loads each library on first use, because even one is larger than most files. */
+/** Measures a file. Loads each library only when first needed: a single library takes more memory than most files. */
 async function measure(file: FileEnds, format: Format): Promise<Measured> {
   const { path, sizeBytes } = file;
   const { kind, contentType, reader } = format;
@@ -92,7 +92,7 @@ async function readThrough(track: InputTrack): Promise<void> {
   if (packets < (await track.computePacketStats()).packetCount) throw new Error("it is truncated");
 }
 
-/** The NAL units of a length-prefixed picture, and where the last complete one ends. */
+/** The NAL units of a length-prefixed picture, and the offset at which the last complete unit ends. */
 export function nalUnits(picture: Uint8Array): { readonly units: readonly Uint8Array[]; readonly end: number } {
   const view = new DataView(picture.buffer, picture.byteOffset, picture.byteLength);
   const units: Uint8Array[] = [];

@@ -8,7 +8,7 @@ import { type DecodeGate, passGate } from "../pool.ts";
 import type { Size } from "../size.ts";
 import { endsOf, type FileEnds, type Format, missingEnd, sniff } from "./formats.ts";
 
-/** Decodes an image; in a pool thread, only unless the thread is closing. */
+/** Decodes an image. In a pool thread that is closing, nothing is decoded and the promise stays pending. */
 export function decodeImage(bytes: Uint8Array): Promise<Image> {
   const gate = workerData as DecodeGate | null;
   return gate === null ? loadImage(bytes) : passGate(gate, () => loadImage(bytes));
@@ -24,7 +24,7 @@ export function announcedSize(head: Uint8Array): Size | null {
   }
 }
 
-/** Limits before decoding, in bytes, in pixels per side and in total. */
+/** Limits that apply before decoding: bytes, pixels per side, and pixels in total. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_SIDE = 16_384;
 const MAX_PIXELS = 64_000_000;

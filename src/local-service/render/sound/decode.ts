@@ -28,7 +28,7 @@ interface Decoded {
   readonly errors: readonly unknown[];
 }
 
-/** A streaming decoder. Each is imported on first use, because even one is larger than most files. */
+/** A streaming decoder. Each is imported only when first needed: a single decoder takes more memory than most files. */
 interface SoundDecoder {
   readonly ready: Promise<void>;
   decode(slice: Uint8Array): Decoded | Promise<Decoded>;
@@ -78,7 +78,7 @@ export function openInput(path: string): Input {
   return new Input({ source, formats: [MP4, QTFF, WEBM, OGG, WAVE] });
 }
 
-/** Decodes FLAC, bare or in Ogg, to its stated length. */
+/** Decodes FLAC, bare or in Ogg. For bare FLAC, returns the length that the file states. */
 async function unpackFlac(path: string, head: Buffer, sink: Sink): Promise<Length> {
   const { FLACDecoder } = await import("@wasm-audio-decoders/flac");
   const found = await unpack(new FLACDecoder(), createReadStream(path), sink);
@@ -89,7 +89,7 @@ async function unpackFlac(path: string, head: Buffer, sink: Sink): Promise<Lengt
   return { ...found, samples: stated || found.samples };
 }
 
-/** Decodes a container's track to its stated length. Gives silence if there is no decoder here, as for AAC. */
+/** Decodes a container's sound track. If no decoder is available, as for AAC, the result is silence. */
 async function readTrack(path: string, sink: Sink): Promise<Length> {
   using input = openInput(path);
   const track = await input.getPrimaryAudioTrack();

@@ -50,7 +50,7 @@ export async function encodeSound({ rate, channels }: Sound, format: "wav" | "mp
 
 const DEFAULT_VOICE: VoiceProfile = { base: "slt", pitchHz: null, loudnessDb: null, label: "default" };
 
-/** Speech as WAV, or as MP3 if `output_format` says so. */
+/** Renders speech as WAV, or as MP3 if `output_format` says so. */
 export async function renderSpeech(
   request: RenderRequest,
   onProgress: (fraction: number) => void,
@@ -67,7 +67,10 @@ export async function renderSpeech(
   return encodeSound(sound, String(input.output_format).includes("mp3") ? "mp3" : "wav");
 }
 
-/** As WAV: the given sound, in the voice if there is one; or, without a sound, music for the prompt, `duration_ms` long. */
+/**
+ * Renders a WAV: the given sound, shifted to `voice`'s pitch if a voice is given. Without a sound, composes
+ * `duration_ms` of music from the prompt.
+ */
 export async function renderSound({ input, media, voice, seed, index }: RenderRequest): Promise<Uint8Array> {
   const [file] = media.audio ?? [];
   if (file === undefined) {

@@ -24,7 +24,7 @@ export function loudnessPerFrame(sound: Sound, fps: number, frames: number): Flo
   return smoothed(levels);
 }
 
-/** The same for coded sound, estimated from the bits per packet, because quiet packets need few. */
+/** Loudness of coded sound at each frame, estimated from the bits per packet: quiet packets need few bits. */
 export function effortPerFrame(sound: CodedSound, fps: number, frames: number): Float32Array {
   const sizes = sound.packets.map((packet) => packet.byteLength);
   const least = Math.min(...sizes);
@@ -49,7 +49,7 @@ function smoothed(levels: Float32Array): Float32Array {
 const FPS = 24;
 const MAX_MS = 300_000;
 
-/** Renders the given face speaking the given sound; as long as the sound unless `duration_ms` is set. */
+/** Renders a video of the given face speaking the given sound, as long as the sound unless `duration_ms` is set. */
 export async function renderAvatar(
   request: RenderRequest,
   onProgress: (fraction: number) => void,
@@ -134,7 +134,7 @@ function findFace(picture: Image, frame: Size): Face | null {
   };
 }
 
-/** Draws a frame at `seconds` into the video, with a loudness from 0 to 1. */
+/** Draws the frame at `seconds` of the video, for a loudness from 0 to 1. */
 type Talker = (context: Context, seconds: number, loudness: number) => void;
 
 /**

@@ -84,7 +84,7 @@ export function mirroredLayer(picture: Canvas): Layer {
   return { canvas, left: -mx, top: -my, size: { width, height } };
 }
 
-/** What `draw` paints on a frame and somewhat beyond its edges, cropped to what is not empty; null if nothing is painted. */
+/** A layer with what `draw` paints on and slightly beyond a frame, cropped to the painted area; null if it is empty. */
 export function croppedLayer(size: Size, draw: (context: Context) => void): Layer | null {
   const { mx, my, canvas, context } = roomyCanvas(size);
   context.translate(mx, my);
