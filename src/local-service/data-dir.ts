@@ -28,7 +28,7 @@ export function openDataDir(root: string) {
   mkdirSync(incoming, { recursive: true, mode: 0o700 });
   removeLeftovers(incoming);
   return {
-    /** Path of an asset's bytes, relative to the root. */
+    /** Path of an asset's bytes, relative to the data folder. */
     assetPath: (assetId: string) => join("assets", shard(assetId), assetId),
     uploadPath: (fileId: string) => join("uploads", shard(fileId), fileId),
     /** Where the file for a new id is written before it is moved to its path. Files left there are removed at the next start. */

@@ -30,7 +30,7 @@ export interface KeyOption {
  */
 export type UnquotableCost = "null" | "zero" | "omit" | "refuse";
 
-/** The API that the service implements: the description labelled 3.9, or the current one. */
+/** The API that the service implements: the description labelled 3.9, or the current description. */
 export type AsOf = "3.9" | "today";
 
 /** A recording to answer from. */

@@ -18,7 +18,7 @@ function beyond(own: readonly Scope[] | null, wanted: readonly Scope[] | null): 
 }
 
 /**
- * The scopes of a key created by this principal: the requested ones, or by default its own. Null means every scope.
+ * The scopes of a key that this principal creates: those requested, or by default its own. Null means every scope.
  * @throws Refusal 403 that lists the scopes the principal lacks
  */
 export function granted(
@@ -40,7 +40,7 @@ export function grantedToToken(
 }
 
 /**
- * Expiry of a key created by this principal: the requested one, but never later than that of the principal's credential.
+ * Expiry of a key that this principal creates: as requested, but no later than the principal's credential expires.
  * @throws Refusal
  */
 export function grantedLifetime(

@@ -151,7 +151,7 @@ export function kindOfContent(contentType: string): "image" | "video" | "audio" 
   return kind === "video" || kind === "audio" ? kind : "image";
 }
 
-/** The media of an input, by field and in order, or its problems. */
+/** The media of an input, by field and in order, or the problems in the input. */
 export interface ResolvedMedia {
   readonly problems: readonly FieldProblem[];
   readonly media: Readonly<Record<string, readonly FoundMedia[]>>;

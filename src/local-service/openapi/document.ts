@@ -139,7 +139,7 @@ function inDocument(schema: unknown, pointer: string, extensions: readonly strin
 /** The label of the API description that this service implements. */
 export const API_VERSION = "3.21.14";
 
-/** The spec of an endpoint without a description: it is still listed, and a test fails on it. */
+/** The spec of an endpoint without a description. Such an endpoint is still listed, but a test fails on it. */
 function undescribed(route: string): OperationSpec {
   return {
     tag: "Undescribed",

@@ -58,7 +58,7 @@ export const recordedAnswer = z.object({
   /** For example, `POST /models/image-1`. */
   request: text(8_192, /^(?:GET|HEAD|POST|PUT|PATCH|DELETE) \/[\x21-\x7e]*$/),
   body: z.unknown().optional(),
-  /** For an upload: the SHA-256 of its handle, by which a later recorder recognizes it. */
+  /** For an upload: the SHA-256 of its handle, by which a later recorder recognizes the file. */
   handle: z.string().optional(),
   status: z.number().int().min(200).max(599),
   headers: z.partialRecord(z.enum(RECORDED_HEADERS), text(500, /^[\x20-\x7e]*$/)).catch({}),

@@ -38,7 +38,7 @@ export class RecordingFile {
     this.#sizeBytes = sizeBytes;
   }
 
-  /** Begins a recording, or continues one for the same service. @throws RecordingError */
+  /** Begins a recording, or continues an existing recording of the same service. @throws RecordingError */
   static async open(folder: string, service: string, now: number): Promise<RecordingFile> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const lock = lockedFor(folder);

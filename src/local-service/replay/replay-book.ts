@@ -25,7 +25,7 @@ export class ReplayBook {
   readonly #jobs = new Map<string, RecordedJob>();
   /** The ids of all recorded jobs, assets and voices. */
   readonly #ids = new Set<string>();
-  /** Number of replayed jobs made from each recorded one. */
+  /** Number of replayed jobs made from each recorded job. */
   readonly #counts = new Map<string, number>();
   readonly #replayed = new Map<string, ReplayedJob>();
 

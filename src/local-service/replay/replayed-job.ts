@@ -13,7 +13,7 @@ export interface RecordedJob {
   readonly ids: ReadonlySet<string>;
 }
 
-/** A replayed job, made from a recorded one, and its progress. */
+/** A replayed job, made from a recorded job, and its progress. */
 export class ReplayedJob {
   readonly recorded: RecordedJob;
   /** Epoch milliseconds on the service's clock. */
@@ -53,9 +53,9 @@ export class ReplayedJob {
   }
 
   /**
-   * The answer that is due to a request about this job. In a fast replay each answer moves the job forward for all
-   * endpoints, so that no read shows an older state than the one before. Null if no answer of this kind is recorded or, at
-   * real speed, if none is due yet.
+   * The answer to give to a request about this job. In a fast replay, each answer moves the job forward for all
+   * endpoints, so that no read shows an older state than the previous read. Null if no answer of this kind is recorded
+   * or, at real speed, if no such answer is due yet.
    */
   next(isWanted: (answer: RecordedAnswer) => boolean, speed: ReplaySpeed, now: number): RecordedAnswer | null {
     const { answers } = this.recorded;

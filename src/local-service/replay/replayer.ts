@@ -275,7 +275,7 @@ function frameText({ event, id, retry, data }: RecordedFrame, personal: (value: 
   return `${lines.join("\n")}\n\n`;
 }
 
-/** Converts an answer about a job to one of the status endpoint; null if it contains no status. */
+/** Converts an answer about a job to an answer of the status endpoint; null if it contains no status. */
 function statusAnswer(recorded: RecordedAnswer): RecordedAnswer | null {
   const frames = recorded.events?.filter(({ event }) => event === "status") ?? [];
   const shown = recorded.status === 200 ? (frames.at(-1)?.data ?? recorded.answer) : null;
@@ -284,7 +284,7 @@ function statusAnswer(recorded: RecordedAnswer): RecordedAnswer | null {
   return { ...recorded, events: undefined, headers: {}, answer: { job_id, status, progress, estimated_completion_at } };
 }
 
-/** Makes a stream for a job that was polled: a frame per status, and the end. Null if no status is recorded. */
+/** Makes a stream for a job that was polled: a frame per status, and an end frame. Null if no status is recorded. */
 function streamAnswer(answers: readonly RecordedAnswer[]): RecordedAnswer | null {
   const shown = answers.flatMap((answer) => statusAnswer(answer) ?? []);
   const last = shown.at(-1);

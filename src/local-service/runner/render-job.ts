@@ -28,7 +28,7 @@ export interface RenderPorts {
   voice(voiceId: string, job: JobRow): VoiceProfile | null;
 }
 
-/** The id of an output: stable, so that a repeated rendering overwrites a partial one, and not guessable. */
+/** The id of an output: stable, so that a repeated rendering overwrites a partial file, and not guessable. */
 function assetIdOf(secret: string, jobId: string, position: number): string {
   const hex = createHmac("sha256", secret).update(`${jobId}/${position}`).digest("hex");
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);

@@ -81,7 +81,7 @@ export function jobTable(db: Statements) {
       db.all<JobRow>("SELECT seq FROM jobs WHERE completedAt IS NULL ORDER BY seq").map(({ seq }) => seq),
     toExpire: (now: number, limit: number) =>
       db.all<JobRow>("SELECT * FROM jobs WHERE expiresAt <= ? ORDER BY expiresAt LIMIT ?", now, limit),
-    /** Number of unfinished jobs that read an output of this one. */
+    /** Number of unfinished jobs that read an output of this job. */
     runningReaders: (seq: number) => db.get<{ count: number }>(RUNNING_READERS, seq)?.count ?? 0,
     usage: (group: keyof typeof USAGE, workspaceId: string, from: number, to: number) =>
       db.all<UsageRow>(usageSql(group), workspaceId, from, to),

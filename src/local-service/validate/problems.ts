@@ -8,7 +8,7 @@ export function fieldPath(root: string, pointer: string): string {
   return pointerNames(pointer).reduce(step, root);
 }
 
-/** Collects all subschemas of some schemas, to identify the errors that they cause. */
+/** Collects all subschemas of the given schemas, to identify the errors that they cause. */
 function schemaObjects(node: unknown, found = new Set<unknown>()): Set<unknown> {
   if (typeof node !== "object" || node === null || found.has(node)) return found;
   found.add(node);

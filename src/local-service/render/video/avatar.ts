@@ -10,7 +10,7 @@ import { encodePictures } from "./h264.ts";
 import { type CodedSound, muxMovie, readCodedSound } from "./mux.ts";
 import { drawLayer, mirroredLayer } from "./shot.ts";
 
-/** Loudness of the sound at each frame, from 0 (silence) to 1 (its loudest); rises fast and falls more slowly. */
+/** Loudness of the sound at each frame, from 0 (silence) to 1 (the loudest frame); rises fast and falls more slowly. */
 export function loudnessPerFrame(sound: Sound, fps: number, frames: number): Float32Array {
   const mono = toMono(sound);
   const levels = new Float32Array(frames);
