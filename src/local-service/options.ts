@@ -84,8 +84,8 @@ export interface LocalServiceOptions {
   /** Allows reading models, their schemas and voices without a credential. Default: the value of `strict`. */
   readonly openCatalog?: boolean;
   /**
-   * What an estimate answers for a model that cannot be quoted. Answers that contain a cost also have `quotable:
-   * false`, because clients that expect a number fail on null. Default: `null`; with `strict`, `refuse`.
+   * What an estimate answers for a model that cannot be quoted. Answers that contain a cost also have
+   * `quotable: false`, because clients that expect a number fail on null. Default: `null`; with `strict`, `refuse`.
    */
   readonly unquotableCost?: UnquotableCost;
   /** Word used in the `X-<Brand>-…` headers. Default: `Studio`. */

@@ -345,7 +345,7 @@ async function markOf({ kind, index, input, media, voice: spoken }: RenderReques
   return hash.digest("hex");
 }
 
-/** Removes whatever looks like an address; field names do not help, because they may differ from the request's. */
+/** Removes addresses, recognized by their form: media fields may have other names here than in the request. */
 function withoutAddresses(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_key, item: unknown) => {

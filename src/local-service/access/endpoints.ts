@@ -18,7 +18,7 @@ function beyond(own: readonly Scope[] | null, wanted: readonly Scope[] | null): 
 }
 
 /**
- * The scopes of a key that this principal creates: those requested, or by default its own. Null means every scope.
+ * The scopes of a key that this principal creates: those requested, or else the principal's own. Null: every scope.
  * @throws Refusal 403 that lists the scopes the principal lacks
  */
 export function granted(

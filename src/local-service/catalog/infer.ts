@@ -107,7 +107,7 @@ function inferInput(kind: Kind, work: Work): Work["input"] {
   return { prompt: said, ...scaleOf(work), ...input };
 }
 
-/** The price whose condition is the first to hold, in micro-dollars. */
+/** The job's price by the first price rule whose condition holds, in micro-dollars. */
 function priceMicros(prices: readonly FamilyPrice[], work: Work): number {
   const price = prices.find(({ when }) => applies(when, work));
   return price === undefined ? 0 : Math.round(micros(price.usd) * unitsOf(price.per, work));

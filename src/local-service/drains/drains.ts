@@ -87,7 +87,7 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
 /** Limits on undelivered events: their maximum age in milliseconds, and their maximum number per workspace. */
 const KEEP_MS = 7 * DAY_MS;
 const KEEP_EVENTS = 100_000;
-/** After this many stored events, the limits above are checked again. */
+/** The limits above are checked each time this many events have been stored. */
 const PRUNE_EVERY = 1000;
 
 /** Sends lifecycle events of a workspace's jobs to its log drains. */

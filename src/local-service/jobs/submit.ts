@@ -49,7 +49,7 @@ export interface PreparedWork extends Work {
 export function workPreparer({ store, catalog, clock, options }: ServiceContext) {
   const resolve = mediaResolver(store, clock);
 
-  /** Marks the violation of a family rule as found by Showrunner's own rule, except in the strict profile. */
+  /** Says in the message that the violated rule is Showrunner's own, except in the strict profile. */
   const marked = (broken: FieldProblem): FieldProblem =>
     options.strict ? broken : { ...broken, message: `${broken.message} (${OURS})` };
 

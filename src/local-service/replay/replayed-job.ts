@@ -46,7 +46,7 @@ export class ReplayedJob {
     return this.submittedAt + at_ms - this.#ackAtMs;
   }
 
-  /** The stream that is open at real speed: the first stream that has not ended, or else the last; null without any. */
+  /** The stream that is open at real speed: the first stream that has not ended, or else the last; null if none. */
   openStream(isWanted: (answer: RecordedAnswer) => boolean, now: number): RecordedAnswer | null {
     const known = this.recorded.answers.filter(isWanted);
     return known.find((answer) => this.dueAt(answer) > now) ?? known.at(-1) ?? null;

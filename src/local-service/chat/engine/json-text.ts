@@ -66,7 +66,7 @@ function closedObject(properties: readonly (readonly [string, SchemaNode])[]): S
   return { type: "object", properties: Object.fromEntries(properties), required, additionalProperties: false };
 }
 
-/** The JSON shape that a prompt requests: a schema in the prompt, or else an example in it; null without either. */
+/** The JSON shape that a prompt requests: a schema in the prompt, or else an example in it; null if it has neither. */
 export function schemaInText(text: string): SchemaNode | null {
   const { objects } = split(text);
   const schema = objects.find(isSchema);

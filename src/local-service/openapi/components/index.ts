@@ -228,7 +228,7 @@ const called = (...required: readonly ("id" | "type")[]) => {
   const always = Object.fromEntries(required.map((name) => [name, fields[name]]));
   return object({ ...always, function: object({ arguments: text }, { name: text }) }, { ...fields, index: whole });
 };
-/** Allows additional fields, as clients of chat completions expect. */
+/** Allows additional fields, as clients of the Responses API expect. */
 const open = (schema: JsonSchema): JsonSchema => ({ ...schema, additionalProperties: true });
 const calls = { tool_calls: listOf(called("id", "type")) };
 const reasoning = { reasoning_content: text };
