@@ -10,7 +10,7 @@ export type Rules = { readonly [option: string]: Rule };
 const inside = (value: unknown, least: number, most: number): value is number =>
   typeof value === "number" && value >= least && value <= most;
 
-/** A number between two bounds, both inclusive. */
+/** Accepts a number between two bounds, both inclusive. */
 export function number(least: number, most: number, unit = ""): Rule {
   return (value) => (inside(value, least, most) ? null : `a number${unit} from ${least} to ${most}`);
 }
@@ -19,11 +19,11 @@ export function oneOf(...names: readonly (string | boolean)[]): Rule {
   return (value) => (names.includes(value as string) ? null : names.map((name) => JSON.stringify(name)).join(" or "));
 }
 
-/** For media, texts, and values that are checked elsewhere. */
+/** Accepts anything: for media, texts, and values that are checked elsewhere. */
 export const any: Rule = () => null;
-/** A position or duration that may be 0. */
+/** Accepts a position or duration that may be 0. */
 export const seconds: Rule = (value) => (inside(value, 0, 86_399) ? null : "seconds, 0 or more, such as 0.5");
-/** A duration above 0. */
+/** Accepts a duration above 0. */
 export const someSeconds: Rule = (value) =>
   inside(value, 0, 86_399) && value > 0 ? null : "seconds, more than 0, such as 2.5";
 export const decibels: Rule = number(-100, 60, " of decibels");

@@ -16,8 +16,8 @@ export type Task = TaskMethod;
 /** Options common to all film steps. */
 export type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect"> & {
   /**
-   * Maximum duration of each input in seconds. A single frame may last up to a sixtieth of it, and frame rates may be up
-   * to 120. Default 7200.
+   * Maximum duration of each input in seconds. A single frame may last up to a sixtieth of this maximum, and frame
+   * rates may be up to 120. Default 7200.
    */
   readonly mostSeconds?: number | undefined;
 };
@@ -43,7 +43,7 @@ interface FilmTask<I, V, F extends TaskFiles> {
   /** Change it when the same input gives different bytes, so that drift is detected and outdated results are not reused. */
   readonly version: string;
   readonly needs?: readonly Need[];
-  /** The texts drawn, as far as known. */
+  /** The texts that the step draws, as far as they are known. */
   readonly letters?: Letters | undefined;
   readonly step: StepFields;
   readonly foresee?: (input: unknown, endsOf: EndsOf) => Foreseen;

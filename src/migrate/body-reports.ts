@@ -38,7 +38,7 @@ export function bodyReport(body: Body, context: MigrationContext): BodyReport {
   return { ...base, status: "migrated", steps, outputs: converted.outputs, fields: entries.map(cleaned), body: null };
 }
 
-/** An entry for an accepted loss, which is no longer a decision. */
+/** Turns the entry of an accepted loss into a dropped field, which is no longer a decision. */
 function decided(entry: FieldEntry, { options }: MigrationContext): FieldEntry {
   const { isLost, ...rest } = entry;
   if (!isLost || !options.leaveOut.has(lossKey(entry))) return entry;
@@ -143,7 +143,7 @@ function textsIn(value: unknown): readonly string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** The fields beside the last of these names. */
+/** The fields of the object that contains the last of these names. */
 function fieldsAround(fields: Fields, names: readonly string[]): Fields {
   let at = fields;
   for (const name of names.slice(0, -1)) {

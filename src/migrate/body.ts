@@ -28,7 +28,7 @@ export interface ConvertedJob {
   /** Input shared by all variations. */
   readonly input: ReadonlyMap<string, Expression>;
   readonly variations: readonly Variation[];
-  /** Name of the shared input in the source, if there are several variations. */
+  /** A task that runs before this job and shifts its sound. */
   readonly sharedName: string | null;
   /** A task that runs before it and shifts its sound. */
   readonly shift: Shift | null;
@@ -42,7 +42,7 @@ export interface ConvertedJob {
 export interface Shift {
   readonly step: string;
   readonly sound: Expression;
-  /** Milliseconds: a positive value is cut off, a negative value adds silence before the sound. */
+  /** Milliseconds: a positive number cuts that much off the sound, a negative one adds that much silence before it. */
   readonly startMs: number;
 }
 

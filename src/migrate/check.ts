@@ -144,7 +144,7 @@ const isText = (value: unknown) => typeof value === "string";
 const isNumber = (value: unknown) => typeof value === "number";
 const isPoint = (value: unknown) => Array.isArray(value) && value.length === 2 && value.every(isNumber);
 
-/** A shape's type in words, and a test for it; lists and objects are tested by their parts. */
+/** Returns a shape's type in words, and a test for it; lists and objects are tested by their parts. */
 function typeCheck(shape: Shape): readonly [type: string, accepts: (value: unknown) => boolean] {
   switch (shape.is) {
     case "text":

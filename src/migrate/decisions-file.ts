@@ -4,7 +4,7 @@ import { parseJson } from "../core/kit/json-text.ts";
 
 /** Decisions about v2 work, stored so that no question is asked twice. */
 export interface MigrationDecisions {
-  /** v2 model slugs to v3 model ids, and v2 voice ids to v3 ones. */
+  /** Maps v2 model slugs to v3 model ids, and v2 voice ids to v3 voice ids. */
   readonly map: { readonly [v2: string]: string };
   /** Accepted losses, each with the `answer.key` of its decision. */
   readonly leaveOut: readonly string[];

@@ -23,8 +23,8 @@ export type InputKind =
   | { readonly is: "choice"; readonly choices: readonly string[] };
 
 /**
- * An input to supply when the pipeline is run. `why` is where it comes from in the v2 work; `limits` are the strictest limits
- * of the models that take the file.
+ * An input to supply when the pipeline is run. `why` says where the input comes from in the v2 work; `limits` are the
+ * strictest limits of the models that take the file.
  */
 export type PipelineInput = { readonly name: string; readonly why: string; readonly limits?: MediaBounds } & InputKind;
 

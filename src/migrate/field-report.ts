@@ -19,7 +19,7 @@ const WORK = new RegExp(
   ].join("|")})(?:\\[\\d+\\])?$`,
 );
 
-/** True for media, a prompt, shot or voice, or a list item of one, that is not blank. */
+/** True for a value that is not blank and that is media, a prompt, shot or voice, or an item in a list of these. */
 export function isWork(field: string, value: Json): boolean {
   return WORK.test(field) && !isEmpty(value);
 }
@@ -63,8 +63,8 @@ export class FieldReport {
   }
 
   /**
-   * Adds an entry for a field that v3 requires, and that is absent from the body, null, or has an unused value; in the last
-   * case, there is one entry for both. `field` is a path of plain names.
+   * Adds an entry for a field that v3 requires and for which the body has no usable value: the field is absent, null,
+   * or has an unused value, whose entry is then extended. `field` is a path of plain names.
    */
   add(field: string, outcome: "defaulted" | "decision", details: EntryDetails): void {
     const known = this.#entries.get(field);

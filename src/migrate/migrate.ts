@@ -17,7 +17,7 @@ import { type BodyReport, decisionsOf, type MigrationReport } from "./report/rep
 import { writeSource } from "./source.ts";
 import { usedIds } from "./v2-types.ts";
 
-/** Ids by which other bodies may reference a body's output; the first body that claims one keeps it. */
+/** Records the ids by which other bodies may reference a body's output; the first body that claims an id keeps it. */
 function noteIdentities(sources: readonly V2Source[], context: MigrationContext): void {
   for (const [index, { value }] of sources.entries()) {
     if (!isRecord(value)) continue;
@@ -76,7 +76,7 @@ function cycleMistake({ nodes, paths }: Cycle, sources: readonly V2Source[]): Mi
 export interface MigrateOptions {
   /** The v3 models to migrate to: `fetchCatalog(client)` or `readSnapshot(file)`. */
   readonly catalog: Catalog;
-  /** v2 model slugs to v3 model ids, and v2 voice ids to v3 ones. Default: none. */
+  /** Maps v2 model slugs to v3 model ids, and v2 voice ids to v3 voice ids. Default: none. */
   readonly map?: { readonly [v2: string]: string } | undefined;
   /** Accepted losses of media, prompts, shots and voices, each with the `answer.key` of its decision. Default: none. */
   readonly leaveOut?: readonly string[] | undefined;
@@ -163,7 +163,10 @@ function stepsOf(context: MigrationContext): MigrationReport["steps"] {
   );
 }
 
-/** Like {@link migrateV2}, for a file, after which the pipeline is named. Throws `V2FileError` if the file cannot be read. */
+/**
+ * Like {@link migrateV2}, for a file. The pipeline is named after the file, unless `name` is given. Throws
+ * `V2FileError` if the file cannot be read.
+ */
 export async function migrateV2File(path: string, options: MigrateOptions): Promise<Migration> {
   const read = await readV2File(path);
   return migrateBodies(read, { name: basename(path).replace(/\.[^.]*$/, ""), ...options });

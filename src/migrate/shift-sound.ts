@@ -14,7 +14,7 @@ export interface ShiftSoundOptions {
   readonly from: string;
   /** Path for the shifted sound, which is written as WAV. */
   readonly to: string;
-  /** Milliseconds: a positive value is cut off the beginning, a negative one adds silence before it. */
+  /** Milliseconds: a positive number cuts that much off the beginning, a negative one adds that much silence. */
   readonly startMs: number;
 }
 

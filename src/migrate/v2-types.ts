@@ -197,7 +197,7 @@ export interface ShapedValue {
   readonly shape: Shape;
 }
 
-/** The values of known fields: lists and objects in parts if v2 accepts them, and anything else whole. */
+/** The values of known fields. Lists and objects that v2 accepts are divided into parts; anything else stays whole. */
 export function valuesOf(
   body: { readonly [key: string]: unknown },
   fields: Fields,

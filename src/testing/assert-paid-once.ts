@@ -44,7 +44,10 @@ function jobsOfOneKey(jobsByKey: Readonly<Record<string, number>>, states: reado
     .map(([key, jobs]) => `${steps.get(key) ?? `the key ${key}`} created ${jobs} jobs on the service`);
 }
 
-/** Finds jobs that no run knows. Chats have no key: repetitions after a crash are in `unconfirmed`, and their charges are checked below. */
+/**
+ * Finds jobs that no run knows. Chats have no idempotency key: those repeated after a crash are in `unconfirmed`, and
+ * their charges are checked below.
+ */
 function unknownJobs(jobsByModel: Readonly<Record<string, number>>, states: readonly RunState[]): readonly string[] {
   const known = new Map<string, Set<string>>();
   for (const { model, jobId } of states.flatMap(({ steps }) =>

@@ -29,7 +29,7 @@ export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" |
   readonly at?: number | undefined;
 }
 
-/** What was killed, and what that cost. */
+/** The result of the kills: what was killed, and what the runs cost. */
 export interface KillReport {
   /** Number of journal commits and requests at which an engine was killed, each in a run of its own. */
   readonly boundaries: number;
@@ -150,7 +150,7 @@ async function lifeWithDeathAt(
   }
 }
 
-/** True if the run ended without a rewritten prompt that died with its process and is not requested again. */
+/** True if the run ended without its rewritten prompt: the request for it died with its process and is not repeated. */
 async function isRewritingLost(journal: JournalStore): Promise<boolean> {
   const state = (await journal.run(RUN_ID)) === null ? null : await loadRun(journal, RUN_ID);
   if (state === null || !isRunFinal(state.status)) return false;

@@ -119,7 +119,7 @@ interface Call {
   readonly controller: Controller | null;
   leaves(): void;
   starts(controller: Controller): void;
-  /** Marks its answer as endless. */
+  /** Marks the request's answer as endless. */
   streams(): void;
   ends(): void;
 }

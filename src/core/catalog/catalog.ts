@@ -29,12 +29,12 @@ export function catalogOf(
   };
 }
 
-/** The same models with other family knowledge, from `readFamilies(file)`. */
+/** Returns the same models with other family knowledge, which `readFamilies(file)` reads. */
 export function withFamilies(catalog: Catalog, families: Families): Catalog {
   return catalogOf(catalog.models(), catalog.ids(), families, catalog);
 }
 
-/** Problems found by the schema, then by family rules; drops a rule's problem if the schema reports the same. */
+/** Returns the problems found by the schema, then those found by family rules, except what the schema reports too. */
 function checkAll(
   model: CatalogModel,
   input: Json,

@@ -10,7 +10,7 @@ import { includes, presetOf, ruleFieldsOf } from "./validate/family-rules.ts";
 export interface Combination {
   readonly requires: readonly string[];
   readonly omits: readonly string[];
-  /** Accepted values by field, as the table writes them. An absent field is accepted. */
+  /** The values that the row accepts, by field, as the table writes them. The field may also be absent. */
   readonly accepts: ReadonlyMap<string, readonly string[]>;
   /** The row as published, including its number. */
   readonly text: string;
@@ -22,15 +22,15 @@ export interface CombinationTable {
   /** Lines that could not be parsed. */
   readonly unread: readonly string[];
   /**
-   * False if a numbered row could not be parsed, or there are too many. The input may fulfil that row, so the table
-   * then rejects nothing.
+   * False if a numbered row could not be parsed, or if there are too many rows. The table then rejects nothing, because
+   * the input may fulfil a row that was not read.
    */
   readonly isWhole: boolean;
 }
 
 const HEADING = /Accepted field combinations(?: \([^()]*\))?:$/;
 
-/** Far more than any real model; each check reads all rows. */
+/** Maximum number of rows, far more than any real model has; each check reads all rows. */
 const MAX_ROWS = 500;
 
 const known = new WeakMap<JsonSchema, CombinationTable | null>();
@@ -60,7 +60,7 @@ function readTable(description: string): CombinationTable | null {
   return { rows, unread, isWhole: !unread.some((line) => /^\(\d+\)/.test(line)) };
 }
 
-/** A family's rules, without built-in rules about combinations if the model publishes its own table of them. */
+/** Returns a family's rules, without built-in rules about combinations if the model publishes a table of them. */
 export function applicableRules(schema: JsonSchema, family: Family | null): readonly FamilyRule[] {
   const { rules = [], areRulesBuiltIn = false } = family ?? {};
   const isTabled = areRulesBuiltIn && combinationTable(schema) !== null;
@@ -91,7 +91,7 @@ function readValues(text: string): Combination["accepts"] | null {
   return accepts;
 }
 
-/** Splits and trims; null if any part is empty. */
+/** Splits a text and trims the parts; null if any part is empty. */
 function split(text: string, by: string): readonly string[] | null {
   const parts = text.split(by).map((part) => part.trim());
   return parts.includes("") ? null : parts;
@@ -99,9 +99,9 @@ function split(text: string, by: string): readonly string[] | null {
 
 /** Fields whose value is not final. */
 interface Uncertain {
-  /** Given, but the value is not known yet. */
+  /** Fields that are given, but whose value is not known yet. */
   readonly pending: readonly string[];
-  /** Invalid for another reason, so their value may still change. */
+  /** Fields that are invalid for another reason, so that their value may still change. */
   readonly free: ReadonlySet<string>;
 }
 
@@ -109,9 +109,9 @@ interface Uncertain {
 const NEAREST = 3;
 
 /**
- * Reports an input that fulfils no row of its model's table. A field with a schema default counts as given with that
- * default, and may stay although a row omits it. If a row would be fulfilled without such a default, the code is {@link
- * BY_DEFAULT}, otherwise `combination-table`.
+ * Reports an input that fulfils no row of its model's table. An absent field with a schema default counts as having
+ * that value, but does not violate a row that omits the field. If a row would be fulfilled without such a default, the
+ * code is {@link BY_DEFAULT}, otherwise `combination-table`.
  */
 export function combinationProblems(
   { id, inputSchema }: Pick<CatalogModel, "id" | "inputSchema">,

@@ -15,7 +15,7 @@ export interface CatalogChange {
 
 type Say = (field: string | null, isBreaking: boolean, message: string) => void;
 
-/** Compares two catalogs: what changes for users of the old one, ordered by model id. */
+/** Compares two catalogs and returns what changes for users of the old catalog, ordered by model id. */
 export function diffCatalogs(before: Catalog, after: Catalog): readonly CatalogChange[] {
   const ids = [...new Set([...before.models(), ...after.models()].map(({ id }) => id))].sort();
   return ids.flatMap((id) => {
@@ -46,7 +46,7 @@ function compareModels(before: CatalogModel | null, after: CatalogModel | null, 
   compareFields(before.inputSchema, after.inputSchema, say);
 }
 
-/** Removed combinations may be in use. Added ones break nothing, unless the old model had no table. */
+/** Reports changed rows. Removed rows may be in use. Added rows break nothing, unless the old model had no table. */
 function compareTables(before: JsonSchema, after: JsonSchema, say: Say): void {
   const [had, has] = [before, after].map((schema) => combinationTable(schema)?.rows.map(rowWords) ?? []);
   const gone = had!.filter((row) => !has!.includes(row));
@@ -110,7 +110,7 @@ function takesText(takes: AcceptedMedia | undefined): string {
   return takes.what === "voice" ? "a voice" : takes.types.join(" or ") || "anything";
 }
 
-/** Bounds, and whether a larger number accepts more. */
+/** The keywords for bounds, each with whether a larger number accepts more. */
 const BOUNDS: readonly (readonly [keyword: string, largerIsWider: boolean])[] = [
   ["minimum", false],
   ["maximum", true],

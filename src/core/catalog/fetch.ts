@@ -59,14 +59,14 @@ export async function readCatalog(
   });
 }
 
-/** The media model with this id, or whether the service says that the id does not exist at all. */
+/** What a lookup found: the media model with this id, or whether the service says that the id does not exist at all. */
 export interface ChatLook {
   readonly id: string;
   readonly model: CatalogModel | null;
   readonly isLacking: boolean;
 }
 
-/** Looks up an id with two reads. Never throws if it cannot find out. */
+/** Looks up an id with two reads. Does not throw if the reads fail. */
 export async function lookForChat(client: CatalogClient, id: string): Promise<ChatLook> {
   const model = await fetchModel(client, id).catch(() => null);
   if (model !== null && isChatModel(model)) return { id, model: null, isLacking: false };
@@ -213,8 +213,8 @@ interface Place {
 }
 
 /**
- * Extracts the input schema of every model for which the OpenAPI document has its own submit (`POST …/models/{id}`), by
- * model id, each self-contained. Models with a missing schema or a dangling reference are left out.
+ * Extracts the input schema of every model for which the OpenAPI document has a submit operation of its own (`POST
+ * …/models/{id}`), by model id, each self-contained. Models with a missing schema or a dangling reference are left out.
  */
 export function typedInputs(document: JsonSchema): ReadonlyMap<string, JsonSchema> {
   const inputs = new Map<string, JsonSchema>();

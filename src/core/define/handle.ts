@@ -24,7 +24,7 @@ export interface OutputHandle<Y extends Yields = Yields> extends Handle<Y, "sing
   readonly index: number;
 }
 
-/** All outputs of a step, in order. Inside a list in an input, the outputs are spread. */
+/** All outputs of a step, in order. In a list in an input, each output becomes an item of that list. */
 export interface OutputsHandle<Y extends Yields = Yields> extends Handle<Y, "list"> {}
 
 /**
@@ -140,15 +140,15 @@ export interface TakesHandle<Y extends Yields = Yields, I = unknown> extends Han
   input<K extends Exclude<keyof I & string, "seed">>(field: K): Value<Exclude<I[K], undefined>>;
 }
 
-/** The result of an expansion: the list of what its function returned. */
+/** The result of an expansion: the list of results that its function returned. */
 export interface ExpandHandle<Y extends Yields = Yields> extends Handle<Y, "list"> {
   /** One of the returned results, counted from 0. */
   output(index: number): OutputHandle<Y>;
 }
 
 /**
- * One media file of this kind, as accepted by an input: the handle of one output of any step, or of `upload` for a file
- * on this machine.
+ * One media file of this kind, as accepted by an input: the handle of one output of any step, or the handle of an
+ * `upload` step for a file on this machine.
  */
 export interface Media<K extends MediaKind> {
   readonly step: string;
@@ -190,7 +190,7 @@ export type IndexBelow<N extends number> = number extends N ? number : Count<N>;
 /** Shared by all copies of this module in a process, so that each copy recognizes the handles of the others. */
 const POINTER = Symbol.for("showrunner.handle");
 
-/** The identity of one call of `build`. An expansion's build can use the handles of its enclosing build, `within`. */
+/** The identity of one call of `build`. An expansion's build may also use handles of its enclosing build, `within`. */
 export interface Build {
   readonly within: Build | null;
 }
@@ -318,7 +318,7 @@ export function valueHandle<T>(step: string, build: Build, at: readonly Key[] = 
   return mark<ValueHandle<T>>({ step, yields: "value", form: "single", at: further } as ValueHandle<T>, pointer);
 }
 
-/** Makes the handle of a step that chooses one of several results or lets one through. */
+/** Makes the handle of a step that stands for one of several results, or for a single result that was accepted. */
 export function chosenHandle<Y extends Yields>(step: string, yields: Y, build: Build): Handle<Y, "single"> {
   return mark<Handle<Y, "single">>({ step, yields, form: "single" }, { to: "step", step, output: "single", build });
 }

@@ -26,7 +26,7 @@ export interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = R
   readonly profiles: Profiles;
   /** The consent of the people whose voices are cloned; null if none is stated. */
   readonly consent: string | null;
-  /** Returns the title of a run with this input. Absent: runs are listed by their id. */
+  /** Returns the title of a run with this input. If absent, runs are listed by their id. */
   title?(input: z.output<S>): string;
   /** Adds the steps for a parsed input. Called once, when the plan is made. */
   build(builder: Builder<z.output<S>>): R;
@@ -145,7 +145,7 @@ function readReturns(returned: unknown, recorder: Recorder): DraftJson {
   return recorder.json(returned, { step: null, field: "returns" });
 }
 
-/** Reports anything but a handle or a list or record of handles, and names that cannot be file names. */
+/** Reports values that are not handles (or lists or records of handles), and names that cannot be file names. */
 function checkReturned(value: unknown, field: string, bad: (message: string, field: string) => void): void {
   const pointer = pointerOf(value);
   if (pointer?.to === "step" || pointer?.to === "several") return;
@@ -164,7 +164,7 @@ function checkReturned(value: unknown, field: string, bad: (message: string, fie
   }
 }
 
-/** Either a draft, or the problems that prevented one. */
+/** The draft of a pipeline, or the problems that prevented it. */
 export interface Drafted {
   readonly draft: Draft | null;
   readonly problems: Problem[];
@@ -210,8 +210,8 @@ export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json):
 }
 
 /**
- * Problems of an input that an earlier version of the schema parsed: fields that are new or have changed. Fields that a
- * transform produced are ignored, because they might not pass again.
+ * Returns the problems of an input that an earlier version of the schema parsed: fields that are new or have changed.
+ * Fields that a transform produced are ignored, because the schema might reject their parsed values.
  */
 export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly Problem[] {
   const parsed = parse(pipeline, parsedInput);
@@ -254,7 +254,7 @@ function titleOf(pipeline: Pipeline, input: unknown): { readonly title?: string 
   }
 }
 
-/** The parsed value, but the earlier value where parsing would apply a transform twice. */
+/** Returns the value parsed now, except where that would apply a transform a second time: there, the earlier value. */
 function asBefore(now: unknown, before: Json, changes: Json = {}): unknown {
   if (fingerprint(plainJson(now)) === fingerprint(before)) return now;
   if (!isRecord(changes)) return now;
@@ -277,7 +277,7 @@ function misnamedIn({ input: schema }: Pipeline, input: unknown): Problem[] {
   return unknownFields(schema, input).map((misnamed) => ({ code: "input", step: null, ...misnamed }));
 }
 
-/** `paths`: where the values that the schema rejected are, in the order of the problems. */
+/** `paths`: the locations of the values that the schema rejected, in the order of the problems. */
 type Parsed =
   | { readonly value: unknown }
   | { readonly problems: Problem[]; readonly paths: readonly (readonly PropertyKey[])[] };
@@ -345,7 +345,7 @@ function unknownFields(
 /** Schema types whose parsed values JSON can represent unchanged. */
 const PLAIN = new Set(["string", "number", "boolean", "enum", "literal", "null", "object", "array"]);
 
-/** True if no transform applies on the way to the path, so that its value, if any, parses to itself. */
+/** True if no transform applies to the value at this path or around it, so that parsing leaves the value unchanged. */
 function isPlainAt(schema: z.ZodType, path: readonly PropertyKey[], value: unknown): boolean {
   const definition = (schema as { readonly _zod?: { readonly def: unknown } })._zod?.def as Definition | undefined;
   if (value === undefined) return true;

@@ -4,12 +4,12 @@ import type { AppliedProfile, ProfileChange } from "../plan/profile.ts";
 import { didYouMean } from "../plan/suggest.ts";
 import type { InputOf, Model, ModelOrId, YieldOf } from "./model.ts";
 
-/** Values that replace those in the pipeline for fields of a model's input; `undefined` omits the field. */
+/** Field values for a model's input that replace those in the pipeline; `undefined` omits the field. */
 export interface ProfileFields {
   readonly [field: string]: Json | undefined;
 }
 
-/** A profile's changes to one step, applied last. */
+/** A profile's changes to one step, applied after its other changes. */
 export interface ProfileStep {
   readonly model?: ModelOrId | undefined;
   readonly fields?: ProfileFields | undefined;

@@ -50,8 +50,8 @@ const TIERS: readonly FamilyRule[] = [
 ];
 
 /**
- * Orders of magnitude, not measurements. They choose between chains of options and pace simulations until real runs
- * have been measured.
+ * Typical durations: orders of magnitude, not measurements. They choose between chains of options and pace simulations
+ * until real runs have been measured.
  */
 const TYPICAL_SECONDS: Readonly<Record<string, number>> = {
   veo: 90,
@@ -147,7 +147,7 @@ export interface Family {
   readonly name: string;
   readonly models: readonly string[];
   readonly rules: readonly FamilyRule[];
-  /** False if they come from a file or an option. Built-in rules yield to a table that the model publishes. */
+  /** False if the rules come from a file or an option. Built-in rules yield to a table that the model publishes. */
   readonly areRulesBuiltIn: boolean;
   readonly prices: readonly FamilyPrice[];
   /** Typical duration of a job; null if unknown. */

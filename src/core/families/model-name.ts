@@ -80,8 +80,8 @@ function nameParts(name: string): readonly string[] {
 }
 
 /**
- * 2: the same version (1.0 equals 1). 1: the same if one lacks its dots (26 for 2.6, 40 for 4.0). 0: different, or only
- * one has a version.
+ * Compares two versions. 2: they are the same (1.0 equals 1). 1: they are the same if one lacks its dots (26 for 2.6,
+ * 40 for 4.0). 0: they differ, or only one name has a version.
  */
 export function versionSimilarity({ version: a }: ModelName, { version: b }: ModelName): 0 | 1 | 2 {
   if (significant(a) === significant(b)) return 2;
@@ -94,7 +94,7 @@ function significant(numbers: readonly string[]): string {
   return numbers.slice(0, Math.max(1, last + 1)).join(".");
 }
 
-/** Splits a level such as `fast-pro` into words, as tiers and settings are compared. */
+/** Splits a level such as `fast-pro` into words, in the form in which tiers and settings are compared. */
 export function wordsOfLevel(level: string): readonly string[] {
   const { tiers, settings, family, version } = parseModelName(level);
   return [...tiers, ...settings, ...family, ...version];

@@ -18,8 +18,8 @@ const MOST_CHARACTERS = 2_000;
 const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * Cleans external text: removes known secrets and what looks like one, queries of URLs, and characters that control the
- * display; shortens it to `most` characters.
+ * Cleans external text: removes known secrets, anything that looks like a secret, queries of URLs, and characters that
+ * control the display; shortens it to `most` characters.
  */
 export function cleanText(text: string, most = MOST_CHARACTERS): CleanText {
   // Cut before searching, to bound the work. A cut query is still recognised, but a cut word could be half a secret.
@@ -94,7 +94,7 @@ export function redactText(text: string): string {
   return redactUrls(withoutPairs(text.replace(SECRET_TEXT, REDACTED)));
 }
 
-/** Maximum depth; legitimate data is never nested deeper. */
+/** Maximum nesting depth; legitimate data is never nested deeper. */
 const MOST_DEPTH = 100;
 
 /**
@@ -133,8 +133,8 @@ export function withoutSecrets(value: unknown, clean: (text: string) => string =
 }
 
 /**
- * Texts can be megabytes long. Each alternative starts at most once per run of characters, and minimum lengths are
- * checked by look-ahead, because counts above three are tracked per character.
+ * Matches what looks like a secret. Because texts can be megabytes long, each alternative starts at most once per run
+ * of characters, and minimum lengths are checked by look-ahead: the engine tracks counts above three per character.
  */
 const SECRET_TEXT = new RegExp(
   [
@@ -162,7 +162,7 @@ function withoutPairs(text: string): string {
   });
 }
 
-/** Text for anything that may be thrown. */
+/** Returns a text that describes anything that may be thrown. */
 export function thrownText(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? thrown.message || thrown.name : thrown);

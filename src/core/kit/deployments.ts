@@ -57,8 +57,8 @@ export interface WrongChoice {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Chooses the hosted service from the options, otherwise from the environment; null for the local one. Two services in
- * the options, or in the environment, are an error.
+ * Chooses the hosted service from the options, otherwise from the environment; null for the local service. Naming two
+ * services in the options, or two in the environment, is an error.
  */
 export function chooseService(choice: ServiceChoice, env: Environment): HostedService | WrongChoice | null {
   const { local, service, baseUrl } = choice;

@@ -35,8 +35,8 @@ export function isCallerError(value: unknown): value is Error {
 }
 
 /**
- * True for every error that Showrunner throws on purpose. Those of the package showrunner-local are `LocalServiceError`
- * instead.
+ * True for every error that Showrunner throws on purpose. The errors of the package showrunner-local are
+ * `LocalServiceError` instead.
  */
 export function isShowrunnerError(value: unknown): value is ShowrunnerError {
   return value instanceof ShowrunnerError;

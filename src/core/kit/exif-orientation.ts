@@ -33,7 +33,7 @@ interface Chunks {
   readonly type: string;
   readonly typeAt: number;
   readonly sizeAt: number;
-  /** Bytes that surround a chunk's data. */
+  /** Number of bytes that surround a chunk's data. */
   readonly around: number;
 }
 

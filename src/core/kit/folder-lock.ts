@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 const BUSY = 5;
-/** Another process may hold the lock for a moment only to test it. */
+/** How long to wait for the lock, in milliseconds: another process may hold it for a moment only to test it. */
 const LOOK_MS = 200;
 
 /** A process's lock on a folder. */
@@ -55,7 +55,7 @@ export function holderOf(folder: string, name: string): { readonly pid: number }
   }
 }
 
-/** True if a live process holds the folder; the note of a dead one may remain. */
+/** True if a live process holds the folder; the announcement of a dead process may remain. */
 function isLocked(folder: string, name: string): boolean {
   const guard = openGuard(folder, name, 0);
   try {

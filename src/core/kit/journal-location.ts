@@ -13,7 +13,7 @@ export function shownJournal(location: string): string {
   return `postgres://${username === "" ? "" : `${username}@`}${host}${pathname}`;
 }
 
-/** Replaces a database password in a command-line argument by PASSWORD, for commands to be typed again. */
+/** Replaces a database password in a command-line argument by PASSWORD, for commands that people are to type again. */
 export function withoutPassword(word: string): string {
   const [, start, rest = ""] = /^((?:--journal=)?postgres(?:ql)?:\/\/)(.*)$/is.exec(word) ?? [];
   if (start === undefined) return word;

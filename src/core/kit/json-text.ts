@@ -8,7 +8,7 @@ export interface JsonMistake extends Position {
   readonly message: string;
 }
 
-/** Maximum depth; legitimate data is never nested deeper, and recursive functions have enough stack for it. */
+/** Maximum nesting depth: legitimate data is never nested deeper, and recursive functions have enough stack for it. */
 export const MOST_LEVELS = 500;
 
 export function isTooDeep(value: unknown, most = MOST_LEVELS): boolean {

@@ -5,9 +5,9 @@ export const REDACTED = "[redacted]";
  * used to distinguish secrets.
  */
 const SHORTEST_SECRET = 8;
-/** Limits memory; a process has a few dozen secrets, but services may hand out new ones without end. */
+/** Maximum number of secrets: a process has a few dozen, but services may hand out new secrets without end. */
 const MOST_SECRETS = 1_000;
-/** Limit for secrets that services hand out, such as a new cookie with each answer; the rest is for credentials. */
+/** Maximum number of secrets that services hand out, such as cookies with each answer; the rest is for credentials. */
 const MOST_HANDED_OUT = 900;
 
 /** Finds known secrets in a text, in any encoding, in a single pass. */
@@ -126,7 +126,7 @@ function emptyNode(): Node {
   return { next: new Map(), forms: [] };
 }
 
-/** The end of the longest secret that starts at `start` and matches up to `at`; 0 if none. */
+/** Returns the end of the longest secret that starts at `start` and matches up to `at`; 0 if there is none. */
 function endOf(node: Node, text: string, { start, at }: { readonly start: number; readonly at: number }): number {
   let longest = 0;
   for (const form of node.forms) {

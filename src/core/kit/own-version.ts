@@ -23,7 +23,7 @@ export function ownRange(name: string): string {
   return `^${ownManifest().devDependencies?.[name] ?? "*"}`;
 }
 
-/** True if we own our names on npm; before a release, they may be somebody else's. */
+/** True if we own our names on npm; before a release, the names may be somebody else's. */
 export function isPublished(): boolean {
   return ownManifest().published === true;
 }

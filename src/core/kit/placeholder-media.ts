@@ -190,7 +190,8 @@ type Bounds = { readonly [annotation: string]: number };
 const QUIET = 6000;
 
 /**
- * Creates a grey picture or film, or a quiet tone, of the wanted size or the nearest allowed. `sidePx`: longer side.
+ * Creates a grey picture or film, or a quiet tone, of the wanted size or the nearest allowed one. `sidePx`: longer
+ * side.
  */
 export function placeholderMedium(
   kind: "image" | "video" | "audio",
@@ -218,8 +219,8 @@ function wavMsOf(bytes: number): number {
 const USUAL_PX = 512;
 
 /**
- * Size of a picture with that aspect ratio within the limits: the usual size, or the largest with a side of
- * `largestPx`.
+ * Returns the size of a picture with this aspect ratio within the limits: the usual size or, if `largestPx` is given,
+ * the size whose longer side comes closest to it.
  */
 function sizeWithin(ratio: number, bounds: Bounds, largestPx?: number): Size {
   const { min_dimension_px: min = 1, max_dimension_px: max = Infinity } = bounds;

@@ -15,9 +15,10 @@ const MOST_TRIES = 8;
 
 /**
  * Runs synchronous work under a time limit, even when it hangs in a regular expression: callers send schemas and
- * patterns of any cost. The limit of an attempt is in real time, which other processes may use on a busy machine, so it
- * is repeated until two limits of processor time were used. Interrupted work does not even run its `finally`, so it
- * must not leave shared state inconsistent. @throws TookTooLong
+ * patterns of any cost. An attempt is limited in real time, some of which other processes may use. The work is
+ * therefore repeated until it has used twice the limit in processor time. Interrupted work does not even run its
+ * `finally`, so it must not leave shared state inconsistent.
+ * @throws TookTooLong
  */
 export function withinTime<T>(ms: number, work: () => T): T {
   let usedMs = 0;

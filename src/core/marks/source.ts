@@ -24,7 +24,7 @@ export async function openSource(path: string): Promise<OpenSource> {
   }
 }
 
-/** Bytes per read. Parts of a file are often a few bytes long, and there may be tens of thousands. */
+/** Bytes per read. Parts of a file are often a few bytes long, and there may be tens of thousands of them. */
 const BLOCK_BYTES = 64 * 1024;
 
 function reader(file: FileHandle, size: number): Source["read"] {
@@ -54,7 +54,7 @@ export interface Box {
   readonly end: number;
 }
 
-/** More boxes than hours of fragmented video contain; each costs one read. */
+/** Maximum number of boxes, more than hours of fragmented video contain; each box costs one read. */
 const MOST_BOXES = 65_536;
 
 /**

@@ -8,7 +8,7 @@ export const sourceTypes = ["trainedAlgorithmicMedia", "compositeWithTrainedAlgo
 /** IPTC NewsCodes: the vocabulary of the property's values. */
 export const NEWS_CODES = "http://cv.iptc.org/newscodes/digitalsourcetype/";
 
-/** Larger packets are not changed. */
+/** Maximum size of a packet in bytes; larger packets are not changed. */
 export const MOST_XMP_BYTES = 1024 * 1024;
 
 /** Decodes an XMP packet. @throws UnmarkableError if it is not UTF-8, or far too long */
@@ -45,7 +45,7 @@ export function withSourceType(packet: string | null, type: DigitalSourceType): 
   return `${packet.slice(0, closing)}${description(about, type)}${packet.slice(closing)}`;
 }
 
-/** Declares its own prefixes, because the packet may use others. */
+/** Writes a description with its own prefixes, because the packet may use others. */
 function description(about: string, type: DigitalSourceType): string {
   const property = `<Iptc4xmpExt:DigitalSourceType>${NEWS_CODES}${type}</Iptc4xmpExt:DigitalSourceType>`;
   const names =

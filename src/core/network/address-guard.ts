@@ -18,8 +18,8 @@ export interface AddressGuard {
 }
 
 /**
- * Allows public addresses. If the service runs on this machine, also this machine's addresses; if it runs inside a
- * network, also its own origin, and nothing else there.
+ * Creates a guard that allows public addresses. If the service runs on this machine, the guard also allows this
+ * machine's addresses; if the service runs inside a network, also the service's own origin, and nothing else there.
  */
 export function createAddressGuard(base: { readonly origin: string }, resolve: typeof lookUp = lookUp): AddressGuard {
   const ownHost = hostOf(new URL(base.origin));
@@ -61,7 +61,7 @@ export function createAddressGuard(base: { readonly origin: string }, resolve: t
   };
 }
 
-/** A DNS lookup whose addresses pass through `judge`, which throws for a forbidden one; connections use exactly those. */
+/** A DNS lookup whose addresses pass through `judge`, which throws for a forbidden one; connections use only those. */
 export function lookupThat(
   judge: (host: string, addresses: readonly string[]) => void,
   resolve: typeof lookUp = lookUp,
@@ -103,12 +103,12 @@ function worst(addresses: readonly string[]): Reach {
 /** Where an address leads: the public internet, this machine, or inside a network. */
 export type Reach = "public" | "loopback" | "inside";
 
-/** Private, shared, link-local (including metadata services), reserved, documentation and multicast. */
+/** IPv4 ranges: private, shared, link-local (including metadata services), reserved, documentation and multicast. */
 const INSIDE_V4 = (
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 " +
   "192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3"
 ).split(" ");
-/** Exceptions in the one routed range: protocol assignments and Teredo, documentation, 6to4. */
+/** IPv6 ranges within the one routed range that are not public: protocol assignments, Teredo, documentation, 6to4. */
 const INSIDE_V6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
 const NAT64 = "64:ff9b::";
 

@@ -63,7 +63,7 @@ async function* decode(bytes: AsyncIterable<Buffer>, coding: Coding): AsyncGener
   else yield* pipeline(all, decoder, () => {}) as AsyncIterable<Buffer>;
 }
 
-/** Null if the bytes show that a proxy already decoded the body but kept the header. */
+/** Returns the decoder; null if the bytes show that a proxy already decoded the body but kept the header. */
 function decoderFor(coding: Coding, head: Buffer): Transform | null {
   switch (coding) {
     case "gzip":

@@ -49,7 +49,7 @@ const words: Readonly<Record<TransportFailure, (host: string) => string>> = {
   broken: (host) => `the connection to ${host} broke`,
 };
 
-/** Why no connection was made, plus advice if the environment is involved; null for any other error. */
+/** Why no connection was made, plus advice if the environment may be the cause; null for any other error. */
 export function unreached(error: unknown, address: string): string | null {
   const isOther = transportFailure(error) === "broken" && !(error instanceof ProxyVariableError);
   return isOther ? null : [unreachedReason(error, address), environmentAdvice(error, address) ?? []].flat().join("; ");
@@ -67,7 +67,7 @@ export function unreachedReason(cause: unknown, address: string): string {
 
 const beforeAnyTunnel: ReadonlySet<TransportFailure> = new Set(["dns", "refused", "network", "connect timeout"]);
 
-/** Advice if the environment is involved; otherwise null. */
+/** Advice if the environment, such as a proxy variable, may be the cause; otherwise null. */
 export function environmentAdvice(cause: unknown, address: string): string | null {
   const failure = transportFailure(cause);
   if (failure === "tls") {

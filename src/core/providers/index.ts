@@ -13,8 +13,8 @@ export function declaredOf(provider: string): DeclaredProvider {
 }
 
 /**
- * What can be guaranteed for a request. A key counts only if the request starts work that is then polled: providers
- * document no other requests that are executed only once.
+ * What can be guaranteed for a request. An idempotency key counts only if the request starts work that is then polled:
+ * for other requests, no provider documents that they are executed only once.
  */
 export function providerPromise(of: {
   readonly provider: string;

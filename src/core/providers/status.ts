@@ -18,7 +18,7 @@ interface DeclaredStatus {
 
 /**
  * Packages whose work is polled, by the first part of the provider's name. @ai-sdk/google and @ai-sdk/google-vertex
- * share one, and both read the operations of Google's APIs in the same way.
+ * share that part, and both read the operations of Google's APIs in the same way.
  */
 export const STATUS_CALLS: { readonly [provider: string]: DeclaredStatus } = {
   fal: {
@@ -125,9 +125,9 @@ export function fieldOf(value: unknown, name: string): unknown {
 }
 
 /**
- * True if a package's `pending` or `error` is what the provider itself says about the work, in a form that it
- * documents. For a package that is not listed, an error counts as the specification says, unless its status request was
- * seen to fail. `reply`: null if it could not be seen.
+ * True if a package's `pending` or `error` is what the provider itself says about the work, in a form that the provider
+ * documents. For a package that is not listed, an error counts as the specification says, unless the package's status
+ * request was seen to fail. `reply`: the answer to that request; null if it could not be seen.
  */
 export function isWordOfWork(provider: string, status: "pending" | "error", reply: StatusReply | null): boolean {
   const declared = own(STATUS_CALLS, provider) ?? null;
@@ -140,13 +140,13 @@ export function isWordOfWork(provider: string, status: "pending" | "error", repl
 export interface DeclaredProvider {
   /** The header whose value makes repeated requests execute once; only for requests that start work to be polled. */
   readonly startKey?: { readonly header: string; readonly source: string };
-  /** Where the provider's answer reports the charge: the keys within `providerMetadata` that lead to US dollars. */
+  /** Where the provider's answer reports the charge: the keys in `providerMetadata` that lead to the US dollars. */
   readonly cost?: { readonly at: readonly string[]; readonly source: string };
 }
 
 /**
- * By the first part of the AI SDK's provider name. Nothing is assumed about a provider that is not listed or documents
- * nothing: an undocumented header is not sent, since it would only look safe.
+ * Documented facts, by the first part of the AI SDK's provider name. Nothing is assumed about a provider that is not
+ * listed or documents nothing: an undocumented header is not sent, since it would only look safe.
  */
 export const DECLARED: { readonly [provider: string]: DeclaredProvider } = {
   gateway: {

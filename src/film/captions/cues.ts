@@ -14,7 +14,7 @@ export interface CueLimits {
   readonly letters: number;
 }
 
-/** Average letters at the default size that fit the length of the shorter side. */
+/** Number of average letters at the default size that fit along the shorter side. */
 const BESIDE = 22;
 const MOST_READ = 42;
 
@@ -30,7 +30,7 @@ export function limitsFor(
   return { letters: Math.max(LEAST, Math.min(most, fit)) };
 }
 
-/** Minimum letters per line: what fits at half the picture's height. */
+/** Minimum letters per line: as many as fit if the text is half as high as the picture. */
 const LEAST = 2;
 
 /** Seconds of pause within a line that start a new cue. */

@@ -9,18 +9,18 @@ export interface Span {
 }
 
 const RATE = 16_000;
-/** Maximum size of samples read into memory: four hours of audio, a duration that even a tiny file can claim. */
+/** Maximum size of samples read into memory: four hours of audio. Even a tiny file can claim a long duration. */
 const MOST_BYTES = 4 * 3600 * RATE * 2;
 /** Interval of level measurements, in seconds. */
 const STEP = 0.01;
 const WINDOW = RATE * STEP;
 /** Level below which audio is silence, relative to the loud parts, as an amplitude ratio: -32 dB. */
 const SILENCE = 10 ** (-32 / 20);
-/** Level of an empty room, on a scale to 32768. */
+/** Level of an empty room, on a scale up to 32768. */
 const FLOOR = 24;
-/** Seconds; shorter gaps are inside a word. */
+/** Minimum length of a pause in seconds; shorter gaps are inside a word. */
 const SHORTEST_PAUSE = 0.12;
-/** Seconds; shorter sounds are clicks. */
+/** Minimum length of speech in seconds; shorter sounds are clicks. */
 const SHORTEST_SPEECH = 0.04;
 
 /** Finds the stretches of speech in a file, in order. `folder`: for temporary samples. */

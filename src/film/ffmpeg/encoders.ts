@@ -11,7 +11,7 @@ export interface VideoEncoder {
 /** The number of threads affects x264's output, so a fixed number gives the same bytes on every machine. */
 const THREADS = "8";
 
-/** In order of preference. */
+/** Video encoders in order of preference. */
 const VIDEO: readonly VideoEncoder[] = [
   {
     name: "libx264",

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { open } from "../../core/kit/file-handle.ts";
 import { FilmError } from "./film-error.ts";
 
-/** Maximum pixels in a picture, three times 8K; a few bytes can claim a picture too large for any memory. */
+/** Maximum pixels in a picture, three times those of 8K; a few bytes can claim a picture too large for any memory. */
 export const MOST_PIXELS = 100_000_000;
 
 /**

@@ -8,7 +8,7 @@ import { walkPackets } from "./packets.ts";
 import { runProgram } from "./run-program.ts";
 import { colorsOf, type DeclaredColors, type ShownAs } from "./shown.ts";
 
-/** Milliseconds. Probing usually takes a tenth of a second, but longer while all cores encode. */
+/** Time limit in milliseconds. Probing usually takes a tenth of a second, but longer while all cores encode. */
 const TIMEOUT_MS = 30_000;
 
 /** Maximum duration of input media in seconds, unless the step allows more. */
@@ -25,7 +25,10 @@ export function mostSeconds(): number {
   return bounds.getStore() ?? MOST_SECONDS;
 }
 
-/** The cost of processing depends on the duration that a file claims: a file of one kilobyte may claim a day. */
+/**
+ * Returns the error for a file that is too long. The cost of processing depends on the duration that a file claims, and
+ * a file of one kilobyte may claim a day.
+ */
 export function tooLong(name: string, why: string): FilmError {
   const cure = `if that is right, set the step's mostSeconds above ${mostSeconds()}`;
   return new FilmError("CLIP_TOO_LONG", `${name} ${why}; ${cure}`);
@@ -149,7 +152,7 @@ interface Shown {
   readonly format?: { readonly duration?: string; readonly start_time?: string; readonly format_name?: string };
 }
 
-/** Null if the output was so long that its beginning was not kept. */
+/** Parses ffprobe's output; null if the output was so long that its beginning was not kept. */
 function shownIn(stdout: string): Shown | null {
   try {
     return JSON.parse(stdout) as Shown;

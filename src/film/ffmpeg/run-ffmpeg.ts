@@ -21,7 +21,7 @@ export interface FfmpegCall {
     readonly path: string;
     readonly name: string;
     readonly args?: readonly string[] | undefined;
-    /** For a file that we wrote. Default: detected from its first bytes. */
+    /** The demuxer of a file that we wrote. Default: detected from its first bytes. */
     readonly demuxer?: string | undefined;
   }[];
   /** Arguments between inputs and target: filters, maps, encoders. */
@@ -34,9 +34,9 @@ export interface FfmpegCall {
   readonly onProgress?: ((fraction: number) => void) | undefined;
   /** Working directory. */
   readonly cwd?: string | undefined;
-  /** Milliseconds. Default half an hour. */
+  /** Time limit in milliseconds. Default half an hour. */
   readonly timeoutMs?: number | undefined;
-  /** Bytes. Default 8 GiB. */
+  /** Maximum size of the result in bytes. Default 8 GiB. */
   readonly maxBytes?: number | undefined;
   /** True to include filters' messages. Default: errors only. */
   readonly isVerbose?: boolean | undefined;
@@ -49,7 +49,7 @@ const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexa
 
 /** Fails on a broken frame instead of drawing it grey. */
 const STRICT = ["-err_detect", "explode"];
-/** Not for TIFF: ffmpeg's reader would then fail on each tag that it does not know, such as the orientation. */
+/** Returns no such arguments for TIFF: ffmpeg's reader would then fail on each unknown tag, such as the orientation. */
 const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [] : STRICT);
 
 /**
@@ -131,9 +131,9 @@ async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: s
 const BEGIN_BYTES = 65_536;
 
 /**
- * The inputs of a call, with some replaced by corrected copies in `folder`: WAVs with an unknown size in the header, as
- * speech services stream them, which ffmpeg would consider truncated, and joined MP3s with ID3 tags between their
- * frames, at which decoders fail. Disposing removes the copies.
+ * Returns the inputs of a call, some replaced by corrected copies in `folder`. WAVs with an unknown size in the header,
+ * as speech services stream them, are corrected because ffmpeg would consider them truncated; joined MP3s with ID3 tags
+ * between their frames, because decoders fail at these tags. Disposing removes the copies.
  */
 async function closedInputs<I extends { readonly path: string }>(
   inputs: readonly I[],
@@ -167,7 +167,7 @@ async function* piecesOf(path: string, begin: Buffer): AsyncGenerator<Buffer> {
   yield* createReadStream(path, { start: begin.length });
 }
 
-/** The pieces of a WAV with an unknown size, its header corrected; null for other or unreadable files. */
+/** Returns a WAV with an unknown size in pieces, its header corrected; null for other or unreadable files. */
 async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | null> {
   await using file = await open(path, "r").catch(() => null);
   if (file === null) return null;
@@ -180,7 +180,7 @@ async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | nul
 /** Largest MP3 that is searched for tags: more than the longest sound in a film at the highest bit rate. */
 const MOST_MP3_BYTES = 512 * 1024 * 1024;
 
-/** An MP3 without the ID3 tags between its frames; null if it has none, is larger, or is not an MP3. */
+/** An MP3 without the ID3 tags between its frames; null if it has no such tags, is too large, or is not an MP3. */
 async function untaggedMp3(path: string): Promise<readonly Buffer[] | null> {
   const args: readonly string[] = await inputArgs(path).catch(() => []);
   if (!args.includes("mp3") || (await stat(path)).size > MOST_MP3_BYTES) return null;

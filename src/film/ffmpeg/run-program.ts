@@ -9,7 +9,7 @@ export const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 
 export interface ProgramOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds. Default half an hour. */
+  /** Time limit in milliseconds. Default half an hour. */
   readonly timeoutMs?: number | undefined;
   /** Called with each piece of standard output, in addition to keeping it. */
   readonly onOutput?: ((text: string) => void) | undefined;

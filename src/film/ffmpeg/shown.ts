@@ -36,7 +36,7 @@ const KNOWN =
 const isKnown = (name: string | undefined): name is string => name !== undefined && KNOWN.test(name);
 const RGB = /^(?:0?rgb|0?bgr|x2|gbr|[ar]?rgba?|[ar]?bgra?|argb|abgr|pal8|gray|mono|ya)/;
 const ALPHA = /^(?:yuva|gbrap|ya\d|pal8|[ar]?rgba|[ar]?bgra|argb|abgr)/;
-/** Films with fewer lines and no declared colours use those of standard-definition television. */
+/** Films with fewer lines and no declared colours use the colours of standard-definition television. */
 const HD_LINES = 720;
 
 /** Undeclared primaries are taken as BT.709, the primaries of screens. */

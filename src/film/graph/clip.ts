@@ -55,7 +55,7 @@ export async function openClip(path: string, name: string, signal?: AbortSignal)
   return { ...probed, name, video: shown, seconds };
 }
 
-/** A clip and its duration in the film, because its pictures and sound may end at different times. */
+/** A clip with its duration in the film, stated because its pictures and sound may end at different times. */
 export interface Lasting extends Clip {
   readonly lasts: number;
   readonly lengthNote: string | null;
@@ -111,7 +111,7 @@ async function endsOf(path: string): Promise<Looked | null> {
   }
 }
 
-/** Stated duration of the pictures; null if only that of the whole file is stated, which may be that of longer audio. */
+/** Stated duration of the pictures; null if only the whole file's is stated, which may be that of longer audio. */
 function statedSeconds({ audio }: Probed, { seconds, isOwnLength }: ProbedVideo): number | null {
   return isOwnLength || audio === null ? seconds : null;
 }

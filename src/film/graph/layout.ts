@@ -42,8 +42,8 @@ export function safeArea({ width, height }: Pixels): Box {
 
 /**
  * The box of a caption's two lines. Above it come a lower third, then a logo in a lower corner. A caption at the top
- * starts below a logo; one in the middle ends above a lower third. So the steps never overlap, although none knows the
- * others.
+ * starts below a logo; a caption in the middle ends above a lower third. So the steps never overlap, although no step
+ * knows the others.
  */
 export function captionBox(pixels: Pixels, { size = CAPTION_SIZE, position = "bottom" }: CaptionPlace = {}): Box {
   const safe = safeArea(pixels);

@@ -8,7 +8,7 @@ export type Length = "pictures" | "sound" | "longest";
 
 export const LENGTH = oneOf("pictures", "sound", "longest");
 
-/** Seconds; smaller differences come from rounding. */
+/** Difference in seconds up to which durations count as equal; such differences come from rounding. */
 export const ALIKE_SECONDS = 0.05;
 
 /** Option of steps that take films with audio. */
@@ -17,7 +17,7 @@ export interface LengthOption {
   readonly length?: Length | undefined;
 }
 
-/** Durations in seconds. `sound`: of a film's audio; null if no audio determines the end, as when there is only music. */
+/** Durations in seconds. `sound`: that of a film's audio; null if no audio determines the end, as with music alone. */
 export interface Ends {
   readonly seconds: number;
   readonly sound: number | null;

@@ -19,12 +19,12 @@ export async function measureLoudness(path: string, name: string, signal?: Abort
   return { integrated: integrated > -70 ? integrated : null, truePeak: Number(input_tp.replace("inf", "99")) };
 }
 
-/** Peak limit before encoding, which raises peaks slightly; dBTP. */
+/** Peak limit in dBTP before encoding, because encoding raises peaks slightly. */
 const CEILING = -1.5;
 
 /**
- * The second pass: one gain for the whole, plus a limiter if peaks would be too high. (loudnorm itself would vary the
- * gain of short audio.)
+ * The filters of the second pass: one gain for the whole sound, plus a limiter if peaks would be too high. (loudnorm
+ * itself would vary the gain of short audio.)
  */
 export function loudnessFilter({ truePeak }: Loudness, gain: number): string {
   const raised = `volume=${gain.toFixed(3)}dB`;

@@ -65,7 +65,7 @@ function sum(labels: readonly string[], to: string): string {
 /** Sidechain threshold: well below a voice, above its breath. */
 const THRESHOLD = 0.015;
 
-/** Compressor ratio for an attenuation: a voice at its usual level is about 24 dB above the threshold. */
+/** Compressor ratio that gives this attenuation: a voice at its usual level is about 24 dB above the threshold. */
 function ducking(decibels: number): string {
   const over = 24;
   const ratio = Math.min(20, over / Math.max(1, over - decibels));

@@ -26,7 +26,10 @@ const COLORS = [
   ...["-color_primaries", "bt709", "-color_trc", "bt709"],
 ];
 
-/** Arguments that copy a film's audio if MP4 players support it and it lasts `shall` seconds, or convert and cut or pad it. */
+/**
+ * Arguments that copy a film's audio if MP4 players support it and it lasts `shall` seconds; otherwise, arguments that
+ * convert it and cut or pad it.
+ */
 export function soundOf({ audio }: { readonly audio: ProbedAudio | null }, shall: number): readonly string[] {
   if (audio === null) return [];
   const isFit = /^(?:aac|mp3)$/.test(audio.codec) && Math.abs(shall - audio.seconds) < ALIKE_SECONDS;
@@ -38,7 +41,7 @@ export function soundFor(seconds: number): string {
   return `${PLAIN_SOUND},apad,atrim=end_sample=${Math.round(seconds * SAMPLE_RATE)}`;
 }
 
-/** Filters that hold the last picture or cut the rest, so that the pictures last a number of seconds. */
+/** Filters that hold the last picture or cut the rest, so that the pictures last this many seconds. */
 export function picturesFor({ video }: Clip, seconds: number): string {
   const { text, fps } = rateOf(video.fps);
   const held = Math.max(0, seconds - video.seconds) + 1;

@@ -53,8 +53,8 @@ const nameOf = (model: string | { readonly provider: string; readonly modelId: s
   typeof model === "string" ? model : `${model.provider}:${model.modelId}`;
 
 /**
- * Checks a film, picture or sound, and stands for it: steps that use the result start once it has passed. A flaw fails
- * the step with a description. `choose` is the method of `build`.
+ * Checks a film, picture or sound, and returns a handle that stands for it: steps that use the handle start once the
+ * check has passed. A flaw fails the step with a description. `choose` is the method of `build`.
  */
 export function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(
   choose: ChooseMethod,
@@ -63,7 +63,7 @@ export function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(
   checks: C & Known<C>,
 ): Chosen<H>;
 /**
- * The same with a chat model as judge; adds the steps `<name>-frames`, `<name>-verdict` and `<name>-check` first.
+ * Does the same with a chat model as judge; adds the steps `<name>-frames`, `<name>-verdict` and `<name>-check` first.
  */
 export function inspect<H extends Media<LookedAt<C>>, const C extends Checks | JudgedChecks>(
   steps: InspectingSteps,

@@ -62,7 +62,7 @@ export interface JoinedClips extends Joined {
 
 /**
  * Joins clips in order, of any resolution, frame rate, codec or rotation, with or without audio. If any clip has audio,
- * the others are silent; if none has, the film has none.
+ * clips without audio are silent; if no clip has audio, the film has none.
  */
 export function join(task: Task, name: string, clips: MediaList<"video">, options: JoinOptions = {}) {
   const { step, own } = splitOptions(options);
@@ -139,7 +139,7 @@ export async function writeJoined(
 }
 
 /**
- * Maximum seconds that a result may be too short. ffmpeg may write less without an error, which only viewers would
+ * Maximum seconds by which a result may be too short. ffmpeg may write less without an error, which only viewers would
  * notice.
  */
 const MOST_OFF = 0.1;

@@ -19,7 +19,7 @@ export type Sound =
       readonly sound: Media<"audio">;
       /** Second at which the audio starts. Default 0; for voices in a list, the end of the previous one. */
       readonly at?: number;
-      /** Decibels. Default 0; for music -8. */
+      /** Level in decibels. Default 0; for music -8. */
       readonly volume?: number;
     };
 
@@ -120,7 +120,10 @@ function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
   return foreseenLength("the sound", { ...pictures, sound }, length);
 }
 
-/** When the sounds that determine the film's end are over; the film's own audio is not one if a voice or effect is. */
+/**
+ * Returns when the sounds that determine the film's end are over. For the length `sound`, the film's own audio
+ * determines it only if there are no other such sounds.
+ */
 function soundEnd(ends: readonly number[], own: number | null, length: Length | undefined): number | null {
   const counted = own === null || (length === "sound" && ends.length > 0) ? ends : [...ends, own];
   return counted.length === 0 ? null : Math.max(...counted);
@@ -167,7 +170,7 @@ async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
   return { seconds, starts: [0], voices, ...loud, lengthNote: note };
 }
 
-/** All sounds in the mix with their files; `end`: when those that determine the end are over, null if there are none. */
+/** All sounds in the mix with their files; `end`: the end of those that determine the film's end, null if none does. */
 async function layersOf({ voice, music, effects, own = 0, length }: Given, film: Clip, signal: AbortSignal) {
   const inputs: { readonly path: string; readonly name: string; readonly args?: readonly string[] }[] = [film];
   const layers: Layer[] = film.audio === null || own === null ? [] : [{ input: 0, role: "film", at: 0, volume: own }];

@@ -14,8 +14,8 @@ export interface RestateEngineOptions {
   /** URL of Restate's ingress, such as `http://restate:8080`. */
   readonly ingress: string;
   /**
-   * Prefix for the names of its services. Workers with the same name share runs; workers with an incompatible version need
-   * another name. Default `showrunner`.
+   * Prefix for the names of the engine's services in Restate. Workers with the same name share runs; workers with an
+   * incompatible version need another name. Default `showrunner`.
    */
   readonly name?: string | undefined;
   /** Bearer token for Restate, such as an API key of Restate Cloud. */

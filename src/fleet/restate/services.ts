@@ -17,7 +17,7 @@ export interface Wake {
   /** When the run is due, in epoch milliseconds; 0 means at once. */
   readonly at: number;
   readonly priority: number;
-  /** When it was sent, in epoch milliseconds. Default: at that time. */
+  /** When the wake was sent, in epoch milliseconds. Default: the time at which the run is due. */
   readonly since?: number;
   /** Consecutive failed slices of this run. */
   readonly failures?: number;
@@ -33,7 +33,7 @@ interface Pending {
 interface Turn {
   readonly turn: string;
   readonly priority: number;
-  /** When it became due, in epoch milliseconds, so that a call lost with its process goes before later ones. */
+  /** When the slice became due, in epoch milliseconds, so that a call lost with its process goes before later calls. */
   readonly since?: number;
 }
 
@@ -41,9 +41,9 @@ interface Turn {
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 
 /**
- * Restate's retries after a process died or refused a call. It never gives up, because a later wake would find the turn
- * taken. Delays are short, because each death of a worker is another attempt of its calls, and a call has no result until
- * its slice ends.
+ * Restate's retries after a process died or refused a call. Restate never gives up, because a later wake would find the
+ * turn taken. Delays are short, because each death of a worker is another attempt of its calls, and a call has no
+ * result until its slice ends.
  */
 const AGAIN = {
   initialInterval: 250,
@@ -52,20 +52,20 @@ const AGAIN = {
   maxAttempts: 1_000_000_000,
   onMaxAttempts: "kill",
 } as const;
-/** Keeps nothing after completion; Restate adds an idempotency key to external calls without one. */
+/** Settings that keep nothing after completion, not even the idempotency keys that Restate adds to external calls. */
 const COMMON = { journalRetention: 0, idempotencyRetention: 0, retryPolicy: AGAIN } as const;
 
 export function namesOf(name: string) {
   return { wakes: `${name}-wakes`, runs: `${name}-runs`, local: `${name}-local` } as const;
 }
 
-/** Makes Restate repeat a call. Its message goes to Restate's journal, so it is empty. */
+/** Makes Restate repeat a call. Its message is empty, because Restate stores it in its journal. */
 class TriedAgain extends Error {}
 
 /**
- * `runs`: a virtual object per run, so that each has one slice at a time. `wakes`: a second object per run that stays
- * free during a slice and stores when the next one is due. `local`: functions as separate calls. A later version
- * replays what each handler reported to Restate, in order, so another order needs other names.
+ * `runs`: a virtual object per run, so that each run has one slice at a time. `wakes`: a second object per run that
+ * stays free during a slice and stores when the next slice is due. `local`: functions as separate calls. A later
+ * version replays what each handler reported to Restate, in order; so a version with another order needs other names.
  */
 export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
   const names = namesOf(name);

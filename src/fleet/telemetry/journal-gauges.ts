@@ -3,7 +3,7 @@ import type { MetricFamily, Sample } from "./metrics.ts";
 
 /** Maximum number of runs counted, newest first. */
 const MOST_RUNS = 10_000;
-/** Minimum interval between reads of the journal, however many scrapes there are. */
+/** Minimum interval between reads of the journal in milliseconds, however many scrapes there are. */
 const FRESH_MS = 5_000;
 
 type Gauges = readonly (readonly [MetricFamily, readonly Sample[]])[];

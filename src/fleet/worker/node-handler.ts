@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 export interface BodyLimits {
-  /** Maximum size of a body, above that of a webhook, so that the webhook receiver itself refuses larger ones. */
+  /** Maximum size of a body: above that of a webhook, so that the webhook receiver itself refuses larger webhooks. */
   readonly mostBytes: number;
   /** Maximum total size of bodies in memory, since no sender is verified before its whole body has arrived. */
   readonly mostBytesHeld: number;

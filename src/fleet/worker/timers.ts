@@ -15,7 +15,7 @@ interface Item {
   again: WakeOptions | null;
   /** Its current entry in a queue; other entries are stale. */
   entry: Entry | null;
-  /** Resolves to when the work is due again, or null. */
+  /** Performs the work; resolves to when it is due again, or null. */
   readonly perform: (handlers: EngineHandlers, signal: AbortSignal) => Promise<number | null>;
   readonly kind: keyof ProcessOptions;
 }
@@ -33,7 +33,7 @@ const mostUrgent = (a: Entry, b: Entry) => b.priority - a.priority || a.at - b.a
 export interface TimersOptions {
   /** Returns epoch milliseconds. Default `Date.now`. */
   readonly now?: (() => number) | undefined;
-  /** Default `setTimeout`. */
+  /** Sets a timer. Default `setTimeout`. */
   readonly setTimer?: ((delayMs: number, fire: () => void) => { cancel(): void }) | undefined;
   /** Called with each failure of a handler, which is then called again. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;

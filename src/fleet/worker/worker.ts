@@ -3,7 +3,7 @@ import type { Engine } from "./engine.ts";
 
 /** Options of `startWorker`. */
 export interface WorkerOptions {
-  /** Opened with a journal that all workers share. */
+  /** The Showrunner, opened with a journal that all workers share. */
   readonly show: Showrunner;
   /** Gives work to this process; all workers use the same kind of engine. */
   readonly engine: Engine;
@@ -55,8 +55,8 @@ const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 60_000];
 const ORPHANED_MS = 15 * 60_000;
 
 /**
- * Drives the runs that an engine gives to this process. With the engine for one process, also drives runs that no engine
- * has, left by a process that drove them without a worker.
+ * Drives the runs that an engine gives to this process. With the engine for one process, it also drives runs that a
+ * process without a worker left, because no engine has them.
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { show, engine, findPipeline, webhooks, slices = 16, local = 4, sweepEveryMs = 5_000 } = options;

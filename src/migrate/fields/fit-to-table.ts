@@ -10,9 +10,10 @@ const CODES = ["combination-table", "combination-by-default"];
 export const isOfTable = ({ code }: { readonly code: string }) => CODES.includes(code);
 
 /**
- * Fits the input to the row of the model's table that keeps the most of the body: media count more than text, and text more
- * than settings. As decisions, leaves out fields that the row omits, and replaces values that it does not accept by the
- * nearest ones. Returns the fields that the row requires and the body lacks; null if no row fits or nothing had to change.
+ * Fits the input to the row of the model's table that keeps the most of the body: media count more than text, and text
+ * more than settings. Fields that the row omits are left out, and values that it does not accept are replaced by the
+ * nearest; each change is a decision. Returns the fields that the row requires and the body lacks; null if no row fits
+ * or nothing had to change.
  */
 export function fitToTable(job: Job, prefix: string): readonly string[] | null {
   const rows = (combinationTable(job.view.model.inputSchema)?.rows ?? [])
@@ -57,7 +58,7 @@ function worth({ takes, name }: FieldView): number {
   return /prompt|text/.test(name) ? 300 : 30;
 }
 
-/** The resolution is visible in the output, the level only enables it. */
+/** How much a change to a field counts. The resolution is visible in the output; the level only enables it. */
 function changeOf(job: Job, name: string): number {
   return job.input.has(name) ? (name === "quality" ? 5 : 10) : 1;
 }

@@ -74,8 +74,8 @@ export class Job {
   }
 
   /**
-   * Converts a number, text or switch to the first of these fields that the model has. Default: the field with the same
-   * name.
+   * Converts a number, text or switch, and sets the first of the fields `names` that the model has. Default: the field
+   * with the same name.
    */
   plain(path: JsonPath, ...names: readonly string[]): void {
     const value = given(this.body, ...path);

@@ -9,7 +9,10 @@ export interface Choice {
   /** Level and resolution in the slug, if the model has them; otherwise null. */
   readonly quality: string | null;
   readonly resolution: string | null;
-  /** `mapped`: chosen by the caller; `exact`: by the slug; `only`: as the only candidate. The others must be confirmed. */
+  /**
+   * How the model was chosen. `mapped`: by the caller; `exact`: by the slug; `only`: as the only candidate. Any other
+   * choice must be confirmed.
+   */
   readonly by: "mapped" | "exact" | "similar" | "only" | "shape";
   /** Why it was chosen, part by part of the slug; null if nothing was compared. */
   readonly why: string | null;
@@ -189,7 +192,7 @@ function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   return { quality, resolution, unmatched, text: quality === null ? "" : `, ${quality} as its quality` };
 }
 
-/** Of the levels whose words are all in the slug, the one that has the most of `words`. */
+/** Returns, of the levels whose words are all in the slug, the level that contains the most of `words`. */
 function levelNamed(
   qualities: readonly string[],
   words: readonly string[],

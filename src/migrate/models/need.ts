@@ -3,7 +3,7 @@ import { type Body, given } from "../body.ts";
 import type { V2Type } from "../v2-types.ts";
 import { type ModelView, type Slot, slotField } from "./view.ts";
 
-/** What a body requires of its model, followed by fallbacks if no model meets that. */
+/** Returns what a body requires of its model, followed by fallbacks for the case that no model meets that. */
 export function needsOf(body: Body): readonly Need[] {
   const has = (...names: readonly string[]) => names.some((name) => hasAny(given(body, name)));
   const { type } = body;
@@ -132,7 +132,7 @@ export function keepsFilm(view: ModelView, need: Need): boolean {
   return !need.must.includes("video") || slotField(view, "video") !== null;
 }
 
-/** True if a model makes this kind. An upscaler for both images and videos is listed under only one modality. */
+/** True if a model makes this kind of output. An upscaler for images and videos is listed under only one modality. */
 function makes(view: ModelView, need: Need, yields: ModelView["yields"]): boolean {
   if (view.yields === yields) return true;
   return need.type === "image_upscale" && view.yields === "video" && slotField(view, "image") !== null;

@@ -87,7 +87,7 @@ export async function verifyMigration(
   return verified(status, outputs, [...failuresOf(report.steps), ...workDifferences(migration.report, planned.plan)]);
 }
 
-/** Only root causes; steps that were skipped because a dependency failed add nothing. */
+/** Lists only root causes; steps that were skipped because a dependency failed are left out. */
 function failuresOf(steps: RunView["report"]["steps"]): readonly string[] {
   return steps
     .filter(({ status }) => status === "failed" || status === "partial")
@@ -175,7 +175,7 @@ function differenceOf({ at, outputs }: BodyReport, entry: FieldEntry, plan: Plan
   });
 }
 
-/** A step, or the variations of a batch. */
+/** Returns the step with this name or, for a batch, the steps of its variations. */
 function stepsNamed(plan: Plan, name: string, outputs: readonly string[]): readonly PlanStep[] {
   const own = plan.steps.filter(({ path }) => path === name);
   if (own.length > 0) return own;

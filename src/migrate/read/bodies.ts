@@ -176,7 +176,7 @@ function listKey(value: { readonly [key: string]: unknown }): string | null {
   return NODE_KEYS.find((key) => isNodes(value[key])) ?? null;
 }
 
-/** The v2 requests of a flow, in node order. Every node is a source, a problem, or reported as left out. */
+/** The v2 requests of a flow, in node order. Every node becomes a source or a problem, or is reported as left out. */
 function readFlow(flow: { readonly [key: string]: unknown }): Omit<ReadBodies, "locate"> {
   const key = listKey(flow) ?? "nodes";
   const list = flow[key];

@@ -51,7 +51,7 @@ function quoted(text: string): string {
   return result;
 }
 
-/** True if a template starts here. Outside strings, two braces start one unless a key follows. */
+/** True if a template starts here. Outside strings, two braces start a template unless a key follows. */
 function isTemplateHere(text: string, at: number, isInString: boolean): boolean {
   return isInString || !/^\{\{\s*"/.test(text.slice(at, at + 40));
 }

@@ -112,7 +112,7 @@ function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
     }
   }
   const positions: Position[] = paths.map(() => ({ line: 1, column: 1 }));
-  /** The enclosing values; `node` is null if no path leads into one, `key` is the position inside it. */
+  /** The enclosing values. `node` is null if no path leads into the value; `key` is the position inside it. */
   const around: { readonly node: Node | null; key: string | number }[] = [];
   for (const { is, text: token, line, column } of tokensOf(text)) {
     const parent = around.at(-1);

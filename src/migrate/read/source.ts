@@ -26,7 +26,7 @@ export type Resolved =
 /** Something that could not be parsed as a v2 body. */
 export interface ReadProblem {
   readonly code: string;
-  /** As {@link V2Source.at}. */
+  /** Location, as in {@link V2Source.at}. */
   readonly at: string;
   /** Path of the invalid value within the document; null if there is none. */
   readonly path: JsonPath | null;

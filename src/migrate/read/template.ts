@@ -34,7 +34,7 @@ function nextTemplate(text: string, from: number): { readonly start: number; rea
   return close < 0 ? null : { start, end: close + 2 };
 }
 
-/** The expression in a text that consists of a single one; null for any other text. */
+/** The expression, if the text consists of exactly one; otherwise null. */
 export function soleExpression(value: string): string | null {
   const parts = textParts(value).filter((part) => typeof part !== "string" || part.trim() !== "");
   const [only] = parts;

@@ -71,7 +71,7 @@ export interface FieldEntry {
   readonly why: string | null;
   /** Choices, starting with the one that the source currently uses. */
   readonly choices: readonly string[];
-  /** Set for media, a prompt, shot or voice that v2 used and the pipeline does not, which leaves a point open. */
+  /** Set for media, a prompt, shot or voice that v2 used but the pipeline does not; the loss is open until accepted. */
   readonly isLost?: true;
 }
 
@@ -159,7 +159,8 @@ export interface StepPriceReport {
   /** US dollars as a decimal string; null if the service cannot quote it in advance. */
   readonly usd: string | null;
   /**
-   * `quoted`: for exactly this input; `provisional`: with placeholders for media that do not exist yet; `unquotable`.
+   * `quoted`: for exactly this input; `provisional`: with placeholders for media that do not exist yet; `unquotable`:
+   * no price in advance.
    */
   readonly basis: string;
   readonly why: string | null;

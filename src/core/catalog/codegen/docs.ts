@@ -29,7 +29,7 @@ const BOUNDS: readonly (readonly [keyword: string, words: string, say: Say])[] =
   ["max_dimension_px", "At most", pixels],
 ];
 
-/** Sentences about a field for what its type cannot express: description, default and bounds, each once. */
+/** Returns sentences about what a field's type cannot express: description, default and bounds, each once. */
 export function fieldDocs(parts: readonly JsonSchema[]): readonly string[] {
   const sentences = new Set<string>();
   const tags = new Set<string>();

@@ -144,7 +144,7 @@ class TypeWriter {
     return `{\n${fields.join("\n")}\n${indent}}`;
   }
 
-  /** The first part that declares a type wins; later ones come from conditions and only narrow it. */
+  /** Uses the first part that declares a type; later parts come from conditions and only narrow it. */
   #field(parts: readonly JsonSchema[], name: string, location: SchemaLocation | null, indent: string, depth: number) {
     const described = parts.filter(({ properties }) => isSchema(properties) && Object.hasOwn(properties, name));
     const schemas = propertySchemas(described, name);
@@ -173,9 +173,9 @@ function requiredOf(root: JsonSchema, schema: JsonSchema, depth = 0): ReadonlySe
 }
 
 /**
- * Lets a field accept a step's output as well. Not needed for media and voices, whose types include it. Not done for
- * discriminators, nor for objects: their fields accept outputs themselves, and TypeScript reports a misspelt field by
- * name only if nothing else is accepted.
+ * Lets a field accept a step's output as well. Media and voices do not need this, because their types include outputs.
+ * Nor is it done for discriminators and objects: an object's fields accept outputs themselves, and TypeScript reports a
+ * misspelt field by name only if the type accepts nothing but the object.
  */
 function orValue(type: string): string {
   if (type === "unknown" || /\b(?:Media|MediaList|Voice)\b/.test(withoutComments(type))) return type;

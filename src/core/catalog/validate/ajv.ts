@@ -9,7 +9,7 @@ import { type Matcher, readPattern } from "./pattern.ts";
 export type { ErrorObject };
 export type Validate = (data: unknown) => readonly ErrorObject[];
 
-/** Keywords on media fields that JSON Schema does not define. */
+/** Keywords that annotate media fields and that JSON Schema does not define. */
 const ANNOTATIONS = [
   "media_type",
   "role",
@@ -57,7 +57,7 @@ function ajvWith(options: { readonly discriminator: boolean; readonly useDefault
   return ajv;
 }
 
-/** Longest compilation of a schema, in milliseconds. The size limit keeps it below a second on an idle machine. */
+/** Time limit for compiling a schema, in milliseconds. On an idle machine, the size limit keeps it below a second. */
 const MAX_COMPILE_MS = 30_000;
 
 /** Number of patterns in the last compiled schema that the linear-time engine does not support. */
@@ -99,7 +99,7 @@ function inTime<T>(what: string, ms: number, work: () => T): T {
   }
 }
 
-/** Compiles with discriminators for better messages, or without if the schema does not meet their stricter rules. */
+/** Compiles with discriminators for better messages, or without them if the schema breaks their stricter rules. */
 function compileEither(schema: object, useDefaults: boolean) {
   try {
     return ajvWith({ discriminator: true, useDefaults }).compile(schema);

@@ -4,7 +4,7 @@ import { branches, isSchema, localRef } from "../../plan/schema/schema.ts";
 import { didYouMean } from "../../plan/suggest.ts";
 import type { ErrorObject } from "./ajv.ts";
 
-/** `when quality is "pro"` for an error in the `then` or `else` of a condition; null for other errors. */
+/** For an error in a condition's `then` or `else`, returns, for example, `when quality is "pro"`; otherwise null. */
 export function conditionOf(schemaPath: string, root: JsonSchema): string | null {
   const at = Math.max(schemaPath.lastIndexOf("/then/"), schemaPath.lastIndexOf("/else/"));
   if (at < 0) return null;
@@ -81,7 +81,7 @@ function isTwofold({ keyword, params }: ErrorObject): boolean {
   return keyword === "oneOf" && Array.isArray(params.passingSchemas) && params.passingSchemas.length > 1;
 }
 
-/** The errors of the form that was most likely intended: right type first, then fewest mistakes. */
+/** Returns the errors of the form that was most likely intended: right type first, then fewest mistakes. */
 function nearestForm(choice: ErrorObject, within: readonly ErrorObject[], forms: number): readonly ErrorObject[] {
   const byForm = Array.from({ length: forms }, (_, index) =>
     within.filter(({ schemaPath }) => schemaPath.startsWith(`${choice.schemaPath}/${index}/`)),
@@ -160,7 +160,7 @@ function isWithin(error: ErrorObject, choice: ErrorObject): boolean {
   return error.instancePath === choice.instancePath || error.instancePath.startsWith(`${choice.instancePath}/`);
 }
 
-/** Keeps one problem per field and code. Among lists of accepted values, keeps the shortest. */
+/** Keeps one problem per field and code. Of several that list accepted values, keeps the one with the shortest list. */
 function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const found = new Map<string, FieldProblem>();
   for (const problem of problems) {
@@ -282,7 +282,7 @@ function notListed(value: unknown, allowed: readonly string[]): [message: string
   ];
 }
 
-/** Describes a failed pattern. One that means "one character, neither white space nor control" is put in words. */
+/** Describes a failed pattern. If it means "one character, neither white space nor control", it is put in words. */
 function patternMessage(value: unknown, pattern: string): string {
   if (/^\[\^\\s(?:\\x[0-9a-f]{2}-?|\\u[0-9a-f]{4}-?)*\]$/i.test(pattern)) return "needs at least one visible character";
   return `${shown(value)} does not match the pattern ${pattern}`;

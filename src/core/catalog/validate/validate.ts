@@ -7,7 +7,7 @@ import { explain } from "./explain.ts";
 type Compiled = { readonly schema: JsonSchema; readonly validate: Validate } | { readonly defect: string };
 
 const compiled = new WeakMap<JsonSchema, Compiled>();
-/** Keyed by text, because a catalog that is read again has equal schemas as new objects. */
+/** Compiled schemas by their text, because a catalog that is read again has equal schemas as new objects. */
 const compiledByText = new Map<string, Compiled>();
 const MAX_KEPT = 500;
 
@@ -92,15 +92,15 @@ const SINGLE = new Set([
 const DROPPED = new Set(["$schema", "$id", "$anchor", "$comment"]);
 
 /**
- * A hundred times the size of real schemas, and about a second of compiling. Larger schemas are rejected; references
- * that would exceed this limit when unfolded stay references.
+ * Maximum number of parts of a schema: a hundred times that of real schemas, and about a second of compiling. Larger
+ * schemas are rejected; references that would exceed this limit when unfolded stay references.
  */
 const MAX_NODES = 5_000;
 
 /**
  * Prepares a schema for compiling and explaining. References within the document are unfolded, so that an error's path
- * shows where in the schema it arose; recursive ones stay. Removes OpenAPI's `discriminator.mapping`. Throws if the
- * schema is too large.
+ * shows where in the schema the error arose; recursive references stay. Removes OpenAPI's `discriminator.mapping`.
+ * Throws if the schema is too large.
  */
 export function prepareSchema(root: JsonSchema): JsonSchema {
   if (countParts(root, MAX_NODES) > MAX_NODES) throw new Error(`it has more than ${MAX_NODES} nodes`);

@@ -88,8 +88,8 @@ export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<
 }
 
 /**
- * Adds a job with its inspection: `<name>/1` and the check `<name>/1-ok`; for each further attempt another such pair,
- * which begins once the check before it has failed; and `<name>/pick`, which stands for the accepted output.
+ * Adds the steps of an inspected job: the job `<name>/1` and its check `<name>/1-ok`; for each further attempt such a
+ * pair, which begins once the previous check has failed; and `<name>/pick`, which stands for the accepted output.
  */
 export function addAccepted<M extends ModelOrId>(
   recorder: Recorder,

@@ -22,7 +22,7 @@ export interface ApproveOptions extends StepOptions {
   readonly message?: string | undefined;
 }
 
-/** An approval returns the same kind of handle as the one shown. */
+/** The handle that an approval returns: one of the same kind as the shown handle. */
 export type Approved<H> =
   H extends Value<infer T>
     ? ValueHandle<T>
@@ -69,7 +69,7 @@ function sameHandle(shown: Handle, step: string, { build }: Recorder): Handle {
   return mark<Handle<Yields>>({ step, yields, form }, { to: "step", step, output, build });
 }
 
-/** An input with resolved references: values of steps as they are, media as the service accepts them. */
+/** An input with resolved references: values of steps are unchanged, media are in the form that the service accepts. */
 export type Settled<I> = unknown extends I
   ? unknown
   : I extends Value<infer T>

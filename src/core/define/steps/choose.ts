@@ -111,7 +111,7 @@ interface AddedPart {
 
 interface Within<M> {
   readonly name: string | number;
-  /** What authors call it (`part` or `option`), and the field that contains it. */
+  /** The word for a part in messages (`part` or `option`), and the field that contains it. */
   readonly word: string;
   readonly field: string;
   /** `part` contains all alternatives; `recorder` belongs to what encloses them. */
@@ -157,7 +157,7 @@ interface CompareOptions extends Pick<StepOptions, "after"> {
 /** The single kind of the compared results; a model given as a plain id fits any kind. */
 type Known<Y extends Yields> = [Exclude<Y, "unknown">] extends [never] ? "unknown" : Exclude<Y, "unknown">;
 
-/** The chosen handle; for parts of several kinds, an error type that says so. */
+/** The handle of the chosen result; for parts of several kinds, an error type that says so. */
 type Compared<H extends One> =
   true extends Several<Known<H["yields"]>>
     ? "all options in a comparison must produce the same kind of result"
@@ -179,7 +179,7 @@ export interface CompareMethod<M> {
   <P extends Parts<M>>(name: string, parts: P, options?: CompareOptions): Compared<MadeBy<P>>;
 }
 
-/** Already more than a person can compare side by side. */
+/** Maximum number of parts: already more than a person can compare side by side. */
 const MOST_PARTS = 20;
 
 export function compareMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): CompareMethod<M> {
@@ -225,7 +225,7 @@ function readParts<M>(given: unknown, read: OptionReader): readonly (readonly [s
 }
 
 interface FirstOfOptions extends Pick<StepOptions, "after"> {
-  /** `"next"`: if moderation refuses an option, the next option begins. Default `"stop"`: it does not. */
+  /** `"next"`: if moderation refuses an option, the next one begins; `"stop"`: it does not begin. Default `"stop"`. */
   readonly onModerated?: "stop" | "next" | undefined;
   /**
    * How long, in milliseconds, the service may be unavailable before a job that was never sent is abandoned for the
@@ -245,9 +245,9 @@ type Agreeing<H extends One> =
 export interface FirstOfMethod<M> {
   /**
    * Adds options in order; the first that succeeds is used. The steps are `<name>/1/…`, `<name>/2/…` and `<name>/pick`.
-   * An option begins only after the one before it has ended and certainly cost nothing, never while an answer is
-   * unknown. If a step of the option before it exceeds its `within`, the next option begins alongside it, and both may
-   * be paid for.
+   * An option begins only after the previous option has ended and has certainly cost nothing, so never while the answer
+   * to a request is unknown. If a step of the previous option exceeds its `within`, the next option begins alongside
+   * it, and both may be paid for.
    */
   <H extends One>(
     name: string,
@@ -257,7 +257,7 @@ export interface FirstOfMethod<M> {
   <H extends One>(name: string, options: readonly PartOf<M, H>[], settings?: FirstOfOptions): Chosen<H>;
 }
 
-/** Maximum number of options; each waits for all before it. */
+/** Maximum number of options; each option waits for all those before it. */
 const MOST_OPTIONS = 20;
 
 export function firstOfMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): FirstOfMethod<M> {

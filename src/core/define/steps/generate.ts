@@ -85,8 +85,8 @@ type Generated<K extends MediaKind, R, I> = R extends "rewrite"
 export interface GenerateMethod {
   /**
    * Adds a request to a model from another provider: any AI SDK model of specification v4, such as `fal.image("…")`
-   * from `@ai-sdk/fal`, with the call options of that specification. It is sent once; the plan says what else is
-   * guaranteed.
+   * from `@ai-sdk/fal`, with the call options of that specification. The request is sent once; the plan says what else
+   * is guaranteed.
    */
   <R extends Moderated = undefined>(
     name: string,
@@ -207,7 +207,7 @@ function noModel(model: unknown): string {
 const GIVE_A_MODEL =
   "use an image, video or speech model with AI SDK specification v4, such as fal.image(…) from @ai-sdk/fal, or use job(…) for a model of the service";
 
-/** Without a tag, npm prefers a release whose `engines` fit the Node that it runs under. */
+/** Without a tag such as `@latest`, npm prefers a release whose `engines` fit the Node that it runs under. */
 const NEWER =
   "install the provider's latest release explicitly, such as npm i @ai-sdk/fal@latest (without @latest, npm on Node 20 installs an older one)";
 

@@ -25,8 +25,8 @@ export interface JobOptions<M extends ModelOrId = never>
 type Option = keyof JobOptions | keyof AcceptOptions<never> | keyof ModeratedOptions<undefined>;
 
 /**
- * The names of the options given. They show whether `accept` is among them; its type cannot, because TypeScript infers
- * the types of functions last.
+ * The names of the given options, which show whether `accept` is among them. The type of `accept` cannot show it,
+ * because TypeScript infers the types of functions last.
  */
 type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "unknown option" };
 

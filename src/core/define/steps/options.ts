@@ -50,9 +50,9 @@ export interface MediaOptions {
 /** The time limit of a paid step. */
 export interface WithinOption {
   /**
-   * How long to wait for the job after the service accepts it, such as `"10m"`. Then the next option of a `firstOf`
-   * begins, at its own price; outside a `firstOf`, the run pauses once nothing else is left to do. The job itself
-   * continues, and it is still paid for and collected. Default: no limit.
+   * How long to wait for the job after the service accepts it, such as `"10m"`. After that time, the next option of a
+   * `firstOf` begins, at its own price; outside a `firstOf`, the run pauses once nothing else is left to do. The job
+   * itself continues, and it is still paid for and collected. Default: no limit.
    */
   readonly within?: Duration | undefined;
 }

@@ -54,8 +54,8 @@ interface Rewritten {
 }
 
 /**
- * Adds a choice whose second option is the first one with a milder prompt. The second option begins only after a
- * refusal by moderation.
+ * Adds a choice of two options: the step as written, and the same step with a milder prompt. The second option begins
+ * only after a refusal by moderation.
  */
 export function addRewriting(recorder: Recorder, name: string, step: Rewritten, read: OptionReader): Handle {
   const { input, policy, yields } = step;

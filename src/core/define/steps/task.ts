@@ -24,8 +24,8 @@ export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOption
 }
 
 /**
- * The input of a local function: files in place of media, ids in place of voices, values in place of value handles,
- * lists in place of list handles; everything else unchanged.
+ * The input of a local function: media become files, voices become ids, value handles become values, and list handles
+ * become lists. Everything else is unchanged.
  */
 export type LocalInput<T> =
   T extends Value<infer V>

@@ -5,7 +5,7 @@ import { ShowrunnerError } from "../../kit/errors.ts";
 import { openSource, UnmarkableError } from "../source.ts";
 
 const NAME = "@contentauth/c2pa-node";
-/** Version 0.9.8 depends on a package that is not on npm. */
+/** The install command for a fixed version: 0.9.8 depends on a package that is not on npm. */
 const INSTALL = `npm install ${NAME}@0.8.0`;
 
 interface Asset {
@@ -21,7 +21,7 @@ export interface C2pa {
   readonly Reader: { fromAsset(asset: Asset, settings: object): Promise<{ json(): unknown } | null> };
 }
 
-/** Prevents any fetch of URLs that a file contains. */
+/** Settings that prevent any fetch of URLs that a file contains. */
 export const OFFLINE = { remote_manifest_fetch: false, ocsp_fetch: false } as const;
 
 /** Finds the package in `folder`'s project, otherwise next to ours; null if it is not installed. */
@@ -70,7 +70,7 @@ export class CredentialsError extends ShowrunnerError {
 
 const HEAD_BYTES = 4100;
 
-/** Content types that can be signed, by the file extension for the file's bytes. */
+/** Content types that can be signed, by the file extension that the file's bytes imply. */
 const TYPES: Readonly<Record<string, string>> = {
   png: "image/png",
   jpg: "image/jpeg",

@@ -6,8 +6,8 @@ import { findC2pa, OFFLINE, signableType } from "./c2pa-package.ts";
 export interface Credentials {
   /**
    * `trusted`: matches the file, and the signer's certificate leads to one in `trust`. `unknown-signer`: matches the
-   * file, but anyone may have signed it. `tampered`: file or manifest changed after signing. `invalid`: fails
-   * otherwise; see `failures`.
+   * file, but anyone may have signed it. `tampered`: file or manifest changed after signing. `invalid`: the check fails
+   * for another reason; see `failures`.
    */
   readonly state: "trusted" | "unknown-signer" | "tampered" | "invalid";
   /** The name in the certificate. Unverified unless the state is `trusted`. */

@@ -129,7 +129,10 @@ interface SigningPair {
   readonly key: string;
 }
 
-/** The pair in the package's format. @throws CredentialsError if it cannot sign at `now` */
+/**
+ * Converts the pair to the package's format.
+ * @throws CredentialsError if it cannot sign at `now`
+ */
 function signingKey({ certificate, key }: SigningPair, now: Date) {
   const leaf = parsed("The certificate", certificate, () => new X509Certificate(certificate));
   const secret = parsed("The key", key, () => createPrivateKey(key));

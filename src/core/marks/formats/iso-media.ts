@@ -12,8 +12,8 @@ const FIRST_BOXES = new Set(["moov", "mdat", "wide", "free", "skip"]);
 const PICTURES = new Set(["avif", "avis", "mif1", "msf1", "heic", "heix", "hevc", "hevx", "heim", "heis"]);
 
 /**
- * MP4, M4A and MOV: XMP in a `uuid` box at the end, so that no offset in the file changes; C2PA in a `uuid` box too.
- * QuickTime's XMP in `moov` is read.
+ * Handles MP4, M4A and MOV: XMP is in a `uuid` box at the end, so that no offset in the file changes; C2PA is in a
+ * `uuid` box too. QuickTime's XMP in `moov` is read.
  */
 export const isoMedia: Format = {
   contentType: "video/mp4",
