@@ -27,7 +27,7 @@ export interface StudioOptions
 }
 
 const DEFAULT_BALANCE = 1_000;
-/** Practically unlimited, because tests are not about the key's rate limit unless they set one. */
+/** A rate limit that is never reached, because tests are not about the key's rate limit unless they set one. */
 const RATE_LIMIT = { requests: 10_000_000, windowMs: 60_000 };
 
 export function serviceOptions({

@@ -213,8 +213,9 @@ interface Place {
 }
 
 /**
- * Extracts the input schema of every model for which the OpenAPI document has a submit operation of its own (`POST
- * …/models/{id}`), by model id, each self-contained. Models with a missing schema or a dangling reference are left out.
+ * Extracts the input schema of every model for which the OpenAPI document has its own submit operation
+ * (`POST …/models/{id}`), by model id, each self-contained. Models with a missing schema or a dangling reference are
+ * left out.
  */
 export function typedInputs(document: JsonSchema): ReadonlyMap<string, JsonSchema> {
   const inputs = new Map<string, JsonSchema>();

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { HOUR_MS } from "./duration.ts";
 import { open } from "./file-handle.ts";
 
-/** Age in milliseconds from which on a temporary file must belong to a dead process. */
+/** Age in milliseconds at which a temporary file certainly belongs to a dead process. */
 export const LEFTOVER_MS = HOUR_MS;
 
 /** Makes a rename in this folder survive a power failure. Windows neither has nor needs this call. */

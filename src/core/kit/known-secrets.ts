@@ -83,7 +83,7 @@ export function isSecretName(name: string): boolean {
   return name.length < 200 && SECRET_NAME.test(name.replace(/[^a-z0-9]/gi, "").toLowerCase());
 }
 
-/** Standard headers that never contain a credential. Any other header's value may. */
+/** Standard headers that never contain a credential; the value of any other header may contain one. */
 const HARMLESS_HEADERS =
   /^(?:accept|age|allow|alt-svc|cache-control|connection|content|cross-origin|date|dnt|early-data|etag|expect|expires|forwarded|from|host|idempotency-key|if|keep-alive|last|link|location|max-forwards|origin|pragma|priority|range|referer|referrer-policy|retry-after|sec-|server|strict-transport-security|te$|trailer|transfer-encoding|upgrade|user-agent|vary|via|warning|x-(?:ratelimit|request-id|trace-id|forwarded|idempotent|stainless|should-retry|content|frame|xss|powered))/;
 

@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from "node:zlib";
 
-/** Cached, because thousands of steps use the same picture. */
+/** Cached pictures, because thousands of steps use the same picture. */
 const pictures = new Map<string, Uint8Array>();
 
 /** A grey picture; square unless a height is given. */

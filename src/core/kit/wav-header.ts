@@ -10,7 +10,7 @@ export interface WavHeader {
   readonly byteRate: number;
 }
 
-/** Programs that cannot seek back write one of the largest numbers, or 0, as the size; a few write two billion. */
+/** Sizes from here on mean "unknown", as does 0: programs that cannot seek back write them; a few write two billion. */
 const LARGEST = 0x7fff_ff00;
 const BILLION = 1_000_000_000;
 

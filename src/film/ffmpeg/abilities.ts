@@ -17,7 +17,7 @@ export interface Ffmpeg {
   readonly decoders: ReadonlySet<string>;
 }
 
-/** Cached by program path until the program's file changes. */
+/** The capabilities of each ffmpeg, cached by program path until the program's file changes. */
 const known = new Map<string, Promise<Ffmpeg>>();
 
 /** Finds ffmpeg and its capabilities. Null if ffmpeg is missing, or has no ffprobe beside it. */

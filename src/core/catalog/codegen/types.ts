@@ -10,7 +10,7 @@ import {
 } from "../../plan/schema/schema.ts";
 import { comment, fieldDocs } from "./docs.ts";
 
-/** Values nested deeper are typed `unknown`; planning still validates them. */
+/** Maximum nesting depth. Values nested deeper are typed `unknown`; planning still validates them. */
 const MAX_DEPTH = 12;
 
 /** Declares the input of one model: its interface, and a type per named part of the schema. */
