@@ -28,7 +28,7 @@ export interface NotifyOptions {
 export interface Notifications {
   /** The target, without parts that may be secret; null if there is none. */
   readonly target: string | null;
-  /** The 32 bytes that verify webhooks, in Base64. The key is created on first use. */
+  /** Returns the public key that verifies webhooks: 32 bytes in Base64. The key is created on first use. */
   publicKey(): Promise<string>;
   /** Sends a test notification. Returns null if delivered, otherwise the error. */
   test(): Promise<string | null>;
@@ -36,7 +36,7 @@ export interface Notifications {
   tell(news: Pick<RunNotification, "id" | "event" | "message" | "next">): Promise<string | null>;
 }
 
-/** Throws `InvalidOptionError` if the target is neither a URL nor a command. */
+/** Opens the notifications. Throws `InvalidOptionError` if the target is neither a URL nor a command. */
 export function openNotifications(options: NotifyOptions = {}): Notifications & { readonly send: Send | null } {
   const env = options.env ?? process.env;
   const target = notifyTarget(options.notify, env);
@@ -70,7 +70,7 @@ function folderOf({ journal, mediaDir }: NotifyOptions, env: NonNullable<NotifyO
 /** Prefix of an Ed25519 private key in PKCS #8; the 32 bytes of its seed follow. */
 const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** The key in SHOWRUNNER_NOTIFY_KEY (32 bytes in Base64), otherwise in the file, created if absent (mode 0600). */
+/** Reads the key from SHOWRUNNER_NOTIFY_KEY (32 bytes in Base64) or the file, which it creates (mode 0600). */
 export async function signingKey(file: string, env: Readonly<Record<string, string | undefined>>): Promise<KeyObject> {
   const { SHOWRUNNER_NOTIFY_KEY: given } = env;
   if (given) return ofSeed(Buffer.from(given, "base64"));
@@ -83,7 +83,7 @@ export async function signingKey(file: string, env: Readonly<Record<string, stri
   return createPrivateKey(await readFile(file));
 }
 
-/** The raw 32 bytes in Base64, as `verifyWebhook` accepts them. */
+/** Returns the raw 32 bytes of the public key in Base64, as `verifyWebhook` accepts them. */
 export function publicKeyOf(key: KeyObject): string {
   const { x = "" } = createPublicKey(key).export({ format: "jwk" });
   return Buffer.from(x, "base64url").toString("base64");

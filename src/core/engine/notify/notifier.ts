@@ -11,7 +11,7 @@ import type { Send } from "./send.ts";
 /** Longer messages are shortened, because the receiver may be a phone. */
 const MOST_CHARACTERS = 2_000;
 
-/** Notifications for these events. `state` already includes the events. */
+/** Returns the notifications for these events, which `state` already includes. */
 export function noticesOf(state: RunState, events: readonly StoredEvent[]): readonly NewNotice[] {
   return events.flatMap(({ seq, at, event }): readonly NewNotice[] => {
     const news = specOf(event).notice?.(event, state) ?? null;
@@ -30,7 +30,7 @@ export function noticesOf(state: RunState, events: readonly StoredEvent[]): read
   });
 }
 
-/** The same id for an event, however often and by whichever process it is sent. */
+/** Returns the id of an event's notification: the same however often, and by whichever process, it is sent. */
 export function noticeId(runId: string, seq: number): string {
   return `${runId}:${seq}`;
 }
@@ -51,7 +51,7 @@ const AT_ONCE = 10;
 const RETRY_AFTER_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const;
 const THEN_EVERY_MS = HOUR_MS;
 
-/** Milliseconds to wait after this many failed attempts. */
+/** Returns the milliseconds to wait after this many failed attempts. */
 export function retryAfterMs(attempts: number): number {
   return RETRY_AFTER_MS[attempts - 1] ?? THEN_EVERY_MS;
 }
@@ -67,14 +67,14 @@ export class Notifier {
     this.#parts = parts;
   }
 
-  /** Starts sending, in the background, whatever is or becomes due. */
+  /** Starts to send in the background: first the notifications that are due now, then others as they become due. */
   poke(): void {
     if (this.#closing.signal.aborted) return;
     this.#loop ??= this.#run();
     this.#wake?.abort();
   }
 
-  /** Sends once what is due now. What fails becomes due again later. */
+  /** Sends each notification that is due now once. Those that fail become due again later. */
   async deliverDue(): Promise<void> {
     const { store, clock } = this.#parts;
     for (;;) {
@@ -85,7 +85,7 @@ export class Notifier {
     }
   }
 
-  /** Sends what is due now, then stops. */
+  /** Sends the notifications that are due now, then stops. */
   async close(): Promise<void> {
     if (this.#loop === null) return;
     this.#closing.abort();

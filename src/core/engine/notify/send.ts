@@ -15,7 +15,7 @@ export interface Delivery {
   readonly at: number;
 }
 
-/** Resolves with null once accepted, otherwise with what went wrong. */
+/** Sends a notification. Resolves with null once it is accepted, otherwise with what went wrong. */
 export type Send = (delivery: Delivery, signal: AbortSignal) => Promise<string | null>;
 
 /** Environment variables passed to the command: those that programs need to run, without credentials. */

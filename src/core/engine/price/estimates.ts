@@ -14,7 +14,7 @@ export interface Estimated {
 interface Known {
   readonly at: number;
   readonly estimate: Promise<Estimated>;
-  /** True if the caller that started the request gave up; its failure then says nothing to others. */
+  /** True if the caller that started the request stopped waiting: its failure then means nothing to other callers. */
   isAbandoned(): boolean;
 }
 

@@ -24,7 +24,7 @@ import { MODERATED } from "./refusal.ts";
 import type { PlanWarning, StepPrice } from "./totals.ts";
 import type { VoiceBook } from "./voices.ts";
 
-/** The steps that a value led to, with prices, or all problems found in them. */
+/** The steps that an expansion planned from a value, with their prices; or all problems found in those steps. */
 export type Expansion =
   | {
       readonly ok: true;
@@ -37,9 +37,9 @@ export type Expansion =
 
 export interface Surroundings {
   readonly plan: Plan;
-  /** The overlay on the run's drafts, which also applies to what they expand to. */
+  /** The overlay applied to the run's drafts; it also applies to the steps of their expansions. */
   readonly overlay: Overlay;
-  /** Files that uploads may read, if the run limits them. */
+  /** Files that uploads may read; absent if the run does not limit them. */
   readonly filesFrom?: readonly string[] | undefined;
   readonly maxUnquotedMicros: number | null;
 }
@@ -47,7 +47,7 @@ export interface Surroundings {
 export interface Expansions {
   /** Plans and prices a step's expansion. Reads the catalog and requests estimates; spends nothing. */
   expand(step: ExpandingStep, drafted: Draft, within: Surroundings): Promise<Expansion>;
-  /** A planned step's input, with placeholders for what `resolved` does not have. Reads the catalog; spends nothing. */
+  /** Returns a step's input, with placeholders for what `resolved` lacks. Reads the catalog; spends nothing. */
   placeholders(
     step: Requested,
     within: Pick<Surroundings, "plan"> & Pick<PlaceholderSources, "resolved">,
@@ -62,7 +62,7 @@ interface Tools {
   price(plan: Plan, only: readonly PlanStep[]): Promise<Quote>;
 }
 
-/** Plans and prices the steps that a value led to. Their price must fit the expansion's maximum. */
+/** Plans and prices the steps of an expansion whose value is known. They must not cost more than its maximum. */
 export async function expandPlan(
   step: ExpandingStep,
   drafted: Draft,
@@ -94,7 +94,7 @@ export async function expandPlan(
   return problems.length === 0 ? { ...produced, prices: quote.prices } : { ok: false, problems };
 }
 
-/** Reports only a certain excess. A possible excess is checked against the budget later. */
+/** Reports an excess over the expansion's maximum if it is certain. A possible excess is left to the run's budget. */
 function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): readonly Problem[] {
   const most = prices.reduce((sum, { costMicros, maxCostMicros: at }) => sum + (costMicros ?? at ?? 0), 0);
   if (maxCostMicros === null || most <= maxCostMicros) return [];
@@ -103,8 +103,8 @@ function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): rea
 }
 
 /**
- * What this machine lacks for a plan's functions, checked before their inputs are paid for. Each requirement is checked
- * once; steps that lack the same thing are reported together as a problem of the first step.
+ * Returns what this machine lacks to run a plan's functions, before their inputs are paid for. Each requirement is
+ * checked once; steps that lack the same thing are reported together, as a problem of the first of them.
  */
 export async function missingRequirements(functions: ReadonlyMap<string, LocalFunction>): Promise<readonly Problem[]> {
   const asking = new Map<unknown, Promise<string | null>>();
@@ -143,8 +143,8 @@ type Doubtful<Made> =
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
 /**
- * Lets the service decide whether a schema default counts as a given value: if its estimate accepts the input, the
- * problem becomes a warning. `price`: estimates these steps.
+ * Lets the service decide about problems that are caused only by defaults in a schema: if the service can estimate the
+ * step's input, the problem becomes a warning. `price`: requests the estimates of these steps.
  */
 export async function settleDoubts<Made extends object>(
   outcome: Doubtful<Made>,
@@ -169,7 +169,7 @@ export async function settleDoubts<Made extends object>(
   return refused.length === 0 ? { ok: true, ...doubted, warnings } : { ok: false, problems: refused, warnings };
 }
 
-/** Steps whose input the service accepts, whether or not it can quote a price. */
+/** Returns the paths of the steps whose input the service accepts, whether or not it can quote a price. */
 function acceptedIn({ prices, problems }: Pick<Quote, "prices" | "problems">): ReadonlySet<string> {
   const refused = new Set(problems.filter(({ code }) => code !== "unquotable").map(({ step }) => step));
   const taken = prices.filter(({ step, costMicros, basis }) => {
@@ -188,8 +188,8 @@ interface Asked {
 }
 
 /**
- * Plans without the options whose prompts moderation already rejects in the estimate, if their choice continues after
- * moderation. `asked`: what to price for a plan; null if planning failed.
+ * Plans again without each option whose prompt moderation rejects already in the estimate, if the option's choice
+ * continues after moderation. `asked`: returns the steps to be priced; null if planning failed.
  */
 export async function withoutModerated<Made>(
   make: (out: Out) => Promise<Made>,
@@ -219,7 +219,7 @@ export function isLeftToNext(plan: Plan, { code, step }: Problem): boolean {
   return CANNOT_BE_MADE.has(code) && optionsAround(plan, step).some(hasNext);
 }
 
-/** The innermost option around a step after which, if moderated, another option follows. */
+/** Returns the innermost option that contains a step and that another option follows if moderation refuses it. */
 function optionOf(plan: Plan, path: string) {
   return optionsAround(plan, path).find((option) => hasNext(option) && option.choice.second.afterModeration);
 }

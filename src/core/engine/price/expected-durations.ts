@@ -16,7 +16,7 @@ export interface DurationParts {
   readonly now: () => number;
 }
 
-/** Expected durations of steps: the mean of the model's past jobs, otherwise typical of its family or kind. */
+/** Estimates how long steps take: the mean of the model's past jobs, otherwise typical of its family or kind. */
 export class ExpectedDurations {
   readonly #parts: DurationParts;
   readonly #known = new Map<string, { readonly meanMs: number; readonly loadedAt: number }>();
@@ -44,7 +44,7 @@ export class ExpectedDurations {
     return ("model" in step ? this.#parts.families.of(step.model)?.typicalMs : null) ?? traitsOf(step).typicalMs;
   }
 
-  /** Null until the step's model has finished a job. */
+  /** Returns the mean duration of the model's past jobs; null until the step's model has finished a job. */
   knownMs(step: PlanStep): number | null {
     return "model" in step ? (this.#known.get(step.model)?.meanMs ?? null) : null;
   }

@@ -16,7 +16,7 @@ export interface Expected {
   readonly why: string | null;
 }
 
-/** Duration of a step's earlier result, and whether that step runs again. */
+/** Returns the duration of a step's earlier result, and whether that step runs again; null without such a result. */
 export type EarlierMs = (path: string) => { readonly ms: number; readonly isMadeAgain: boolean } | null;
 
 /** The reason for a value that was measured in the file itself. */
@@ -27,14 +27,14 @@ const SAID = 1.1;
 /** Factor for speech: voices differ in speed and pauses. */
 const SPOKEN = 1.5;
 
-/** Follows picks and approvals to the first candidate, which they are expected to stand for. */
+/** Follows picks and approvals to their first candidate, to which they are expected to resolve. */
 export function firstOf(source: PlanStep, stepAt: StepAt): PlanStep {
   const [first] = traitsOf(source).standsFor;
   const found = first === undefined ? undefined : stepAt(first.$ref.step);
   return found === undefined ? source : firstOf(found, stepAt);
 }
 
-/** What is expected of all candidates of a pick or approval; only a guess if the candidates differ. */
+/** Returns what is expected of a step or, for a pick or approval, of all candidates: only a guess if they differ. */
 function agreed<E extends Expected | null>(source: PlanStep, stepAt: StepAt, of: (step: PlanStep) => E): E | Expected {
   const targets = traitsOf(source).standsFor.flatMap(({ $ref }) => stepAt($ref.step) ?? []);
   const [first, ...others] = targets.map((target) => agreed(target, stepAt, of));
@@ -66,7 +66,7 @@ export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs 
   });
 }
 
-/** What a plan's functions predict about their results, from the expected lengths of their inputs and uploads. */
+/** Returns what a plan's functions predict about their results, given the expected lengths of their inputs. */
 export async function foreseeMedia(plan: Plan, functions: ReadonlyMap<string, LocalFunction>) {
   const stepAt = (path: string) => stepNamed(plan, path);
   const warnings: PlanWarning[] = [];
@@ -105,7 +105,7 @@ export async function foreseeMedia(plan: Plan, functions: ReadonlyMap<string, Lo
   return { warnings, problems };
 }
 
-/** Maximum duration if measured or stated; Infinity if calculated or guessed. */
+/** Returns the maximum duration if the value was measured or stated; Infinity if it was calculated or guessed. */
 export function longestMsOf({ value, factor }: Expected): number {
   return factor <= SAID ? value * factor : Infinity;
 }

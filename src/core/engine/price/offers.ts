@@ -24,7 +24,7 @@ export interface Offered {
   readonly runId: string | null;
   readonly plan: Plan;
   readonly steps: readonly PlanStep[];
-  /** Id of further state that must not have changed; null if there is none. */
+  /** Id of other state that must be unchanged when the offer is accepted; null if there is none. */
   readonly state: string | null;
   readonly input: Json;
   readonly prices: readonly StepPrice[];
@@ -59,7 +59,7 @@ interface OffersParts {
 
 export const NO_OFFER: Offer = { id: null, maximumUsd: null, expiresAt: null };
 
-/** Issued quotes, and what was agreed to with each. */
+/** Issues quotes, and returns what was agreed to with each of them. */
 export class Offers {
   readonly #parts: OffersParts;
 
@@ -80,8 +80,8 @@ export class Offers {
   }
 
   /**
-   * The agreed terms of a quote, if the offer is still the same. @throws QuoteRefusedError with the changes and a new
-   * quote
+   * Returns the agreed terms of a quote, if the offer is still the same. @throws QuoteRefusedError with the changes and
+   * a new quote
    */
   async agreed(id: string, offered: Offered): Promise<AgreedQuote> {
     const issued = await this.#issued(id);
@@ -155,7 +155,7 @@ function basisOf({ runId, plan, steps, state, input, prices, maxUnquotedMicros }
   };
 }
 
-/** A job without any price limit may cost what the operator allows for an unquoted job. */
+/** Returns a step's price. A job without any price limit may cost what the operator allows for an unquoted job. */
 function withinUnquoted(price: StepPrice, plan: Plan, maxUnquotedMicros: number | null): StepPrice {
   if (price.mostMicros !== null || maxUnquotedMicros === null) return price;
   const step = stepNamed(plan, price.step);
@@ -200,7 +200,7 @@ function isSame(input: Basis["input"], otherInput: Basis["input"]): boolean {
   return canonicalJson(input) === canonicalJson(otherInput);
 }
 
-/** Enough of a fingerprint to show which part changed. */
+/** Shortens a fingerprint to the part that is enough to show which part of the plan changed. */
 function short(print: string): string {
   return print.slice(3, 15);
 }

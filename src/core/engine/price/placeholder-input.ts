@@ -12,12 +12,12 @@ import { fitDuration, fitRatio, type MediaFit } from "./media-fit.ts";
 
 type Ref = Reference["$ref"];
 
-/** A place in an input whose result does not exist yet. */
+/** A place in an input that refers to a result that does not exist yet. */
 export interface PendingPlace {
   readonly field: string;
-  /** Path of the step that will make it. */
+  /** Path of the step that will produce the result. */
   readonly step: string;
-  /** Null if nothing can stand in: the id there belongs to no medium, so errors about it mean nothing. */
+  /** Null if nothing can stand in: the id used instead belongs to no medium, so errors about it mean nothing. */
   readonly by: "placeholder" | null;
   /** True if the result is one of several values, which affects what other fields may contain. */
   readonly isChoice: boolean;
@@ -26,7 +26,7 @@ export interface PendingPlace {
 /** An input that can be priced although some results in it do not exist yet. */
 export interface PlaceholderInput {
   readonly input: Json;
-  /** The same input with the largest possible values; equal if nothing is open, null if there is no limit. */
+  /** The input with the largest possible values; equal to `input` if nothing is pending, null if there is no limit. */
   readonly largest: Json | null;
   readonly pending: readonly PendingPlace[];
   /** Problems with media that will certainly be refused. */
@@ -40,7 +40,7 @@ export interface PlaceholderSources {
   readonly catalog: Pick<Catalog, "model">;
   readonly estimates: EstimateCache;
   readonly media: MediaStore;
-  /** Resolves a reference. An undefined value means it is left out; null means that its step has not ended. */
+  /** Resolves a reference. With an undefined `value`, the reference is omitted; null: its step has not ended. */
   readonly resolved: (ref: Ref) => { readonly value: Json | undefined } | null;
   /** Set for an existing run. */
   readonly earlierMs?: EarlierMs | undefined;
@@ -63,7 +63,7 @@ type Made = Pick<PendingPlace, "by"> & {
   readonly fits?: readonly MediaFit[];
 };
 
-/** A step's input, with placeholders that its model accepts for results that do not exist yet. */
+/** Returns a step's input, with placeholders that its model accepts in place of results that do not exist yet. */
 export async function placeholderInput(step: Requested, sources: PlaceholderSources): Promise<PlaceholderInput> {
   const schema = sources.catalog.model(step.model)?.inputSchema;
   const root = { field: "input", schema: schema === undefined ? null : schemaLocation(schema) };
@@ -94,7 +94,7 @@ export async function placeholderInput(step: Requested, sources: PlaceholderSour
   return { input, largest: most === null ? null : fitted(most, root.schema), pending, problems, conditions };
 }
 
-/** Shortens texts composed of maximum-length pieces to their field's limit. */
+/** Shortens each text to its field's limit, which a text composed of maximum-length pieces may exceed. */
 function fitted(input: Json, schema: SchemaLocation | null): Json {
   if (typeof input === "string") return input.slice(0, schema?.most("maxLength") ?? undefined);
   if (typeof input !== "object" || input === null) return input;
@@ -103,7 +103,7 @@ function fitted(input: Json, schema: SchemaLocation | null): Json {
   return Object.fromEntries(entries);
 }
 
-/** All references in an input, with their fields. Pieces of a text belong to the text's field. */
+/** Returns all references in an input, each with its field. Those in a piece of a text have the text's field. */
 function placesOf(input: Json, at: Omit<Place, "ref">): readonly Place[] {
   if (typeof input !== "object" || input === null) return [];
   if (isReference(input)) return [{ ...at, ref: input.$ref }];
@@ -157,7 +157,7 @@ async function made(step: { readonly model: string }, place: Place, sources: Pla
   return { value: all(countOf(source, takes), value), most: isBounded ? all(mostCount, most) : null, by, fits };
 }
 
-/** The longest text or largest number that both the field and the step allow; null if unlimited. */
+/** Returns the longest text or largest number that both the field and the step allow; null if there is no limit. */
 function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderSources): Json | null {
   const first = firstOf(source, step);
   const yields = ("schema" in first ? first.schema : null) ?? true;
@@ -184,7 +184,7 @@ const LARGEST_PX = 4096;
 /** Length of the longest placeholder, in milliseconds; uploading a longer one would take too long. */
 const LONGEST_MS = 15 * 60_000;
 
-/** A grey picture or quiet tone of the expected shape or length, and of the largest. Films are priced once made. */
+/** Returns a grey picture or quiet tone as expected, and the largest possible. Films are priced once they exist. */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   const bounds = takes.maxBytes === null ? takes.bounds : { ...takes.bounds, max_file_size_bytes: takes.maxBytes };
   if (kind === "image") {
@@ -206,14 +206,14 @@ async function uploaded(bytes: Uint8Array, { media }: PlaceholderSources): Promi
   return { source: "upload", sha256 };
 }
 
-/** Number of results when a reference stands for all of them. */
+/** Returns how many results a reference stands for if it refers to all results of a step. */
 function countOf(source: PlanStep | undefined, { bounds }: Media): number {
   if (source !== undefined && "outputs" in source) return source.outputs;
   const { minItems = 1, maxItems = Infinity } = bounds;
   return Math.min(Math.max(1, minItems), maxItems);
 }
 
-/** A value that fits the schema, if it is known; otherwise text. */
+/** Returns a value that fits the schema of the step's result, if that schema is known; otherwise a text. */
 function sampleOf(source: PlanStep, ref: Ref, { step }: PlaceholderSources): Json {
   const first = firstOf(source, step);
   const schema = "schema" in first ? first.schema : null;
@@ -229,7 +229,7 @@ const ENDLESS = 5;
 
 type Schema = { readonly [keyword: string]: Json };
 
-/** A sample value for a JSON Schema, good enough for pricing; text if the schema says nothing. */
+/** Returns a sample value for a JSON Schema, good enough for pricing; a text if the schema allows any value. */
 export function sampleValue(schema: Json, at: readonly (string | number)[] = []): Json {
   return sample(
     at.reduce((found, key) => within(found, key, schema), schema),
@@ -242,7 +242,7 @@ function textOf(length: number): string {
   return TEXT.repeat(Math.ceil(length / TEXT.length)).slice(0, length);
 }
 
-/** The limit on a text or number at this place; null if the schema sets none. */
+/** Returns the limit that the schema sets on the text or number at this place; null if it sets none. */
 function boundAt(schema: Json, at: readonly (string | number)[], keyword: "maxLength" | "maximum") {
   const root = schema;
   const found = resolved(

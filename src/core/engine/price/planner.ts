@@ -57,7 +57,7 @@ import { pricePlan, type Quote, unplanned } from "./quote.ts";
 import { type PlanWarning, type StepPrice, textsTwice, unlistedChats } from "./totals.ts";
 import { KeptAnswers } from "./voices.ts";
 
-/** Maximum number of steps whose price says why they are not reused. */
+/** Maximum number of steps for which the price explains why the step is not reused. */
 const EXPLAINED = 100;
 /** How long catalog entries and estimates are cached, in milliseconds. */
 const CACHE_MS = 5 * 60_000;
@@ -76,7 +76,7 @@ type Outcome = PlanOutcome & { readonly warnings: readonly PlanWarning[] };
 export interface PlannerParts {
   readonly client: Client;
   readonly service: "hosted" | "local";
-  /** Why nothing can be priced, if the service was opened without a key. */
+  /** Why steps cannot be priced: the service was opened without a key. Null if there is a key. */
   readonly missingKey: Error | null;
   readonly media: MediaStore;
   readonly handles: UploadHandles;
@@ -144,8 +144,8 @@ export class Planner {
   }
 
   /**
-   * Loads what a draft is planned against. `stored`: earlier measurements of files that are gone. `edits`, `texts`:
-   * changes on top of the profile. `filesFrom`: files that uploads may read.
+   * Loads the data with which a draft is planned. `stored`: earlier measurements of files that no longer exist.
+   * `edits`, `texts`: changes on top of the profile. `filesFrom`: files that uploads may read.
    */
   async planFrom(
     drafted: Draft,
@@ -203,7 +203,7 @@ export class Planner {
     return unplanned(produced.problems);
   }
 
-  /** Prices the plan. `only`: just these steps. */
+  /** Prices the plan, or only the steps in `only`. */
   async price(plan: Plan, options: PricingOptions, only?: readonly PlanStep[]): Promise<Quote> {
     const { client, handles, media, durations, missingKey } = this.#parts;
     const { maxUnquotedMicros, reuse = false } = options;
@@ -255,14 +255,14 @@ export class Planner {
     return expandPlan(step, drafted, { plan, overlay, media: this.#parts.media, door, voices, catalog, price });
   }
 
-  /** Inputs may always use the service's own URLs, wherever the service is. */
+  /** Returns what inputs may make this machine read: always the service's own URLs, wherever the service is. */
   #door(filesFrom: readonly string[] | undefined): InputDoor {
     const { client, door } = this.#parts;
     const files = filesFrom === undefined ? {} : { filesFrom: filesFrom.map((path) => resolve(path)) };
     return { ...door, ...files, inside: [...door.inside, new URL(client.baseUrl).origin] };
   }
 
-  /** Says why steps are not reused, for the first steps only, since those are what people read. */
+  /** Explains why steps are not reused, but only for the first of them, because people read no more. */
   #explained(prices: readonly StepPrice[], plan: Plan, reusePreview: ReusePreview): readonly StepPrice[] {
     let remaining = EXPLAINED;
     return prices.map((price) => {
@@ -285,7 +285,7 @@ export class Planner {
     return this.#catalog([...new Set(models)]);
   }
 
-  /** Reads the catalog once for a quote and its run. The service has the final say anyway. */
+  /** Reads the catalog once for a quote and its run. A change in between does no harm: the service decides anyway. */
   async #catalog(ids: readonly string[], chats: readonly string[] = []): Promise<Catalog> {
     const { client, families } = this.#parts;
     const model = (id: string) => this.#models.once(id, () => client.model(id));
@@ -295,7 +295,7 @@ export class Planner {
   }
 }
 
-/** A hash of everything a plan is made from. Equal hashes mean equal plans; different hashes mean nothing. */
+/** Hashes everything that a plan is made from. Equal hashes mean equal plans; unequal hashes mean nothing. */
 function planBasis(drafted: Draft, overlay: Overlay, { catalog, files, voices }: PlanContext): string {
   const { pipeline, steps, returns, groups, onFailure } = drafted;
   // `files` covers the bytes, by content hash.

@@ -74,11 +74,11 @@ export interface Pricing {
   /** Why the service cannot be asked for prices; null if it can. */
   readonly missingKey: Error | null;
   readonly limits: JobLimits;
-  /** How long the service keeps outputs after their submit, in milliseconds. */
+  /** How long the service keeps a job's outputs after the job's submit, in milliseconds. */
   readonly outputsLiveMs: number;
   /** True to examine the whole plan for unused steps, duration and risks. */
   readonly isForecast: boolean;
-  /** Set if an existing run is priced again. */
+  /** Returns the durations of earlier results; set if an existing run is priced again. */
   readonly earlierMs?: EarlierMs | undefined;
   /** What earlier runs provide, if their results are to be reused. */
   readonly reusePreview?: ReusePreview | undefined;
@@ -89,7 +89,7 @@ type ModelStep = Extract<PlanStep, { readonly model: string }>;
 /** Maximum number of steps priced at once, since each may first write and upload a placeholder file. */
 const PRICES_AT_ONCE = 32;
 
-/** Quotes every step on the service; steps with equal inputs once. `only`: just these steps. */
+/** Prices every step of the plan, or only those in `only`. Steps with equal inputs are quoted by the service once. */
 export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
   const problems: Problem[] = [];
   const work = new LongWork();
@@ -117,7 +117,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
         return once(true);
       });
     };
-    /** The price for the longest input, limited by the step's own maximum, above which the step fails. */
+    /** Returns the price for the longest input, but no more than the step's own maximum, above which the step fails. */
     const most = async (expectedMicros: number | null): Promise<number | null> => {
       if (placed.largest === null) return capMicros;
       const { costMicros } = await ask(placed.largest).catch((error: unknown) => {
@@ -208,7 +208,7 @@ function resolvedBy({ reusePreview }: Pricing): PlaceholderSources["resolved"] {
   };
 }
 
-/** What a person wants to know about the plan as a whole. */
+/** Returns what a person wants to know about the plan as a whole: warnings, critical path, duration and risks. */
 async function foresee(
   plan: Plan,
   { durations, limits, reusePreview, outputsLiveMs }: Pricing,
@@ -305,7 +305,7 @@ interface RiskContext extends Pick<Pricing, "outputsLiveMs"> {
   readonly isDone: (path: string) => boolean;
 }
 
-/** Assets in the plan that may expire before use, because a long time or a person's decision lies in between. */
+/** Lists assets that may expire before they are used, because a long time or a person's decision lies in between. */
 function expiryRisks(
   plan: Plan,
   durationMs: DurationMs,

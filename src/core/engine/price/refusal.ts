@@ -9,7 +9,7 @@ export const MODERATED = "moderated";
 
 type Conditions = PlaceholderInput["conditions"];
 
-/** True if the service refused this particular input, rather than the caller or the moment. */
+/** True if the service refused this particular input: not because of the caller, and not just for the moment. */
 export function isRefusal(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   const { status, retryable } = error;
@@ -17,8 +17,8 @@ export function isRefusal(error: unknown): error is ApiError {
 }
 
 /**
- * Converts a refused estimate to plan problems, one per bad field. A problem with a placeholder becomes a condition for
- * the result that replaces it.
+ * Converts a refused estimate to plan problems, one per bad field. A problem with a placeholder becomes a condition
+ * that concerns the result that will replace the placeholder.
  */
 export function readRefusal(
   step: Pick<Requested, "path" | "model">,
@@ -32,7 +32,7 @@ export function readRefusal(
   };
 }
 
-/** True if upload handles may have expired. Ids that belong to no medium prove nothing. */
+/** True if the cause may be expired upload handles. Errors about ids that belong to no medium prove nothing. */
 export function isLapse(error: unknown, { input, pending }: Pick<PlaceholderInput, "input" | "pending">): boolean {
   if (!isRefusal(error) || answerOf(error) !== "400 media" || !readsUploads(input)) return false;
   const { problems, conditions } = readRefusal({ path: "", model: "" }, error, pending);

@@ -58,7 +58,7 @@ export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning
   return out.map(({ option, reason }) => ({ code: "option-out", step: option, message: `is ruled out: ${reason}` }));
 }
 
-/** Texts that an edit in one step would leave unchanged in another. */
+/** Warns about texts that several steps repeat, because an edit in one step would leave them unchanged in another. */
 export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] {
   return repeatedTexts(steps).map(({ step, field, text, of }) => {
     const shown = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
@@ -97,7 +97,7 @@ export function priceText(
   return `from ${text(min)}, open-ended: ${open.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** The steps that may exceed their quotes most, for example because a medium's length is not known yet. */
+/** Lists the steps that may exceed their quotes by most, for example because a medium's length is not known yet. */
 function upperEnd(prices: readonly StepPrice[], text: (micros: number) => string): string {
   const above = ({ mostMicros, costMicros }: StepPrice) => (mostMicros ?? 0) - (costMicros ?? 0);
   const dear = prices.filter((price) => above(price) > 0).sort((a, b) => above(b) - above(a));
@@ -106,8 +106,8 @@ function upperEnd(prices: readonly StepPrice[], text: (micros: number) => string
 }
 
 /**
- * The total price. Minimum: steps that certainly run. Maximum: all steps, on the most expensive path through second
- * choices, with no part above its own budget.
+ * Returns the total price. The minimum counts only the steps that certainly run. The maximum counts all steps, along
+ * the most expensive path through second choices, and each part only up to its own budget.
  */
 export function total(
   plan: Priced,
@@ -139,8 +139,8 @@ type Priced = Pick<Plan, "steps" | "groups">;
 const NOTHING: Sums = { min: 0, expected: 0, max: 0 };
 
 /**
- * Sums by part of the plan, including nested parts; `""` is the whole plan. A part's sum counts towards its parent, up
- * to the part's budget.
+ * Returns the sums for each part of the plan, including nested parts; `""` is the whole plan. A part's sum counts
+ * towards that of its parent, up to the part's budget.
  */
 function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<string, Sums> {
   const certain = certainSteps(plan);
@@ -180,7 +180,7 @@ function both(sums: Sums, otherSums: Sums): Sums {
   return { min: sums.min + min, expected: plus(sums.expected, expected), max: plus(sums.max, max) };
 }
 
-/** The most expensive path through options: paying for one option after the failed ones before it. */
+/** Returns the cost of the most expensive path through options: one is paid for after those before it failed. */
 function oneAfterTheOther(options: readonly (Sums & { readonly failed: number })[]): Sums {
   let before = 0;
   let max: number | null = 0;
@@ -224,7 +224,8 @@ function partOf({ path }: Option["choice"]): string {
 }
 
 /**
- * The maximum cost of a failing option, in micro-dollars: its failed step is free, and steps that need it do not run.
+ * Returns a function that tells the maximum cost of a failing option, in micro-dollars: its failed step is free, and
+ * the steps that need this step do not run.
  */
 function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (option: string) => number {
   const options = optionsIn(plan);
@@ -269,7 +270,7 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
     return parts;
   };
 
-  /** A provider that does not report costs may have charged in full for a request that moderation ended. */
+  /** Returns a step's costs. A provider that reports no costs may have charged in full for a moderated request. */
   const stepCosts = (path: string, isFailedPaid: boolean) => {
     const { mostMicros = 0, basis = "free" } = priceOf.get(path) ?? {};
     const most = mostMicros ?? 0;
@@ -309,9 +310,9 @@ export interface StepPrice {
   /** Micro-dollars; null if the service cannot say. */
   readonly costMicros: number | null;
   /**
-   * `quoted`: by the service for exactly this input. `provisional`: quoted with placeholders for media that do not
+   * `quoted`: the service quoted exactly this input. `provisional`: quoted with placeholders for media that do not
    * exist yet, and quoted again before the submit. `unquotable`: runs only with a maximum. `free`: costs nothing, like
-   * an upload. `reused`: an earlier run made the same.
+   * an upload. `reused`: an earlier run already has the result.
    */
   readonly basis: PriceBasis | "free" | "reused";
   /** The maximum that the step or the run sets; null if there is none. */
@@ -320,7 +321,7 @@ export interface StepPrice {
   readonly mostMicros: number | null;
   /** Why there is no price, or which requirements media that do not exist yet must meet. */
   readonly reason: string | null;
-  /** Steps whose media the model may refuse. They are checked before anything is bought for this step alone. */
+  /** Steps whose media the model may refuse. Those media are checked before anything is bought for this step alone. */
   readonly conditionalOn?: readonly string[];
   /** The option that this one replaces: this one runs, and is paid for, only if that one fails. */
   readonly insteadOf?: string;

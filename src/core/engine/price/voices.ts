@@ -20,7 +20,7 @@ export class VoiceBook {
     this.#asked = new KeptAnswers(now, keepMs);
   }
 
-  /** Any voice of a speech model, to price speech whose own voice does not exist yet; null if it lists none. */
+  /** Returns any of a model's voices, to price speech whose own voice does not exist yet; null if none is listed. */
   async any(model: string): Promise<string | null> {
     const [first] = await this.#listed(model);
     return first?.id ?? null;
@@ -34,7 +34,7 @@ export class VoiceBook {
   }
 
   /**
-   * Reports unknown voices in inputs, with suggestions. Not for an input that the service has quoted, since it may know
+   * Reports unknown voices in inputs, with suggestions. Skips inputs that the service has quoted, since it may know
    * voices that it does not list.
    */
   async problems(
@@ -60,7 +60,7 @@ export class VoiceBook {
     return (await Promise.all(problems)).flat();
   }
 
-  /** Voices with exactly this name; empty if it is the id of a voice. */
+  /** Returns the voices with exactly this name; empty if `name` is the id of a voice. */
   async #named(model: string, name: string): Promise<readonly NamedVoice[]> {
     const found = await this.#found(model, name);
     const voices = found.length > 0 ? found : await this.#listed(model);
@@ -88,7 +88,7 @@ export class VoiceBook {
     );
   }
 
-  /** Treats a refusal as an empty list. */
+  /** Requests a list of voices once, and treats a refusal as an empty list. */
   #once(key: string, ask: () => Promise<readonly NamedVoice[]>): Promise<readonly NamedVoice[]> {
     return this.#asked.once(key, () =>
       ask().catch((error: unknown) => {

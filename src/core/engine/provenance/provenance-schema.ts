@@ -46,7 +46,7 @@ const step = z.object({
   /** Fields that an edit or a note changed in this run. */
   edited: z.array(z.string()).optional(),
   seed: z.number().nullable(),
-  /** The version that the author of a local function gave it. */
+  /** The version that the author gave to the local function. */
   version: z.string().nullable(),
   attempts: z.array(attempt),
   outputs: z.array(output),

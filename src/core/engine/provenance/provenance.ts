@@ -128,7 +128,7 @@ function markOf({ preview, mark }: PlannedMark, sha256: string): NonNullable<Man
   return { status, digital_source_type: mark.digitalSourceType, output_sha256: sha256 };
 }
 
-/** The step and everything it depends on, each after its inputs. For a choice, only the chosen branch. */
+/** Returns the step and its dependencies, each after its own inputs. Of a choice, only the chosen branch counts. */
 function ancestors(state: RunState, produced: Chosen): readonly PlanStep[] {
   const { plan } = state.planned;
   const choosers = stepsOfKinds(plan).choosers.filter((step) => standsFor(state, step.path, produced));
@@ -157,7 +157,7 @@ function sourcesOf(state: RunState, { path, needs }: PlanStep): readonly string[
   return [...needs, ...(expanded ?? []).map(({ $ref }) => $ref.step), ...around.flatMap((step) => step.needs)];
 }
 
-/** True if a step chose the same output, since an approval may show what was chosen before. */
+/** True if the step at `path` chose this output too: an approval may show an output that was chosen before. */
 function standsFor(state: RunState, path: string, { step, index }: Chosen): boolean {
   const chosen = state.steps[path]?.chosen ?? null;
   return chosen !== null && chosen.step === step && chosen.index === index;
@@ -289,7 +289,7 @@ function instant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** Maximum length of an input's JSON that is repeated beside every file; each table row may produce a file. */
+/** Maximum length of an input's JSON in a manifest: it is repeated beside every file, perhaps for each table row. */
 const MOST_INPUT_LENGTH = 16_384;
 
 type ToldInput = Pick<Manifest, "input" | "input_sha256">;
@@ -382,7 +382,7 @@ function isByModel(step: PlanStep): boolean {
   return traitsOf(step).pricing.by !== "nothing" && step.yields !== "value";
 }
 
-/** The step and those whose pictures or sound are in its output; excludes its voice and texts. */
+/** Returns the step and all steps whose pictures or sound are in its output, but not those of its voice and texts. */
 function mediaSources(plan: Plan, path: string): readonly PlanStep[] {
   const found = new Map<string, PlanStep>();
   const open = [path];

@@ -30,7 +30,7 @@ export function whyAnew(step: CacheableStep, { state, unusable }: ReusePreview):
 
 /** The results that a run of the plan would certainly reuse. */
 export interface ReusePreview {
-  /** The run's state after all free steps: files exist, and reused steps are finished. */
+  /** The state of a simulated run after all free steps: files exist, and reused steps are finished. */
   readonly state: RunState;
   readonly reused: ReadonlyMap<string, CachedResult>;
   /** Why a step is not reused although an identical request was made earlier. */
@@ -39,7 +39,7 @@ export interface ReusePreview {
   resolved(ref: Reference["$ref"]): Json | undefined;
 }
 
-/** Simulates the plan without side effects. `again`: steps that run whatever is in the cache. */
+/** Simulates a run of the plan without side effects. `again`: steps that run even if the cache has their results. */
 export async function previewReuse(
   plan: Plan,
   cache: ResultCache,
@@ -70,7 +70,7 @@ export async function previewReuse(
   return { state, reused, unusable, resolved };
 }
 
-/** Events of free steps: a step skipped by a condition, an existing file, a choice. */
+/** Returns the events of a step that takes no work: skipped by a condition, an existing file, or a clear choice. */
 function freeEvents(state: RunState, step: PlanStep): readonly RunEvent[] {
   const gate = gateOf(state, step);
   if (gate?.ready === "no") return [];

@@ -30,7 +30,7 @@ export type CacheMiss = "expired" | "already-reused";
 export interface CacheQuery {
   readonly fingerprint: string;
   readonly plan: CacheableStep;
-  /** The run that asks; its own results do not count. */
+  /** The run that looks for a result; its own results do not count. */
   readonly runId: string | null;
   /** Results that the run's other steps already reuse: two steps with the same request need two results. */
   readonly reusedKeys: Set<string>;
@@ -78,7 +78,7 @@ export class ResultCache {
     return { found: null, why };
   }
 
-  /** All results of this request, in pages that grow, because the first page usually suffices. */
+  /** Yields all results of this request. It reads growing pages, because the first page usually suffices. */
   async *#candidates({ fingerprint, plan, runId }: CacheQuery): AsyncGenerator<CacheCandidate, void, undefined> {
     const { store, account } = this.#parts;
     const states = new Map<string, RunState | null>();
@@ -180,8 +180,8 @@ function candidateIn(state: RunState, row: StoredResult): CacheCandidate | null 
 }
 
 /**
- * Returns null if the service's refusal proves that the asset is gone. Throws all other errors, which may pass, so that
- * none of them leads to a paid job.
+ * Returns null if the service's refusal proves that the asset is gone. Throws all other errors, because they may be
+ * temporary and must not lead to a paid job.
  */
 function missingOrThrow(error: unknown): null {
   const answer = answerOf(error);
@@ -191,7 +191,7 @@ function missingOrThrow(error: unknown): null {
   throw error;
 }
 
-/** Identifies a result, wherever it was reused. */
+/** Returns a key that identifies a result, the same wherever the result was reused. */
 export function sourceKey({ jobId, runId, step }: ReusedFrom): string {
   return jobId ?? `${runId} ${step}`;
 }

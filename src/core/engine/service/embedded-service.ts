@@ -53,7 +53,7 @@ export interface ServiceOptions {
 }
 
 /**
- * The service that the options specify, otherwise the environment's, otherwise the local one, embedded in this process.
+ * Opens the service that the options specify, otherwise the environment's, otherwise the local service in this process.
  */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const env = options.env ?? process.env;
@@ -99,7 +99,7 @@ async function openLocal(options: ServiceOptions): Promise<Service> {
   };
 }
 
-/** Returns the error, to be thrown only by calls that need the service; those that only read the journal still work. */
+/** Returns the error, so that only calls that need the service throw it, and not those that only read the journal. */
 function orMissing(error: unknown): LocalServiceMissingError {
   if (error instanceof LocalServiceMissingError) return error;
   throw error;
@@ -128,7 +128,7 @@ export interface SharedService {
 const HOST_CHECK_EVERY_MS = 500;
 /** Maximum number of checks for a process that is starting. */
 const MOST_LOOKS = 20;
-/** Error codes to retry: another process is just taking the folder, or still holds the port. */
+/** Error codes after which to try again: another process is just opening the folder, or still holds the port. */
 const TRANSIENT = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
 
 /**

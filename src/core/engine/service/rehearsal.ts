@@ -51,7 +51,7 @@ interface CallOptions {
   readonly [option: string]: unknown;
 }
 
-/** The options that determine a rehearsed medium's appearance, small enough for a journal. */
+/** Returns the options that determine how a rehearsed medium looks or sounds; they are small enough for a journal. */
 function plainCall({ prompt, text, n, size, aspectRatio, resolution, duration, seed }: CallOptions) {
   return { prompt, text, n, size, aspectRatio, resolution, duration, seed };
 }
@@ -100,7 +100,7 @@ function kilopixels(width: number, height: number): string {
   return `${Math.min(4, Math.max(0.1, Math.sqrt(width * height) / 1024)).toFixed(1)}k`;
 }
 
-/** A seed from the text, so that equal requests look equal. */
+/** Derives a seed from the text, so that equal requests yield equal media. */
 function seedOf(text: string): number {
   let sum = 0;
   for (const character of text) sum = (sum * 31 + character.codePointAt(0)!) % 2_147_483_647;

@@ -20,7 +20,7 @@ import type { AttemptState, RunState, ServiceOutage } from "../../journal/state.
 import { type CleanText, cleanAddress, cleanContentType, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import { ShowrunnerError } from "../../kit/errors.ts";
 
-/** What an answer means, with the error that it came as. */
+/** What an answer means, with the error that reported it. */
 export interface Judged {
   readonly answer: Answer;
   readonly verdict: VerdictName;
@@ -81,25 +81,25 @@ export function serviceFailureOf(
 export interface ServiceFailure {
   readonly pause: "unreachable" | "misdirected";
   readonly message: CleanText;
-  /** True if the bucket is unavailable; the service's answers then say nothing about it. */
+  /** True if the media bucket is unavailable; the service's answers then say nothing about the bucket. */
   readonly isMedia?: true;
 }
 
-/** How a command ended: its events, and when it is issued again if still due. */
+/** How a command ended: its events, and when the command is issued again if it is still due. */
 export type EffectResult = { readonly events: readonly RunEvent[] } & (
   | { readonly end: "done" }
-  /** Issued again after this many milliseconds at the earliest. */
+  /** The command is issued again, after this many milliseconds at the earliest. */
   | { readonly end: "retryLater"; readonly inMs: number }
   /** Not issued again in this drive. */
   | { readonly end: "deferred" }
-  /** The service was unreachable: retried after growing delays. */
+  /** The service was unreachable: the command is retried after growing delays. */
   | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
   /**
-   * For a submit: no send in this drive left this machine. Retried like `unreachable`. Null if the run was stopped
-   * before sending.
+   * For a submit: nothing that this drive sent has left this machine. Retried like `unreachable`. `serviceFailure` is
+   * null if the run was stopped before sending.
    */
   | { readonly end: "notSent"; readonly serviceFailure: ServiceFailure | null }
-  /** The service refused a read: retried for two minutes, then `otherwise` applies and the next drive tries again. */
+  /** The service refused a read: retried for two minutes; then `otherwise` applies, and the next drive tries again. */
   | { readonly end: "refused"; readonly otherwise: readonly RunEvent[] }
   /** A failure outside the run: the run stops and keeps the events, and the caller gets the error. */
   | { readonly end: "failed"; readonly failure: Error }
@@ -194,12 +194,12 @@ export const GIVE_UP_AFTER_MS = 5 * 60_000;
 /** How long a refused read is repeated, in milliseconds: reads may lag behind the service's own writes. */
 const DOUBT_MS = 120_000;
 
-/** Milliseconds until an incomplete answer is read again, increasing; null once it has been read for long enough. */
+/** Returns the growing delay before an incomplete answer is read again, in milliseconds; null after `DOUBT_MS`. */
 export function lookAgainMs(waitedMs: number): number | null {
   return waitedMs < DOUBT_MS ? Math.max(2_000, Math.min(waitedMs, DOUBT_MS - waitedMs)) : null;
 }
 
-/** True if a doubt should be recorded: a new one, or one dated by a clock that was ahead. */
+/** True if a doubt should be recorded: it is new, or the recorded one was dated by a clock that was ahead. */
 export function isNewDoubt(doubt: AttemptState["doubt"], message: string, now: number): boolean {
   return doubt?.message !== message || doubt.since > now;
 }
@@ -271,7 +271,7 @@ export class ServiceWatch {
     return this.#recovered();
   }
 
-  /** Records that the command succeeded without the service, which ends its outage. */
+  /** Records that the command succeeded without the service: it no longer counts as failing because of the outage. */
   markRecovered(id: string): readonly RunEvent[] {
     return this.#failing.delete(id) ? this.#recovered() : [];
   }
@@ -290,7 +290,7 @@ export class ServiceWatch {
     this.#heardAt = this.#now();
   }
 
-  /** Records a read that the service refused. Returns when to repeat it; null once that took long enough. */
+  /** Records a read that the service refused. Returns the delay before the next read; null after `DOUBT_MS`. */
   refused(id: string): number | null {
     const now = this.#now();
     const { since, failures } = count(this.#refused, id, now);
@@ -309,9 +309,9 @@ function count(all: Map<string, Failing>, id: string, now: number): Failing {
   return failing;
 }
 
-/** Id for balance reads in the watch. */
+/** Id of balance reads in a {@link ServiceWatch}. */
 export const WALLET = "balance";
-/** The same id for all of a chat step's requests, which are numbered. */
+/** Returns a command's id in the watch: one for all requests of a chat step, although those are numbered. */
 export function watchId(id: string): string {
   return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
 }
@@ -327,7 +327,7 @@ interface ForeignError extends Partial<Pick<ServiceError, "param" | "details">> 
   readonly retryable: boolean;
 }
 
-/** A service's error for the journal. `of`: what was moderated, if certain. */
+/** Converts a service's error for the journal. `of`: what was moderated, if that is certain. */
 export function foreignError(error: ForeignError, of: Flagged["of"] = null): JournalError {
   const { code, retryable } = error;
   const flagged = code === MODERATED ? flaggedBy(error, of) : null;
@@ -335,7 +335,7 @@ export function foreignError(error: ForeignError, of: Flagged["of"] = null): Jou
   return { code: cleanText(code, MOST_CODE), message, retryable, ...(flagged !== null && { flagged }) };
 }
 
-/** What moderation objected to. Of several fields, uses the first, which the service calls the primary one. */
+/** Returns what moderation objected to: of several fields the first, which the service calls the primary one. */
 function flaggedBy({ param, details }: ForeignError, of: Flagged["of"]): Flagged {
   const [detail] = details ?? [];
   const field = param ?? (detail?.field || null);
@@ -357,8 +357,8 @@ export const FIRST_WAITS_MS: readonly number[] = [1_000, 4_000, 15_000];
 const MOST_TRIES = 40;
 
 /**
- * Milliseconds until a local failure, such as a full disk, is retried while a provider's result exists nowhere else;
- * null after about ten minutes. `tries`: failed attempts so far.
+ * Returns the milliseconds to wait after a local failure, such as a full disk, while a provider's result exists nowhere
+ * else; null after about ten minutes. `tries`: failed attempts so far.
  */
 export function holdOnMs(tries: number): number | null {
   return FIRST_WAITS_MS[tries] ?? (tries < MOST_TRIES ? FIRST_WAITS_MS.at(-1)! : null);

@@ -243,7 +243,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     if (this.parts.ownsStore) await this.store.close();
   }
 
-  /** Undefined if the run already belongs to this account, so that a repeated command continues it. */
+  /** Returns the move to this account; undefined if the run is already in it, so that a repeated command resumes it. */
   async #move(run: RunState, { accountMoved = false }: ResumeOptions): Promise<AccountMove | undefined> {
     if (this.repository.isOurs(run)) return undefined;
     if (!accountMoved) this.repository.checkAccount(run);

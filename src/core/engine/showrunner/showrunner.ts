@@ -42,13 +42,13 @@ export interface EnginePort {
   slice(runId: string, options?: SliceOptions): Promise<Slice>;
   /**
    * Reports a verified webhook: a job ended. The job's run then reads the job at once instead of when its poll is due,
-   * whichever process drives the run; if no run knows the job yet, as soon as one does. Repeated calls with the same id
-   * count once.
+   * whichever process drives the run. If no run knows the job yet, this happens as soon as a run does. Repeated calls
+   * with the same id count once.
    */
   hint(delivery: { readonly id: string; readonly jobId: string }): Promise<DeliveryOutcome>;
   /**
-   * Returns the ids of this account's runs that an engine should have looked at this long ago (milliseconds, default
-   * 0), because their wake-up was lost.
+   * Returns the ids of this account's runs whose wake-up was lost: an engine should have looked at them at least
+   * `lateMs` milliseconds ago (default 0).
    */
   dueRuns(options?: { readonly lateMs?: number; readonly limit?: number }): Promise<readonly string[]>;
   /**
@@ -73,8 +73,8 @@ export interface Showrunner {
     readonly missingKey: InvalidOptionError | null;
   };
   /**
-   * The notifications for runs that this process drives. After `start`, it also delivers those that other processes
-   * left in the journal's outbox.
+   * The notifications for runs that this process drives. After `start`, notifications that other processes left in the
+   * journal's outbox are delivered too.
    */
   readonly notifications: Notifications & { start(): void };
   /** Plans the pipeline and returns the plan, or all its problems. Reads the catalog and sends nothing else. */
@@ -128,8 +128,8 @@ export interface Showrunner {
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   /**
    * Returns a handle for any run, including one that another process drives; if this process drives the run, it is the
-   * same handle. It drives nothing: `result()` settles when the run is at rest, and `pipeline` only sets the result's
-   * type. Throws {@link RunUnknownError}.
+   * handle that `run` or `resume` returned. The handle drives nothing: `result()` settles when the run is at rest, and
+   * `pipeline` only sets the result's type. Throws {@link RunUnknownError}.
    */
   follow<S extends z.ZodType, R extends Returns>(
     runId: string,
@@ -204,7 +204,7 @@ export interface Showrunner {
   stop(runId: string, options?: { readonly reason?: string }): Promise<void>;
   /**
    * Lists a run's steps whose submits were never answered, each with the jobs that it may have created. Reads every job
-   * of their models that was created while they were sent and that belongs to no run in this journal.
+   * of the steps' models that was created while they were sent and that belongs to no run here.
    */
   unresolved(runId: string): Promise<readonly UnresolvedStep[]>;
   /** Lists the jobs that an unanswered step may have created, likeliest first. A person decides with `adopt`. */
@@ -225,8 +225,8 @@ export interface Showrunner {
   /** Lists the steps that wait for a person in the runs that match the query, longest wait first. */
   waiting(query?: WaitingQuery): Promise<readonly WaitingDecision[]>;
   /**
-   * States which job an unresolved step created; null: none. For a request to a provider, pass the path of the file
-   * that it produced, or null. Takes effect when the run is resumed.
+   * States which job an unresolved step created, or null if it created none. For a request to a provider, pass the path
+   * of the file that it produced, or null. Takes effect when the run is resumed.
    */
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
   /**
@@ -240,8 +240,8 @@ export interface Showrunner {
    */
   gc(options?: GcOptions): Promise<GcReport>;
   /**
-   * Returns what all of this account's runs in this journal have spent and reserved, or only those with a tag,
-   * `key=value`, and the limits that apply here. `account`: another account, as in the rows of {@link runs}.
+   * Returns what all of this account's runs in this journal, or only those with the tag `key=value`, have spent and
+   * reserved, and the limits that apply here. `account`: another account, as in the rows of {@link runs}.
    */
   spending(of?: { readonly tag?: string | undefined; readonly account?: string | undefined }): Promise<SpendingTotals>;
   /** Reads the wallet's balance. */
@@ -249,8 +249,8 @@ export interface Showrunner {
   /** Counts the API requests sent since this Showrunner was opened. */
   requests(): { readonly total: number };
   /**
-   * Stops its runs gracefully, delivers pending notifications, then closes the journal, the client and the embedded
-   * service.
+   * Stops the runs that this process drives gracefully, delivers pending notifications, then closes the journal, the
+   * client and the embedded service.
    */
   close(): Promise<void>;
 }

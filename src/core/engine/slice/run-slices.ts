@@ -171,7 +171,7 @@ export class RunSlices {
     }
   }
 
-  /** Unless a person asks for it, an idle run continues only with a decision, or once it has what it paused for. */
+  /** Decides whether an idle run continues unasked: after a decision, or once it has what it paused for. */
   async #woken(
     state: RunState,
     inbox: readonly InboxEntry[],
@@ -218,8 +218,8 @@ function fundsLookedAt(
 }
 
 /**
- * Skips steps whose code is missing here instead of pausing, because another worker may have it. Steps left to a person
- * need no code.
+ * Leaves a run to other workers if a step's code is missing here, instead of pausing the run: another worker may have
+ * the code. Steps left to a person need no code.
  */
 function leavingCode(deps: DriveDependencies, { runId }: RunState): DriveDependencies {
   const functions: StepFunctions = {
@@ -261,7 +261,7 @@ interface Remembered {
 const MOST_WEIGHT = 60_000;
 /** Weight of a run itself, in addition to its parts. */
 const RUN_WEIGHT = 5;
-/** Minimum weight at which tools are kept; smaller runs rebuild them just as fast. */
+/** Minimum weight of a run whose tools are kept; for a smaller run, they are rebuilt just as fast. */
 const WORTH_TOOLS = 250;
 /** A smaller run that is not due within this time, in milliseconds, is not remembered but read again. */
 const SOON_MS = 60_000;
