@@ -1,4 +1,4 @@
-/** Who answered: the service with its envelope, someone without it, or nobody. */
+/** Who answered: the service, with its envelope; something else, without an envelope; or nobody. */
 export type AnswerSource = "with envelope" | "without envelope" | "no answer";
 
 interface AnswerText {
@@ -95,7 +95,7 @@ export interface Verdict {
   readonly step: "continues" | "failed" | "unresolved";
   /** Null: the run continues. */
   readonly pause: AnswerPause | null;
-  /** True: retried after growing delays; the run pauses only after `giveUpAfterMs`. */
+  /** True if the request is retried after growing delays; the run pauses only after `giveUpAfterMs`. */
   readonly retried: boolean;
 }
 

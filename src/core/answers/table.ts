@@ -5,7 +5,7 @@ type ByVerdict = { readonly [V in VerdictName]?: readonly Answer[] };
 type Listed<T extends ByVerdict> = NonNullable<T[keyof T & VerdictName]>[number];
 
 /**
- * Builds a column from its verdicts. An answer missing from all of them does not compile; one in two of them throws.
+ * Builds a column from its verdicts. An answer that none of them lists does not compile; if two list it, this throws.
  */
 function column<const T extends ByVerdict>(
   byVerdict: T & ([Exclude<Answer, Listed<T>>] extends [never] ? unknown : { missing: Exclude<Answer, Listed<T>> }),
@@ -53,7 +53,7 @@ const firstSubmit = column({
   "not sent": neverLeft,
 });
 
-/** The job may already exist; no refusal proves otherwise. */
+/** For a submit that is sent again: the job may already exist; no refusal proves otherwise. */
 const resubmit = column({
   unresolved: ["400", "404", "410", "422", "409", "4xx"],
   "media renewed": ["400 media"],
@@ -73,7 +73,7 @@ const resubmit = column({
   "open, misdirected": notTheService,
 });
 
-/** The submit that needs the upload has not been sent yet. */
+/** For an upload before the first submit: the submit that needs the upload has not been sent yet. */
 const firstUpload = column({
   refused: ["400", "400 media", "404", "410", "422", "4xx"],
   "out of scope": ["401", "403"],
@@ -101,8 +101,8 @@ const chat = column({
 });
 
 /**
- * Only the media server's own refusals, which have no envelope, end the attempt to copy, and only until the next
- * resume. Redirects were followed; one that remains leads nowhere.
+ * For a download: only the media server's own refusals, which have no envelope, end the attempt to copy, and only until
+ * the next resume. Redirects were followed, so a redirect that remains leads nowhere.
  */
 const download: Column = {
   ...neverFailsStep("no copy"),

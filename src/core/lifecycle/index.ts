@@ -31,7 +31,7 @@ export type MoneyPhase = "none" | "held" | "settled" | "released";
 export type OutputPhase = "pending" | "available" | "downloaded" | "lapsed" | "archived" | "expired" | "failed";
 export type ChatPhase = "sent" | "answered" | "failed" | "abandoned";
 
-/** The five charts as look-up tables; the fold walks these. */
+/** The five charts as look-up tables, which the fold walks through. */
 export const tables = {
   run: compileTable(runMachine),
   step: compileTable(stepMachine),

@@ -56,7 +56,7 @@ export const outputMachine = setup({
  */
 export const jobMachine = setup({
   types: {
-    /** `open`: may be on the service. `inFlight`: also continues without a person. `accepted`: also acknowledged. */
+    /** `open`: may be on the service. `inFlight`: open, and needs no person. `accepted`: in flight and acknowledged. */
     tags: {} as "open" | "inFlight" | "submitting" | "accepted",
     events: {} as
       | { type: "job.quoted" }

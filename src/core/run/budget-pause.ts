@@ -6,14 +6,14 @@ import { type LimitHeadroom, ownLimitMicros } from "./headroom.ts";
 
 export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
 
-/** The amount that a step would reserve. `reason` explains an amount above its quote, and is empty otherwise. */
+/** The amount that a step would reserve. `reason` explains why it is above the step's quote; otherwise it is empty. */
 interface Hold {
   readonly path: string;
   readonly holdMicros: number;
   readonly reason: string;
 }
 
-/** The message of the pause for a request without a price, if nothing limits what it may cost. */
+/** The message for a run that pauses because nothing limits what a request without a price may cost. */
 export function unpriced(path: string, model: string, why: string): string {
   return `${path} (${model}) ${why} no maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;
 }
@@ -43,7 +43,7 @@ export function unagreed(state: RunState, asks: readonly AskedPrice[]): Pause {
   return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros, asks };
 }
 
-/** Why a step fails at its group's limit. */
+/** Returns why a step fails if its hold exceeds what is left of its group's limit. */
 export function overGroup(
   { holdMicros, reason }: Hold,
   group: { readonly prefix: string; readonly maxCostMicros: number; readonly committed: number },
@@ -52,7 +52,7 @@ export function overGroup(
   return `needs ${formatUsd(holdMicros)} USD${reason}, but ${prefix} has spent or reserved ${formatUsd(committed)} of its maxCost of ${formatUsd(maxCostMicros)} USD`;
 }
 
-/** Explains a hold above the quote; empty if it is not above. */
+/** Explains why a hold is above its quote; empty if it is not. */
 export function whyRaised(model: string, quotedMicros: number | null, holdMicros: number): string {
   if (quotedMicros === null || holdMicros <= quotedMicros) return "";
   return ` (quoted ${formatUsd(quotedMicros)}, but ${model} has charged more than its quotes)`;

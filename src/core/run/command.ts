@@ -23,7 +23,7 @@ export type Command =
       readonly step: string;
       readonly attempt: number;
       readonly model: string;
-      /** The input, with references to outputs that do not exist yet if the existing media are to be checked. */
+      /** The input. If only the existing media are to be checked, it refers to outputs that do not exist yet. */
       readonly input: Json;
     }
   | {
@@ -33,7 +33,7 @@ export type Command =
       readonly key: string;
       readonly model: string;
       readonly input: Json;
-      /** True if an earlier send may already have created the job. In that case only an acknowledgement settles it. */
+      /** True if an earlier send may already have created the job: only an acknowledgement then settles the submit. */
       readonly mayExist: boolean;
       /** Set if the step has changed: the submit is re-sent only if its job may exist or cannot be looked for. */
       readonly isReplaced?: true;

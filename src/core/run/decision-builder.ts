@@ -60,7 +60,7 @@ export class DecisionBuilder implements Decision {
   readonly #asks: AskedPrice[] = [];
   readonly #groupMicros = new Map<string, number>();
   readonly #slots: Slots;
-  /** What the step being decided waits for, besides events. */
+  /** What the step that is being decided waits for, apart from events. */
   waitsFor: StepWait = NO_WAIT;
 
   constructor(state: RunState, context: DecideContext, index: RunIndex) {
@@ -170,8 +170,8 @@ export class DecisionBuilder implements Decision {
   }
 
   /**
-   * Returns whether this amount may be reserved. If it could not be reserved even after all holds in flight were
-   * released, pauses the run if its budget is too small, or fails the step if its group's limit is.
+   * Returns whether this amount may be reserved. If it would not fit even after the release of all holds in flight,
+   * pauses the run (its budget is too small) or fails the step (its group's limit is too small).
    */
   checkBudget(step: StepState, holdMicros: number, reason = "", payer: AskedHold["payer"] = "wallet"): boolean {
     if (isUnagreed(this.state, step.path, holdMicros)) {
@@ -197,7 +197,7 @@ export class DecisionBuilder implements Decision {
     return this.#refuseNowOrLater(this.#committedMicros - this.#inFlight("") + hold.holdMicros <= budget, { pause });
   }
 
-  /** Once nothing is in flight, refuses what still waits for money to be released. */
+  /** Refuses the holds that wait for money to be released; called once nothing is in flight. */
   refuseWaiting(): void {
     if (this.#refusal !== null) this.#refuse(this.#refusal);
     else if (this.#asks.length > 0) this.#refuse({ pause: unagreed(this.state, this.#asks) });
@@ -332,7 +332,7 @@ export interface DecideContext {
   readonly headrooms?: readonly Headroom[];
 }
 
-/** Returns whether nothing from a submit has left this machine or is about to. */
+/** Returns whether a submit has certainly not left this machine, and is not about to. */
 export function isUnsent(
   { unsent, active }: DecideContext,
   path: string,
@@ -352,7 +352,7 @@ export interface Decision {
   readonly lateAt?: number | null;
 }
 
-/** How long a step need not be decided again, unless something happens to it or to the steps it uses. */
+/** What a step waits for before it is decided again, unless something happens to it or to the steps it uses. */
 interface StepWait {
   readonly blockedBy: "slots" | "money" | null;
   readonly wakeAt: number | null;

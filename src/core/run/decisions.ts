@@ -116,8 +116,8 @@ function isBought({ attempts, chats, superseded }: StepState): boolean {
 }
 
 /**
- * Returns whether the step is doing work that must be completed. A decision, or a job that was not sent, can be
- * withdrawn.
+ * Returns whether the step is doing work that must be completed. A pending decision, or a job that was not sent, is not
+ * such work, because it can be withdrawn.
  */
 function isUnderWay(state: RunState, { path, status, attempts }: StepState): boolean {
   const { decision } = traitsOf(planStep(state, path));

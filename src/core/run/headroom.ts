@@ -33,7 +33,7 @@ export function ownLimitMicros({ budgetMicros, agreed, planned }: RunState): num
   return planned.budgetTag === undefined ? budgetMicros : (agreed?.maximumMicros ?? null);
 }
 
-/** Returns whether a step's price was unknown when the run was accepted, and exceeds what has been accepted since. */
+/** Returns whether a step's price was unknown when the run was accepted, and is higher than what was accepted since. */
 export function isUnagreed({ agreed }: RunState, path: string, costMicros: number): boolean {
   if (agreed === null || costMicros === 0) return false;
   const isOpen = [path, ...outerPaths(path)].some((outer) => agreed.open.includes(outer));
@@ -58,9 +58,9 @@ export function projectedMicros(state: RunState): number {
 }
 
 /**
- * Returns raised holds for jobs on the service that will cost more than is reserved for them; they must be counted
- * before new work starts. A job that was certainly never sent is withdrawn instead, so that its real price is checked
- * against budget and maxCost before it is sent.
+ * Returns raised holds for jobs on the service that will cost more than is reserved for them; the new holds must be
+ * counted before new work starts. A job that was certainly never sent is withdrawn instead, so that its real price is
+ * checked against budget and maxCost before it is sent.
  */
 export function raisedHolds(
   state: RunState,
@@ -96,8 +96,8 @@ export function raisedHold(
 
 /**
  * Sums the holds that will soon become bills: for jobs and chats under way, and for jobs whose cost is still being
- * read. A bill may be lower than its hold, so what does not fit now may fit then. `within` is a path prefix; empty for
- * the whole run.
+ * read. A bill may be lower than its hold, so a hold that does not fit now may fit then. `within` is a path prefix;
+ * empty for the whole run.
  */
 export function inFlightMicros(
   { steps }: RunState,
@@ -155,7 +155,7 @@ export interface CapTerms {
   readonly flag: readonly [before: string, after: string];
 }
 
-/** How much more may be reserved now, besides the run's own budget: what other runs and the wallet leave. */
+/** How much more the run may reserve now, apart from its own budget: what other runs and the wallet leave. */
 export type Headroom =
   | LimitHeadroom
   /** Unknown until `askAgainAt`: the wallet did not answer, or charges are not in its balance yet. */

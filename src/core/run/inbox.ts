@@ -17,8 +17,8 @@ import { isForPerson } from "./waiting.ts";
 const MOST_COMMENTS = 1000;
 
 /**
- * Sorts entries in the order in which they count: results of requests first, then what people said before those were
- * known. If a step has several adoptions, only the last one counts.
+ * Sorts entries in the order in which they count: first the results of requests, then people's messages, written before
+ * those results were known. If a step has several adoptions, only the last one counts.
  */
 export function inOrder(inbox: readonly InboxEntry[]): readonly InboxEntry[] {
   const lastOf = new Map<string, number>();
@@ -46,7 +46,7 @@ export function refusalOf(state: RunState, message: InboxMessage): Refusal | nul
   return "why" in judged ? judged : null;
 }
 
-/** Applies the inbox messages, except stops, to the state. Each is checked against the result so far. */
+/** Applies the inbox messages, except stops, to the state. Each is checked against the state that results so far. */
 export function foresee(state: RunState, inbox: readonly InboxEntry[]): RunState {
   const take = (event: RunEvent, at: number) =>
     apply(state, { runId: state.runId, seq: state.seq + 1, at, version: EVENT_VERSION, event });
@@ -161,8 +161,8 @@ function givenEvents(
 }
 
 /**
- * Returns whether the message answers a request by an earlier holder of the run, and the answer cannot be requested
- * again. With a key, the answer arrives again when the request is repeated.
+ * Returns whether the message answers a request by an earlier holder of the run and is the only way to get that answer.
+ * (A request with a key can be repeated, and then yields the same answer.)
  */
 function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly type: "performed" }): boolean {
   const plan = planStep(state, step);
@@ -231,7 +231,7 @@ function decided(state: RunState, decision: PersonsDecision): readonly RunEvent[
   return undecidable ?? [...decisionEvents(state, decision), ...goingOn(state, "approval")];
 }
 
-/** Returns the events that continue a run whose awaited message arrived while its driver was releasing it. */
+/** Returns the events that continue a run whose awaited message arrived while the driver was releasing the run. */
 function goingOn(state: RunState, waitedFor: PauseReason): readonly RunEvent[] {
   return state.status === "paused" && state.pause?.reason === waitedFor ? [{ type: "run.resumed" }] : [];
 }

@@ -59,7 +59,7 @@ export function openJobs(state: RunState): readonly OpenJob[] {
   return open;
 }
 
-/** Returns a step's request in flight, and since when; null if there is none. */
+/** Returns a step's request in flight, and since when it has been in flight; null if there is none. */
 export function requestInFlight(
   step: StepState,
 ): { readonly request: AttemptState | ChatState; readonly since: number } | null {
@@ -74,13 +74,13 @@ export function requestInFlight(
   return { request: attempt, since: attempt.submittedAt ?? attempt.lastSentAt ?? attempt.intendedAt ?? 0 };
 }
 
-/** Returns whether a request in flight has exceeded its step's `within`, and the step waits for nothing else. */
+/** Returns whether the step's request in flight has exceeded `within`, and the run no longer waits for it. */
 export function isOverdue(step: StepState): boolean {
   const { overdueAt, awaitedSince } = requestInFlight(step)?.request ?? {};
   return overdueAt !== undefined && awaitedSince === undefined;
 }
 
-/** Returns whether one of the step's requests ever exceeded its `within`: if so, whatever began in its place stays. */
+/** Returns whether a request of the step ever exceeded its `within`: if so, the work that began in its place stays. */
 export function wasLate({ attempts, chats, superseded }: StepState): boolean {
   return [...attempts, ...chats].some(({ n, overdueAt }) => n > superseded && overdueAt !== undefined);
 }

@@ -14,7 +14,7 @@ export function firstReasons(reasons: readonly string[]): string {
   return reasons.slice(0, MOST_REASONS).join("; ") + (more > 0 ? `; and ${more} more` : "");
 }
 
-/** Returns what ruled out the last root that depends on a step. */
+/** Returns why a step is no longer needed: what ruled out the last root that depended on it. */
 export function whyPruned(state: RunState, path: string, usersOf: (path: string) => Iterable<string>): string {
   const open = new Set([path]);
   for (const unused of open) {
@@ -86,7 +86,7 @@ export function decidingSteps(plan: Plan): ReadonlySet<string> {
   return found;
 }
 
-/** Returns the steps whose media this step's model may refuse, by the last price. A renamed step no longer counts. */
+/** Returns the steps whose media this step's model may refuse, as of the last price. A renamed step does not count. */
 export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null): readonly string[] {
   const paths = attempt?.phase === "priced" ? (attempt.quote?.conditionalOn ?? NONE) : NONE;
   return paths.length === 0 ? NONE : paths.filter((path) => needs.includes(path));
@@ -94,7 +94,7 @@ export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null):
 
 const NONE: readonly string[] = [];
 
-/** True while a model may still refuse an input that does not exist yet: that input is made and checked first. */
+/** True while the step is held back: a model may still refuse a missing input, which is made and checked first. */
 export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);
   for (const { path, readers } of found) {
@@ -122,7 +122,7 @@ function hasConditions(node: StepNode, nodes: ReadonlyMap<string, StepNode>, sta
 
 type Steps = RunState["steps"];
 
-/** Returns whether a step's failure stops the run by the step's policy, unless something else can take its place. */
+/** Returns whether the step failed, its policy therefore stops the run, and nothing else can take its place. */
 export function stopsRun(steps: Steps, plan: Plan, step: PlanStep): boolean {
   const ended = steps[step.path];
   if (ended === undefined || failureBehind(steps, plan, step) === null) return false;

@@ -141,7 +141,7 @@ function missingInput(state: RunState, ref: Ref): string | null {
   return lost === undefined ? null : `needs all outputs of ${ref.step}, but the one from ${lost.$ref.step} failed`;
 }
 
-/** Returns whether an expansion's result will never be complete, even while others are still open. */
+/** Returns whether a part of an expansion's result will never be complete, even while other parts are still open. */
 function lacks(state: RunState, { $ref }: Reference): boolean {
   const step = state.steps[$ref.step]!;
   if (!isStepFinal(step.status))

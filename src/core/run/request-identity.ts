@@ -83,7 +83,7 @@ function contentHash(record: { readonly [key: string]: Json }, contentOf: Readon
   return typeof file?.sha256 === "string" ? file.sha256 : null;
 }
 
-/** Returns whether the step's outputs will still be copied to disk. A reused result without a copy will not. */
+/** Returns whether the step's outputs are still to be copied to disk. Reused outputs without a copy are not. */
 function isComing({ planned, steps }: RunState, path: string): boolean {
   const step = stepNamed(planned.plan, path);
   return step !== undefined && traitsOf(step).keeps && steps[path]?.reusedFrom === null;

@@ -30,8 +30,8 @@ export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): read
 }
 
 /**
- * Returns the events that reset these steps, once the plan is the one that they belong to. Steps that never began need
- * no reset. An expansion's steps come before the expansion, because it may drop them.
+ * Returns the events that reset these steps, to be applied once the run has the plan with these steps. Steps that never
+ * began need no reset. An expansion's steps come before the expansion, because its reset may drop them.
  */
 export function resetEvents(
   state: RunState,
@@ -88,7 +88,7 @@ function hasBegun(step: StepState): boolean {
   return step.status !== "waiting" || attempts.length + chats.length > superseded || step.expanded !== null;
 }
 
-/** Returns whether a step has nothing on the service with an open outcome. `paid`: its bill must also be known. */
+/** Returns whether all requests that a step sent have a known outcome. `paid`: their bills must also be known. */
 export function hasNoOpenJobs(step: StepState, { paid = false }: { readonly paid?: boolean } = {}): boolean {
   if (step.status === "unresolved" || step.chats.at(-1)?.phase === "sent") return false;
   return step.attempts.every(({ phase, money }) => {
@@ -141,8 +141,8 @@ export interface RerunSeeds {
 }
 
 /**
- * Returns new seeds for the steps that have a result. `stale`: all steps that run again; a request also differs if a
- * step that it uses runs again.
+ * Returns new seeds for the steps that have a result. `stale`: all steps that run again; if a step uses one of them,
+ * its request differs even with the same seed.
  */
 export function rerunSeeds(
   state: RunState,
@@ -174,7 +174,7 @@ export function seedsByStep(seeds: readonly NewSeed[]): { readonly [step: string
   return Object.fromEntries(seeds.map(({ step, after }) => [step, after]));
 }
 
-/** Returns a seed from the whole range, away from seeds that count up; always the same for the same attempt. */
+/** Returns a seed from the whole range, far from seeds that are counted up; always the same for the same attempt. */
 function nextSeed(before: number, attempt: number, most: number, asked: ReadonlySet<number>): number {
   const start = (before + attempt * 1_000_003) % (most + 1);
   for (let seed = start; seed < start + asked.size + 1; seed += 1) {

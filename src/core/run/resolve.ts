@@ -101,8 +101,8 @@ function isUsable(output: OutputState): boolean {
 }
 
 /**
- * Returns whether a condition skipped all of these. If so, the steps that depend on them are skipped by the same
- * condition.
+ * Returns whether a condition skipped the steps of all these references. If so, the steps that depend on them are
+ * skipped by the same condition.
  */
 export function areSkippedByCondition(state: RunState, references: readonly Reference[]): boolean {
   return references.length > 0 && references.every(({ $ref }) => state.steps[$ref.step]?.skippedByCondition === true);
@@ -180,7 +180,7 @@ export function isAtHand(state: RunState, ref: Ref, reader: Reader): boolean {
   });
 }
 
-/** Resolves a reference. Undefined for a missing target that may be missing. */
+/** Resolves a reference. Returns undefined for a missing target; call only if the target may be missing. */
 export function resolveReference(state: RunState, ref: Ref, reader: Reader): Json | undefined {
   if (ref.as === "value") {
     const found = referencedValue(state, ref);
@@ -200,8 +200,8 @@ export function resolveReference(state: RunState, ref: Ref, reader: Reader): Jso
 }
 
 /**
- * Returns what the service is sent for a reference. An undefined value is omitted, because the target will never exist;
- * null means that its step has not ended, or its file is still to be downloaded.
+ * Returns what is sent to the service for a reference. If `value` is undefined, the reference is omitted, because its
+ * target will never exist; null means that the target's step has not ended, or its file is still to be downloaded.
  */
 export function resolvedSoFar(state: RunState, ref: Ref): { readonly value: Json | undefined } | null {
   const source = state.steps[ref.step];

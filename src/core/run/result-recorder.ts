@@ -9,8 +9,8 @@ import { runKind } from "./kinds/index.ts";
 import { currentIdentity, isCacheable } from "./request-identity.ts";
 
 /**
- * Returns how long a finished step took: for a job, from its acceptance, so waits for slots, money, people and rate
- * limits do not count. Null if nothing ran, or if it was in flight before `since`, when nobody observed its end.
+ * Returns how long a finished step took: for a job, from its acceptance, so that waits for slots, money, people and
+ * rate limits do not count. Null if nothing ran, or if the work was in flight before `since`, when nobody observed it.
  */
 export function tookOf(state: RunState, plan: PlanStep, since: number): number | null {
   const step = state.steps[plan.path]!;

@@ -20,8 +20,8 @@ import { StepNode } from "./step-node.ts";
 type Ref = Reference["$ref"];
 
 /**
- * Keeps the counts across all steps that a decision needs. It is built from a state, then updated by events; each
- * update costs only as much as the steps around the event's step.
+ * Keeps counts over all steps that decisions need. It is built from a state, then updated by events; an update costs
+ * only as much as the steps around the event's step.
  */
 export class RunIndex {
   readonly nodes = new Map<string, StepNode>();
@@ -29,7 +29,7 @@ export class RunIndex {
   /** Steps that hold money for requests that were sent. */
   readonly holding = new Set<string>();
   /**
-   * Late steps, and steps in options that were late while a step around them is open: every turn checks what may run
+   * Late steps, and steps that were late if a choice around them is still open: every turn checks what may now run
    * beside them.
    */
   readonly late = new Set<string>();
@@ -40,7 +40,7 @@ export class RunIndex {
   #conditional = 0;
   readonly #heldBack = new Set<StepNode>();
   readonly #state: RunState;
-  /** Expansions, by the outside steps to which they resolve. */
+  /** Expansions that resolve to steps outside them, by the paths of those steps. */
   readonly #resolvers = new Map<string, readonly StepNode[]>();
   readonly #groupMicros = new Map<string, number>();
   readonly #touch: (node: StepNode) => void;
@@ -196,7 +196,7 @@ export class RunIndex {
     else this.late.delete(path);
   }
 
-  /** Returns whether a choice with this step in an option, or a step in one of its options, has not ended. */
+  /** Returns whether a choice around this step, or a step in one of that choice's options, has not ended. */
   #isChoiceOpen(path: string): boolean {
     const { steps, planned } = this.#state;
     const isOpen = (planStep: PlanStep) => !isStepFinal(steps[planStep.path]!.status);
@@ -276,7 +276,7 @@ export class RunIndex {
     return optionsAround(this.#state.planned.plan, path).length > 0;
   }
 
-  /** Returns whether the step succeeded with everything that others read from it. */
+  /** Returns whether the step succeeded and produced everything that others read from it. */
   #isComplete({ plan, reads }: StepNode): boolean {
     const state = this.#state;
     if (state.steps[plan.path]!.status !== "succeeded" || standsForOthers(plan)) return false;
@@ -322,8 +322,8 @@ function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
 }
 
 /**
- * Phases in which the next decision ends the step. Its slot is kept until then, because the steps that this unlocks may
- * be more urgent.
+ * Phases in which the next decision ends the step. The step keeps its slot until then, because its end may unlock steps
+ * that are more urgent.
  */
 const ENDS_STEP: ReadonlySet<AttemptState["phase"]> = new Set(["completed", "refused", "lost"]);
 

@@ -229,8 +229,8 @@ export class Scheduler {
   }
 
   /**
-   * Returns the most urgent step to be decided. Slots and money are taken only during decisions, so no step comes too
-   * late.
+   * Returns the most urgent step to be decided. Decisions only take slots and money, and release none, so no step
+   * becomes startable too late.
    */
   #next(builder: DecisionBuilder): StepNode | null {
     let best = firstOf(this.#due, (node) => node.isDue);
@@ -287,7 +287,7 @@ function isEqual(basis: Basis, otherBasis: Basis): boolean {
 }
 
 /**
- * Completes a decision once all steps have been decided: starts less if other steps may no longer be needed, and
+ * Completes a decision once all steps have been decided: drops new work if other steps may no longer be needed, and
  * finishes or pauses the run if nothing is left to do.
  */
 function completeDecision(builder: DecisionBuilder): Decision {
@@ -371,7 +371,7 @@ function mayBeLost(state: RunState): string {
   return ` The only copy of output ${first.index} of ${first.step} is on the service, until ${new Date(first.expiresAt).toISOString()}${more}: decide before then.`;
 }
 
-/** Describes paid outputs that are not here, until when they can be fetched, and how. */
+/** Describes paid outputs that have no copy here: until when they can be fetched, and how. */
 function lackText({ runId }: RunState, [first, ...others]: readonly ProducedOutput[]): string {
   const { step, output } = first!;
   const what = `${step}: output ${output.index} was not downloaded`;

@@ -7,7 +7,7 @@ import { missingReason } from "./resolve.ts";
 import { failureOf, isUnbilled, type StepFailure } from "./step-failure.ts";
 
 export type OptionEnd =
-  /** Not finished, or a bill is missing: `unbilled` is the step without its bill. */
+  /** Not finished, or a bill is missing: `unbilled` is the step whose bill is missing. */
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "made" }
   /** Late: it may still finish, or the next option has started beside it. */
@@ -54,8 +54,8 @@ export function endOf(state: RunState, option: Option): OptionEnd {
 }
 
 /**
- * The late step that makes an option give way; null if there is none. Permanent once the next option has started: that
- * option's paid work is then completed however the late one ends.
+ * Returns the late step that makes an option give way; null if there is none. Permanent once the next option has
+ * started: the paid work of the next option is completed however the late step ends.
  */
 function lateOf({ planned, steps }: RunState, option: Option, isOver: boolean): string | null {
   if (!givesWay(option)) return null;
@@ -71,14 +71,14 @@ function hasBegun({ startedAt, attempts, chats }: StepState): boolean {
   return startedAt !== null || attempts.length + chats.length > 0;
 }
 
-/** The end of a rewriting option if the result before it was not moderated: the rewriting was not even sent. */
+/** Returns the end of a rewriting option that sent nothing, since moderation had not refused the result before it. */
 function notFlagged(steps: readonly StepState[]): OptionEnd {
   const [first] = steps;
   const byCondition = first?.skippedByCondition === true && { skippedByCondition: true as const };
   return { is: "stopped", why: `${first?.path}: ${first?.reason}`, ...byCondition };
 }
 
-/** True for the option with the original prompt of a rewritable one. It may be out before anything is made. */
+/** True for the option with the original prompt if other options rewrite it. It may be out before anything is made. */
 function isAsWritten({ choice: { second }, at }: Option): boolean {
   return second.rewrites === true && at + second.out.length === 0;
 }
@@ -125,7 +125,7 @@ export type SecondGate =
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "never"; readonly reason: string; readonly skippedByCondition: boolean };
 
-/** Null: the step may start, or it is in a first option. */
+/** Returns null if the step may start, or is in a first option. */
 export function secondGate(state: RunState, path: string): SecondGate | null {
   for (const option of optionsAround(state.planned.plan, path)) {
     const gate = gateOfOption(state, option) ?? gateOfLate(state, option);
@@ -199,7 +199,7 @@ export function whyNone(state: RunState, { second }: Option["choice"]): string |
   return all.length === 0 ? null : all.join("; ");
 }
 
-/** True if a step only has to have ended, because it belongs to an earlier option. */
+/** True if the `needed` step belongs to an earlier option, so that it has to have ended, but needs no result. */
 export function isOfEarlierOption(state: RunState, { path }: PlanStep, needed: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice, at }) =>
     choice.second.options.slice(0, at).some((option) => needed.startsWith(`${option}/`)),
@@ -212,8 +212,8 @@ export function isMadeUpFor(state: RunState, path: string): boolean {
 }
 
 /**
- * The step to rerun for a failed one. For a prompt that moderation refused: null, since it would be refused again and
- * its rewriting is rerun instead. For a refused rewriting: the step that writes another.
+ * Returns the step to rerun in place of a failed step. If moderation refused the original prompt: null, since it would
+ * refuse it again, and its rewriting is rerun instead. If it refused a rewritten prompt: the step that writes another.
  */
 export function madeAgainFor(state: RunState, path: string): string | null {
   const [option] = optionsAround(state.planned.plan, path);
@@ -233,7 +233,7 @@ export function awayMsOf(state: RunState, path: string): number | null {
   }, null);
 }
 
-/** The option that a choice settled on, and why earlier ones failed; null for the first option as written. */
+/** Describes the option that a choice settled on, and why earlier ones failed; null for the first option as written. */
 export function whichOption(state: RunState, choice: Option["choice"]): string | null {
   const { second, among } = choice;
   const at = among.findIndex(({ $ref }) => missingReason(state, $ref) === null);

@@ -29,7 +29,7 @@ export function failureOf({ kind }: PlanStep, step: StepState): StepFailure {
   return failures[kind](step);
 }
 
-/** Start of the reason for a step that ended because the service was unavailable for too long. Journals contain it. */
+/** A step's reason begins with this if the service was unavailable for too long. Journals contain this text. */
 export const AWAY = "the service was away";
 
 const CAUSES: { readonly [code: string]: StepFailure["cause"] } = {
@@ -55,7 +55,7 @@ function jobFailure(step: StepState): StepFailure {
   return { paid, cause: reason?.startsWith(AWAY) === true ? "away" : cause };
 }
 
-/** A provider that reports no costs may have charged for whatever it accepted. */
+/** Returns how a request failed. A provider that reports no costs may have charged for whatever it accepted. */
 function generateFailure(step: StepState): StepFailure {
   const failure = jobFailure(step);
   const isUnconfirmed = step.attempts.some(({ n, isUnconfirmed }) => n > step.superseded && isUnconfirmed === true);
@@ -87,7 +87,7 @@ function causeOf(code: string | null, hasFailed: boolean): StepFailure["cause"] 
   return known ?? (hasFailed ? "failed" : "refused");
 }
 
-/** The service's code at the start of a step's reason, which is its only place if there is no job. */
+/** Returns the service's code at the start of a step's reason: without a job, it is recorded nowhere else. */
 function codeIn(reason: string | null): string | null {
   return /^([A-Z_]+): /.exec(reason ?? "")?.[1] ?? null;
 }

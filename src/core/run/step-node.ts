@@ -10,7 +10,7 @@ export class StepNode {
   readers: StepNode[] = [];
   /** The results that other steps read from this one, without repetitions. */
   reads: Reference["$ref"][] = [];
-  /** Number of unfinished sources: steps that it needs and, for an expansion, inner steps. */
+  /** Number of unfinished sources: the steps that this one needs and, if it is an expansion, its inner steps. */
   openSources = 0;
   /** Number of needed steps that use this one, plus one if it is a root of the plan. */
   users = 0;

@@ -20,14 +20,14 @@ import { runOutcome } from "./outcome.ts";
 
 /** A request counts as slow after this many times its expected duration. */
 const SLOW_TIMES = 3;
-/** Minimum duration of a slow request in milliseconds, by whether the expectation is learned or typical. */
+/** Minimum duration of a slow request, in milliseconds: with a learned expected duration, and with a typical one. */
 const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
-/** Minimum additional wait in milliseconds: as long as it takes to conclude that a job does not exist. */
+/** Minimum time, in milliseconds, to wait again: as long as it takes to conclude that a job does not exist. */
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
 /**
- * Reports, once, that a request is slow, and ends the wait for it. False if the wait ends just now, so that the next
- * decision continues.
+ * Reports once that a request is slow, and stops waiting for it after `within`. Returns false if the wait ends just
+ * now, so that the next decision continues.
  */
 export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionBuilder): boolean {
   const open = requestInFlight(step);
@@ -62,7 +62,7 @@ function nextOption({ planned, steps }: RunState, path: string): string | null {
   return option.choice.second.options[option.at + 1] ?? null;
 }
 
-/** True if nobody waits for the step's request. A pending change waits for the requests of replaced steps. */
+/** True if nothing waits for the step's request. A pending change still waits for the requests that it replaces. */
 export function isLeftLate({ steps, pause }: RunState, path: string): boolean {
   return isOverdue(steps[path]!) && pause?.replaced?.includes(path) !== true;
 }
@@ -157,8 +157,8 @@ export function isLatePauseOver({ status, pause, steps }: RunState): boolean {
 }
 
 /**
- * True if a person may decide about an attempt: nobody else can tell, or its provider has given no information for a
- * while, although it is still polled.
+ * True if a person may decide about an attempt: nobody else can tell its outcome, or its provider has given no
+ * information for a while, although the attempt is still polled.
  */
 export function isForPerson({ phase, doubt }: Pick<AttemptState, "phase" | "doubt">): boolean {
   if (phase === "unresolved") return true;
@@ -166,7 +166,7 @@ export function isForPerson({ phase, doubt }: Pick<AttemptState, "phase" | "doub
 }
 
 /**
- * Describes a step that a person must look into: what is known, what stays reserved, and what to do. Used everywhere.
+ * Describes a step that a person must look into: what is known, what stays reserved, and what to do. Used in all views.
  */
 export function unresolvedText({ runId }: Pick<RunState, "runId">, step: StepState): string {
   const { path, reason } = step;

@@ -26,7 +26,7 @@ export const DEFAULT_IDEMPOTENCY_WINDOW_MS = DAY_MS;
 export interface CapOption {
   /** Amount in US dollars, as a decimal string. */
   readonly usd: string;
-  /** `day`: the cap applies to each day in {@link OpenOptions.capTimeZone}. Default: to all time. */
+  /** `day`: the cap applies to each day in {@link OpenOptions.capTimeZone}. Default: it applies to all time. */
   readonly per?: "day" | undefined;
   /**
    * Counts only runs with this tag, such as `team=video`; `team=*` counts each team's runs separately. Default: every
@@ -55,14 +55,14 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    */
   readonly media?: string | undefined;
   /**
-   * The folder for downloaded files on this machine, named by content hash; with a bucket, for cached copies. Default:
-   * `media` beside the journal, or in `.showrunner`.
+   * The folder on this machine for downloaded files, which are named by content hash; with a bucket, for cached copies.
+   * Default: `media` beside the journal, or in `.showrunner`.
    */
   readonly mediaDir?: string | undefined;
   /**
-   * What `generate` steps call: `call` for the models they specify, or a function that returns a substitute for each.
-   * Default: with the embedded local service, no provider is called and that service makes the media instead; otherwise
-   * `call`.
+   * What `generate` steps call: with `call`, the models that they specify; with a function, the substitute that it
+   * returns for each model. Default: with the embedded local service, no provider is called and that service makes the
+   * media instead; otherwise `call`.
    */
   readonly providers?: "call" | Substitute | undefined;
   /** How jobs are followed until they end. Default `auto`. */
@@ -276,8 +276,8 @@ export interface ResumeOptions extends DriveOptions {
   readonly requestId?: string | undefined;
   /**
    * States that the run's account has a new key, or its service a new address. Accepted only if one of the run's jobs
-   * is found with them, or if the run never sent anything; otherwise throws {@link InvalidOptionError}. Default false:
-   * such a run is refused.
+   * is found with the new key or address, or if the run never sent anything; otherwise throws {@link
+   * InvalidOptionError}. Default false: such a run is refused.
    */
   readonly accountMoved?: boolean | undefined;
   /**
@@ -416,7 +416,7 @@ export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
   return { total: given.total ?? DEFAULT_LIMIT, perModel, perModality };
 }
 
-/** What inputs may make this machine read. */
+/** What this machine may read on behalf of inputs. */
 export interface InputDoor {
   /** Files and folders that may be read, with links resolved; null means any file. */
   readonly filesFrom: readonly string[] | null;

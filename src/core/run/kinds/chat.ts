@@ -145,7 +145,7 @@ function nextTryAt(step: StepState, last: ChatState | null): number {
   return last.endedAt + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** (failures - 1));
 }
 
-/** Says how far a charge exceeded what was allowed. The excess is reported and counts as spent. */
+/** Describes a charge above what was allowed; null if it is not above. The excess is reported and counts as spent. */
 function excess(last: ChatState | null): string | null {
   if (last?.costMicros === null || last === null || last.costMicros <= last.holdMicros) return null;
   return `cost ${formatUsd(last.costMicros)} USD, more than the ${formatUsd(last.holdMicros)} USD allowed`;

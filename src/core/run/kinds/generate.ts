@@ -114,9 +114,9 @@ function unanswered(plan: GenerateStep, attempt: AttemptState, builder: Decision
 }
 
 /**
- * Handles an answer that never came: the hold stays and a person decides, or, if the author allows another request, the
- * hold counts as spent. `why`: what came instead; null if the sending process ended before. `kept`: hashes of the parts
- * of an incomplete answer that did arrive.
+ * Returns the events for an answer that never came: the hold stays and a person decides, or, if the author allows
+ * another request, the hold counts as spent. `why`: what came instead; null if the sending process ended first. `kept`:
+ * hashes of the parts of an incomplete answer that did arrive.
  */
 export function lostAnswer(
   { path: step, model, provider, promise, repeatable }: GenerateStep,

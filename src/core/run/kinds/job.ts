@@ -33,11 +33,11 @@ const QUOTE_LIFE_MS = 5 * 60_000;
 export const TOO_OLD = ownText("its submit was never answered, and its idempotency key is too old to be sent again");
 /** Why a step fails once a person has stated that its request made nothing. */
 export const DECLARED_LOST = ownText("declared lost");
-/** A re-send is recorded if the last record is older than this: one client call may send for 15 more minutes. */
+/** A re-send is recorded if the last record is older than this, since one client call may send for 15 more minutes. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
-/** Runs paid jobs: quoted, reserved, submitted once per attempt, followed, settled, downloaded. */
+/** Runs paid jobs: each is quoted, reserved, submitted once per attempt, followed, settled and downloaded. */
 export const jobKind: RunKind<JobStep> = {
   decide,
   activity: "pricing",
@@ -123,7 +123,7 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
   submit(plan, step, { n, input: ready.input, holdMicros }, builder);
 }
 
-/** Pushes events for lapsed inputs, which their files replace. Returns whether there are any: the request then changes. */
+/** Adds events for lapsed inputs, whose files replace them. Returns whether any lapsed: the request then changes. */
 function replaceLapsed(plan: JobStep, { state, context, events }: DecisionBuilder): boolean {
   const over = lapsed(state, plan, context.now + (context.clockOffsetMs ?? 0));
   events.push(...over);
@@ -286,7 +286,7 @@ function isErased(output: OutputState, { context: { now, clockOffsetMs = 0 } }: 
 
 /**
  * Downloads outputs and records costs as soon as they exist, whatever the run's outcome: even for superseded attempts
- * and removed steps, because they are paid for. Where no copy is kept, only a lapsed output's file is needed.
+ * and removed steps, because they are paid for. For a step that keeps no copies, downloads only lapsed outputs.
  */
 export function collectOutputs(plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   for (const attempt of step.attempts) {

@@ -30,7 +30,7 @@ export interface RunKind<S extends PlanStep> {
    * The kind of the step's span in the timeline, from start to end; null if its events make the spans, or it has none.
    */
   readonly span: "upload" | "task" | "approval" | null;
-  /** Returns the inputs of the step's local code, since other inputs are other work; empty if it runs no code. */
+  /** Returns the inputs of the step's local code, which identify its work; empty if the step runs no code. */
   localInputs(plan: S, state: RunState): unknown;
   /** Returns when the step's request, or its own code, was at work; null if unknown. */
   workedSpan(step: StepState): Stretch | null;

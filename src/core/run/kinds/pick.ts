@@ -12,7 +12,7 @@ import { type RunKind, wholeStep } from "./kind.ts";
 export interface PickCandidate {
   readonly chosen: Chosen;
   readonly file: Pick<StoredCopy, "sha256" | "contentType"> | null;
-  /** True if its download is still to come. */
+  /** True if the output is still to be downloaded. */
   readonly isComing: boolean;
 }
 

@@ -26,7 +26,7 @@ export interface EditClip {
 export interface EditList {
   /** The list's name in the pipeline's return value. */
   readonly name: string;
-  /** In the order in which local functions used them. */
+  /** Pictures and films, in the order in which local functions used them. */
   readonly pictures: readonly EditClip[];
   /** Still pictures that functions used beside films, such as logos. Their position and duration are not known here. */
   readonly stills: readonly EditClip[];
@@ -122,7 +122,7 @@ function secondsOf(clip: EditClip | null): number | null {
   return durationMs === null ? null : durationMs / 1000;
 }
 
-/** True for a pipeline function, whose result has parts. */
+/** True if the step is a pipeline function, so that its result has parts. */
 function isLocal(step: PlanStep): boolean {
   const { needsCode, pricing, standsFor } = traitsOf(step);
   return needsCode && pricing.by === "nothing" && standsFor.length === 0;
@@ -149,7 +149,7 @@ function mediaIn(state: RunState, step: PlanStep): readonly Taken[] {
   return "input" in step ? walk(step.input, null) : [];
 }
 
-/** References to each single file behind a reference to several: an expansion, an approval, or all outputs. */
+/** Splits a reference to several files (an expansion, an approval, all outputs) into references to single files. */
 function filesOf(state: RunState, ref: Ref): readonly Ref[] {
   const step = state.steps[ref.step];
   if (step === undefined || (ref.as !== "asset" && ref.as !== "upload")) return [];
@@ -164,7 +164,7 @@ function filesOf(state: RunState, ref: Ref): readonly Ref[] {
   return referenced(state, ref).map(({ output }) => ({ ...ref, output: output.index }));
 }
 
-/** The clip behind a reference, for a list its first file; null if nothing behind it has a copy. */
+/** Returns the clip that a reference points to (for a list, the first file); null if nothing there has a copy. */
 function clipOf(state: RunState, ref: Ref): EditClip | null {
   const given = givenAs(state, ref);
   if (given !== null) return givenClip(ref.step, given);
@@ -175,7 +175,7 @@ function clipOf(state: RunState, ref: Ref): EditClip | null {
   return active < 0 ? { name: ref.step, takes: [used], active: 0 } : { name: ref.step, takes, active };
 }
 
-/** The supplied file behind a reference; null if it is not one. */
+/** Returns the supplied file that a reference points to; null if it points to something else. */
 function givenAs(state: RunState, ref: Ref): StoredCopy | null {
   const step = state.steps[ref.step];
   return step === undefined ? null : chosenUpload(state, step);
@@ -186,7 +186,7 @@ function givenClip(step: string, copy: StoredCopy): EditClip | null {
   return isMedia(take) ? { name: step, takes: [take], active: 0 } : null;
 }
 
-/** A choice's alternatives; for another step, its output. */
+/** Returns the alternatives of a choice; for any other step, its output. */
 function takesOf(state: RunState, ref: Ref): readonly ProducedOutput[] {
   const step = stepNamed(state.planned.plan, ref.step);
   const among = step === undefined ? [] : traitsOf(step).standsFor;
@@ -245,7 +245,7 @@ function captionsOf(
   ];
 }
 
-/** Tolerance, in seconds, for a film that was only re-encoded. */
+/** A film whose length differs by at most this many seconds counts as only re-encoded. */
 const SAME_SECONDS = 0.05;
 
 function startsOf(value: unknown, films: readonly Captioned[], seconds: number | null): readonly number[] | null {

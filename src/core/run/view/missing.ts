@@ -217,7 +217,7 @@ export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
   return [{ step: plan.path, reason: error.message, shows: shows.slice(0, MOST_SHOWN) }];
 }
 
-/** What checks rejected: this step, if it is a check, and the checks before what it passes on. */
+/** Returns what checks rejected: this step, if it is a check, and the checks behind the results that it passes on. */
 export function refusedBefore(state: RunState, path: string): readonly Refused[] {
   const standsForOthers = (step: PlanStep) => traitsOf(step).standsFor.length > 0;
   const found: Refused[] = [];
@@ -234,7 +234,10 @@ export function refusedBefore(state: RunState, path: string): readonly Refused[]
   return found;
 }
 
-/** What a check inspects: the outputs of a step whose value it reads (frames), or the medium itself. */
+/**
+ * The media that a check inspects: if it reads a step's value (as with frames), all of that step's outputs; otherwise
+ * the media it refers to.
+ */
 function lookedAt(state: RunState, ref: Reference["$ref"]): readonly Chosen[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];

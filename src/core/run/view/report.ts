@@ -328,5 +328,5 @@ function instant(at: number | null): string | null {
   return text;
 }
 
-/** Cached, since steps that started or ended in one commit have the same instant. */
+/** A cache of formatted instants, since steps that started or ended in one commit have the same instant. */
 const instants = new Map<number, string>();

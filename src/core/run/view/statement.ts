@@ -16,7 +16,7 @@ export interface MadeOfKind {
   readonly durationMs: number;
 }
 
-/** Money that is not a charge, or not yet. */
+/** An amount that is not a charge, or not yet a charge. */
 export interface OpenAmount {
   readonly step: string;
   readonly attempt: number;
@@ -142,7 +142,7 @@ export function parseMarkup(text: string): bigint | null {
 }
 
 /**
- * Cents for each cost, including the markup. The total is the exact sum, rounded once, half a cent up. Lines are
+ * Returns each cost in cents, including the markup. The total is the exact sum, rounded once, half a cent up. Lines are
  * rounded down, and the missing cents go to the lines that lost most, so that the lines add up to the total.
  */
 export function invoiced(

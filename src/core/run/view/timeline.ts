@@ -45,7 +45,7 @@ export class Timeline implements TimelineWriter {
   /** Outputs still to be copied, by step. */
   readonly #toCopy = new Map<string, number>();
   #running = false;
-  /** Never goes back, although the clocks of two machines may differ. */
+  /** The time of the latest event. It never goes back, although the clocks of two machines may differ. */
   #now = Number.NEGATIVE_INFINITY;
 
   add({ at, event }: StoredEvent): void {
