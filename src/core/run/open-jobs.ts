@@ -39,7 +39,7 @@ export interface OpenJob {
   readonly jobId: string | null;
   /** The reserved amount in micro-dollars: the most that the job costs, if the service keeps to its quote. */
   readonly holdMicros: number;
-  /** The provider to which it was sent; absent for the service. */
+  /** The provider to which the work was sent; absent for the service. */
   readonly provider?: string;
   /** Set if it is unknown whether the job exists at all, so that a person must decide. */
   readonly isUnresolved?: true;

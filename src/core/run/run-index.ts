@@ -20,8 +20,8 @@ import { StepNode } from "./step-node.ts";
 type Ref = Reference["$ref"];
 
 /**
- * Keeps counts over all steps that decisions need. It is built from a state, then updated by events; an update costs
- * only as much as the steps around the event's step.
+ * Keeps the counts that decisions need, over all steps. It is built from a state, then updated by events; an update
+ * costs only as much as the steps around the event's step.
  */
 export class RunIndex {
   readonly nodes = new Map<string, StepNode>();

@@ -276,8 +276,8 @@ export interface ResumeOptions extends DriveOptions {
   readonly requestId?: string | undefined;
   /**
    * States that the run's account has a new key, or its service a new address. Accepted only if one of the run's jobs
-   * is found with the new key or address, or if the run never sent anything; otherwise throws {@link
-   * InvalidOptionError}. Default false: such a run is refused.
+   * is found with that key or address, or if the run never sent anything; otherwise throws {@link InvalidOptionError}.
+   * Default false: such a run is refused.
    */
   readonly accountMoved?: boolean | undefined;
   /**
