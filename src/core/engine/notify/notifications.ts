@@ -70,7 +70,7 @@ function folderOf({ journal, mediaDir }: NotifyOptions, env: NonNullable<NotifyO
 /** Prefix of an Ed25519 private key in PKCS #8; the 32 bytes of its seed follow. */
 const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** Reads the key from SHOWRUNNER_NOTIFY_KEY (32 bytes in Base64) or the file, which it creates (mode 0600). */
+/** Reads the key from SHOWRUNNER_NOTIFY_KEY (32 bytes in Base64) or the file, created if absent (mode 0600). */
 export async function signingKey(file: string, env: Readonly<Record<string, string | undefined>>): Promise<KeyObject> {
   const { SHOWRUNNER_NOTIFY_KEY: given } = env;
   if (given) return ofSeed(Buffer.from(given, "base64"));

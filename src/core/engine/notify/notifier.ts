@@ -74,7 +74,7 @@ export class Notifier {
     this.#wake?.abort();
   }
 
-  /** Sends each notification that is due now once. Those that fail become due again later. */
+  /** Sends the notifications that are due now, each once. Those that fail become due again later. */
   async deliverDue(): Promise<void> {
     const { store, clock } = this.#parts;
     for (;;) {

@@ -16,7 +16,9 @@ export interface DurationParts {
   readonly now: () => number;
 }
 
-/** Estimates how long steps take: the mean of the model's past jobs, otherwise typical of its family or kind. */
+/**
+ * Estimates a step's duration: the mean of its model's past jobs, otherwise what its family or kind typically takes.
+ */
 export class ExpectedDurations {
   readonly #parts: DurationParts;
   readonly #known = new Map<string, { readonly meanMs: number; readonly loadedAt: number }>();

@@ -40,7 +40,7 @@ export interface PlaceholderSources {
   readonly catalog: Pick<Catalog, "model">;
   readonly estimates: EstimateCache;
   readonly media: MediaStore;
-  /** Resolves a reference. With an undefined `value`, the reference is omitted; null: its step has not ended. */
+  /** Resolves a reference. If `value` is undefined, omit the reference; null means that its step has not ended. */
   readonly resolved: (ref: Ref) => { readonly value: Json | undefined } | null;
   /** Set for an existing run. */
   readonly earlierMs?: EarlierMs | undefined;
@@ -184,7 +184,7 @@ const LARGEST_PX = 4096;
 /** Length of the longest placeholder, in milliseconds; uploading a longer one would take too long. */
 const LONGEST_MS = 15 * 60_000;
 
-/** Returns a grey picture or quiet tone as expected, and the largest possible. Films are priced once they exist. */
+/** Returns a grey picture or quiet tone of expected shape or length, and the largest. Films are priced once made. */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   const bounds = takes.maxBytes === null ? takes.bounds : { ...takes.bounds, max_file_size_bytes: takes.maxBytes };
   if (kind === "image") {

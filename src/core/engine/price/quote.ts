@@ -89,7 +89,7 @@ type ModelStep = Extract<PlanStep, { readonly model: string }>;
 /** Maximum number of steps priced at once, since each may first write and upload a placeholder file. */
 const PRICES_AT_ONCE = 32;
 
-/** Prices every step of the plan, or only those in `only`. Steps with equal inputs are quoted by the service once. */
+/** Prices every step of the plan, or only those in `only`. The service quotes steps with equal inputs only once. */
 export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
   const problems: Problem[] = [];
   const work = new LongWork();

@@ -78,7 +78,7 @@ export class ResultCache {
     return { found: null, why };
   }
 
-  /** Yields all results of this request. It reads growing pages, because the first page usually suffices. */
+  /** Yields all results of this request, read in growing pages because the first page usually suffices. */
   async *#candidates({ fingerprint, plan, runId }: CacheQuery): AsyncGenerator<CacheCandidate, void, undefined> {
     const { store, account } = this.#parts;
     const states = new Map<string, RunState | null>();

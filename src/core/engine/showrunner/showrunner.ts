@@ -203,8 +203,9 @@ export interface Showrunner {
    */
   stop(runId: string, options?: { readonly reason?: string }): Promise<void>;
   /**
-   * Lists a run's steps whose submits were never answered, each with the jobs that it may have created. Reads every job
-   * of the steps' models that was created while they were sent and that belongs to no run here.
+   * Lists a run's steps whose submits were never answered, each with the jobs that the step may have created. To find
+   * them, reads all jobs of the steps' models that were created while the submits were sent and that belong to no run
+   * in this journal.
    */
   unresolved(runId: string): Promise<readonly UnresolvedStep[]>;
   /** Lists the jobs that an unanswered step may have created, likeliest first. A person decides with `adopt`. */
@@ -249,7 +250,7 @@ export interface Showrunner {
   /** Counts the API requests sent since this Showrunner was opened. */
   requests(): { readonly total: number };
   /**
-   * Stops the runs that this process drives gracefully, delivers pending notifications, then closes the journal, the
+   * Gracefully stops the runs that this process drives, delivers pending notifications, then closes the journal, the
    * client and the embedded service.
    */
   close(): Promise<void>;
