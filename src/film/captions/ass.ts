@@ -3,6 +3,7 @@ import { CAPTION_SIZE, captionBox, linePx } from "../graph/layout.ts";
 import type { Pixels } from "../graph/size.ts";
 import type { Cue } from "./cues.ts";
 
+/** Font size, colours and position of captions. */
 export interface LetterStyle {
   /** Font family known to fontconfig or contained in `fontFile`. Default `DejaVu Sans`, or fontconfig's substitute. */
   readonly font?: string;
