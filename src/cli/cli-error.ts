@@ -1,4 +1,4 @@
-/** What the exit code of every command means. */
+/** The exit codes of all commands, and what each of them means. */
 export const ExitCode = {
   done: 0,
   /** A run or a call failed. */

@@ -67,7 +67,7 @@ export async function withShowrunner<T>(
   }
 }
 
-/** For an unknown run: suggests runs with similar ids. */
+/** Explains that a run is unknown, and suggests runs with similar ids. */
 async function unknownRun(show: Showrunner, error: unknown): Promise<CliError | null> {
   if (!(error instanceof Error) || !("code" in error) || error.code !== "RUN_UNKNOWN" || !("runId" in error))
     return null;

@@ -37,8 +37,8 @@ export async function openEngine(
 }
 
 /**
- * Finds the code of runs planned on any machine: tries ever shorter ends of the recorded path inside `folder`, then the export of
- * that name. Loads nothing outside the folder.
+ * Returns a function that finds the code of a run planned on any machine. It looks in `folder` for ever shorter ends of
+ * the recorded path, then for the recorded export. Loads nothing outside the folder.
  */
 export function pipelinesIn(folder: string): NonNullable<SliceOptions["findPipeline"]> {
   return async ({ source, plan }) => {
@@ -54,7 +54,7 @@ export function pipelinesIn(folder: string): NonNullable<SliceOptions["findPipel
 
 const KNOWN = new Set(["name", "listen", "address", "admin", "identity"]);
 
-/** `http://restate:8080?listen=0.0.0.0:9080&address=http://workers:9080&…` */
+/** Parses `http://restate:8080?listen=0.0.0.0:9080&address=http://workers:9080&…`. */
 export function restateOptions(text: string): Pick<RestateEngineOptions, "ingress" | "name" | "endpoint"> {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {

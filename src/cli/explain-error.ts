@@ -53,7 +53,7 @@ export interface ErrorContext {
 
 const RESTORE = "restore the journal from a copy; with a new journal you would pay for everything again";
 
-/** Advice for a run that may have spent money; it must keep its journal. */
+/** Advice for a run that may have spent money, and therefore must keep its journal. */
 const thenResume = (cure: string) =>
   `${cure}, then repeat the command; to continue a started run, use showrunner resume`;
 
@@ -150,7 +150,7 @@ function allowed({ allowed: list, message }: Detail): string {
   return named.length === 0 ? "" : `; allowed: ${named.map((one) => visible(redactUrls(one))).join(", ")}`;
 }
 
-/** The command as typed plus the flag that makes it succeed; null if there is none. */
+/** The command as typed, plus the flag that makes it succeed; null if there is no such flag. */
 function retyped(error: Error & { readonly code?: unknown }, args: readonly string[] | null): string | null {
   if (args === null) return null;
   if (error.code === "WALLET_SHORT")

@@ -11,8 +11,8 @@ import type { Io } from "./io.ts";
 const KILLED_AFTER_MS = 1_000;
 
 /**
- * Node handles a signal only between turns of the event loop, and a pipeline's code might never end its turn. A `vm` script with
- * `breakOnSigint` is interrupted in any thread, so one waits for signals in a thread of its own.
+ * Node handles a signal only between turns of the event loop, and a pipeline's code might never end its turn. SIGINT
+ * interrupts a `vm` script with `breakOnSigint` in any thread, so such a script waits for it in a thread of its own.
  */
 const WATCH = `
 const { workerData, parentPort } = require("node:worker_threads");
@@ -69,7 +69,7 @@ export function hostProcess(): Io {
   };
 }
 
-/** Programs in a project's `node_modules` are found by npx and npm scripts, but not by the user's shell. */
+/** Returns the command that starts this program: npx finds programs in `node_modules`, the user's shell does not. */
 function launcher(): string {
   const isInstalled = import.meta.dirname.split(sep).includes("node_modules");
   const byNpx = process.env.npm_command === "exec";
@@ -94,9 +94,9 @@ function isProgram(path: string): boolean {
 }
 
 /**
- * Until a command reads the returned signal, Ctrl-C ends the process at once: nothing is in progress yet, and a pipeline file
- * that never finishes loading must not swallow it. After that, the first signal asks for an orderly stop, and a second one exits
- * at once even if the main thread is busy.
+ * Until a command reads the returned signal, Ctrl-C ends the process at once: nothing is in progress yet, and a
+ * pipeline file that never finishes loading must not prevent it. After that, the first signal asks for an orderly stop,
+ * and a second signal exits at once even if the main thread is busy.
  */
 function interruptOnDemand(): () => AbortSignal {
   const controller = new AbortController();
@@ -142,7 +142,7 @@ function hasDesktop(): boolean {
   return Boolean(process.env.DISPLAY ?? process.env.WAYLAND_DISPLAY);
 }
 
-/** Passes the file name as a separate argument, without a shell. */
+/** Opens a file, whose name is passed as a separate argument, without a shell. */
 async function openOnDesktop(file: string): Promise<void> {
   const { spawn } = await import("node:child_process");
   const openers = { darwin: "open", win32: "explorer.exe" } as const;

@@ -165,7 +165,7 @@ async function walk(show: Showrunner, context: Context, { runId, open }: Open): 
   return left === 0 ? ExitCode.done : ExitCode.unfinished;
 }
 
-/** Asks for the job's id; null for none, undefined to skip. */
+/** Asks for the job's id; returns null if there is no job, and undefined to skip the step. */
 async function answered({ io, output }: Context, one: UnresolvedStep): Promise<string | null | undefined> {
   const best = one.candidates.findIndex(({ jobId }) => jobId === one.certain) + 1;
   const offer = one.candidates.length === 0 ? "none, or" : `number, none, or${best === 0 ? "" : ` y for ${best},`}`;

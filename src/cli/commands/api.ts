@@ -80,7 +80,7 @@ async function dataOf(data: string, io: Io): Promise<unknown> {
   return data === "-" ? parsedJson(await textOf(io.stdin), "stdin", "--data") : readJson("--data", data, io);
 }
 
-/** The model of a submit, the only paid request with an idempotency key; null for any other path. */
+/** Returns the model of a submit, which is the only paid request with an idempotency key; null for any other path. */
 function submittedModel(path: string): string | null {
   const [, model] = /^\/?models\/([^/?]+)(?:\?|$)/.exec(path) ?? [];
   try {
@@ -100,7 +100,7 @@ interface Submit {
   readonly body: unknown;
 }
 
-/** Adds the idempotency key from the flag, from the data, or a new one. */
+/** Adds the idempotency key: that of the flag or of the data, or else a new key. */
 function withKey(json: unknown, given: string | undefined): Submit {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw new CliError("INPUT_INVALID", "The --data of a submit must be an object", {
@@ -150,7 +150,7 @@ interface Failure {
   readonly status?: number;
 }
 
-/** Whether the service may have accepted a paid request: true unless it refused it or it was never sent. */
+/** Whether the service may have accepted a paid request: true unless the service refused it, or it was never sent. */
 function isUncertain(error: unknown): boolean {
   const { code, sent, envelope, status } = error as Failure;
   if (code === "INVALID_OPTION" || sent === false) return false;

@@ -98,7 +98,7 @@ interface CheckedStep {
   readonly cause: "changed" | "new" | "uses" | "gone";
   /** Fields of the request that differ. */
   readonly fields: Drift["changed"][number]["fields"];
-  /** Cost of running it, micro-dollars; null if it has no price or does not run. */
+  /** Cost of running the step, in micro-dollars; null if it has no price or does not run. */
   readonly costMicros: number | null;
 }
 
@@ -110,9 +110,9 @@ interface CheckedRun {
   /** Whether nothing would change. */
   readonly isSame: boolean;
   readonly steps: readonly CheckedStep[];
-  /** Why the current code cannot continue it at all. */
+  /** Why the current code cannot continue the run at all. */
   readonly problems: readonly Problem[];
-  /** Total cost of the steps, micro-dollars; `max` is null if one is open-ended. */
+  /** Total cost of the steps, in micro-dollars; `max` is null if any of them is open-ended. */
   readonly totalMicros: Drift["totalMicros"];
 }
 

@@ -5,7 +5,7 @@ import type { Context } from "../context.ts";
 /** Tells the script to let the shell complete file names. */
 const FILES = ":files";
 
-/** Each script calls this command for completions: one word and its description per line. */
+/** The script for each shell. It calls this command, which prints a possible word and its description per line. */
 const scripts = {
   // Works with bash 3.2 and later, without the bash-completion package. Never evaluates the typed words.
   bash: `# showrunner: completion for bash. Load it with: source <(showrunner completion bash)

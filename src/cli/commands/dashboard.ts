@@ -55,7 +55,7 @@ async function readKept(path: string): Promise<Kept> {
   }
 }
 
-/** Writes a temporary file and renames it, so that no existing link or open file is reused. */
+/** Stores a new token. Writes a temporary file and renames it, so that no existing link or open file is reused. */
 async function makeToken(path: string): Promise<string> {
   const token = randomBytes(24).toString("base64url");
   const fresh = `${path}.new`;
@@ -66,7 +66,7 @@ async function makeToken(path: string): Promise<string> {
   return token;
 }
 
-/** Used if it is free and no other port is requested. */
+/** The port to use if it is free and no other port is requested. */
 const DEFAULT_PORT = 8788;
 
 /** File next to the journal with the address of its running dashboard. */

@@ -81,7 +81,7 @@ async function listAll(context: Context, flags: Flags["approve"]): Promise<ExitC
   });
 }
 
-/** The run's only waiting step, for a decision without a step; null without a decision. */
+/** Returns the run's only waiting step, for a decision that names no step; null if nothing is decided. */
 async function onlyStep(
   show: Showrunner,
   runId: string,

@@ -15,7 +15,7 @@ export interface Detached {
   /** The agreed quote, if any. */
   readonly quote?: string | null;
   readonly startAnyway: boolean;
-  /** Whether `runId` is the first of several rows, whose ids come from the file. */
+  /** Whether `runId` is the first of several runs, one per row, whose ids come from the file. */
   readonly isOneOfMany?: true;
 }
 
@@ -81,7 +81,7 @@ async function begun(
   }
 }
 
-/** The typed arguments plus what was agreed to; a typed value comes later and therefore wins. */
+/** Returns what was agreed to as arguments, followed by the typed arguments, so that a typed value wins. */
 function argumentsOf(
   { args }: Context,
   { runId, budget, quote = null, startAnyway, isOneOfMany }: Detached,

@@ -22,7 +22,7 @@ import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** Receivers that check the age of webhooks would refuse older ones. */
+/** If the clock is off by more, receivers that check the age of webhooks would refuse them. */
 const MUCH_SKEW_MS = 60_000;
 
 /** Checks the service, the wallet, the clocks and webhooks. */
@@ -53,7 +53,7 @@ export async function serviceFindings(
 
 const marks = { ok: "ok  ", fail: "FAIL", unknown: "?   " } as const;
 
-/** `showrunner doctor`: one line per check; exit 1 if any fails. Reports checks that are not possible from here as unknown. */
+/** `showrunner doctor`: prints a line per check; exit 1 if any fails. Checks that are impossible here are unknown. */
 export async function doctor(context: Context, flags: Flags["doctor"]): Promise<ExitCode> {
   const { output } = context;
   const target = webhookTarget(flags);
@@ -79,7 +79,7 @@ export async function doctor(context: Context, flags: Flags["doctor"]): Promise<
   return findings.some(({ state }) => state === "fail") ? ExitCode.failed : ExitCode.done;
 }
 
-/** Only needed by pipelines with steps of `showrunner/film`. */
+/** Checks what only pipelines with steps of `showrunner/film` need. */
 async function filmFinding(): Promise<Finding> {
   const { ffmpegSummary } = await import("../../film/index.ts");
   const ffmpeg = await ffmpegSummary();
@@ -102,7 +102,7 @@ function credential({ io }: Context, flags: ServiceFlags): Finding {
   return fine("credential", `${keyId === null ? "a token" : `key ${keyId}`}, from ${keyFrom}`);
 }
 
-/** Network settings from the environment: proxies, exceptions and extra certificate authorities. */
+/** Reports the network settings of the environment: proxies, exceptions and extra certificate authorities. */
 async function networkFindings({ env }: Io): Promise<readonly Finding[]> {
   return [proxies(env), ...(await authorities(env))];
 }

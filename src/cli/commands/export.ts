@@ -40,7 +40,7 @@ function takesOf({ pictures, stills, sounds, finished }: EditList): ReadonlyMap<
   return new Map(clips.flatMap(({ takes }) => takes).map((take) => [hashOf(take), take]));
 }
 
-/** The journal describes outputs of steps; other files are measured here. */
+/** Returns facts about a take: from the journal for an output of a step; any other file is measured here. */
 async function factsOf({ output }: EditTake, path: string): Promise<TakeFacts> {
   const { copy, durationMs, fps } = output;
   const kind = copy!.contentType.split("/")[0];
@@ -94,8 +94,8 @@ interface TakeFacts {
 }
 
 /**
- * Builds an OpenTimelineIO timeline: one track of clips, each with its takes, a track per sound, captions as markers, and above
- * them, disabled, the overlaid pictures and the finished film.
+ * Builds an OpenTimelineIO timeline: a track of clips, each with its takes; a track per sound; captions as markers; and
+ * above them, on disabled tracks, the overlaid pictures and the finished film.
  */
 function otioTimeline(
   list: EditList,

@@ -20,7 +20,7 @@ export function listOutputs(outputs: unknown, name = ""): readonly { readonly na
   return Object.entries(outputs).flatMap(([key, value]) => listOutputs(value, name === "" ? key : `${name}.${key}`));
 }
 
-/** Prefix for the word "budget" if several runs share it. */
+/** Prefix for the word "budget" if several runs share the budget. */
 export function sharedWord({ budget_tag }: Pick<RunReport, "budget_tag">): string {
   return budget_tag === null ? "" : "shared ";
 }
@@ -41,7 +41,7 @@ export function reasonLines(steps: readonly StepReport[]): readonly string[] {
   ];
 }
 
-/** Where the function of a failed step threw in the author's code. */
+/** Returns the place in the author's code at which the function of a failed step threw. */
 export function siteText({ status, attempts }: StepReport): string {
   const site = status === "failed" ? attempts.at(-1)?.site : undefined;
   return site === undefined ? "" : ` (at ${visible(site)})`;
@@ -102,7 +102,7 @@ export async function followRun(handle: RunHandle, context: Context, options: Fo
   }
 }
 
-/** Another process drives the run, so resuming is wrong advice. */
+/** Codes of errors which mean that another process drives the run, so that advice to resume would be wrong. */
 const drivenElsewhere = new Set(["RUN_BUSY", "RUN_TAKEN_OVER"]);
 
 /** Wraps errors after a run has started: money may be spent, so the exit code is "unfinished", never "refused". */

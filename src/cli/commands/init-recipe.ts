@@ -32,7 +32,7 @@ export function listRecipes(): readonly Recipe[] {
 export interface RecipeFiles {
   /** Paths inside the folder, including assets; the recipe first. */
   readonly files: readonly string[];
-  /** Packages that they import, apart from those that every pipeline needs. */
+  /** Packages that the files import, apart from those that every pipeline needs. */
   readonly packages: readonly string[];
 }
 
@@ -113,7 +113,7 @@ export async function beginRecipe(context: Context, name: string): Promise<Begun
   return { file, files: copies, project, said: [said, ...lacks, ...typing], isHosted: found !== null };
 }
 
-/** What the recipe needs but the user's own file, which is kept, lacks; null if nothing. */
+/** Returns what a file of the user, which is kept, lacks for the recipe; null if it lacks nothing. */
 async function lackingIn(cwd: string, copies: ReadonlyMap<string, string | Buffer>): Promise<string | null> {
   for (const [path, text] of copies) {
     for (const [, names = "", from = ""] of String(text).matchAll(/^import \{([^}]+)\} from "(\.[^"]+)"/gm)) {

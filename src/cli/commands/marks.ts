@@ -153,7 +153,7 @@ async function pem(cwd: string, flag: string, file: string | undefined): Promise
   }
 }
 
-/** Output paths: next to each file, or `--out`, which is an existing folder or, for one file, its name. */
+/** Returns the output paths: next to each file, or as `--out` says (an existing folder, or a name for one file). */
 async function targetsOf(cwd: string, files: readonly string[], out: string | undefined): Promise<readonly string[]> {
   if (out === undefined)
     return files.map((file) =>
@@ -175,7 +175,7 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
   return targets;
 }
 
-/** Uses the manifest next to the file if its hash matches. The flag's source type wins over it; the mark comes last. */
+/** Uses the manifest next to the file if its hash matches. Source type: of the flag, else manifest, else mark. */
 async function claimFor(file: string, path: string, given: DigitalSourceType | undefined) {
   const { claimOf, fileHash, readManifest } = await import("../../internal.ts");
   const { readMarks, sourceTypes } = await import("../../core/marks/index.ts");

@@ -121,8 +121,9 @@ interface Hosting {
 }
 
 /**
- * Starts a process for each run driven here. It follows the run and takes over if this process is killed, as agent hosts do soon
- * after disconnecting. Skips runs whose file has changed or was not loaded here: nobody has reviewed that code.
+ * Starts a process for each run driven here. That process follows the run, and takes over if this process is killed,
+ * which agent hosts do soon after disconnecting. Skips runs whose file has changed or was not loaded here: nobody has
+ * reviewed that code.
  */
 async function handOver(session: AgentSession, { context, flags, codeBefore }: Hosting): Promise<void> {
   const { io, output } = context;

@@ -103,7 +103,7 @@ function refuseUnreadable(error: Error & { readonly code?: unknown }): never {
   throw usageError(visible(error.message), "showrunner migrate V2-FILE --out FOLDER", error);
 }
 
-/** Maximum estimates to request from a hosted service; its rate limit would slow down more. */
+/** Maximum estimates to request from a hosted service; its rate limit would slow down any more. */
 const MOST_HOSTED_ESTIMATES = 200;
 
 type Voices = { readonly [model: string]: readonly { readonly id: string; readonly name: string | null }[] };
@@ -235,7 +235,7 @@ async function finishRun(report: MigrationReport, { output }: Context, folder: s
   return problems.length + open > 0 ? ExitCode.unfinished : ExitCode.done;
 }
 
-/** Used if it exists and `--decisions` is not given. */
+/** The decisions file to use if it exists and `--decisions` is not given. */
 const DEFAULT_FILE = "migrate.decisions.json";
 
 /** Reads earlier decisions; none if the file does not exist. */

@@ -11,7 +11,7 @@ import { printList, printOne, some, withClient } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** Some services serve their catalog without a key. */
+/** Makes the key optional, because some services serve their catalog without a key. */
 const OPEN = { keyOptional: true };
 
 const modalities = ["image", "video", "audio", "text"] as const;

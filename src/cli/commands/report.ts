@@ -43,7 +43,7 @@ export async function report(context: Context, runId: string, flags: Flags["repo
   });
 }
 
-/** In the run's folder, or in the working folder if that folder is outside it. */
+/** Returns the report's path: in the run's folder or, if that is outside the working folder, directly in the latter. */
 async function defaultFile(outDir: string, runId: string, cwd: string, isForClient: boolean): Promise<string> {
   const stem = isForClient ? "client-report" : "report";
   if (await isOwnFile(outDir, cwd)) return join(outDir, `${stem}.html`);

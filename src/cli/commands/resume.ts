@@ -165,7 +165,7 @@ export async function continueRun(
   });
 }
 
-/** Without `--file`, the run's own code only supplies functions; reports if it has changed. */
+/** Returns the run's own code, which without `--file` only supplies functions; reports if that code has changed. */
 async function ownFunctions(show: Showrunner, context: Context, runId: string): Promise<ResumeRequest["functions"]> {
   const code = await codeOf(show, runId, context.io.cwd);
   if (code === null) return {};
@@ -257,7 +257,7 @@ async function decideElsewhere(
   );
 }
 
-/** A rerun with a seed fixed in the code likely gives the same result, so it needs separate consent. */
+/** Gets separate consent to rerun steps whose seed is fixed in the code: the result is likely to be the same. */
 async function agreeToTheSame(same: RerunScope["sameSeed"], context: Context, { flags }: ResumeRequest): Promise<void> {
   const seeds = same.map(({ step, seed }) => `seed ${seed} for ${visible(step)}`).join(", ");
   const { step, seed } = same[0]!;

@@ -9,7 +9,7 @@ import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
 import { dashboardOrigin } from "./dashboard.ts";
 
-/** `showrunner review-link`: creates a link where someone without access can decide; lists links or revokes one. */
+/** `showrunner review-link`: creates a link with which someone without access can decide; or lists or revokes links. */
 export async function reviewLink(
   context: Context,
   runId: string | undefined,

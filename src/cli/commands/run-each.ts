@@ -199,7 +199,7 @@ async function drive(show: Showrunner, context: Context, { loaded, quote, rows, 
   }
 }
 
-/** The sum of the rows' maxima; null if one is open-ended. */
+/** The sum of the rows' maximum costs; null if any of them is open-ended. */
 function maxOf({ rows }: PricedRows["quote"]): number | null {
   return rows.reduce<number | null>((sum, { maxMicros }) => {
     return sum === null || maxMicros === null ? null : sum + maxMicros;
@@ -268,7 +268,7 @@ function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context, 
   return isOpen ? ExitCode.unfinished : isFailed ? ExitCode.failed : ExitCode.done;
 }
 
-/** The same command, with a larger budget if the given one is too small for all rows. */
+/** Returns the same command, with a larger budget if the given budget is too small for all rows. */
 function withBudget(
   args: readonly string[],
   outcomes: readonly RowOutcome[],

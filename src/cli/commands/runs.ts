@@ -67,7 +67,7 @@ async function listing(
 ): Promise<string> {
   const groups = [...Map.groupBy(rows, ({ runId, tags }) => (tags[BATCH_TAG] === undefined ? runId : batchTag(tags)))];
   const listed: Listed[] = [];
-  /** Extra lines above the run at this position; the last ones come at the end. */
+  /** Extra lines, by the position of the run that they precede; lines after the last run come at the end. */
   const between = new Map<number, string[]>();
   const say = (line: string) => between.set(listed.length, [...(between.get(listed.length) ?? []), line]);
   for (const [tag, members] of groups) {

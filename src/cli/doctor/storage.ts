@@ -32,7 +32,7 @@ export function unknown(check: string, detail: string, next: string | null = nul
   return { check, state: "unknown", detail, next };
 }
 
-/** Below this, a film may not fit on the disk. */
+/** With less free space than this, a film may not fit on the disk. */
 const LITTLE_ROOM_BYTES = 500_000_000;
 /** Number of newest runs to read completely. */
 const LOOKED_AT = 50;
@@ -62,7 +62,7 @@ export async function journalFindings(io: Io, flags: ServiceFlags): Promise<read
   }
 }
 
-/** The file's size, or the database's version and latency. */
+/** Returns the size of the journal's file, or the version and latency of its database. */
 async function factsOf(location: string): Promise<string> {
   if (!isPostgresUrl(location)) return formatBytes((await stat(location)).size);
   const { describeDatabase } = await import("../../internal.ts");
@@ -83,7 +83,7 @@ async function readNewest(
   }
 }
 
-/** Whether a notification target is set, and which notifications are undelivered. */
+/** Reports whether a notification target is set, and which notifications are undelivered. */
 async function telling(io: Io, untold: readonly NoticeRow[]): Promise<Finding> {
   const { openNotifications } = await import("../../internal.ts");
   const { target } = openNotifications({ env: io.env });

@@ -6,9 +6,9 @@ export interface Question {
   readonly yes: boolean;
   /** Asked on a terminal; `[y/N]` is added. */
   readonly question: string;
-  /** What would happen; part of the error without a terminal. */
+  /** What would happen; the error says this if there is no terminal. */
   readonly what: string;
-  /** The error message after a no. */
+  /** The error message if a person refuses. */
   readonly refused: string;
   /** The command that agrees without asking. */
   readonly next: string;

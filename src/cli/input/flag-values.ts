@@ -29,14 +29,14 @@ export function parseDollars(text: string): number | null {
   return parseUsd(text.trim().replace(/^\$/, ""));
 }
 
-/** How long to wait for an unavailable service; empty without the flag. */
+/** The option for how long to wait for an unavailable service; empty without the flag. */
 export function giveUpAfter(text: string | undefined): { readonly giveUpAfterMs?: number } {
   if (text === undefined) return {};
   if (text === "never") return { giveUpAfterMs: Number.POSITIVE_INFINITY };
   return { giveUpAfterMs: readDuration("--give-up-after", text, "10m, 90s or never") };
 }
 
-/** How long to wait when a daily cap is reached; empty without the flag. */
+/** The option for how long to wait when a daily cap is reached; empty without the flag. */
 export function waitForCap(text: string | undefined): { readonly waitForCapMs?: number } {
   return text === undefined ? {} : { waitForCapMs: readDuration("--wait-for-cap", text, "30h or 7d") };
 }

@@ -18,7 +18,7 @@ export function checkFileName(id: string): void {
   );
 }
 
-/** The flags of an input. `-i` overrides `--input`, in order. */
+/** The flags that set an input. `-i` overrides `--input`, and a later `-i` overrides an earlier one. */
 export type InputFlags = Partial<Pick<Flags["run"], "input" | "i" | keyof TableFlags>>;
 
 /** The input's JSON Schema, as far as it can be expressed; otherwise an empty schema. */
@@ -41,7 +41,7 @@ interface Reading {
   readonly schema: Schema;
 }
 
-/** Builds the pipeline input from the flags; an empty object without any. */
+/** Builds the pipeline input from the flags; without flags, it is an empty object. */
 export async function readInput(
   flags: InputFlags,
   io: InputIo,
@@ -58,7 +58,7 @@ export async function readInput(
   return result;
 }
 
-/** Parses a flag's JSON, or that of the file given as `@file`. */
+/** Parses the JSON of a flag, or of the file that the flag names as `@file`. */
 export async function readJson(flag: string, given: string, io: InputIo): Promise<unknown> {
   const file = given.startsWith("@") ? resolve(io.cwd, given.slice(1)) : null;
   const text = file === null ? given : await readTextFile(file, `${flag} @`, null, io);

@@ -100,7 +100,7 @@ function define(target: Target["input"], key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** The field's schema; null if the schema rules the field out. */
+/** Returns the schema of a field; null if the outer schema rules the field out. */
 export function fieldAt(schema: Schema, keys: readonly string[]): Schema | null {
   const [key, ...rest] = keys;
   if (key === undefined) return schema;
@@ -140,7 +140,7 @@ export interface RowMistake {
 
 export type RowsFile =
   | { readonly ok: true; readonly rows: readonly FileRow[] }
-  /** `rows`: those that can still be checked, to report all mistakes at once; empty if a column is wrong. */
+  /** `rows`: the rows that can still be checked, to report all mistakes at once; empty if a column is wrong. */
   | { readonly ok: false; readonly mistakes: readonly RowMistake[]; readonly rows: readonly FileRow[] };
 
 /** How to read rows and derive their run ids. */
@@ -303,7 +303,7 @@ function slugOf(text: string): string {
   return plain.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
 }
 
-/** Keeps the ids of existing runs, even if another column named them. */
+/** Gives each row the id of its existing run, even if that id came from another column. */
 export function withKnownIds(rows: readonly FileRow[], runs: readonly Pick<RunRow, "runId">[]): readonly FileRow[] {
   const known = new Set(runs.map(({ runId }) => runId));
   return rows.map((row) => {

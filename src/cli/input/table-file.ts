@@ -24,8 +24,8 @@ export type Table =
 const DELIMITERS = [",", ";", "\t"] as const;
 
 /**
- * Reads a text file; asks if its encoding is uncertain. `flag`: the flag that named the file. `flags`: null if no flag can set the
- * encoding, as for JSON.
+ * Reads a text file; asks for the encoding if it is uncertain. `flag`: the flag that named the file. `flags`: null if
+ * no flag can set the encoding, as for JSON.
  */
 export async function readTextFile(
   path: string,

@@ -24,7 +24,7 @@ export function redrawOn(terminal: Io["stderr"]): Redraw {
 
 const LINE_EVERY_MS = 2000;
 
-/** Prints a line every few seconds, so that long work shows progress. */
+/** Returns a function that calls `say` at most once every few seconds, so that long work shows progress. */
 export function throttle(): (say: () => void) => void {
   let lastAt = Date.now();
   return (say) => {
@@ -34,7 +34,7 @@ export function throttle(): (say: () => void) => void {
   };
 }
 
-/** Milliseconds between frames on a terminal; the others are for lines elsewhere. */
+/** Milliseconds between frames on a terminal. Elsewhere: until the first line, and between lines. */
 const frameMs = 250;
 const firstLineMs = 1_000;
 const lineMs = 10_000;

@@ -5,11 +5,11 @@ import { counted } from "../text/table.ts";
 /** Requests that wait for the key's rate limit. */
 export interface Held {
   readonly queued: number;
-  /** Epoch milliseconds; null if requests are sent immediately. */
+  /** Time until which requests are held, in epoch milliseconds; null if they are sent immediately. */
   readonly pausedUntil: number | null;
 }
 
-/** Shorter waits are not reported, milliseconds. */
+/** Minimum wait to report, in milliseconds. */
 const LEAST_MS = 3_000;
 
 /** Milliseconds until the next request can be sent; null if none has to wait long. */

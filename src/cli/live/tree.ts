@@ -272,12 +272,12 @@ const MANY_STEPS = 500;
 /** A run built from its updates: the view from events, plus progress figures that are not journaled. */
 export class LiveRun {
   #view: RunView | null = null;
-  /** By step; `of`: the stage that the figure belongs to. */
+  /** The progress figure of each step; `of`: the stage that the figure belongs to. */
   readonly #progress = new Map<string, StepProgress & { readonly of: string }>();
 
   readonly #kept = new Map<string, { readonly of: unknown; readonly at: number; readonly value: unknown }>();
 
-  /** Caches a value computed from all steps for a moment, in large runs only. A changed `of` invalidates it. */
+  /** In large runs, caches a value computed from all steps for `KEPT_MS`. A changed `of` invalidates it. */
   kept<T>(what: string, of: unknown, now: number, compute: () => T): T {
     const before = this.#kept.get(what);
     const isMany = (this.#view?.state.planned.plan.steps.length ?? 0) >= MANY_STEPS;
@@ -311,7 +311,7 @@ export class LiveRun {
   }
 }
 
-/** Queueing and rendering share one figure; a download has its own. */
+/** Returns the stage that a progress figure covers: queueing and rendering share a figure, a download has its own. */
 function stage({ phase, current }: StepView): string {
   return `${current?.n} ${phase === "queued" || phase === "rendering" ? "service" : phase}`;
 }

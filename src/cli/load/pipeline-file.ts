@@ -46,7 +46,7 @@ export function loadFailure(cause: unknown, file: string, cwd: string): CliError
   );
 }
 
-/** For a file whose top-level `await` never settles. */
+/** The error for a file whose top-level `await` never settles. */
 export function neverLoaded(file: string, cwd: string, waited: string): CliError {
   const name = visible(relative(cwd, file) || file);
   return failed(
@@ -146,7 +146,7 @@ async function importPipelines(file: string, cwd: string) {
 /** How this process last loaded each file. */
 const loads = new Map<string, { readonly stamp: string; readonly generation: number; readonly isSound: boolean }>();
 
-/** Node caches modules, even failed ones, so a file that failed or changed gets a new URL. */
+/** Returns a number for the file's URL, new if the file failed or changed: Node caches modules, even failed ones. */
 function nextGeneration(file: string): number {
   const known = loads.get(file);
   const now = stamp(file);
@@ -156,7 +156,7 @@ function nextGeneration(file: string): number {
   return generation;
 }
 
-/** Tries the whole spec first, because a file name can contain `#`. */
+/** Splits a spec into file and export. Tries all of it as a file first, because a file name can contain `#`. */
 async function locate(spec: string, cwd: string): Promise<{ file: string; exportName: string | null }> {
   const whole = resolve(cwd, spec);
   const hash = spec.lastIndexOf("#");

@@ -5,7 +5,7 @@ import { loadLocalService } from "../../core/kit/load-local-service.ts";
 import type { Catalog, Showrunner } from "../../internal.ts";
 import type { ServiceFlags } from "../program/flags.ts";
 
-/** A service for estimates or verification, with a temporary folder; removed when the command ends. */
+/** A service for estimates or verification, with a temporary folder that is removed when the command ends. */
 export interface VerificationTarget {
   readonly show: Showrunner;
   /** False for a temporary local service. */
@@ -37,7 +37,7 @@ export async function hostedTarget({
 const NO_LIMIT = { requests: 1_000_000, windowMs: 1000 };
 const PLAY_MONEY_USD = 1_000_000;
 
-/** Starts a temporary local service with instant tiny media. `catalog` null: its built-in models. */
+/** Starts a temporary local service that makes tiny media instantly. `catalog` null: with its built-in models. */
 export async function localTarget(catalog: Catalog | null, families?: string): Promise<VerificationTarget> {
   const { createClient, createMemoryJournal, openShowrunner } = await import("../../internal.ts");
   const { startLocalService } = await loadLocalService();

@@ -13,7 +13,7 @@ import type { Project } from "./manifest.ts";
 export interface Begun {
   /** The pipeline; its source is in `files`. */
   readonly file: string;
-  /** By path relative to the folder. Existing files are left unchanged. */
+  /** The files to write, by path relative to the folder. Existing files are left unchanged. */
   readonly files: ReadonlyMap<string, string | Buffer>;
   readonly project: Project;
   readonly said: readonly string[];
@@ -100,7 +100,7 @@ export async function gitIgnores(path: string): Promise<readonly string[]> {
 }
 
 export interface Asked<T> {
-  /** Null if the local service's models are used instead. */
+  /** The result; null if the models of the local service are used instead. */
   readonly found: T | null;
   /** Which models are used, and why. */
   readonly said: string;
@@ -108,7 +108,7 @@ export interface Asked<T> {
 
 const LOCAL = "using the local service's models";
 
-/** Chooses models of the service set in the environment; falls back to the local service without one or if asking fails. */
+/** Chooses models of the service set in the environment; if none is set, or asking fails, of the local service. */
 export async function askService<T>(
   context: Context,
   choose: (show: Showrunner, catalog: Catalog) => Promise<T | null>,

@@ -1,7 +1,7 @@
 import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
 import type { Catalog, Client, Json } from "../../internal.ts";
 
-/** Placeholders for media while checking schemas; replaced by uploads, and a real voice, for estimates. */
+/** Placeholders for media while schemas are checked; for estimates, uploads and a real voice replace them. */
 export const STANDING_IN = {
   image: { source: "url", url: "https://example.com/picture.png" },
   audio: { source: "url", url: "https://example.com/speech.wav" },

@@ -18,7 +18,7 @@ interface Manifest extends Readonly<Partial<Record<Field, Packages>>> {
 export interface Project {
   /** What happens to package.json. */
   readonly manifest: "written" | "changed" | "as it was" | "not readable";
-  /** Packages added to it, which have to be installed. */
+  /** Packages that were added to the file, and have to be installed. */
   readonly added: readonly string[];
   /** Missing packages of ours that are not published on npm yet. */
   readonly lacking: readonly string[];
@@ -107,7 +107,7 @@ export async function hasOtherCode(folder: string): Promise<boolean> {
   return false;
 }
 
-/** Imports without a file extension need other tools than Node, so such a file does not count as a module. */
+/** Tests whether a text is an ES module for Node, which cannot resolve imports without a file extension. */
 function isModule(text: string): boolean {
   if (!/^\s*(?:import|export)\b/m.test(text)) return false;
   return !/\b(?:require\s*\(|module\.exports\b)|(?:from|import)\s+["']\.{1,2}\/(?:[^"']*\/)?[^"'./]+["']/.test(text);

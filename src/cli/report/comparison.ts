@@ -22,7 +22,7 @@ export interface PlanComparison {
   readonly diff: PlanDiff;
   /** Steps that would run, in plan order, with the reason if known. */
   readonly stale: readonly { readonly path: string; readonly why: string | null }[];
-  /** Their total price, micro-dollars; `max` is null if one is open-ended. */
+  /** Total price of the stale steps, in micro-dollars; `max` is null if any of them is open-ended. */
   readonly totalMicros: Quote["totalMicros"];
   /** Prices of the stale steps. */
   readonly prices: Quote["prices"];
@@ -37,7 +37,7 @@ export interface Compared {
   readonly cwd: string;
 }
 
-/** Compares with a run, or with another file's plan for the same input. */
+/** Compares a plan with that of a run, or with another file's plan for the same input. */
 export async function compareWith(show: Showrunner, against: string, plan: Compared): Promise<PlanComparison> {
   if (isFile(against, plan.cwd)) return compareFiles(show, against, plan);
   const { diff, stale, totalMicros, prices } = await show.compare(plan.pipeline, plan.input, {
@@ -47,7 +47,7 @@ export async function compareWith(show: Showrunner, against: string, plan: Compa
   return { against, diff, stale: stale.map(({ path, why }) => ({ path, why })), totalMicros, prices };
 }
 
-/** One line per difference, and their total cost. */
+/** Returns a line per difference, and the total cost of the steps to run. */
 export function comparisonLines({ against, diff, stale, ...price }: PlanComparison): readonly string[] {
   const lines = diffLines(diff);
   if (lines.length === 0 && stale.length === 0) return [`No differences from ${visible(against)}.`];

@@ -26,7 +26,7 @@ export interface Reviewed {
 /** Copies a result to a file with a descriptive name and a file extension; returns its path. */
 export type ReviewFiles = (result: Reviewed) => Promise<string>;
 
-/** Copies go to their own folder next to the journal, because an editor must not change the shared files of the store. */
+/** Copies results to a folder next to the journal, because an editor must not change the shared files of the store. */
 export async function reviewFiles({ io }: Context, flags: ServiceFlags): Promise<ReviewFiles> {
   const { fileExtension, openMedia } = await import("../../internal.ts");
   const store = await openMedia({ ...mediaOptionsOf(io, flags), isReadOnly: true });

@@ -12,7 +12,7 @@ function where(problem: Problem): string {
   return parts.map(visible).join("  ");
 }
 
-/** Charges above the quote, and by how much the budget is exceeded. */
+/** Lists charges above the quote, and says by how much the budget is exceeded. */
 export function overchargeLines({ id, overcharges, over_budget, budget }: RunReport): readonly string[] {
   const lines = overcharges.map(({ model, times, excess, worst }) => {
     const ratio = worst === null ? "" : `, up to $${worst.charged} instead of $${worst.quoted}`;
@@ -45,7 +45,7 @@ export function missingLines(report: RunReport, now: number): readonly string[] 
   return [...lines, ...healed];
 }
 
-/** A step's text without its name, for comparing. */
+/** Returns a text without the step's name, to find texts that are otherwise equal. */
 function withoutWord(text: string, word: string): string {
   const others = text.split(" ").filter((one) => one !== word && one !== `${word}:`);
   return others.join(" ");

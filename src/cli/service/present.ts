@@ -38,7 +38,7 @@ function withoutQueries(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutQueries(inner)]));
 }
 
-/** Fields with foreign documents, whose names stay unchanged. */
+/** True for fields that contain foreign documents, whose names stay unchanged. */
 function verbatim(key: string): boolean {
   return ["inputSchema", "outputSchema", "data", "labels", "raw"].includes(key);
 }

@@ -51,7 +51,7 @@ function withFlags(command: string, flags: readonly string[]): string {
 /** Commands that accept limits over all runs. */
 const spending = new Set(["run", "resume", "worker", "mcp"]);
 
-/** A cap counts as set if the command has one for the same tag, as when it suggests a higher one. */
+/** Whether the command already sets a flag. A cap counts only with the same tag, as in advice to raise that cap. */
 function isSet(flag: string, command: string): boolean {
   const [name = ""] = flag.split(" ");
   if (name !== "--cap") return `${command} `.includes(` ${name} `);

@@ -37,7 +37,7 @@ export interface Column<Row> {
   readonly align?: "right" | "money";
   /** Whether cells are shortened on a narrow terminal. */
   readonly flexible?: boolean;
-  /** Whether the column is omitted on a narrow terminal, the last one first. */
+  /** Whether the column is omitted on a narrow terminal; the last such column is omitted first. */
   readonly optional?: boolean;
 }
 

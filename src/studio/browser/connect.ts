@@ -1,7 +1,7 @@
 import { type FollowedRun, followedRun, type Link, RequestError } from "./followed-run.ts";
 import type { QuoteView, RunLine } from "./wire.ts";
 
-/** The methods used of `localStorage` or `sessionStorage`. */
+/** The methods of `localStorage` or `sessionStorage` that are used. */
 interface KeyStorage {
   getItem(key: string): string | null;
   setItem(key: string, value: string): void;
@@ -10,7 +10,7 @@ interface KeyStorage {
 
 /** Options of `connect`. */
 export interface ConnectOptions {
-  /** Headers of each request, such as `{ Authorization: "Bearer …" }`; a function is called each time. Default: only cookies. */
+  /** Headers such as `{ Authorization: "Bearer …" }`, or a function called for each request. Default: only cookies. */
   readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
   /** Stores which run belongs to each key. Default: `sessionStorage`, cleared with the tab; null stores nothing. */
   readonly storage?: KeyStorage | null;
@@ -21,11 +21,11 @@ export interface StartOptions {
   /** The pipeline's input. Any `File` or `Blob` in it is uploaded with the request. */
   readonly input: unknown;
   /**
-   * Id of the quote that was agreed to. Without one, or if it no longer matches the run, the start is refused; the quote to
-   * agree to is in {@link RequestError.quote}.
+   * Id of the quote that was agreed to. Without an id, or if that quote no longer matches the run, the start is
+   * refused; {@link RequestError.quote} then contains the quote to agree to.
    */
   readonly quote?: string;
-  /** New maximum cost of an existing run, in US dollars as a decimal string; also accepts the prices it paused for. */
+  /** New maximum cost of an existing run, as decimal US dollars. Also accepts the prices that paused the run. */
   readonly agree?: string;
   /** Your own key, such as an order id. Starting again with the same key returns the same run. Default: random. */
   readonly key?: string;
@@ -51,7 +51,7 @@ export interface Runs {
   list(query?: { readonly pipeline?: string; readonly limit?: number }): Promise<readonly RunLine[]>;
 }
 
-/** What is stored about a start: its run or, until that is known, the request to send again. */
+/** What is stored about a start: the run's id or, until that is known, the request, so that it can be sent again. */
 type Kept = { readonly id: string } | { readonly pipeline: string; readonly body: string };
 
 /** Returns a client for the handler at an address such as `/api/films`. */
@@ -128,7 +128,7 @@ export function connect(url: string, { headers = {}, storage = ownStorage() }: C
   };
 }
 
-/** JSON, or a form with a part for each file, named by the file's place in the input. */
+/** Returns JSON; for an input with files, a form with a part for each file, named by its place in the input. */
 function bodyOf({ input, ...rest }: { readonly input: unknown; readonly [name: string]: unknown }): string | FormData {
   const files: [string, Blob][] = [];
   const plain = (value: unknown, path: string): unknown => {

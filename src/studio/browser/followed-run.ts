@@ -76,7 +76,7 @@ export interface FollowedRun {
 }
 
 const FINAL: readonly string[] = ["succeeded", "partial", "failed", "cancelled"];
-/** The server sends something every 15 s, so a connection that is silent for this long is dead, in milliseconds. */
+/** Milliseconds of silence after which a connection counts as dead. The server sends something every 15 s. */
 const SILENT_MS = 40_000;
 const MOST_WAIT_MS = 15_000;
 
@@ -206,10 +206,10 @@ export function placed<T = RunView>(base: string, value: unknown): T {
   return Object.fromEntries(entries) as T;
 }
 
-/** Page events; the methods are missing outside a browser. */
+/** The page as a source of events; outside a browser, these methods do not exist. */
 const page = globalThis as Partial<Pick<EventTarget, "addEventListener" | "removeEventListener">>;
 
-/** Waits this long, or until the network is back. */
+/** Waits for `ms` milliseconds, or until the network is back. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((done) => {
     const timer = setTimeout(end, ms);

@@ -6,7 +6,7 @@ export interface MediaView {
   readonly url: string;
   readonly kind: "image" | "video" | "audio" | "other";
   readonly contentType: string;
-  /** Name under which the pipeline returns it; null if it has none. */
+  /** Name under which the pipeline returns the file; null if there is none. */
   readonly name: string | null;
   readonly width: number | null;
   readonly height: number | null;
@@ -19,7 +19,7 @@ export interface StepView {
   readonly kind: string;
   /** The current phase: `queued`, `rendering`, `approval`, `succeeded` and so on. */
   readonly phase: string;
-  /** Why it failed or was skipped: a fixed sentence, or the message of a `CallerError`. */
+  /** Why the step failed or was skipped: a fixed sentence, or the message of a `CallerError`. */
   readonly reason: string | null;
   readonly media: readonly MediaView[];
 }
@@ -55,7 +55,7 @@ export interface RunView {
   /** The first 500 steps. */
   readonly steps: readonly StepView[];
   readonly waiting: readonly WaitingView[];
-  /** The pipeline's results so far: files as {@link MediaView}, parts not made yet as null. */
+  /** The pipeline's results so far: files as {@link MediaView}, parts that do not exist yet as null. */
   readonly outputs: { readonly [name: string]: unknown };
 }
 
@@ -68,7 +68,7 @@ export interface EventView {
   readonly type: string;
   readonly step?: string;
   readonly attempt?: number;
-  /** Only in `run.finished` and `step.finished`. */
+  /** The status at the end; only in `run.finished` and `step.finished`. */
   readonly status?: string;
   /** Why a step ended this way, or why a run is paused. */
   readonly reason?: string;
@@ -94,7 +94,7 @@ export interface QuoteView {
   readonly maximumUsd: string;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
-  /** Steps that have no price yet: the run pauses before each and asks. */
+  /** Steps that have no price yet: the run pauses before each of them and asks. */
   readonly openSteps: readonly string[];
   readonly usd: {
     readonly min: string /** Null: open-ended. */;

@@ -21,7 +21,7 @@ export interface OfferedPipeline {
   /** Name shown on the page, such as `recipes/talking-avatar.ts#default`; must be unique. */
   readonly name: string;
   readonly pipeline: Pipeline;
-  /** Stored with the run, so that `resume` finds the code again; null if it did not come from a file. */
+  /** Where the code is. Stored with the run, so that `resume` finds it; null if the pipeline is not from a file. */
   readonly source: { readonly file: string; readonly exportName: string } | null;
 }
 
@@ -31,8 +31,8 @@ export interface DashboardOptions {
   /** Drives the runs that the page starts or resumes. Stays open when the dashboard closes. */
   readonly show: Showrunner;
   /**
-   * Opens a replacement for `show` when its local service has ended, for example with the command that embedded it, and closes
-   * the old one. Default: no replacement.
+   * Called when the local service of `show` has ended, for example with the command that embedded it. Opens a
+   * replacement and closes `lost`. Default: no replacement.
    */
   readonly reopen?: ((lost: Showrunner) => Promise<Showrunner>) | undefined;
   /** The journal that `show` uses; other processes may write to it. */
@@ -46,8 +46,8 @@ export interface DashboardOptions {
   /** Further host names and addresses by which browsers reach the dashboard, such as a proxy's, without port. Default none. */
   readonly allowHosts?: readonly string[] | undefined;
   /**
-   * Public origin of review links, such as `https://review.example.com`, where a proxy forwards requests with their `Host`.
-   * Only review links are answered under that name. Default: links lead to this machine.
+   * Public origin of review links, such as `https://review.example.com`, where a proxy forwards requests with their
+   * `Host` header. Under that name, only review links are answered. Default: links lead to this machine.
    */
   readonly publicUrl?: string | undefined;
   /** Token for the opened address, at least 16 characters. Default: a random one at each start. */
@@ -56,17 +56,17 @@ export interface DashboardOptions {
   readonly viewerToken?: string | undefined;
   /** Pipelines that can be planned and started from the page. Default none. */
   readonly pipelines?: readonly OfferedPipeline[] | undefined;
-  /** Folder for input files picked in the browser. They are kept, so that their runs can be resumed. Default: none can be picked. */
+  /** Folder for input files picked in the browser, kept so that runs can be resumed. Default: none can be picked. */
   readonly pickedDir?: string | undefined;
-  /** Loads a run's code to compare it with the run's plan; returns null if it no longer exists. Default: never found. */
+  /** Loads a run's code, to compare it with the run's plan; null if the code no longer exists. Default: never found. */
   readonly loadPipeline?:
     | ((source: { readonly file: string; readonly exportName: string }) => Promise<Pipeline | null>)
     | undefined;
   /** First part of the commands shown on the page. Default `showrunner`. */
   readonly launcher?: string | undefined;
   /**
-   * Called with unexpected errors and, if a person with a review link saw a reference, that reference. Default: written to
-   * stderr.
+   * Called with unexpected errors. If a person with a review link was shown a reference for the error, it is passed
+   * too. Default: errors are written to stderr.
    */
   readonly onDefect?: ((error: unknown, reference?: string) => void) | undefined;
 }

@@ -189,7 +189,7 @@ function urlOf({ url: target = "/" }: IncomingMessage): URL | null {
     : null;
 }
 
-/** Sends an error: a page to a person who navigates, JSON to the page's own requests. */
+/** Sends an error: as a page if a person navigated here, as JSON if the page itself made the request. */
 async function fail({ incoming, response }: Request, folder: string, refusal: Refusal): Promise<void> {
   const isPerson = incoming.headers.accept?.includes("text/html") === true && !response.headersSent;
   if (isPerson && refusal.status === 401) sendLockedPage(response, { isWrong: incoming.method === "POST" });

@@ -36,7 +36,7 @@ export function overBudget(expectedMicros: number, left: number): Refusal {
   return new Refusal(402, "OVER_BUDGET", message);
 }
 
-/** Derives the run's id: a caller and key give the same run in every process, and never another caller's. */
+/** Derives a run's id. A caller's key gives the same id in every process, and never that of another caller's run. */
 export function runIdOf(caller: Caller, key: string): string {
   return `run-${hash("sha256", JSON.stringify([ownerTags(caller), key])).slice(0, 32)}`;
 }

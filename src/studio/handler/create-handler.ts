@@ -154,7 +154,7 @@ async function withShare<T>(
   }
 }
 
-/** Checks the caller. A mistake in `authorize` is the operator's, so each kind is logged once. @throws Refusal 500 */
+/** Checks what `authorize` returned. Its mistakes are the operator's; each kind is logged once. @throws Refusal 500 */
 function callerOf({ report, mistakes }: Context, given: Caller): Caller {
   try {
     return checkedCaller(given);
@@ -175,7 +175,7 @@ class AuthorizeError extends Error {
   }
 }
 
-/** Continues runs that an earlier process left under way, and runs decided while no process drove them. */
+/** Continues runs that an earlier process left under way, or whose decision was made while no process drove them. */
 async function resumeDue(context: Context): Promise<readonly string[]> {
   const due = (await context.show.due()).filter(({ tags }) => context.endpoints.has(tags[ENDPOINT] ?? ""));
   for (const { runId } of due) await continueRun(context, runId);

@@ -5,7 +5,7 @@ import type { RequestFiles, SentFiles } from "./sent-files.ts";
 /** A pipeline as an endpoint, with settings that only its author decides. */
 export interface Endpoint {
   readonly pipeline: Pipeline;
-  /** Stored with the run, so that a worker finds its code. Default: this process supplies the code. */
+  /** Where the code is. Stored with the run, so that a worker finds it. Default: this process supplies the code. */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /**
    * Files and folders from which the pipeline's own code may upload, such as `["assets/"]`, relative to the working folder. Links
@@ -24,8 +24,8 @@ export interface Caller {
    */
   readonly tags: { readonly [key: string]: string };
   /**
-   * Maximum total cost of all runs with the first of these tags, over all time, in US dollars as a decimal string; enforced by
-   * the transaction that reserves money for a submit. Default: each start sets its own budget.
+   * Maximum total cost of all runs with the first of `tags`, over all time, in US dollars as a decimal string. The
+   * transaction that reserves money for a submit enforces it. Default: each start sets its own budget.
    */
   readonly budget?: string | undefined;
   /** Whether the caller can make decisions in runs. Default true. */
@@ -36,9 +36,9 @@ export interface Caller {
 
 /** Options of `createHandler`. */
 export interface HandlerOptions {
-  /** Pipelines by their names in URLs, such as `film`. If the input changes, add `film-v2` beside it. */
+  /** Pipelines by their names in URLs, such as `film`. If a pipeline's input changes, add `film-v2` beside `film`. */
   readonly pipelines: { readonly [name: string]: Pipeline | Endpoint };
-  /** Identifies the caller: null is answered with 401, a `Response` is sent unchanged. Not called for media: their URLs are signed. */
+  /** Returns the caller; null is answered with 401, a `Response` sent unchanged. Not called for media (signed URLs). */
   readonly authorize: (request: Request) => Caller | Response | null | Promise<Caller | Response | null>;
   /** Path where the handler is mounted, such as `/api/films`. Default: the root. */
   readonly prefix?: string | undefined;
@@ -48,8 +48,8 @@ export interface HandlerOptions {
    */
   readonly secret?: string | undefined;
   /**
-   * Folder for files that callers send as input. A run's files are kept as long as the run, so that it can be resumed; a quote's
-   * files until it expires. Default `.showrunner/sent`.
+   * Folder for files that callers send as input. A run's files are kept as long as the run, so that it can be resumed;
+   * a quote's files are kept until the quote expires. Default `.showrunner/sent`.
    */
   readonly filesDir?: string | undefined;
   /**
@@ -63,11 +63,12 @@ export interface HandlerOptions {
   readonly mostBytes?: number | undefined;
   /** Maximum number of open event streams per caller; all callers together can have ten times as many. Default 1,000. */
   readonly mostStreams?: number | undefined;
-  /** Engine that drives the runs, such as the one for pg-boss. Default: this process drives them. */
+  /** Engine that drives the runs, such as the pg-boss engine. Default: this process drives them. */
   readonly engine?: { wake(runId: string): Promise<void> } | undefined;
   /**
-   * Called with errors that callers do not see: errors of the service, this machine and code, except `CallerError`. Callers can
-   * quote the reference. Default: written to stderr. A run's failures are in its journal, under its id.
+   * Called with errors that callers do not see: those of the service, of this machine and of code, except
+   * `CallerError`. Callers can quote `reference`. Default: errors are written to stderr. A run's failures are in the
+   * journal, under the run's id.
    */
   readonly onDefect?: ((error: unknown, reference: string) => void) | undefined;
 }

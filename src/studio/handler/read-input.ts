@@ -17,7 +17,7 @@ const FETCH_MS = 60_000;
 const MOST_FILES = 100;
 const MOST_LEVELS = 40;
 
-/** A file from the form, saved on this machine and put at the place in the input that its part's name gives. */
+/** A file from a form, saved on this machine. The name of its part says where it belongs in the input. */
 class SentFile {
   readonly path: string;
   constructor(path: string) {

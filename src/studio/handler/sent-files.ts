@@ -8,7 +8,7 @@ import { keepFile, type Refusal, Shares } from "../served/index.ts";
 
 /** How often to look for expired files, and the age at which leftovers of a killed process are removed. */
 const SWEEP_MS = HOUR_MS;
-/** How long copies may appear in the media store after a request with the file; the store's `gc` spares young files. */
+/** For this long after a request with a file, the media store may get copies of it; `gc` spares young files. */
 const COPIES_MS = 2 * HOUR_MS;
 const RETRY_AFTER_S = 3600;
 /** Disk space counted per file in addition to its bytes: its folder, its last block, its marks. */
@@ -48,9 +48,10 @@ interface Kept {
 }
 
 /**
- * Keeps the files that callers sent as long as their quote or run exists; files of other requests are removed once answered. Their
- * copies in the media store follow. Bytes that belong to no run are limited per caller and in total. Processes can share the
- * folder: a user of a file marks it and then checks for a removal, and a remover marks the removal and then checks for users.
+ * Keeps the files that callers sent as long as their quote or run exists. Files of other requests are removed once the
+ * request is answered. Copies in the media store are removed later. Bytes that belong to no run are limited per caller
+ * and in total. Processes can share the folder: a user of a file marks it and then checks for a removal, and a remover
+ * marks the removal and then checks for users.
  */
 export class SentFiles {
   readonly #parts: Parts;
@@ -213,7 +214,7 @@ export class SentFiles {
     return { isUsed, isCopied, runs, endedAt: isGone ? endedAt : null, sizeBytes: isGone ? endedBytes : sizeBytes };
   }
 
-  /** Counts a file again. Counts run one at a time, so that the last one has seen every earlier change. */
+  /** Counts a file's bytes again. Counts run one at a time, so that the last of them has seen every earlier change. */
   #count(owner: string, sha256: string): Promise<void> {
     const counted = this.#counts.then(() => this.#countNow(owner, sha256));
     this.#counts = counted.catch(() => {});
@@ -305,7 +306,7 @@ async function isLeft(removal: string): Promise<boolean> {
   return found !== null && Date.now() - found.mtimeMs > REMOVAL_MS;
 }
 
-/** Ignores that a folder was removed in the meantime. */
+/** Rethrows an error, unless it says that a folder was removed in the meantime. */
 function unlessMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== "ENOENT") throw error;
 }

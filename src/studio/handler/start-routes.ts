@@ -101,13 +101,13 @@ async function keepNamed({ context, files }: Call, run: string): Promise<void> {
   await files.keepOnly(run, new Set(named));
 }
 
-/** Refuses early. Parallel starts may all pass this check, but the transaction that reserves their money stops them. */
+/** Refuses early. Parallel starts may all pass this check, but then the transaction that reserves the money refuses. */
 async function refuseOverBudget({ context, caller }: Call, { expectedMicros }: Quote): Promise<void> {
   const left = await leftMicros(context, caller);
   if (left !== null && expectedMicros > left) throw overBudget(expectedMicros, left);
 }
 
-/** Returns the caller's budget for all runs, or else the run's own: from the start, or from the agreed quote. @throws Refusal 400 */
+/** Returns the caller's budget, or else the run's, which the request or the agreed quote sets. @throws Refusal 400 */
 function budgetOf({ caller }: Call, body: Readonly<Record<string, unknown>>, agreed: string | undefined) {
   const budget = optionalText(body, "budget", 20);
   if (caller.budget !== undefined) {

@@ -6,7 +6,7 @@ import type { AgentSession } from "./session.ts";
 
 const LONGEST_QUESTION = 500;
 
-/** Asks the person, who is not bound by the agent's proposal and sees any value that the agent changed. */
+/** Asks the person for a decision. They may ignore the agent's proposal, and see any value that the agent changed. */
 export async function askedOf(
   person: Person,
   { runId, step, message: question, takes }: OpenDecision & { readonly runId: string },

@@ -12,7 +12,7 @@ import type { AgentSession } from "./session.ts";
 
 const HOST = "127.0.0.1";
 const PATH = "/mcp";
-/** The protocol's methods; others, such as TRACE, cannot be converted to a `Request`. */
+/** The HTTP methods of the protocol; others, such as TRACE, cannot be converted to a `Request`. */
 const METHODS = new Set(["POST", "GET", "DELETE"]);
 const BOUNDS = { mostBytes: 1024 * 1024, instead: "pass large files by URL" };
 

@@ -25,18 +25,18 @@ export interface McpOptions {
   /** The only folder from which inputs may use files. */
   readonly filesDir: string;
   /**
-   * Shared budget of the runs that agents start during the life of this server, micro-dollars; null: they may start none.
-   * `show` enforces it as a cap on their tag, increased by `beforeMicros`.
+   * Shared budget of the runs that agents start during the life of this server, in micro-dollars; if null, they may
+   * start none. `show` enforces the budget as a cap on the tag of these runs, increased by `beforeMicros`.
    */
   readonly budgetMicros: number | null;
   /** What agent runs had cost before this server started. Default 0. */
   readonly beforeMicros?: number | undefined;
-  /** Maximum cost of one run; null: its quote. */
+  /** Maximum cost of one run, in micro-dollars; if null, its quote is the maximum. */
   readonly runBudgetMicros: number | null;
   /** Maximum cost of one job without a quote, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
   readonly allowApprove: boolean;
-  /** Whether the agent's program may ask its user for decisions, and whether to exceed the limit per run. */
+  /** Whether the user of the agent's program may be asked for decisions, and to allow costs above the limit per run. */
   readonly mayAsk: boolean;
   /** Writes a line to the person who started the server. */
   readonly log: (text: string) => void;

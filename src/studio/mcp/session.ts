@@ -117,7 +117,7 @@ export class AgentSession {
     return found.filter((one) => one.runId === runId);
   }
 
-  /** Makes a decision and continues the run. @throws ToolError if the step no longer waits, because the answer was late or a second one */
+  /** Makes a decision and continues the run. @throws ToolError if the step no longer waits for a decision */
   decide({ runId, step, since }: WaitingDecision, { decision, pick, note, value }: Decision): Promise<void> {
     return this.#inTurn(async () => {
       await this.refuseBeyondLimits(runId, decision);
@@ -129,7 +129,7 @@ export class AgentSession {
     });
   }
 
-  /** Checks that the costs a decision leads to stay within the limits of a start. @throws ToolError */
+  /** Checks that the costs caused by a decision stay within the limits that apply to a start. @throws ToolError */
   async refuseBeyondLimits(runId: string, decision: Decision["decision"] = "approve"): Promise<void> {
     this.#refuseWithoutBudget();
     const { projected, cost, held } = await this.report(runId);
@@ -220,7 +220,7 @@ export class AgentSession {
     return id;
   }
 
-  /** Returns a run's budget: the limit per run, or else its quote, but never more than is left. */
+  /** Returns a run's budget: the limit per run or, without such a limit, the quote; but never more than is left. */
   async #capFor({ totalMicros, expectedMicros }: Quote, allowedMicros: number | null): Promise<number> {
     const runBudgetMicros = allowedMicros ?? this.options.runBudgetMicros;
     const left = (await this.remainingMicros()) ?? 0;
@@ -233,7 +233,7 @@ export class AgentSession {
     );
   }
 
-  /** Keeps a run that began under other limits within the current ones. @throws ToolError */
+  /** Keeps a run that began under other limits within the current limits. @throws ToolError */
   async #refuseToGoOn(runId: string): Promise<void> {
     this.#refuseAboveRunBudget(runId, parseUsd((await this.report(runId)).projected) ?? 0);
   }
@@ -255,7 +255,7 @@ export class AgentSession {
     );
   }
 
-  /** Runs calls one at a time, so that two starts with the same name are one run. */
+  /** Runs calls one at a time, so that two starts with the same name become one run. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => {});
@@ -284,7 +284,7 @@ function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
 const MOST_CHARACTERS = 300;
 /** Maximum nesting of an input, because the search is recursive; no pipeline needs more. */
 const MOST_LEVELS = 100;
-/** Each text needs a disk lookup, which other calls of the session may have to wait for. */
+/** Maximum texts in an input: each needs a disk lookup, which other calls of the session may have to wait for. */
 const MOST_TEXTS = 20_000;
 
 /**

@@ -21,7 +21,7 @@ const POLL_MS = 1_000;
 /** Maximum time that a request waits for a result, in milliseconds; a client that still waits asks again. */
 const LONGEST_WAIT_MS = 10 * 60_000;
 
-/** Returns a run as an MCP task. Its id is the run's, so it outlives connections, servers and crashes. */
+/** Returns a run as an MCP task. The task has the run's id, so it outlives connections, servers and crashes. */
 export async function taskOf(session: AgentSession, runId: string): Promise<Task> {
   const { status, pause, message } = await summary(session, await session.report(runId));
   const { createdAt, updatedAt } = (await session.options.journal.run(runId))!;

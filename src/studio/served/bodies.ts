@@ -19,7 +19,7 @@ export function bodyOfRequest({ headers, body }: Request): SentBody {
   };
 }
 
-/** Stopping early pauses the message instead of destroying it, so that an answer can still be sent. */
+/** Returns a message's body. A reader that stops early only pauses the message, so that an answer can still be sent. */
 export function bodyOfMessage(incoming: IncomingMessage): SentBody {
   const pieces = incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
   const bytes = new ReadableStream<Uint8Array>(
@@ -41,7 +41,7 @@ export function bodyOfMessage(incoming: IncomingMessage): SentBody {
   };
 }
 
-/** `instead` says what to do if a body is too large. */
+/** Limits for reading a body. `instead` says what to do if the body is too large. */
 export interface BodyBounds {
   readonly mostBytes: number;
   readonly instead: string;

@@ -6,7 +6,7 @@ interface Verdict extends NonNullable<Parameters<Showrunner["approve"]>[2]> {
   readonly pick?: number | undefined;
 }
 
-/** Reads a verdict from a body. If `value` is absent, what is shown is approved unchanged; null is a value. @throws Refusal 400 */
+/** Reads a verdict. Without `value`, what is shown is approved unchanged; null is a value. @throws Refusal 400 */
 export function verdictIn(body: Readonly<Record<string, unknown>>, approved: boolean): Verdict {
   const note = optionalText(body, "note", 2000);
   return { approved, note, pick: optionalPosition(body, "pick"), value: body["value"] as Json | undefined };

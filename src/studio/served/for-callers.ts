@@ -249,7 +249,7 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
   },
 };
 
-/** `hasEngine`: workers of an engine continue runs that are due. */
+/** `hasEngine`: whether the workers of an engine continue runs that are due. */
 interface RunTextOptions {
   readonly audience: Audience;
   readonly hasEngine?: boolean;
@@ -325,7 +325,7 @@ export function stepText(state: RunState, step: StepState): string | null {
 
 type Ended = Pick<Extract<RunEvent, { readonly type: "step.finished" }>, "forCallers"> & { readonly status: string };
 
-/** Like {@link stepText}, for callers who know only how the step ended. */
+/** Like {@link stepText}, if only the end of the step is known. */
 export function endText({ status, forCallers }: Ended): string | null {
   switch (status) {
     case "failed":

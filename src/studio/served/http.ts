@@ -54,7 +54,7 @@ export function isSame(given: string, expected: string): boolean {
 // Server-sent events, as text.
 
 export const STREAM_HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" };
-/** Browsers reconnect after this many milliseconds. */
+/** Sent first, so that browsers reconnect one second after the connection ends. */
 export const STREAM_START = "retry: 1000\n\n";
 /** Sent when nothing happens, so that no proxy closes a silent connection. */
 export const STREAM_BEAT = ": beat\n\n";

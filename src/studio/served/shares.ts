@@ -1,7 +1,7 @@
 import { BusyRefusal } from "./refusal.ts";
 
 interface Limits {
-  /** Maximum for one owner. Default: as much as it leaves for the others. */
+  /** Maximum for one owner. Default: as much as the owner leaves for the others. */
   readonly each?: number;
   readonly all: number;
   /** Seconds after which a retry makes sense. */
@@ -13,13 +13,13 @@ interface Limits {
 }
 
 /**
- * Divides an amount among owners. Each owner may take no more than it leaves for the others: one owner gets at most half, two get
- * a third each, and there is always room for another.
+ * Divides an amount among owners. An owner may take no more than it leaves for the others: a single owner gets at most
+ * half, two owners get at most a third each, and there is always room for another.
  */
 export class Shares {
   readonly #limits: Limits;
   readonly #held = new Map<string, number>();
-  /** Lent amounts, those that expire first at the front. */
+  /** Lent amounts, in the order in which they expire. */
   readonly #lent = new Set<{ readonly owner: string; readonly until: number }>();
   #sum = 0;
 
@@ -27,7 +27,7 @@ export class Shares {
     this.#limits = limits;
   }
 
-  /** @throws Refusal 429 if the owner has too much, 503 if the others have */
+  /** Takes an amount for an owner. @throws Refusal 429 if the owner has too much, 503 if the others have */
   take(owner: string, amount: number): void {
     const { each = Number.POSITIVE_INFINITY, all, what, retryAfterS } = this.#limits;
     const had = this.#held.get(owner) ?? 0;
@@ -41,7 +41,7 @@ export class Shares {
     this.add(owner, amount);
   }
 
-  /** Takes one, which expires after `lentMs`. Expired ones are freed here, because nothing else does. @throws Refusal as `take` */
+  /** Takes 1 for `lentMs`. First frees loans that have expired, because nothing else does. @throws Refusal as `take` */
   lend(owner: string, now: number): void {
     for (const loan of this.#lent) {
       if (loan.until > now) break;

@@ -21,8 +21,8 @@ export function sendLockedPage(response: ServerResponse, { isWrong }: { readonly
 }
 
 /**
- * Returns the headers for every answer: only this server's scripts, no frames, no type sniffing, and no access for other
- * sites. Media may also come from `mediaOrigin`.
+ * Returns the headers for every answer. They allow only this server's scripts, and forbid frames, type sniffing and
+ * access by other sites. Media may also come from `mediaOrigin`.
  */
 export function securityHeaders(mediaOrigin: string | null): Readonly<Record<string, string>> {
   const media = mediaOrigin === null ? "'self'" : `'self' ${mediaOrigin}`;

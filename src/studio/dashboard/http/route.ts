@@ -20,7 +20,7 @@ export interface Route {
   readonly method: "GET" | "POST";
   /** `:name` matches any segment, e.g. `/api/runs/:run`. */
   readonly path: string;
-  /** The return value is sent as JSON, a `Response` unchanged; undefined if the route has already answered. */
+  /** Handles a call. The returned value is sent as JSON, a `Response` unchanged; undefined: already answered. */
   handle(call: Call): Promise<unknown>;
 }
 

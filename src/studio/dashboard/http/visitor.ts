@@ -14,7 +14,7 @@ const roles: readonly Role[] = ["operator", "viewer"];
 
 type Tokens = Readonly<Partial<Record<Role, string>>> & { readonly operator: string };
 
-/** Returns the tokens of a dashboard, with a random one for the operator by default. @throws TypeError if one is too short, or both roles have the same */
+/** Returns a dashboard's tokens, by default random for the operator. @throws TypeError if one is short or both match */
 export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "token" | "viewerToken">): Tokens {
   const operator = token ?? randomBytes(24).toString("base64url");
   for (const [option, secret] of Object.entries({ token: operator, viewerToken })) {
@@ -27,8 +27,8 @@ export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "to
 }
 
 /**
- * Checks tokens of the addresses that open the dashboard, and the cookies that replace them. A cookie contains a digest, from
- * which the token cannot be recovered. Cookies ignore ports, so the cookie's name includes the port.
+ * Checks the tokens in addresses that open the dashboard, and the cookies that replace those tokens. A cookie contains
+ * a digest, from which the token cannot be recovered. Cookies ignore ports, so the cookie's name includes the port.
  */
 export function createSession(secrets: Tokens, port: number) {
   const name = `showrunner_${port}`;
@@ -56,8 +56,9 @@ function cookieValues(header: string | undefined, name: string): readonly string
 }
 
 /**
- * Returns the visitor. Null: already answered, with a cookie for a valid token in the address or the form of the locked page.
- * That answer is a refresh, not a redirect: browsers omit a strict cookie from a redirect that began on another site.
+ * Returns the visitor; null if a valid token came in the address, or from the form of the locked page, and was answered
+ * with a cookie. That answer is a refresh, not a redirect: browsers omit a strict cookie from a redirect that began on
+ * another site.
  * @throws Refusal 401
  */
 export async function visitorOf(
@@ -89,7 +90,7 @@ function letIn(response: ServerResponse, session: Session, token: string, path: 
   return null;
 }
 
-/** Keeps a path on this server, because `//elsewhere` would lead to another one. */
+/** Makes sure that a path stays on this server: `//elsewhere` would lead to another server. */
 function safePath(path: string): string {
   return `/${path.replace(/^[/\\]+/, "")}`;
 }
@@ -111,7 +112,7 @@ const EVERYWHERE = ["0.0.0.0", "[::]"];
 
 const bracketed = (name: string) => (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name).toLowerCase();
 
-/** Returns the `Host` values that mean this server, the one to print first. Any other is a foreign name pointed at this machine. */
+/** Returns the `Host` values for this server, the value to print first. Any other is a foreign name pointed here. */
 export function allowedHosts({ host, port, allowed = [], own: machine = [] }: ServerAddress): readonly string[] {
   const bare = bracketed(host);
   const bound = EVERYWHERE.includes(bare)
@@ -124,7 +125,7 @@ export function allowedHosts({ host, port, allowed = [], own: machine = [] }: Se
   return [...new Set([...own, ...proxiedHosts(allowed)])];
 }
 
-/** Returns the accepted values of `Host` for these names behind a TLS proxy: without a port, or with 443. */
+/** Returns the `Host` values that a TLS proxy sends for these names: without a port, or with port 443. */
 export function proxiedHosts(allowed: readonly string[] = []): readonly string[] {
   return allowed.map(bracketed).flatMap((name) => [name, `${name}:443`]);
 }

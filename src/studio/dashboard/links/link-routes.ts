@@ -42,14 +42,14 @@ const MOST_SHOWN = 200;
 type SharedCall = Omit<Call, "visitor" | "json">;
 type SharedRoute = Omit<Route, "handle"> & { handle(call: SharedCall): Promise<unknown> };
 
-/** Routes for holders of a review link. They ignore cookies, and no other route accepts a link's token. */
+/** Routes for people with a review link. These routes ignore cookies, and only they accept the token of a link. */
 export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): readonly SharedRoute[] {
   const { journal, media } = context;
   const decisions = new SharedDecisions(context);
   const tries = new Tries();
   const turns = new Map<string, Promise<unknown>>();
 
-  /** Returns the link of a request if it is valid. @throws Refusal 404, 410, 429 */
+  /** Returns the review link that a request uses, if it is valid. @throws Refusal 404, 410, 429 */
   const admitted = async (
     incoming: IncomingMessage,
     now: number,
@@ -201,7 +201,7 @@ function nameOf(body: Readonly<Record<string, unknown>>): string {
   throw new Refusal(400, "NAME", "Enter your name: it is stored with the decision.");
 }
 
-/** Returns the address whose attempts are counted. Behind a proxy: the last of `X-Forwarded-For`, which the proxy added itself. */
+/** Returns the sender's address, to count attempts; behind a proxy, the last in `X-Forwarded-For`, which it added. */
 function addressOf({ headers, socket }: IncomingMessage, isPublic: boolean): string {
   const forwarded = isPublic
     ? String(headers["x-forwarded-for"] ?? "")

@@ -19,15 +19,15 @@ const MOST_USES = 10_000;
 
 export interface NewReviewLink {
   readonly scope: ReviewScope;
-  /** From one minute to 90 days. Default: seven days. */
+  /** Time until the link expires: from one minute to 90 days. Default: seven days. */
   readonly expiresMs?: number | undefined;
-  /** Maximum number of decisions and comments that it accepts. Default 500. */
+  /** Maximum number of decisions and comments that the link accepts. Default 500. */
   readonly maxUses?: number | undefined;
 }
 
 /**
- * Creates a link and returns its token, which is not stored: 128 bits of id and 192 bits of secret. The journal keeps a hash of
- * the secret. @throws InvalidOptionError
+ * Creates a link and returns its token: a 128-bit id and a 192-bit secret. The token is not stored; the journal keeps
+ * only a hash of the secret. @throws InvalidOptionError
  */
 export async function createReviewLink(
   journal: JournalStore,
@@ -45,7 +45,7 @@ export async function createReviewLink(
   return { link, token: `${id}.${secret}` };
 }
 
-/** The token follows `#`: browsers never send that part, so it appears in no log or referrer. */
+/** Returns a link's address. The token follows `#`: browsers do not send that part, so it is in no log or referrer. */
 export function reviewLinkUrl(origin: string, token: string): string {
   return `${origin}${SHARED}#${token}`;
 }
@@ -71,10 +71,10 @@ function checkNumber(option: string, value: number, least: number, most: number,
   throw new InvalidOptionError(option, `must be ${range}.`);
 }
 
-/** Compared in place of a missing link's hash, so that an unknown id takes as long as a wrong secret. */
+/** Stands in for the hash of a link that does not exist, so that an unknown id takes as long as a wrong secret. */
 const NO_HASH = hash("sha256", randomBytes(24));
 
-/** Returns the link of a token, even if expired or revoked; null for a wrong token. */
+/** Returns the link that a token belongs to, even if it has expired or was revoked; null for a wrong token. */
 export async function linkOfToken(journal: JournalStore, token: string): Promise<ReviewLinkRow | null> {
   const [, id, secret] = /^([\w-]{22})\.([\w-]{32})$/.exec(token) ?? [];
   if (id === undefined || secret === undefined) return null;
@@ -101,7 +101,7 @@ function signed({ id, secretHash }: SigningLink, parts: readonly (string | numbe
     .digest("base64url");
 }
 
-/** Minimum lifetime of a file's address, which stays the same for that long: a new one would restart players. */
+/** Minimum lifetime of a file's address. It changes only once in this time, because a change would restart players. */
 export const FILE_MS = HOUR_MS;
 
 /** Returns a file's address, which contains no token. */

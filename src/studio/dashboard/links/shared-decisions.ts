@@ -23,7 +23,7 @@ import { FILE_MS, fileUrl, refOf } from "./review-link.ts";
 
 // Types of all data that the page behind a review link gets. Times are epoch milliseconds.
 
-/** An item to decide on, in the order in which a pick counts them. */
+/** An item to decide on. A pick is the position of an item in `takes`. */
 export type SharedTake =
   | {
       readonly kind: "image" | "video" | "audio" | "other";
@@ -44,7 +44,7 @@ export interface SharedDecision {
   readonly takes: readonly SharedTake[];
   readonly status: "waiting" | "approved" | "rejected";
   readonly pick: number | null;
-  /** Note and typed name, if it was decided through this link. */
+  /** The note and the name that was typed, if the decision was made through this link. */
   readonly note: string | null;
   readonly name: string | null;
   readonly decidedAt: number | null;
@@ -56,7 +56,7 @@ export interface SharedFile {
   readonly copy: NonNullable<StepState["upload"]>;
 }
 
-/** A decision with data that stays on the server. */
+/** A decision as a link shows it, with further data that stays on the server. */
 export interface Shared {
   readonly runId: string;
   readonly step: string;
@@ -68,7 +68,7 @@ export interface Shared {
 const MOST_RUNS = 500;
 const MOST_KNOWN = 5000;
 
-/** Finds what links show. A link can only see and change what is found here. */
+/** Finds the decisions that a link shows. Whoever has the link can see and change only those. */
 export class SharedDecisions {
   readonly #journal: JournalStore;
   readonly #cache: RunCache;
@@ -79,7 +79,7 @@ export class SharedDecisions {
     this.#cache = cache;
   }
 
-  /** Returns a link's decisions, newest run first: open ones, and those decided since the link was made. */
+  /** Returns the decisions for a link, newest run first: those still open, and those made since it was created. */
   async of(link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
     const found: Shared[] = [];
     for (const row of await runsOf(this.#journal, link.scope)) {
@@ -103,7 +103,7 @@ export class SharedDecisions {
     return null;
   }
 
-  /** Cached per period, because the addresses of files change with it. An unreadable run does not hide the others. */
+  /** Returns a run's decisions, cached until file addresses change. An unreadable run does not hide the others. */
   #ofRun(row: RunRow, link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
     const find = () =>
       this.#cache.upTo(row).then(
@@ -121,7 +121,7 @@ async function runsOf(journal: JournalStore, { tags, runId }: ReviewScope): Prom
   return isOurs ? [row] : [];
 }
 
-/** `inbox`: messages that the state already includes, but the journal does not. */
+/** `inbox`: messages that no process has read yet; `state` already includes their effects. */
 function decisionsOf(
   state: RunState,
   link: ReviewLinkRow,
@@ -179,7 +179,7 @@ interface Take {
   readonly file: SharedFile | null;
 }
 
-/** Returns what the reference at a position shows, in the order in which a pick counts. */
+/** Returns the takes for the reference at a position in `decision.shows`, in the order that a pick refers to. */
 function takesOf(state: RunState, decision: Decision, position: number, { link, now }: Viewing): readonly Take[] {
   const show = decision.shows[position]!;
   const { $ref } = show;

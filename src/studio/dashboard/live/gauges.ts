@@ -10,7 +10,7 @@ interface Balance {
   readonly balanceError: string | null;
 }
 
-/** Reads the wallet and the request pace at most this often, however many pages ask. */
+/** Reads the request pace and, at most once per `BALANCE_MS` however many pages ask, the wallet. */
 export class GaugeReader {
   readonly #show: () => Pick<Showrunner, "balance" | "client">;
   readonly #onLost: () => void;

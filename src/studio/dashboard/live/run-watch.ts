@@ -33,7 +33,7 @@ const LIVENESS_MS = 1000;
 const MOST_LINES = 200;
 const MOST_READS = 20;
 
-/** Returns everything about a run, or what has changed since an event that the reader has received. */
+/** Returns all data of a run, or only what has changed since the last event that the reader received. */
 export async function runPatch(parts: WatchParts, runId: string, afterSeq: number) {
   const { journal, cache, drivers } = parts;
   const { row, view, groups } = await cache.get(runId);
@@ -52,7 +52,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
       drivenHere: drivers.isDriving(runId),
       counts: groups?.counts(),
     }),
-    /** Groups of a run too large for a page, with `steps` as samples; null if `steps` is complete. */
+    /** Groups of steps if the run is too large for a page and `steps` has only samples; null if `steps` is complete. */
     groups: groups?.views() ?? null,
     steps: steps.map((step) => stepView(state, step)),
     events: since.slice(-MOST_LINES).map(eventLine),
@@ -60,7 +60,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   };
 }
 
-/** Selects changed steps and all decisions, because their choices may have changed; initially all steps, or those shown of a large run. */
+/** Selects the changed steps and all decisions, whose choices may differ; at first, all steps that the page shows. */
 function stepsToSend(
   view: RunView,
   touched: ReadonlySet<string> | "all",
@@ -75,7 +75,7 @@ function stepsToSend(
   return view.steps.filter((step) => touched.has(step.path) || isDecision(step));
 }
 
-/** Reads events after `from`, up to the state's last one. Another reader may move the shared state forward meanwhile. */
+/** Reads events after `from`, up to the last event in `state`, which other readers may update in the meantime. */
 async function eventsUpTo(journal: JournalStore, state: RunState, from: number): Promise<readonly StoredEvent[]> {
   for (let read = 0; read < MOST_READS; read += 1) {
     const since = await journal.read(state.runId, { afterSeq: from });
@@ -85,7 +85,7 @@ async function eventsUpTo(journal: JournalStore, state: RunState, from: number):
   throw notFound("This run");
 }
 
-/** Sends a run's changes until the reader disconnects, even if another process makes them. */
+/** Sends changes to a run, whichever process makes them, until the reader disconnects. */
 export async function watchRun(parts: WatchParts, runId: string, afterSeq: number, stream: EventStream): Promise<void> {
   const { journal, drivers } = parts;
   let seq = afterSeq;
@@ -109,7 +109,7 @@ export async function watchRun(parts: WatchParts, runId: string, afterSeq: numbe
   }
 }
 
-/** Resolves when the driving process ends or is back, for which the journal has no event. */
+/** Resolves when a process stops or starts driving the run; the journal has no event for either. */
 async function drivenAgainOrNoMore(journal: JournalStore, runId: string, before: string, signal: AbortSignal) {
   while (!signal.aborted) {
     await pause(LIVENESS_MS, signal);
@@ -152,7 +152,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 const RUN_POLL_MS = 1000;
 
-/** Tells a page when any run changes, whichever process changes it, and what the gauges show. */
+/** Notifies a page of changes to any run, whichever process makes them, and of what the gauges show. */
 export async function watchList(journal: JournalStore, gauges: GaugeReader, stream: EventStream): Promise<void> {
   // Polled separately: a service that does not answer must not delay the runs.
   await Promise.all([

@@ -36,7 +36,7 @@ export interface WriteReportOptions {
   readonly media?: string | undefined;
   readonly mediaDir: string;
   readonly env?: MediaOptions["env"];
-  /** Set for a report to a client: only the returned files, with their cost if `hasPrice`. Default: the whole run. */
+  /** Set for a client's report: it has only the returned files, and the cost if `hasPrice`. Default: the whole run. */
   readonly forClient?: { readonly hasPrice: boolean } | undefined;
   /** Time shown on the page, in epoch milliseconds. */
   readonly writtenAt: number;
@@ -53,8 +53,8 @@ export interface WrittenReport {
 }
 
 /**
- * Writes the dashboard's page of a run into one file, with all data that it would request from the server. Throws what `show`
- * and `events` throw, and Node's file system errors.
+ * Writes the dashboard's page of a run into one file, with all data that the page would request from the server. Throws
+ * what `show` and `events` throw, and Node's file system errors.
  */
 export async function writeReport(
   show: Pick<Showrunner, "show" | "events">,
@@ -138,7 +138,7 @@ async function reportPage({ id, title, version, data }: Content, { places, inlin
 `;
 }
 
-/** Script and style of the built page; the style includes the fonts. */
+/** Returns the script and style of the built page; the style includes the fonts. */
 async function builtParts(): Promise<{ readonly script: string; readonly style: string }> {
   const folder = await pageFolder();
   const index = await readFile(join(folder, "index.html"), "utf8");
@@ -162,7 +162,7 @@ function escaped(text: string): string {
   return shown(text).replace(/[&<>"']/g, (found) => `&#${found.codePointAt(0)};`);
 }
 
-/** JSON that cannot close its HTML element; replaces each media address by its place in the report, or removes it. */
+/** Returns JSON that cannot close its HTML element. Media addresses become places in the report, or are removed. */
 function json(value: unknown, places?: PlacedMedia["places"]): string {
   const placed = (_name: string, part: unknown) => {
     if (typeof part === "string") return shown(part);
@@ -178,7 +178,7 @@ function isMedia(part: unknown): part is { readonly url: string } {
   return "url" in part && "sha256" in part && typeof part.url === "string" && part.url.startsWith("/media/");
 }
 
-/** Only a run's returned files, by the names under which its pipeline returns them. */
+/** Returns a client's view of a run: only the returned files, by the names under which the pipeline returns them. */
 export function clientReport(
   { view }: FoldedRun,
   { writtenAt, hasPrice }: { readonly writtenAt: number; readonly hasPrice: boolean },
@@ -189,7 +189,7 @@ export function clientReport(
     title: state.planned.title ?? state.runId,
     writtenAt,
     isComplete: state.status === "succeeded",
-    /** Dollars with two decimals; null if it is not shown. */
+    /** Dollars with two decimals; null if the price is not shown. */
     price: hasPrice ? formatCents(invoiced([state.spentMicros], 0n).total) : null,
     media: returned.map(forClient),
   };
@@ -208,7 +208,7 @@ const MOST_ROWS = 1000;
 /** Maximum characters of one text, and of all steps' texts together. */
 const LONGEST_TEXT = 4_000;
 const ALL_TEXT = 600_000;
-/** A run without events for this long counts as killed: what was open is shown as ended soon after the last event. */
+/** A run without events for this long counts as killed; its open steps are shown as ended soon after the last event. */
 const LONGEST_SILENCE_MS = 10 * 60_000;
 
 interface Written {
@@ -249,14 +249,14 @@ function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }
       events: lines.slice(-MOST_LINES),
       progress: [],
     },
-    /** Answers by the part of their address after the run's name. */
+    /** The server's answers, by the part of the request's address after the run's name. */
     answers,
   };
 }
 
 const settled: ReadonlySet<string> = new Set(["succeeded", "skipped", "waiting"]);
 
-/** Selects failed and running steps, then those that produced the files, then requested ones, then the first others. */
+/** Selects failed and running steps, then those that made the files, then requested steps, then the first others. */
 function shownSteps(view: RunView, requested: ReadonlySet<string>): readonly StepView[] {
   const steps = [...view.steps, ...view.removed];
   if (steps.length <= MOST_STEPS) return steps;
@@ -284,7 +284,7 @@ function details(
   return Object.fromEntries(each);
 }
 
-/** Finds copies by content hash. Folders and file names from a journal are never read. */
+/** The methods that find copies by content hash. Folders and file names from a journal are never read. */
 type Store = Pick<MediaStore, "sizeOf" | "hold">;
 
 type PlacedMedia = Awaited<ReturnType<typeof placeMedia>>;
@@ -310,7 +310,7 @@ async function placeMedia(
 ) {
   /** What replaces each dashboard address. */
   const places = new Map<string, Pick<MediaView, "url" | "error">>();
-  /** Data embedded in the page, by its name in `places`. */
+  /** Data URLs embedded in the page, by their names in `places`. */
   const inline: Record<string, string> = {};
   const counts = { inline: 0, beside: 0, missing: 0 };
   let bytesLeft = inlineBytes;
@@ -359,7 +359,7 @@ async function sizeOf({ sha256 }: Shown, store: Store): Promise<number | null> {
   return /^[0-9a-f]{64}$/.test(sha256) ? store.sizeOf(sha256) : null;
 }
 
-/** A store that came with a foreign journal may contain anything under any hash. */
+/** Tests whether a file has this hash: a store that came with a foreign journal may contain anything under any hash. */
 async function holds(path: string, sha256: string): Promise<boolean> {
   const hash = createHash("sha256");
   const read = finished(createReadStream(path).on("data", (piece) => hash.update(piece)));

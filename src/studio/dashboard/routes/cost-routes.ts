@@ -19,9 +19,9 @@ interface Share {
 /** Costs of a period that begins at `from`, the start of a day (UTC). */
 export interface AllCosts {
   readonly from: number;
-  /** Micro-dollars charged for what was reserved on each day. */
+  /** Micro-dollars by day: what was charged for the jobs whose money was reserved on that day. */
   readonly days: readonly number[];
-  /** All costs of the runs that changed since then, including earlier ones. */
+  /** The total costs of the runs that changed since `from`, including what they cost before. */
   readonly pipelines: readonly Share[];
   readonly tags: readonly Share[];
   /** The service's own figures, which include jobs outside runs; empty if it reports none. */
@@ -30,7 +30,7 @@ export interface AllCosts {
   readonly runsLeftOut: number;
 }
 
-/** Costs for a period, read from the journal's ledger by day and tag, as for caps. */
+/** Routes for the costs of a period, which are read from the journal's ledger by day and tag, as for caps. */
 export function costRoutes(context: Pick<DashboardContext, "journal" | "cache" | "show">): readonly Route[] {
   const { journal, cache } = context;
 
@@ -82,7 +82,7 @@ async function byPipeline(journal: JournalStore, rows: readonly RunRow[]): Promi
   return [...sums].map(([name, costMicros]) => ({ name, costMicros }));
 }
 
-/** Asks the service at most once per period; returns an empty list if it does not answer. */
+/** Returns a function that asks at most once per `USAGE_MS`; its list is empty if the service does not answer. */
 function onceInAWhile<T>(ask: (from: number) => Promise<readonly T[]>): (from: number) => Promise<readonly T[]> {
   let known: { readonly from: number; readonly at: number; readonly answer: Promise<readonly T[]> } | null = null;
   return (from) => {

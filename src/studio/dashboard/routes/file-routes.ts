@@ -11,7 +11,7 @@ import { badRequest, bytesResponse, headOf, keepFile, mediaResponse, notFound, R
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 
-/** Addresses of the page, which itself decides what to show there. */
+/** Addresses at which the page is served; the page itself decides what to show there. */
 const SCREENS = ["/", "/review", "/plan", "/costs", "/runs/:run", "/runs/:run/:tab"];
 
 export function pageRoutes(folder: string): readonly Route[] {

@@ -54,7 +54,7 @@ export class RunList {
     return { rows, matching: requested.length, byStatus };
   }
 
-  /** An unreadable run is listed from its row alone, and does not hide the others. */
+  /** Reads a run. An unreadable run is listed with what its row contains, so that it does not hide the others. */
   async #read(row: RunRow): Promise<RunSummary> {
     try {
       const { view, groups } = await this.#cache.upTo(row);

@@ -173,7 +173,7 @@ export interface ResumePreview {
   readonly rerunScope: ReturnType<typeof rerunView> | null;
   /** The edited fields, with their new values. */
   readonly edited: readonly { readonly step: string; readonly field: string; readonly value: string }[];
-  /** Other steps with the same text, which they keep unless it is replaced everywhere. */
+  /** Other steps that contain the replaced text; they keep it unless it is replaced everywhere. */
   readonly sameText: readonly { readonly step: string; readonly field: string }[];
 }
 
@@ -204,7 +204,7 @@ export async function resumePreview(
 
 const MOST_LISTED = 100;
 
-/** Returns the steps to run again and their price, with the first entries of each list. */
+/** Returns the steps to run again and their price; of each list, only the first entries. */
 function rerunView(rerunScope: RerunScope & Pick<Quote, "id">) {
   const { id, runId, problems, totalMicros, expectedMicros, committedMicros, budgetMicros, ...lists } = rerunScope;
   return {

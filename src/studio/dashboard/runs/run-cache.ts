@@ -30,7 +30,7 @@ export class RunMemo<T> {
     this.#most = most;
   }
 
-  /** `of` distinguishes several values for one run; `more` is what a value depends on besides the run's events. */
+  /** `of`: which of several values of the run; `more`: what else, besides the run's events, the value depends on. */
   async get(
     { runId, createdAt, lastSeq }: RunRow,
     find: () => Promise<T>,

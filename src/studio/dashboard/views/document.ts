@@ -32,7 +32,7 @@ export type { CommentView, StepView } from "./step-view.ts";
 export type RunHead = ReturnType<typeof runHead>;
 /** A change to a run, sent as it happens; the first one that a page receives is the whole run. */
 export type RunPatch = Awaited<ReturnType<typeof runPatch>>;
-/** A step's progress, from 0 to 1, and when the service expects it to end. */
+/** A step's progress, from 0 to 1, and when the service expects the step to end. */
 export type ProgressView = RunPatch["progress"][number];
 export type AttemptView = StepView["attempts"][number];
 export type DecisionView = NonNullable<ReturnType<typeof decisionOf>>;

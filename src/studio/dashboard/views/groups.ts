@@ -63,7 +63,7 @@ export interface GroupView {
   readonly key: string;
   readonly count: number;
   readonly phases: { readonly [P in StepPhase]?: number };
-  /** Sample steps of this group that were sent. */
+  /** Steps of this group that were sent as samples. */
   readonly shown: readonly string[];
   /** Keys of the groups that this one needs. */
   readonly needs: readonly string[];
@@ -78,7 +78,7 @@ interface Steps {
   readonly groups?: readonly GroupView[] | null;
 }
 
-/** Returns what the graph draws. The server already sends a large run in groups. */
+/** Returns the bundles of steps that the graph draws. For a large run, they are the groups that the server sent. */
 export function bundlesOf({ steps, groups = null }: Steps, isGrouped: boolean): readonly Bundle[] {
   if (groups !== null) {
     return groups.map((group) => ({ ...group, members: group.shown.flatMap((path) => steps.get(path) ?? []) }));

@@ -27,7 +27,7 @@ export type Control =
   | { readonly type: "group"; readonly fields: readonly FieldView[] }
   | { readonly type: "json" };
 
-/** Null if no fields have names, or none can be edited. */
+/** The fields of a form; null if they have no names, or if none of them can be edited. */
 type Fields = readonly FieldView[] | null;
 
 /** The JSON Schema keywords that determine the control. */
@@ -66,8 +66,9 @@ export function inputForm(input: z.ZodType): { readonly sample: string; readonly
 }
 
 /**
- * Makes a form for the plain fields of a step's input and for further fields of its model, except texts: those could be ids of
- * assets, which other steps supply. `why`: why nothing can be edited, if someone can change that.
+ * Makes a form for the plain fields of a step's input, and for fields of its model that the input does not set, except
+ * free texts: those could be ids of assets, which other steps supply. `why`: why nothing can be edited, if someone can
+ * change that.
  */
 export function stepForm(
   schema: { readonly properties?: unknown },

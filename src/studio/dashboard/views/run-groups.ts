@@ -17,7 +17,7 @@ interface Tally {
 }
 
 const ended: ReadonlySet<StepPhase> = new Set(["succeeded", "partial", "skipped", "cancelled", "waiting"]);
-/** What a phase or status counts as; all others count as active. */
+/** The state as which a phase or status is counted; all others are counted as active. */
 const countedAs: Partial<Readonly<Record<StepPhase | "running", keyof StepCounts>>> = {
   succeeded: "done",
   partial: "done",

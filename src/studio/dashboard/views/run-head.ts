@@ -94,7 +94,7 @@ export function runHead(state: RunState, { row, driveError, drivenHere, counts }
   };
 }
 
-/** Pictures and films that represent a run: what it returns first, then the newest. */
+/** Pictures and films that represent a run: first those that it returns, then the newest. */
 function coversOf(state: RunState): readonly MediaView[] {
   const covers = new Map<string, readonly MediaView[]>();
   let count = 0;
@@ -117,7 +117,7 @@ function* newestFirst({ files, planned }: RunState): Generator<string> {
   for (let at = steps.length - 1; at >= 0; at -= 1) yield steps[at]!.path;
 }
 
-/** Drops anything but web addresses, because a journal could contain any text. */
+/** Returns the text if it is a web address, otherwise null: a journal could contain any text. */
 function safeUrl(url: string | null): string | null {
   return url !== null && /^https?:\/\//i.test(url) ? url : null;
 }

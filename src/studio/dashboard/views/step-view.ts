@@ -35,7 +35,7 @@ const MOST_COMMENTS = 100;
 
 export type CommentView = NonNullable<ReturnType<typeof decisionOf>>["comments"][number];
 
-/** Returns the choices of a person (or a rule), and what was chosen; null for other steps. */
+/** Returns what a person (or a rule) can choose from in a step, and the choice; null for steps without a decision. */
 export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
   const { standsFor: refs, isChoice, subject, decision } = traitsOf(plan);
   if (refs.length === 0) return null;
@@ -52,7 +52,7 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
     approved: approval?.approved ?? null,
     note: approval?.note == null ? null : cut(approval.note, 2000),
     pick: pick < 0 ? null : pick,
-    /** Which model made which of `shows`, if several are compared. */
+    /** Which model made which of `shows`, if several models are compared. */
     compared: compared?.map((part) => ({ ...part, missing: part.missing && cut(part.missing, 300) })) ?? null,
     comments: (step.comments ?? []).slice(-MOST_COMMENTS).map(({ text, take, timeMs, at, by }) => {
       const position = offered.findIndex((one) => one.step === take?.step && one.index === take.index);
@@ -77,7 +77,7 @@ function valueView(state: RunState, ref: Reference["$ref"]) {
   return value === undefined ? [] : [{ step: ref.step, value: cutJson(value, 8000).value }];
 }
 
-/** Returns available outputs in the order in which a pick counts them. A pick or approval is resolved to its target. */
+/** Returns the available outputs, in the order that a pick refers to; if the step chose an output, only that. */
 function outputsAt(state: RunState, ref: Ref): readonly OutputRef[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];
@@ -107,7 +107,7 @@ export function stepView(state: RunState | null, step: Step) {
   const isVisual = plan.yields === "image" || plan.yields === "video";
   return {
     ...same,
-    /** Price of the current attempt, or else from the plan. */
+    /** Price of the current attempt; without an attempt, the planned price. */
     quote: price,
     noun,
     icon,
@@ -121,16 +121,16 @@ export function stepView(state: RunState | null, step: Step) {
     media: state === null || own === undefined ? [] : mediaOf(state, own),
     voiceId: outputs.find(({ voiceId }) => voiceId !== null)?.voiceId ?? null,
     decision: state === null || own === undefined ? null : decisionOf(state, plan, own),
-    /** Refusals by checks, of its own results or those that it passes on. */
+    /** The results that checks refused: the step's own, or those that it passes on. */
     refused: state === null || own === undefined ? [] : refusedOf(state, plan),
-    /** Whether the plan no longer contains it; its media and cost stay listed. */
+    /** Whether the plan no longer contains the step; its media and cost stay listed. */
     isRemoved: state?.removedSteps.includes(plan) ?? false,
   };
 }
 
 /**
- * Returns the steps that a step is drawn after: an expansion comes before its steps, and its users come after the steps that it
- * returned.
+ * Returns the steps from which arrows lead to a step. The steps of an expansion follow the expansion; steps that use
+ * its result follow the steps that it returned.
  */
 function linksOf(state: RunState, plan: PlanStep): readonly string[] {
   const needs = plan.needs.flatMap((need) => returnedBy(state, need));
@@ -166,7 +166,7 @@ function reasonOf({ reason, status, error }: Step): string | null {
   return said === null ? null : cut(said, 500);
 }
 
-/** Returns a summary of a step's input: the first of these fields that it has. */
+/** Returns a summary of a step's input: the first of these fields that the input has. */
 function askOf(plan: PlanStep): string | null {
   const { subject } = traitsOf(plan);
   if (subject !== null) return cut(subject, 200);
@@ -206,7 +206,7 @@ export function earlierOf(view: RunView, { path, plan }: Step) {
   return found.toSorted((a, b) => b.attempt - a.attempt).slice(0, MOST_EARLIER);
 }
 
-/** Returns the steps that made what a step passes on, or the step itself. */
+/** Returns the steps that made the results which a step passes on; for other steps, the step itself. */
 function madeBy(state: RunState, path: string): readonly string[] {
   const plan = state.planned.plan.steps.find((step) => step.path === path);
   const passed = state.steps[path]?.expanded ?? (plan === undefined ? [] : traitsOf(plan).standsFor);
@@ -247,7 +247,7 @@ export function outputView(state: RunState, { path }: StepState, output: OutputS
 
 type Copy = NonNullable<OutputState["copy"]>;
 
-/** The address of a stored file. Its hash only distinguishes versions; the journal determines what is sent. */
+/** The address of a stored file. The hash in it only distinguishes versions; the journal determines what is sent. */
 function stored(
   { runId }: RunState,
   step: string,

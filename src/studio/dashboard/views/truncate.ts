@@ -11,7 +11,7 @@ export interface Cut {
   readonly isCut: boolean;
 }
 
-/** Returns JSON with long texts shortened and, if there are too many parts, without the later ones. */
+/** Returns JSON with long texts shortened and, if there are too many parts, without the later parts. */
 export function cutJson(value: unknown, mostText = 4000, mostParts = 500): Cut {
   let parts = 0;
   let isCut = false;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A list that may be cut, with a text about the rest at its end. */
+/** A list that may be cut; a text at its end then describes the rest. */
 const list = <T extends z.ZodType>(item: T) => z.array(z.union([item, z.string()]));
 const usd = z.string().nullable().describe("US dollars, as a decimal");
 

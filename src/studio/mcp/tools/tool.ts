@@ -23,7 +23,7 @@ export interface Tool {
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
   readonly isReadOnly: boolean;
-  /** Whether it starts a run, so that it can be called as a task. */
+  /** Whether the tool starts a run, so that it can be called as a task. */
   readonly takesTask?: true;
   run(input: unknown, call: Call): Promise<Outcome>;
 }
@@ -42,7 +42,7 @@ export function tool<S extends z.ZodRawShape>(
 
 export const runId = z.string().min(1).max(120).describe("Run id, as returned by `run_pipeline` or `list_runs`");
 
-/** Limits on the items kept of each list; the first one that makes the answer short enough applies. */
+/** Limits to try for the items kept of each list; the first that makes the answer short enough applies. */
 const MOST_ITEMS = [200, 100, 50, 20, 10, 5, 2, 1];
 const MOST_CHARACTERS = 60_000;
 const LONGEST_TEXT = 2_000;

@@ -22,10 +22,10 @@ const SMALLEST = 0.2;
 const LARGEST = 1.6;
 /** Smallest zoom for fitting: names become unreadable below it, so the view scrolls instead. */
 const LEAST_FIT = 0.7;
-/** Maximum nodes to fit whole on a wide screen, where their positions say more than their names. */
+/** Maximum nodes of a graph that is shown whole on a wide screen, where positions say more than names. */
 const MOST_WHOLE = 30;
 const WIDE = 720;
-/** How far outside the view nodes are already drawn, in pixels. */
+/** Distance from the view, in pixels, within which nodes are already drawn. */
 const AHEAD = 300;
 
 export function GraphTab({
@@ -166,7 +166,7 @@ function fitting(drawing: Drawing, size: Box): number {
 
 type BoxRef = { readonly current: HTMLDivElement | null };
 
-/** Zooms around the pointer on Ctrl and wheel, which a pinch sends too. */
+/** Zooms around the pointer on Ctrl and wheel; browsers report a pinch as the same event. */
 function useZoomWheel(box: BoxRef, zoom: number, setScale: (scale: number) => void): void {
   const latest = useRef(zoom);
   latest.current = zoom;

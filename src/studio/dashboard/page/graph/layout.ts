@@ -137,8 +137,8 @@ function mirror(graph: Graph, direction: Sketch["direction"]): void {
 }
 
 /**
- * Puts nodes of a rank with the same neighbours, which are interchangeable, into plan order. Nodes whose arrows go around
- * something stay where they are.
+ * Puts nodes of a rank into plan order if they have the same neighbours, and so are interchangeable. A node whose
+ * arrows go around something stays where it is.
  */
 function putInOrder(
   placed: Map<string, Placed>,

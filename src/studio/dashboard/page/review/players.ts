@@ -27,7 +27,7 @@ export function usePlayersTogether(stage: RefObject<HTMLElement | null>): void {
   }, []);
 }
 
-/** Changes only what differs, so that the resulting events cause no further changes. */
+/** Makes `other` do what `one` did. Changes only what differs, so that the resulting events change nothing more. */
 function follow(one: HTMLVideoElement, other: HTMLVideoElement, what: string): void {
   other.playbackRate = one.playbackRate;
   if (what === "play" && other.paused && !other.ended) {

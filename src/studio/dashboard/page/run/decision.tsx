@@ -4,7 +4,7 @@ import { postLater, runPath } from "../state/api.ts";
 import { createStore, useStore } from "../state/store.ts";
 import { ResumeDialog } from "./dialogs.tsx";
 
-/** How long a decision can be undone, in milliseconds: an approval leads to costs, a rejection to missing results. */
+/** Milliseconds in which a decision can be undone, because an approval can cost money and a rejection loses results. */
 const UNDO_MS = 5000;
 
 export interface Verdict {
@@ -15,10 +15,10 @@ export interface Verdict {
   readonly undo: (() => void) | null;
 }
 
-/** Verdicts made on this page by `decisionKey`, newest last. */
+/** The verdicts made on this page, by their `decisionKey`; newest last. */
 export const verdicts = createStore<ReadonlyMap<string, Verdict>>(new Map());
 
-/** Includes the start time, because a rerun asks for another decision. */
+/** Identifies a decision. Includes the start time, because a rerun of the step asks for a new decision. */
 export function decisionKey(runId: string, step: string, since: number | null): string {
   return `${runId}/${step}@${since}`;
 }
@@ -53,7 +53,7 @@ function useDraft(key: string, initial: Draft): readonly [Draft, (change: Partia
 
 export type Deciding = ReturnType<typeof useDecision>;
 
-/** A person's decision on a step until it is sent. It outlives the component; only closing the page sends it early. */
+/** Holds a person's decision on a step until it is sent. Outlives the component; only closing the page sends early. */
 export function useDecision(
   runId: string,
   { path, decision, phase, startedAt }: StepView,
@@ -84,7 +84,7 @@ export function useDecision(
     choose: (index: number | null) => change({ chosen: index }),
     note,
     setNote: (text: string) => change({ note: text }),
-    /** The value to approve instead of the one shown; undefined to approve the one shown. */
+    /** The value to approve instead of the value shown; undefined to approve that unchanged. */
     changed: value,
     change: (to: unknown) => change({ value: to }),
     /** The outcome; null until the decision is sent. */
@@ -98,7 +98,7 @@ export function useDecision(
     /** True while the price of a redo with the note is shown. */
     isRedoOpen,
     openRedo,
-    /** `goOn`: the server resumes the run if no process drives it when the decision arrives, which the page cannot know. */
+    /** `goOn`: whether the server resumes the run if nothing drives it by then, which the page cannot foresee. */
     approve: (goOn: boolean) =>
       isChoice && chosen !== null
         ? post("approve", `Take ${chosen + 1} approved.`, { goOn, pick: chosen })

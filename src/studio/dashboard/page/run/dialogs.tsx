@@ -183,7 +183,7 @@ interface DriftedProps {
   readonly onChange: (takesUp: boolean) => void;
 }
 
-/** True if the code changes more than the edited fields do. */
+/** True if the code changes anything besides the edited steps. */
 function isMoreChanged({ changed, added, removed, renamed }: DriftView, edited: ResumePreview["edited"]): boolean {
   const others = changed.filter((one) => !edited.some(({ step }) => step === one.step));
   return others.length + added.length + removed.length + renamed.length > 0;

@@ -12,17 +12,17 @@ export interface TimeScale {
   readonly shownMs: number;
   /** Position of a point in time, 0 to 1. */
   position(at: number): number;
-  /** The time after this many milliseconds of drawn time. */
+  /** Returns the time that lies `shownMs` into the time drawn to scale. */
   instant(shownMs: number): number;
 }
 
 /** Fraction of the width that a fold takes. */
 const FOLD_SHARE = 0.03;
-/** A wait is folded if it lasts this long, and takes this fraction of the time drawn to scale. */
+/** A wait is folded if it lasts at least `LEAST_MS`, and at least `LEAST_SHARE` of the time in which steps work. */
 const LEAST_MS = 30_000;
 const LEAST_SHARE = 0.15;
 
-/** Maps a run's time to positions, folding waits for people and standstills. */
+/** Maps a run's time to positions. Folds waits for people and standstills. */
 export function timeScale(spans: readonly TimelineSpan[], from: number, to: number, now: number): TimeScale {
   const gaps = idle(spans, from, to, now);
   const idleMs = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0);

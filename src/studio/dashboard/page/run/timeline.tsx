@@ -97,7 +97,7 @@ function rowsOf(spans: readonly TimelineSpan[]): readonly Row[] {
   return [...rows].map(([step, own]) => ({ step, spans: own }));
 }
 
-/** Time from start to end in milliseconds, except waits for a person. */
+/** Milliseconds from the start to the end of a step, without waits for a person. */
 function workOf({ spans }: Row, now: number): number {
   const own = spans.filter(({ phase }) => phase !== "approval");
   const [first] = own;

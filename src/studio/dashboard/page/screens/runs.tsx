@@ -12,11 +12,11 @@ import { Thumb } from "../ui/media.tsx";
 import { Dialog } from "../ui/panel.tsx";
 
 const PAGE = 50;
-/** The server lists no more runs; older ones are found by searching. */
+/** Maximum runs that the server lists; older runs are found by searching. */
 const MOST_ROWS = 1000;
 const statuses = ["running", "interrupted", "paused", "planned", "succeeded", "partial", "failed", "cancelled"];
 
-/** All runs, newest first; runs that need a person come first. */
+/** Lists all runs: first those that need a person, then the others, newest first. */
 export function RunsScreen({ search, status }: { readonly search: string; readonly status: string | null }) {
   const [limit, setLimit] = useState(PAGE);
   const box = useRef<HTMLInputElement>(null);

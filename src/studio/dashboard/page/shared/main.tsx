@@ -99,7 +99,7 @@ function kept(decisions: readonly SharedDecision[], places: Map<string, number>)
   return decisions.toSorted((one, other) => places.get(one.ref)! - places.get(other.ref)!);
 }
 
-/** Keeps a file's address while it is valid: a new one would restart the film. */
+/** Keeps a file's address as long as it is valid, because a new address would restart the film. */
 function lasting(known: Map<string, SharedTake>, key: string, take: SharedTake): SharedTake {
   const before = known.get(key);
   if (take.kind !== "text" && before !== undefined && before.kind !== "text") {

@@ -41,7 +41,7 @@ interface Held {
 let held: Held | null = null;
 addEventListener("pagehide", () => void held?.send());
 
-/** Posts after a delay during which it can be undone; at once if the page is left or something else is posted. */
+/** Posts after a delay in which the request can be undone; at once if the page is left or posts something else. */
 export function postLater(path: string, body: unknown, ms: number, ended: (failure: Error | null) => void): Held {
   void held?.send();
   const timer = setTimeout(() => void own.send(), ms);

@@ -1,12 +1,12 @@
 import type { ClientReport, InlinedRun } from "../../views/document.ts";
 
-/** The run in a report, which is one file with no server behind it. Null outside reports. */
+/** The run that a report shows; null outside reports. A report is a single file with no server behind it. */
 export const inlined: InlinedRun | null = read("inlined-run");
 
 /** The content of a report for a client. Null outside such reports. */
 export const clientReport: ClientReport | null = read("client-report");
 
-/** Each media file is stored once, in its own element, and referred to by key. */
+/** Reads embedded data. Each media file in it is stored once, in its own element, and referred to by key. */
 function read<T>(of: string): T | null {
   const [data, media] = [of, "inlined-media"].map((id) => document.getElementById(id)?.textContent);
   if (data == null || media == null) return null;

@@ -90,7 +90,7 @@ export function follow(requested: string | null): () => void {
     run.set({ state: "ready", model: applyPatch(now.state === "ready" ? now.model : null, patch) });
   };
 
-  /** Called after the browser gave up: finds out why, and retries unless that is pointless. */
+  /** Called when the browser has given up reconnecting: finds out why, and retries unless that is pointless. */
   const again = async () => {
     shut();
     try {

@@ -32,7 +32,7 @@ const reviewed = ["run", "pipeline", "tag", "at"] as const;
 const route = createStore<Route>(readRoute());
 window.addEventListener("popstate", () => route.set(readRoute()));
 
-/** Returns the page's address, which in a report (a single file) follows the `#`. */
+/** Returns the path of the current screen; in a report, which is a single file, that path follows the `#`. */
 function address(): string {
   if (inlined === null) return location.pathname + location.search;
   if (location.hash.startsWith("#/runs/")) return location.hash.slice(1);

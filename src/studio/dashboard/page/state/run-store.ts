@@ -7,7 +7,7 @@ export interface RunModel {
   readonly steps: ReadonlyMap<string, StepView>;
   /** Groups of steps; null unless the run is large. */
   readonly groups: readonly GroupView[] | null;
-  /** Events with the newest last; earlier ones load on demand. */
+  /** Events, newest last; earlier events load on demand. */
   readonly events: readonly EventLine[];
   readonly progress: ReadonlyMap<string, ProgressView>;
 }

@@ -73,7 +73,7 @@ const parts = [
   ["skipped", "off"],
 ] as const;
 
-/** Lists how many of a run's steps are not done, by state. */
+/** Returns texts such as `3 failed`: how many steps are in each state, except those that are done. */
 export function otherCounts(counts: StepCounts): readonly string[] {
   const names = { active: "in progress", waiting: "waiting", failed: "failed", skipped: "skipped" } as const;
   const states = Object.entries(names) as [keyof typeof names, string][];
@@ -93,7 +93,7 @@ export function StepBar({ counts }: { readonly counts: StepCounts }) {
 
 interface TableProps {
   readonly caption?: string;
-  /** A column's name, wrapped in an object for numbers; null for a column of meters. */
+  /** A column's name; as `{ number }` if the column contains numbers, and null if it contains meters. */
   readonly columns: readonly (string | { readonly number: string } | null)[];
   readonly rest?: string | null;
   readonly children: ComponentChildren;
@@ -123,7 +123,7 @@ export function Table({ caption, columns, rest = null, children }: TableProps) {
   );
 }
 
-/** A fraction of a whole, such as the spent part of a budget. `soft` is the reserved part. */
+/** Shows a fraction of a whole, such as the spent part of a budget. `soft` is the reserved part. */
 export function Meter({
   label,
   value,

@@ -93,7 +93,7 @@ export interface StepList extends StepsPage {
   readonly more: (() => void) | null;
 }
 
-/** Lists steps of a run: filtered here, or by the server for a large run, page by page. A report lists the steps it contains. */
+/** Lists a run's steps, filtered here or, for a large run, page by page by the server. A report lists what it has. */
 export function useSteps(
   { head, steps, groups }: RunModel,
   query: Readonly<Record<string, string>>,
