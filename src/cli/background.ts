@@ -4,8 +4,8 @@ import { dirname } from "node:path";
 import process from "node:process";
 
 /**
- * The only argument of a background process, whose real arguments come as JSON on stdin: every user of the machine can see a
- * process's arguments, and those of a run can contain a database password or a prompt.
+ * The only argument of a background process, whose real arguments come as JSON on stdin: every user of the machine can
+ * see a process's arguments, and those of a run can contain a database password or a prompt.
  */
 export const ARGUMENTS_ON_STDIN = "@stdin";
 

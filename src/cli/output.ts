@@ -19,8 +19,8 @@ export interface CommandOutput {
   /** Prints a line for people to stderr; commands in it get the launcher and the carried flags. */
   say(text: string): void;
   /**
-   * Prints what to do next, each command on its own line so that it can be pasted. A trailing `   (remark)` is printed on the
-   * line below its command.
+   * Prints what to do next, each command on its own line so that it can be pasted. A trailing `   (remark)` is printed
+   * on the line below its command.
    */
   next(...steps: readonly string[]): void;
   /** Sets flags to add to every command suggested from now on. */

@@ -66,8 +66,8 @@ export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly s
 }
 
 /**
- * `showrunner adopt`: records which job an unresolved step created. Without a job, lists the candidates; without a step, asks
- * about each unresolved step of the run.
+ * `showrunner adopt`: records which job an unresolved step created. Without a job, lists the candidates; without a
+ * step, asks about each unresolved step of the run.
  */
 export async function adopt(
   context: Context,

@@ -94,7 +94,7 @@ async function openToRead(against: string, { io }: Context) {
 /** A step that the current code would redo, change or remove. */
 interface CheckedStep {
   readonly path: string;
-  /** `changed`: its request differs. `new`: not planned before. `uses`: depends on a changed step. `gone`: no longer planned. */
+  /** `changed`: has another request. `new`: not planned before. `uses`: needs a changed step. `gone`: no longer planned. */
   readonly cause: "changed" | "new" | "uses" | "gone";
   /** Fields of the request that differ. */
   readonly fields: Drift["changed"][number]["fields"];

@@ -20,8 +20,8 @@ import { visible } from "../text/escape.ts";
 const LEAST_LENGTH = 32;
 
 /**
- * Reads or creates the journal's token, which stays the same so that open pages survive a restart. Replaces a token that other
- * users may have read or written, and passes the reason to `warn`.
+ * Reads or creates the journal's token, which stays the same so that open pages survive a restart. Replaces a token
+ * that other users may have read or written, and passes the reason to `warn`.
  */
 export async function storedToken(path: string, warn: (text: string) => void): Promise<string> {
   const stored = await readKept(path);

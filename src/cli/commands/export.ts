@@ -9,7 +9,7 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** `showrunner export`: exports a run's clips, takes, audio and captions as a timeline for video editors, with its media. */
+/** `showrunner export`: exports a run's clips, takes, audio, captions and media as a timeline for video editors. */
 export async function exportRun(context: Context, runId: string, flags: Flags["export"]): Promise<ExitCode> {
   const { io, output } = context;
   if (flags.otio === undefined)

@@ -279,7 +279,7 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { ou
   );
 }
 
-/** Shows changes and asks for consent before any request to the service. `agreed`: a person on the terminal said yes. */
+/** Shows changes and asks for consent before any request to the service. `agreed`: a person on the terminal agreed. */
 async function sayDrift(
   drift: Drift,
   context: Context,

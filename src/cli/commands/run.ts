@@ -103,7 +103,7 @@ interface Agreed {
   readonly startAnyway: boolean;
 }
 
-/** Whether to start although the wallet cannot pay for the run; true after `--start-anyway` or a yes on the terminal. */
+/** Whether to start although the wallet cannot pay for the run: by `--start-anyway`, or a yes on the terminal. */
 async function startsAnyway(
   { balanceMicros, totalMicros }: Quote,
   flags: Flags["run"],

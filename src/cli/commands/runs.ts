@@ -23,7 +23,7 @@ interface Listed {
   readonly isMember: boolean;
 }
 
-/** Columns needed for the next command come first and are never shortened; the others disappear on a narrow terminal. */
+/** Columns that the next command needs come first and are never shortened; others disappear on a narrow terminal. */
 const columns = (now: number): readonly Column<Listed>[] => [
   { title: "run", value: ({ row, isMember }) => `${isMember ? "  " : ""}${visible(row.runId)}` },
   { title: "status", value: ({ row }) => row.status },

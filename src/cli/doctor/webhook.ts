@@ -25,7 +25,7 @@ export function webhookTarget({ webhookUrl, webhookPort }: Flags["doctor"]): Web
   return { url: new URL(checkedUrl(webhookUrl)), port: checkedPort(webhookPort) };
 }
 
-/** Checks the service's default webhook, and whether a public URL reaches this machine; without a URL that stays unknown. */
+/** Checks the service's default webhook, and whether the public URL, if one is given, reaches this machine. */
 export async function webhookFindings(
   context: Context,
   client: Client,

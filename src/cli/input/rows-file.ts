@@ -36,8 +36,8 @@ export interface Schema {
 }
 
 /**
- * Resolves a column name: an input field (dots for nested ones), `tag:KEY` for a tag, `#NAME` for a note that only distinguishes
- * rows. Returns an error message if the input has no such field.
+ * Resolves a column name: an input field (dots for nested ones), `tag:KEY` for a tag, `#NAME` for a note that only
+ * distinguishes rows. Returns an error message if the input has no such field.
  */
 export function columnsOf(name: string, schema: unknown): Column | string {
   if (name.startsWith("#")) return noteColumn(name);

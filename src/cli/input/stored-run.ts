@@ -8,8 +8,8 @@ import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
 
 /**
- * Whether a path from a journal is inside the working folder after resolving links. A journal can come from a stranger, so paths
- * elsewhere are neither run nor written to unless given on the command line.
+ * Whether a path from a journal is inside the working folder after resolving links. A journal can come from a stranger,
+ * so paths elsewhere are neither run nor written to unless given on the command line.
  */
 export async function isOwnFile(path: string, cwd: string): Promise<boolean> {
   const inside = relative(await realpath(cwd), await realOf(resolve(cwd, path)));
@@ -32,8 +32,9 @@ interface RunCode {
 }
 
 /**
- * Loads a run's code from the file it was last planned from; null if that is missing. For a run with local functions, throws if
- * the file does not load or is outside the working folder (`CODE_ELSEWHERE`); for other runs such a file is ignored.
+ * Loads a run's code from the file it was last planned from; null if that is missing. For a run with local functions,
+ * throws if the file does not load or is outside the working folder (`CODE_ELSEWHERE`); for other runs such a file is
+ * ignored.
  */
 export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<RunCode | null> {
   const { plan, source } = (await loadRun(show.journal, runId)).planned;

@@ -94,8 +94,8 @@ function decoded(bytes: Buffer, encoding: string, path: string, flags: TableFlag
 }
 
 /**
- * Parses a table; detects commas, semicolons or tabs from its first line. Drops empty rows and trailing empty cells, which
- * spreadsheets leave behind.
+ * Parses a table; detects commas, semicolons or tabs from its first line. Drops empty rows and trailing empty cells,
+ * which spreadsheets leave behind.
  */
 export async function parseTable(text: string, { delimiter: given }: TableFlags): Promise<Table> {
   const { parse } = await import("csv-parse/sync");

@@ -12,8 +12,8 @@ const KINDS = {
 } as const;
 
 /**
- * Resolves the path of an output file. Throws CliError `USAGE` if a file of another kind exists there, so that a mistyped name
- * cannot overwrite a paid film. An earlier file of the same kind is replaced.
+ * Resolves the path of an output file. Throws CliError `USAGE` if a file of another kind exists there, so that a
+ * mistyped name cannot overwrite a paid film. An earlier file of the same kind is replaced.
  */
 export async function writtenFile(
   cwd: string,

@@ -40,8 +40,8 @@ const firstLineMs = 1_000;
 const lineMs = 10_000;
 
 /**
- * Waits for long work and shows that it continues: one redrawn line on a terminal, otherwise an occasional line. Calls `detail` for
- * the text of each line.
+ * Waits for long work and shows that it continues: one redrawn line on a terminal, otherwise an occasional line. Calls
+ * `detail` for the text of each line.
  */
 export async function whileWorking<T>({ io, output }: Context, work: Promise<T>, detail: () => string): Promise<T> {
   const canRedraw = io.stderr.isTTY === true && io.env.TERM !== "dumb" && !io.env.CI;

@@ -29,8 +29,9 @@ function inGeneration<T extends { readonly url: string }>(resolved: T, parentURL
 let installed = false;
 
 /**
- * Resolves `import "showrunner"` in pipeline files to the modules of this process, ignoring the file's `node_modules`: a second
- * copy would not recognise pipelines of the first. Files outside a project can also use this installation's `zod` and local service.
+ * Resolves `import "showrunner"` in pipeline files to the modules of this process, ignoring the file's `node_modules`:
+ * a second copy would not recognise pipelines of the first. Files outside a project can also use this installation's
+ * `zod` and local service.
  */
 export function shareOwnModules(): void {
   if (installed) return;

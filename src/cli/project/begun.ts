@@ -56,8 +56,8 @@ export function tsconfig({ isEsm }: { readonly isEsm: boolean }): string {
 }
 
 /**
- * Throws if an output file or a folder on its path is a link: in a folder prepared by someone else, a link could redirect what we
- * write.
+ * Throws if an output file or a folder on its path is a link: in a folder prepared by someone else, a link could
+ * redirect what we write.
  */
 export async function refuseLinks(folder: string, paths: Iterable<string>): Promise<void> {
   for (const path of paths) {

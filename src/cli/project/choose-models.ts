@@ -126,8 +126,8 @@ interface Wish {
 }
 
 /**
- * A valid input of the model: `needs`, its required fields, and `likes` unless it refuses them. Null if it does not accept `needs`
- * either.
+ * A valid input of the model: `needs`, its required fields, and `likes` unless it refuses them. Null if it does not
+ * accept `needs` either.
  */
 export function fitInput(catalog: Catalog, model: CatalogModel, { needs, likes }: Wish): Input | null {
   const fields = propertiesOf(model.inputSchema);

@@ -42,8 +42,8 @@ function needed(more: readonly string[]): readonly (readonly [Field, string, str
 }
 
 /**
- * Completes a package.json, or creates one. A project without CommonJS code becomes an ES module project, as pipelines need; any
- * other keeps its type. `more`: packages that a recipe imports.
+ * Completes a package.json, or creates one. A project without CommonJS code becomes an ES module project, as pipelines
+ * need; any other keeps its type. `more`: packages that a recipe imports.
  */
 export async function manifestFor(path: string, more: readonly string[] = []): Promise<Project> {
   const text = await readFile(path, "utf8").catch(() => null);
@@ -94,8 +94,8 @@ function sorted(packages: Packages): Packages {
 const MOST_READ = 200;
 
 /**
- * Whether a folder contains code that "type": "module" would break, because it is not an ES module for Node. Explicit extensions
- * (`.mjs`, `.cts`) do not count.
+ * Whether a folder contains code that "type": "module" would break, because it is not an ES module for Node. Explicit
+ * extensions (`.mjs`, `.cts`) do not count.
  */
 export async function hasOtherCode(folder: string): Promise<boolean> {
   let read = 0;

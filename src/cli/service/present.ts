@@ -8,8 +8,9 @@ import { visible, visibleLines } from "../text/escape.ts";
 import { shorten, table } from "../text/table.ts";
 
 /**
- * Converts a client value for `--json`: snake_case names as in the API, amounts as decimal strings (`costMicros: 290000` becomes
- * `cost: "0.29"`). Fields whose name ends in `url` keep the whole URL; other texts lose the queries of URLs.
+ * Converts a client value for `--json`: snake_case names as in the API, amounts as decimal strings (`costMicros:
+ * 290000` becomes `cost: "0.29"`). Fields whose name ends in `url` keep the whole URL; other texts lose the queries of
+ * URLs.
  */
 export function wireForm(value: unknown, key = ""): unknown {
   if (typeof value === "string") return /url$/i.test(key) ? value : redactUrls(value);

@@ -1,6 +1,6 @@
 /**
- * Makes text from outside safe to print: control characters, escape sequences and bidi marks become visible codes, so that a
- * prompt or a file name can neither move the cursor nor hide anything.
+ * Makes text from outside safe to print: control characters, escape sequences and bidi marks become visible codes, so
+ * that a prompt or a file name can neither move the cursor nor hide anything.
  */
 export function visible(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\u200E\u200F]/gu, code);
@@ -17,8 +17,8 @@ export function visibleLines(text: string): string {
 }
 
 /**
- * Last safeguard before the terminal: passes only colours, line breaks and tabs, and no bidi marks. Uses JSON's escapes, so that
- * a JSON document keeps its meaning.
+ * Last safeguard before the terminal: passes only colours, line breaks and tabs, and no bidi marks. Uses JSON's
+ * escapes, so that a JSON document keeps its meaning.
  */
 export function withoutControl(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose

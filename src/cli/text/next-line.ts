@@ -14,8 +14,8 @@ export interface Suggesting {
 }
 
 /**
- * Splits a suggestion into the command to paste and a remark: `showrunner show x   (its steps)` becomes two lines. Adds the flags
- * that make the command use the same journal and service as the current one.
+ * Splits a suggestion into the command to paste and a remark: `showrunner show x   (its steps)` becomes two lines. Adds
+ * the flags that make the command use the same journal and service as the current one.
  */
 export function nextLines(text: string, { launcher, flags }: Suggesting): readonly string[] {
   const [, first = text, note] = /^(\S.*?) {2,}(\(.*\))$/s.exec(text) ?? [];

@@ -44,8 +44,8 @@ export interface Column<Row> {
 const gap = "  ";
 
 /**
- * Formats rows under plain titles, each column as wide as its longest cell. If that exceeds `width`, omits optional columns and
- * shortens flexible ones. Cells must be safe text without line breaks.
+ * Formats rows under plain titles, each column as wide as its longest cell. If that exceeds `width`, omits optional
+ * columns and shortens flexible ones. Cells must be safe text without line breaks.
  */
 export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], width?: number): string {
   const columns = width === undefined ? all : fitting(rows, all, width);

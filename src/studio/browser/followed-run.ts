@@ -61,13 +61,13 @@ export interface Decision {
   readonly note?: string;
 }
 
-/** A run that a page follows. `subscribe` and `snapshot` fit React's `useSyncExternalStore` and the stores of other frameworks. */
+/** A run that a page follows. `subscribe` and `snapshot` fit React's `useSyncExternalStore` and similar stores. */
 export interface FollowedRun {
   readonly id: string;
   readonly snapshot: () => RunSnapshot;
-  /** Follows the run while there are subscribers; returns a function that unsubscribes. `event` is called for each event. */
+  /** Follows the run while there are subscribers; returns a function that unsubscribes. Calls `event` for each event. */
   readonly subscribe: (changed: () => void, event?: (event: EventView) => void) => () => void;
-  /** Returns the run once it ends; with `orPaused`, also once it pauses. @throws RequestError if it cannot be followed */
+  /** Returns the run once it ends or, with `orPaused`, pauses. @throws RequestError if the run cannot be followed */
   done(options?: { readonly orPaused?: boolean }): Promise<RunView>;
   /** @throws RequestError */
   decide(decision: Decision): Promise<void>;

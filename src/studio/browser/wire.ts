@@ -42,7 +42,7 @@ export interface RunView {
   readonly seq: number;
   readonly pipeline: string;
   readonly title: string;
-  /** `running`, `paused`, `succeeded`, `partial`, `failed` or `cancelled`; `interrupted` means that no process drives it. */
+  /** `running`, `paused`, `succeeded`, `partial`, `failed`, `cancelled`, or `interrupted`: no process drives the run. */
   readonly status: string;
   /** Why the run is paused, or how it failed. */
   readonly message: string | null;

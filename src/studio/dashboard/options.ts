@@ -41,9 +41,9 @@ export interface DashboardOptions {
   readonly media: ShownMedia;
   /** Port to listen on. Default 0: any free port. */
   readonly port?: number | undefined;
-  /** Address to listen on. Default `127.0.0.1`; any other address gives other machines access to runs and control over them. */
+  /** Address to listen on. Default `127.0.0.1`; any other address lets other machines see and control runs. */
   readonly host?: string | undefined;
-  /** Further host names and addresses by which browsers reach the dashboard, such as a proxy's, without port. Default none. */
+  /** Further host names and addresses of the dashboard for browsers, such as those of a proxy; no ports. Default none. */
   readonly allowHosts?: readonly string[] | undefined;
   /**
    * Public origin of review links, such as `https://review.example.com`, where a proxy forwards requests with their

@@ -182,7 +182,7 @@ function readOnly(): Refusal {
   return new Refusal(403, "READ_ONLY", "This login is read-only; ask someone with full access.");
 }
 
-/** Returns the URL of a request; null if its target is not a path. Encoded slashes stay encoded; all path checks use this URL. */
+/** Returns a request's URL, which all path checks use; null if its target is no path. Encoded slashes stay encoded. */
 function urlOf({ url: target = "/" }: IncomingMessage): URL | null {
   return target.startsWith("/") && URL.canParse(`http://dashboard${target}`)
     ? new URL(`http://dashboard${target}`)

@@ -15,7 +15,7 @@ interface SignedFile {
 
 type Signing = Pick<Context, "secret" | "prefix">;
 
-/** Returns a signed path that gives anyone who has it access to one file, for one to two hours. The path contains no host. */
+/** Returns a signed path, without a host, that gives anyone who has it access to one file for one to two hours. */
 export function fileAddress({ secret, prefix }: Signing, file: SignedFile, now: number): string {
   const ends = (Math.floor(now / ADDRESS_MS) + 2) * ADDRESS_MS;
   const query = new URLSearchParams({ type: file.contentType, ends: String(ends), mark: markOf(secret, file, ends) });

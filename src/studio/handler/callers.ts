@@ -50,7 +50,7 @@ function ownerTags({ tags }: Caller) {
   return Object.entries(tags).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** Returns the row of a caller's run. Other callers' runs are refused like runs that do not exist. @throws Refusal 404 */
+/** Returns the row of a caller's run. Refuses other callers' runs as if they did not exist. @throws Refusal 404 */
 export async function ownRun({ context, caller, params }: Call): Promise<RunRow> {
   const row = await context.show.journal.run(params.run!);
   const isOwn =

@@ -36,8 +36,8 @@ const MOST_IN_MEMORY = 128 * 1024 * 1024;
 const REQUEST_BYTES = 64 * 1024;
 
 /**
- * Serves pipelines as endpoints of your server: callers price, start, list, follow, decide and stop their own runs, and get
- * their files. Closing `show` remains your task. @throws InvalidOptionError
+ * Serves pipelines as endpoints of your server: callers price, start, list, follow, decide and stop their own runs, and
+ * get their files. Closing `show` remains your task. @throws InvalidOptionError
  */
 export function createHandler(show: Showrunner, options: HandlerOptions): Handler {
   const context = contextOf(show, options);

@@ -27,7 +27,7 @@ export class EventStreams {
     this.#followed.clear();
   }
 
-  /** Streams the run's events after `Last-Event-ID`, snapshots of the run as it changes, and progress. @throws Refusal 429, 503 */
+  /** Streams a run's events after `Last-Event-ID`, snapshots after changes, and progress. @throws Refusal 429, 503 */
   open({ request, caller }: Call, row: RunRow): Response {
     const afterSeq = seenBefore(request, row);
     const isFinal = isRunFinal(row.status as RunState["status"]);

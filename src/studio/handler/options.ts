@@ -8,8 +8,8 @@ export interface Endpoint {
   /** Where the code is. Stored with the run, so that a worker finds it. Default: this process supplies the code. */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /**
-   * Files and folders from which the pipeline's own code may upload, such as `["assets/"]`, relative to the working folder. Links
-   * are resolved. Default: none. A run can always read the files that its caller sent.
+   * Files and folders from which the pipeline's own code may upload, such as `["assets/"]`, relative to the working
+   * folder. Links are resolved. Default: none. A run can always read the files that its caller sent.
    */
   readonly files?: readonly string[] | undefined;
   /** Maximum cost of one job without a quote, in US dollars as a decimal string. Default: such jobs are refused. */
@@ -19,8 +19,8 @@ export interface Endpoint {
 /** The caller of a request. */
 export interface Caller {
   /**
-   * Labels for the caller's runs, such as `{ customer: "acme" }`. The caller sees and controls only runs that have all of
-   * them. One to seven labels are required.
+   * Labels for the caller's runs, such as `{ customer: "acme" }`. The caller sees and controls only runs that have all
+   * of them. One to seven labels are required.
    */
   readonly tags: { readonly [key: string]: string };
   /**
@@ -43,8 +43,8 @@ export interface HandlerOptions {
   /** Path where the handler is mounted, such as `/api/films`. Default: the root. */
   readonly prefix?: string | undefined;
   /**
-   * Key that signs media URLs: at least 16 characters, and the same in every process. Default: a random key at start, so that
-   * URLs expire when the process ends.
+   * Key that signs media URLs: at least 16 characters, and the same in every process. Default: a random key at start,
+   * so that URLs expire when the process ends.
    */
   readonly secret?: string | undefined;
   /**
@@ -53,15 +53,15 @@ export interface HandlerOptions {
    */
   readonly filesDir?: string | undefined;
   /**
-   * Maximum bytes in `filesDir` that belong to no run, per caller and in total. A request above the first limit is answered
-   * with 429, above the second with 503. Default 1 GiB and 16 GiB.
+   * Maximum bytes in `filesDir` that belong to no run, per caller and in total. A request above the first limit is
+   * answered with 429, above the second with 503. Default 1 GiB and 16 GiB.
    */
   readonly mostKept?: { readonly caller?: number | undefined; readonly all?: number | undefined } | undefined;
-  /** Origins in your own network from which inputs can load files, like the `inside` option of `openShowrunner`. Default none. */
+  /** Origins in your own network from which inputs can load files, like `inside` of `openShowrunner`. Default none. */
   readonly inside?: readonly string[] | undefined;
   /** Maximum size of an input with its files, in bytes. Default 64 MiB; an input without files may have 1 MiB. */
   readonly mostBytes?: number | undefined;
-  /** Maximum number of open event streams per caller; all callers together can have ten times as many. Default 1,000. */
+  /** Maximum open event streams per caller; all callers together can have ten times as many. Default 1,000. */
   readonly mostStreams?: number | undefined;
   /** Engine that drives the runs, such as the pg-boss engine. Default: this process drives them. */
   readonly engine?: { wake(runId: string): Promise<void> } | undefined;
@@ -73,7 +73,7 @@ export interface HandlerOptions {
   readonly onDefect?: ((error: unknown, reference: string) => void) | undefined;
 }
 
-/** Answers every request below its prefix. Works with Hono, Next, Bun, Deno and any server with `Request` and `Response`. */
+/** Answers every request below its prefix. Works with Hono, Next, Bun, Deno, or any server that uses `Request`. */
 export interface Handler {
   (request: Request): Promise<Response>;
   /** Continues runs of these pipelines that an earlier process left, and returns their ids. Call it once at startup. */

@@ -26,8 +26,8 @@ class SentFile {
 }
 
 /**
- * Reads the body of a quote or start, with its input as the pipeline expects it: sent files and files at URLs are saved on this
- * machine. Paths are refused, because callers must not name files on this machine. @throws Refusal
+ * Reads the body of a quote or start, with its input as the pipeline expects it: sent files and files at URLs are saved
+ * on this machine. Paths are refused, because callers must not name files on this machine. @throws Refusal
  */
 export async function readInput(call: Call, { pipeline }: Endpoint): Promise<ReadInput> {
   const isForm = isOfType(bodyOfRequest(call.request), "multipart/form-data");

@@ -20,8 +20,8 @@ interface Latest {
 }
 
 /**
- * Reads a run once for all its followers. Readers pull, and a slow reader falls back to the journal, so nothing is buffered
- * per reader.
+ * Reads a run once for all its followers. Readers pull, and a slow reader falls back to the journal, so nothing is
+ * buffered per reader.
  */
 export class RunFeed {
   readonly #context: Context;

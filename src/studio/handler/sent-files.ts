@@ -33,7 +33,7 @@ export interface SentBytes {
 /** What a file is kept for: a request, a quote until it expires (in epoch milliseconds), or a run. */
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
-/** Marks a file that is being removed, so that senders of the same file wait. A mark older than `REMOVAL_MS` is from a dead process. */
+/** Marks a file during removal, so that senders of the same file wait. Marks older than `REMOVAL_MS` are obsolete. */
 const REMOVING = ".removing-";
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 20;

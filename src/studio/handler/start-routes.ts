@@ -92,7 +92,7 @@ async function start(call: Call): Promise<Response> {
   return Response.json(view, { status: isThere ? 200 : 201, headers: { Location: `${context.prefix}/runs/${id}` } });
 }
 
-/** Keeps only the files in the run's own input. An earlier start with this key may have had another input, or failed. */
+/** Keeps only the files in the run's own input: an earlier start with this key may have failed, or had another input. */
 async function keepNamed({ context, files }: Call, run: string): Promise<void> {
   if (files.paths.size === 0) return;
   const { journal } = context.show;

@@ -39,7 +39,7 @@ function proposalOf({ decision, pick, value }: Decision): string {
   return `The agent proposes: ${decision}${choice}${changed}`;
 }
 
-/** Asks the person about every open decision in the run, one after the other. @throws ToolError if they do not answer */
+/** Asks the person about the run's open decisions, one after the other. @throws ToolError if they do not answer */
 export async function askAll(session: AgentSession, runId: string, person: Person): Promise<void> {
   for (const open of await session.waiting(runId)) {
     await session.refuseBeyondLimits(runId);

@@ -25,7 +25,7 @@ export function ofTask(taskId: string) {
   return { [RELATED_TASK_META_KEY]: { taskId } };
 }
 
-/** Returns the user; null if whoever started the server did not allow questions, or the agent's program cannot ask them. */
+/** Returns the user; null if the server's options do not allow questions, or the agent's program cannot ask them. */
 export function personAt(
   server: Server,
   how: {

@@ -62,8 +62,9 @@ export class AgentSession {
   }
 
   /**
-   * Starts a run, or continues the one with the same name and input. Returns as soon as it is under way. `allowedMicros`: a limit
-   * that a person allowed instead of the limit per run; `agreed`: the quote that someone agreed to.
+   * Starts a run, or continues the one with the same name and input. Returns as soon as it is under way.
+   * `allowedMicros`: a limit that a person allowed instead of the limit per run; `agreed`: the quote that someone
+   * agreed to.
    */
   start(
     name: string,
@@ -143,7 +144,7 @@ export class AgentSession {
     );
   }
 
-  /** Loads the run, including decisions that no process has read yet. @throws ToolError for a run that no agent started */
+  /** Loads a run, with decisions that no process has read yet. @throws ToolError for a run that no agent started */
   async state(runId: string): Promise<RunState> {
     if (!runId.startsWith(PREFIX) || !isRunId(runId)) throw notAnAgents(runId);
     const { journal } = this.options;
@@ -288,10 +289,11 @@ const MOST_LEVELS = 100;
 const MOST_TEXTS = 20_000;
 
 /**
- * Refuses an input with a text that leads outside the folder: the pipeline's code could read that file, so an agent that follows
- * foreign instructions could send any file on this machine to the service. An absolute path, or one that climbs by `..`, is refused
- * whether the file exists or not, so that nobody learns which files exist. Any other text may be plain words, and is refused only if
- * the working folder has a file of that name elsewhere. Uploads need no check: Showrunner itself opens only files in the folder.
+ * Refuses an input with a text that leads outside the folder: the pipeline's code could read that file, so an agent
+ * that follows foreign instructions could send any file on this machine to the service. An absolute path, or one that
+ * climbs by `..`, is refused whether the file exists or not, so that nobody learns which files exist. Any other text
+ * may be plain words, and is refused only if the working folder has a file of that name elsewhere. Uploads need no
+ * check: Showrunner itself opens only files in the folder.
  * @throws ToolError
  */
 export async function checkFiles(input: unknown, folder: string): Promise<void> {

@@ -18,8 +18,9 @@ import {
 import { Refusal } from "./refusal.ts";
 
 /**
- * Callers see an error or failure as a code and a sentence from this file, or as the message of a `CallerError`. Messages from
- * the service, the machine and other code are written to the operator's log. Errors become answers only here.
+ * Callers see an error or failure as a code and a sentence from this file, or as the message of a `CallerError`.
+ * Messages from the service, the machine and other code are written to the operator's log. Errors become answers only
+ * here.
  */
 export type Audience = "customer" | "agent" | "reviewer";
 
@@ -179,7 +180,7 @@ class UnplannedError extends Error {
   }
 }
 
-/** True for problems with the input's schema, and for those that the pipeline's code addresses to callers. Neither has a step. */
+/** True for problems without a step: with the input's schema, or addressed to callers by the pipeline's code. */
 function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {
   return step === null && (code === "input" || code === FOR_CALLERS);
 }

@@ -217,8 +217,8 @@ const MOST_OF_ONE = 20;
 const MOST_OF_ALL = 1000;
 
 /**
- * Counts wrong tokens per sender and in total. Above either limit, wrong tokens are answered with 429 until the window ends. A
- * correct token is never counted, so guessing locks nobody out.
+ * Counts wrong tokens per sender and in total. Above either limit, wrong tokens are answered with 429 until the window
+ * ends. A correct token is never counted, so guessing locks nobody out.
  */
 export class Tries {
   readonly #wrong = new Map<string, number>();

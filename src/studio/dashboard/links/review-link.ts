@@ -120,7 +120,7 @@ function fileMark(link: SigningLink, ref: string, urlEndsAt: number): string {
 
 type FileAddress = Readonly<Record<"id" | "ref" | "ends" | "mark", string>>;
 
-/** Returns the link that a file's address belongs to, even if expired; null if this server did not create the address. */
+/** Returns the link that a file's address belongs to, even if expired; null if this server did not make the address. */
 export async function linkOfFile(
   journal: JournalStore,
   { id, ref, ends, mark }: FileAddress,

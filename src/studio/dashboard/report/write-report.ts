@@ -300,9 +300,9 @@ const MOST_FILES = 500;
 const MOST_OTHERS = 1000;
 
 /**
- * Decides where the media of the page at `pagePath` go. The smallest returned files go into the page, as many as fit into `inlineBytes`.
- * The others are linked if they are below the page's folder, or copied to a folder beside it. Intermediate results go into the
- * page as far as they fit.
+ * Decides where the media of the page at `pagePath` go. The smallest returned files go into the page, as many as fit
+ * into `inlineBytes`. The others are linked if they are below the page's folder, or copied to a folder beside it.
+ * Intermediate results go into the page as far as they fit.
  */
 async function placeMedia(
   media: readonly MediaView[],

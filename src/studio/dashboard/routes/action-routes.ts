@@ -129,7 +129,7 @@ export function planView(quote: Quote) {
     expectedMicros: quote.expectedMicros,
     openSteps: openSteps(quote.prices).slice(0, MOST_LISTED),
     forecastMs: quote.forecastMs,
-    /** Outputs that may have expired on the service by the time they are needed, and would then have to be paid for again. */
+    /** Outputs that may expire on the service before they are needed, and would then have to be paid for again. */
     risks: quote.risks
       .filter(({ heals }) => !heals)
       .slice(0, MOST_RISKS)

@@ -177,7 +177,7 @@ export interface ResumePreview {
   readonly sameText: readonly { readonly step: string; readonly field: string }[];
 }
 
-/** Returns what resuming would do and cost: whether the code has changed, and which steps would run again. Spends nothing. */
+/** Returns what resuming would change, run again and cost. Spends nothing. */
 export async function resumePreview(
   context: DashboardContext,
   state: RunState,

@@ -21,8 +21,8 @@ export class Drivers {
   }
 
   /**
-   * Resolves once the run has started, which `begins` detects; rejects if it could not start, for example because of another
-   * process's lease.
+   * Resolves once the run has started, which `begins` detects; rejects if it could not start, for example because of
+   * another process's lease.
    */
   async follow(handle: RunHandle, begins: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { id } = handle;

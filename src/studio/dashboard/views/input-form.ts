@@ -97,7 +97,7 @@ function fieldOf(name: string, about: string | undefined, required: boolean, con
 
 const SMALL: ReadonlySet<Control["type"]> = new Set(["number", "switch", "choice"]);
 
-/** Returns a value that waits for a decision, with the control to change it. Without a schema, the type comes from the value. */
+/** Returns a value that waits for a decision, and the control to change it, by its schema or else its type. */
 export function shownValueOf(value: Json, schema: Json | null) {
   return { value, control: controlOf(schema === null ? schemaOf(value) : (schema as Schema), MOST_LEVELS) };
 }

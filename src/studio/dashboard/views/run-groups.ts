@@ -90,7 +90,7 @@ export class RunGroups {
     });
   }
 
-  /** Returns the steps that a page receives initially: active ones, those that need someone, and samples from each group. */
+  /** Returns the steps that a page receives initially: active steps, steps that need someone, and samples of each group. */
   shown(): ReadonlySet<string> {
     const notable: string[] = [];
     for (const [path, phase] of this.#phases) {

@@ -190,7 +190,7 @@ export function mediaOf(state: RunState, step: StepState): readonly MediaView[] 
 
 const MOST_EARLIER = 24;
 
-/** Returns results of superseded attempts, newest first: the step's own, or those of the steps that a decision shows. */
+/** Returns the results of superseded attempts, newest first: of the step, or of the steps that its decision shows. */
 export function earlierOf(view: RunView, { path, plan }: Step) {
   const { state } = view;
   const { standsFor } = traitsOf(plan);

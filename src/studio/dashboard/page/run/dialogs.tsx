@@ -42,7 +42,7 @@ interface ResumeProps {
   readonly onClose: () => void;
 }
 
-/** Resumes a run as planned, with changed code, or with steps to rerun, one of them optionally edited. Shows the price first. */
+/** Shows the price, then resumes a run: as planned, with changed code, or with steps to rerun or to edit. */
 export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onResumed, onClose }: ResumeProps) {
   const [budget, setBudget] = useState("");
   const [note, setNote] = useState(redo?.note ?? "");
