@@ -1,10 +1,10 @@
 import { DAY_MS } from "../kit/duration.ts";
 import type { RunEvent } from "./events.ts";
 
-/** A webhook's report that a job ended. Only a hint: the job itself is then read. */
+/** A webhook's report that a job ended. It is only a hint: the run then reads the job itself. */
 export interface Delivery {
   readonly account: string;
-  /** Identical for repetitions of the same webhook. */
+  /** The same for every repetition of a webhook. */
   readonly id: string;
   readonly jobId: string;
   readonly at: number;
@@ -19,13 +19,13 @@ export interface DeliveryOutcome {
   readonly runIds: readonly string[];
 }
 
-/** For how long, in milliseconds, and how many of the newest deliveries are remembered. */
+/** How long deliveries are remembered, in milliseconds, and how many of the newest. */
 export const DELIVERIES_KEPT_MS = DAY_MS;
 export const MOST_DELIVERIES = 50_000;
 /** Maximum length of an id that is looked up. */
 const LONGEST_ID = 500;
 
-/** True if both ids fit an index; longer ones are not the service's. */
+/** True if both ids fit into an index. The service never sends longer ids. */
 export function isDeliverable({ id, jobId }: Pick<Delivery, "id" | "jobId">): boolean {
   return [id, jobId].every((text) => text.length <= LONGEST_ID && !text.includes("\0"));
 }

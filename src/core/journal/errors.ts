@@ -1,6 +1,6 @@
 import { ShowrunnerError } from "../kit/errors.ts";
 
-/** Base of journal errors. `path`: the file, `memory`, or the database without its password. */
+/** Base class of journal errors. `path`: the file's path, `memory`, or the database's URL without the password. */
 abstract class JournalFileError extends ShowrunnerError {
   readonly path: string;
 
@@ -23,7 +23,7 @@ export class JournalCorruptError extends JournalFileError {
   readonly code = "JOURNAL_CORRUPT";
 }
 
-/** A newer version of Showrunner wrote the file, or one of its events. It was not changed. */
+/** The file, or an event in it, was written by a newer version of Showrunner. The file was not changed. */
 export class JournalNewerVersionError extends JournalFileError {
   readonly code = "JOURNAL_NEWER_VERSION";
 }
@@ -33,10 +33,7 @@ export class JournalReadOnlyError extends JournalFileError {
   readonly code = "JOURNAL_READ_ONLY";
 }
 
-/**
- * The journal's folder is missing and cannot be created, or it cannot be written to (SQLite keeps more files beside the
- * journal).
- */
+/** The journal's folder cannot be created or written to. (SQLite keeps more files beside the journal.) */
 export class JournalFolderError extends JournalFileError {
   readonly code = "JOURNAL_FOLDER";
 }
@@ -123,7 +120,7 @@ export class IllegalEventError extends ShowrunnerError {
   }
 }
 
-/** The run belongs to a different account or service than the one that it was resumed with. */
+/** The run belongs to a different account or service than the client that should resume it. */
 export class AccountMismatchError extends ShowrunnerError {
   readonly code = "ACCOUNT_MISMATCH";
   readonly runId: string;

@@ -2,7 +2,7 @@ import { isNewerVersion, ownVersion } from "../kit/own-version.ts";
 import { JournalCorruptError, JournalNewerVersionError, JournalRecordError } from "./errors.ts";
 import { EVENT_VERSION, isEventType, type RunEvent, type StoredEvent } from "./events.ts";
 
-/** Events committed together, as stored: the JSON of one event or of an array. */
+/** The stored form of events that were committed together: the JSON of a single event or of an array. */
 export interface EventRecord {
   /** Sequence number of the record's last event. */
   readonly seq: number;
@@ -15,7 +15,7 @@ export interface EventRecord {
 export interface RecordOrigin {
   readonly path: string;
   readonly runId: string;
-  /** Body of the last event before `seq` that says which program wrote the following events; null if there is none. */
+  /** Body of the last event before `seq` that names the program which wrote the events after it; null if none does. */
   readonly signature: (seq: number) => string | null;
 }
 
@@ -30,7 +30,7 @@ export function encodeEvents(events: readonly RunEvent[]): string {
 
 /**
  * Decodes a run's records in order, from the event after `afterSeq`. Checks only each event's type and structure; the
- * fold checks the rest. Sequence numbers have no gaps, so a missing one means damage.
+ * fold checks the rest. Sequence numbers have no gaps, so a missing number means damage.
  */
 export function decodeEvents(records: Iterable<EventRecord>, afterSeq: number, origin: RecordOrigin): StoredEvent[] {
   const { runId } = origin;
@@ -76,7 +76,7 @@ function missing(expected: number, found: number, { path, runId }: RecordOrigin)
   );
 }
 
-/** The error for an unknown type. Skipping the event would yield a wrong state. */
+/** The error for an event of unknown type. Such an event cannot be skipped, because the state would then be wrong. */
 function unknownType({ type }: Typed, where: string, seq: number, { path, signature }: RecordOrigin): Error {
   const ourVersion = ownVersion();
   const what = `${where} has the type ${JSON.stringify(type)}, which this Showrunner (${ourVersion}) does not know.`;
@@ -101,7 +101,7 @@ function unknownType({ type }: Typed, where: string, seq: number, { path, signat
   );
 }
 
-/** How the body of an event that identifies the writing program begins; such an event is always a commit of its own. */
+/** Start of the body of every event that identifies the writing program. Such an event is always committed alone. */
 export const SIGNED_BODY = '{"type":"lease.acquired"';
 
 function parseBody(body: string): unknown {
@@ -120,7 +120,7 @@ function isEvent(value: unknown): value is RunEvent {
   return isObjectWithType(value) && isEventType(value.type);
 }
 
-/** True for an event of any program version. */
+/** True if the value has the form of an event, in any version of the program. */
 function isTyped(value: unknown): value is Typed {
   return isObjectWithType(value) && /^[a-z]+(\.[a-z]+)+$/.test(value.type);
 }

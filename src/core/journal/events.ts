@@ -15,8 +15,8 @@ export type * from "./events/facts.ts";
 export const EVENT_VERSION = 1;
 
 /**
- * Every event of a run. Journal, fold, CLI, dashboard and logs share this union. `step` is a step's path, `attempt`
- * counts from 1, money is in micro-dollars, instants in epoch milliseconds.
+ * Any event of a run. Journal, fold, CLI, dashboard and logs share this union. `step` is a step's path and `attempt`
+ * counts from 1. Money is in micro-dollars, and instants are in epoch milliseconds.
  */
 export type RunEvent = RunLevelEvent | PlanEvent | StepEvent | SubmitEvent | JobEvent | ChatEvent;
 

@@ -6,7 +6,7 @@ import { newStep, type RunState } from "./state.ts";
 /** Version of {@link RunState}. Snapshots of other versions are ignored. */
 export const FOLD_VERSION = 1;
 
-/** Plans and terms that are unchanged since the run's first event. */
+/** Plans and terms that have not changed since the run's first event. */
 const asPlanned = new WeakSet<RunPlanned>();
 
 export function isAsPlanned(planned: RunPlanned): boolean {

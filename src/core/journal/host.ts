@@ -21,15 +21,16 @@ export function thisHolder(instance: string): LeaseHolder {
 /** This process's engines that have ended. */
 const retired = new Set<string>();
 
-/** Marks one of this process's engines as ended when it could not release its lease because the journal failed. */
+/** Marks an engine of this process as ended. Used if it could not release its lease because the journal failed. */
 export function retireHolder({ instance }: LeaseHolder): void {
   retired.add(instance);
 }
 
 /**
- * True only if the holder certainly no longer runs: the machine was restarted, its process is gone or its id reused, or
- * its engine in this process has retired. Another host's holder is never known to be dead; its lease expires. A lease
- * with more time left (`leftMs`) than leases can have was written with a wrong clock, so its holder counts as dead.
+ * True only if the holder certainly no longer runs: the machine was restarted, the process is gone or its id was
+ * reused, or the engine in this process has retired. A holder on another host is never known to be dead; its lease
+ * expires. If a lease has more time left (`leftMs`) than any can have, a wrong clock wrote it, and its holder counts as
+ * dead.
  */
 export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
   return isGone(holder, processStart) || isClockWrong(holder, leftMs);
@@ -39,16 +40,16 @@ export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
 const LONGEST_LEASE_MS = HOUR_MS;
 
 /**
- * True for an implausible lease of another host. On this host the clock may have been set back, but the process can be
- * checked.
+ * True if another host's lease is implausibly long. A lease of this host may look so after the clock was set back, but
+ * here the process itself can be checked.
  */
 function isClockWrong({ host }: LeaseHolder, leftMs: number): boolean {
   return host !== hostname() && leftMs > LONGEST_LEASE_MS;
 }
 
 /**
- * Like {@link isHolderDead}, but cheap enough to repeat: runs no system tool to detect a reused process id. A holder
- * whose id was reused is noticed only when its lease expires.
+ * Like {@link isHolderDead}, but cheap enough to repeat, because it runs no system tool to detect a reused process id.
+ * If the holder's id was reused, only the expiry of its lease reveals that it is gone.
  */
 export function isHolderGone(holder: LeaseHolder, leftMs = 0): boolean {
   const startOf = (pid: number) => (platform() === "linux" ? processStart(pid) : processExists(pid) ? "" : null);
@@ -61,7 +62,7 @@ export function processMark(): string {
   return [shortHash(hostname()), boot, pids, process.pid, shortHash(ownProcessStart())].join("-");
 }
 
-/** True only if a mark's process certainly no longer runs. Runs no system tool. */
+/** True only if the process that made the mark certainly no longer runs. Runs no system tool. */
 export function isMarkGone(mark: string): boolean {
   const [host, boot, pids, pid, start] = mark.split("-");
   const [ownHost, ownBoot, ownPids] = processMark().split("-");
@@ -72,7 +73,7 @@ export function isMarkGone(mark: string): boolean {
   return found === null || (found !== "" && shortHash(found) !== start);
 }
 
-/** A short hash, for text that does not fit into a file name. */
+/** A short hash that replaces text which does not fit into a file name. */
 function shortHash(text: string): string {
   return hash("sha256", text).slice(0, 6);
 }
@@ -125,7 +126,7 @@ function darwinBootTime(): string {
   return readQuietly(() => ask("sysctl", ["-n", "kern.bootsessionuuid"]));
 }
 
-/** When a process started; null if it does not exist, empty if unknown. */
+/** The time at which a process started; null if there is no such process, empty if the time is unknown. */
 function processStart(pid: number): string | null {
   if (platform() === "linux") return linuxProcessStart(pid);
   if (!processExists(pid)) return null;
@@ -169,7 +170,7 @@ function readQuietly(read: () => string): string {
   }
 }
 
-/** Output of a system tool, independent of language and time zone. */
+/** Returns the output of a system tool, which does not depend on the user's language and time zone. */
 function ask(command: string, args: readonly string[]): string {
   const env = { ...process.env, LC_ALL: "C", TZ: "UTC" };
   return execFileSync(command, args, {

@@ -5,17 +5,17 @@ export interface LedgerTotals {
 }
 
 export interface AccountTotals extends LedgerTotals {
-  /** Counts the account's commits with charges. A balance requested after reading this includes all of them. */
+  /** Number of the account's commits with charges. A balance requested after reading it includes those charges. */
   readonly mark: number;
 }
 
-/** Which money counts: of a tag's runs or of the whole account, and from when. */
+/** Which money counts: that of a tag's runs or of the whole account, and from which time on. */
 export interface SpendingScope {
   /** `key=value`: only runs with this tag; null: all runs of the account. */
   readonly tag: string | null;
   /**
-   * Epoch milliseconds, rounded down to a quarter of an hour. Holds made earlier, and their later charges, do not
-   * count. Null: all count.
+   * Epoch milliseconds, rounded down to a quarter of an hour. Holds made before this time do not count, nor do their
+   * later charges. Null: all holds count.
    */
   readonly sinceAt: number | null;
 }
@@ -27,13 +27,13 @@ export interface SpendingCap extends SpendingScope {
   readonly isBudget?: true;
 }
 
-/** Limits for a commit with holds, across all of the account's runs and processes in this store. */
+/** Limits on a commit that holds money. They apply across all of the account's runs and processes in this store. */
 export interface SpendingGuard {
   /** Caps are checked independently; a cap on a tag that the run lacks is ignored. */
   readonly caps: readonly SpendingCap[];
   /**
-   * What the wallet must keep after all charges that its balance does not show yet; null: no floor. `mark`: {@link
-   * AccountTotals.mark} from before the balance was requested.
+   * The amount that must remain in the wallet after all charges that its balance does not show yet; null: no minimum.
+   * `mark`: the {@link AccountTotals.mark} that was read before the balance was requested.
    */
   readonly wallet: { readonly balanceMicros: number; readonly mark: number; readonly floorMicros: number } | null;
 }

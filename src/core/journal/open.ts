@@ -9,7 +9,7 @@ import { Writer } from "./sqlite/writer.ts";
 import { openSqliteJournal, SqliteJournal } from "./sqlite.ts";
 import type { JournalStore } from "./store.ts";
 
-/** Opens the journal at a path or `postgres://` URL. A URL needs the package `pg`; only a URL uses `options`. */
+/** Opens the journal at a path or `postgres://` URL. A URL needs the package `pg`; `options` apply only to a URL. */
 export async function openJournal(location: string, options: PostgresJournalOptions = {}): Promise<JournalStore> {
   if (!isPostgresUrl(location)) return openSqliteJournal(location);
   const { openPostgresJournal } = await import("./postgres.ts");
@@ -24,7 +24,7 @@ export async function describeDatabase(location: string): Promise<DatabaseFacts>
 
 const path = "memory";
 
-/** A serialised empty journal; copying it takes a tenth of the time of creating tables. */
+/** A serialised empty journal. Copying it takes a tenth of the time that creating the tables takes. */
 let empty: Uint8Array | undefined;
 
 function openEmpty(): DatabaseSync {
@@ -38,8 +38,8 @@ function openEmpty(): DatabaseSync {
 }
 
 /**
- * A journal in memory, which ends with the process; for tests and runs that nobody will resume. `now` (default
- * `Date.now`) is used only to decide when upload handles expire.
+ * Creates a journal in memory, which is lost when the process ends; for tests and for runs that nobody will resume.
+ * `now` (default `Date.now`) is used only to decide when upload handles expire.
  */
 export function createMemoryJournal({ now = Date.now }: { readonly now?: () => number } = {}): JournalStore {
   const raw = openEmpty();

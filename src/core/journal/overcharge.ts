@@ -3,7 +3,7 @@ import type { AttemptState, ChatState, Overcharge, RunState } from "./state.ts";
 
 type Worst = Overcharge["worst"];
 
-/** Records a job's bill, possibly a corrected one, against its quote or allowed maximum. */
+/** Records a job's bill, or a correction of the bill, and compares it with the job's quote or allowed maximum. */
 export function noteJobCharge(state: RunState, attempt: AttemptState, costMicros: number): void {
   const { model, quote, expectedMicros, costMicros: before } = attempt;
   const expected = expectedMicros ?? 0;

@@ -3,20 +3,21 @@ import type { LedgerChange } from "./events/spec.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent, specOf } from "./events.ts";
 import type { Commit, Lease, LeaseHolder } from "./store.ts";
 
-/** The account that events move their run to; null if none do. */
+/** The account to which the events move their run; null if they do not move it. */
 export function movedTo(events: readonly RunEvent[]): string | null {
   const moved = events.findLast(({ type }) => type === "run.account.moved");
   return moved?.type === "run.account.moved" ? accountOf(moved) : null;
 }
 
 /**
- * The key that a store's ledger and upload handles are grouped by: one key at one service. The key's id is not secret.
+ * The key by which a store groups its ledger and upload handles. It identifies one API key at one service. The id of an
+ * API key is not secret.
  */
 export function accountOf(run: { readonly baseUrl: string; readonly keyId: string }): string {
   return `${run.keyId}@${run.baseUrl}`;
 }
 
-/** The event that identifies the program that writes the following ones. */
+/** Creates the event that identifies the program which writes the events after it. */
 export function leaseAcquired(
   epoch: number,
   { host, pid, instance, program }: LeaseHolder,
@@ -26,7 +27,7 @@ export function leaseAcquired(
   return { type: "lease.acquired", epoch, holder, program, ...(parked && { parked: true as const }) };
 }
 
-/** The same event as stored, after taking a lease. */
+/** The `lease.acquired` event as it is stored after the lease was taken. */
 export function leaseEvent(taken: {
   readonly lease: Pick<Lease, "runId" | "epoch">;
   readonly holder: LeaseHolder;
@@ -39,7 +40,7 @@ export function leaseEvent(taken: {
   return { runId: lease.runId, seq, at, version: EVENT_VERSION, event: leaseAcquired(lease.epoch, holder, { parked }) };
 }
 
-/** Hashes of media that an event refers to, so that `gc` knows which are in use. */
+/** Hashes of the media that an event refers to, so that `gc` knows which media are in use. */
 export function mediaOf(event: RunEvent): readonly string[] {
   return specOf(event).media?.(event) ?? [];
 }
@@ -49,7 +50,7 @@ export function ledgerChanges(events: readonly RunEvent[]): readonly LedgerChang
   return events.map((event) => specOf(event).ledger?.(event) ?? null).filter((change) => change !== null);
 }
 
-/** The part of {@link heldBy} that the wallet does not pay. */
+/** The part of {@link heldBy} that is not paid from the wallet. */
 export function heldElsewhereBy(changes: readonly LedgerChange[]): number {
   return heldBy(changes.filter((change) => change.type === "hold" && change.isElsewhere === true));
 }
@@ -59,7 +60,7 @@ export function heldBy(changes: readonly LedgerChange[]): number {
   return changes.reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
 }
 
-/** Spending is counted per quarter of an hour, because midnights of all time zones fall on one. */
+/** Spending is counted per quarter of an hour, because midnight in any time zone is at the start of a quarter. */
 const SLOT_MS = 900_000;
 
 export function slotOf(at: number): number {
@@ -69,24 +70,24 @@ export function slotOf(at: number): number {
 export interface LedgerEntry {
   readonly heldMicros: number;
   readonly settledMicros: number;
-  /** The quarter of an hour of its last hold (see {@link slotOf}); later charges count there. Null: no hold yet. */
+  /** The quarter of an hour of the last hold (see {@link slotOf}), in which later charges count too; null before. */
   readonly slot: number | null;
-  /** The account's mark when the charge became known; null before. */
+  /** The account's mark at the time when the charge became known; null before that. */
   readonly charged: number | null;
 }
 
 export const emptyEntry: LedgerEntry = { heldMicros: 0, settledMicros: 0, slot: null, charged: null };
 
-/** When an entry changes: the commit's instant, and the account's mark after it. */
+/** The moment at which an entry changes: the commit's instant, and the account's mark after the commit. */
 export interface LedgerMoment {
   readonly at: number;
   readonly mark: number;
 }
 
-/** An entry's mark after a change: unchanged, null, the current one, or the current one if it had none. */
+/** An entry's mark after a change: as before, null, the current mark, or the current mark if it was null. */
 export type MarkAfter = "kept" | "cleared" | "marked" | "markedIfUnset";
 
-/** The combined effect of changes to one entry. A null amount stays the same. */
+/** The combined effect of changes to one entry. A null amount leaves the entry's amount as it is. */
 export interface EntryChange {
   readonly held: number | null;
   readonly settled: number | null;
@@ -94,7 +95,7 @@ export interface EntryChange {
   readonly charged: MarkAfter;
 }
 
-/** A settle closes the hold, a release drops it, a hold replaces it. */
+/** How a change affects its entry: `settle` turns the hold into a cost, `release` drops it, `hold` replaces it. */
 export function entryChange(change: LedgerChange): EntryChange {
   switch (change.type) {
     case "hold": {
@@ -146,7 +147,7 @@ function markAfter(was: number | null, after: MarkAfter, present: number): numbe
   return after === "kept" ? was : (was ?? present);
 }
 
-/** Throws, before anything is written, for a commit that breaks the journal's rules. */
+/** Throws if a commit breaks the journal's rules. Nothing has been written at this point. */
 export function checkCommit(commit: Commit): void {
   for (const change of commit.ledger ?? []) checkMicros(change);
   const lastSeq = commit.afterSeq + commit.events.length;

@@ -4,12 +4,12 @@ import { stepNamed } from "../plan/plan-index.ts";
 import type { ExpandPlanned, RunReplanned } from "./events/facts.ts";
 import { isStepFinal, newStep, type RunState, type StepState } from "./state.ts";
 
-/** Moves a step along its chart; throws if the chart has no such transition. */
+/** Performs a transition in a step's state chart; throws if the chart has no such transition. */
 export type Move = (step: StepState, type: string) => void;
 
 /**
- * Replaces the plan, keeping valid results. A removed step stays listed and ends if it had not; a renamed one keeps its
- * result.
+ * Replaces the plan, keeping valid results. A removed step stays listed, and ends now if it has not ended yet. A
+ * renamed step keeps its result.
  */
 export function replan(state: RunState, event: RunReplanned, move: Move): void {
   const { plan, renamed, expanded, edited } = event;
@@ -43,7 +43,7 @@ export function reseed(state: RunState, seeds: { readonly [step: string]: number
   state.planned = { ...planned, plan: withSeeds(planned.plan, seeds), edits };
 }
 
-/** Removes the steps of an expansion that is planned again; keeps their results for the new ones. */
+/** Removes the steps of an expansion that is planned again. Keeps their results for the new steps. */
 export function leaveExpansion(state: RunState, path: string, move: Move): void {
   const isInside = (step: PlanStep) => step.path.startsWith(`${path}/`);
   const { plan } = state.planned;
@@ -56,7 +56,7 @@ export function leaveExpansion(state: RunState, path: string, move: Move): void 
   leave(state, inside, move);
 }
 
-/** Adds an expansion's steps. Those with an identical earlier request keep their result; the others start. */
+/** Adds an expansion's steps. A step whose request was made before keeps its result; the others start. */
 export function enterExpansion(state: RunState, event: ExpandPlanned, move: Move): void {
   stepIn(state, event.step).expanded = event.returns;
   const formerly = new Map(state.removedSteps.map((step) => [step.path, step.fingerprint]));
@@ -76,7 +76,7 @@ export function enterExpansion(state: RunState, event: ExpandPlanned, move: Move
   state.planned = withSteps(state, [...stored, ...event.steps], event.groups);
 }
 
-/** Resets a step. Its results stay in the list of attempts; an attempt that was only priced is dropped. */
+/** Resets a step. Its results stay in the list of attempts, but an attempt that was only priced is dropped. */
 export function reset(state: RunState, step: StepState, move: Move, more: Partial<StepState> = {}): void {
   move(step, "step.reset");
   const { path, chats } = step;

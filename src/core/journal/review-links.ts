@@ -2,7 +2,7 @@ import { DAY_MS } from "../kit/duration.ts";
 import type { Columns, Row } from "./columns.ts";
 import type { Tags } from "./tags.ts";
 
-/** Which decisions a review link shows: those of the runs that match all given fields. At least one field is given. */
+/** The runs whose decisions a review link shows: those that match all given fields. At least one field is given. */
 export interface ReviewScope {
   /** Runs with all of these tags. */
   readonly tags?: Tags;
@@ -31,14 +31,14 @@ export const LISTED_MS = 90 * DAY_MS;
 
 /** A journal's review links, shared by all processes that use it. */
 export interface ReviewLinkStore {
-  /** Stores a new link and removes those that expired {@link LISTED_MS} before it. */
+  /** Stores a new link, and removes all links that expired {@link LISTED_MS} earlier. */
   addReviewLink(link: ReviewLinkRow): Promise<void>;
   reviewLink(id: string): Promise<ReviewLinkRow | null>;
   /** Newest first, at most 1,000. */
   reviewLinks(): Promise<readonly ReviewLinkRow[]>;
   /** No effect if it is already revoked. */
   revokeReviewLink(id: string, at: number): Promise<void>;
-  /** Counts a use. False, without counting, if the link was revoked, has expired or has no uses left. */
+  /** Counts a use of the link. Returns false and counts nothing if it was revoked, has expired or has no uses left. */
   useReviewLink(id: string, at: number): Promise<boolean>;
 }
 

@@ -35,7 +35,7 @@ export function runOf(columns: Columns, row: Row): RunRow {
   };
 }
 
-/** Not validated: only `takeLease` writes it, from a typed holder. */
+/** Reads a lease's holder. It is not validated, because only `takeLease` writes it, from a typed holder. */
 export function holderOf(columns: Columns, row: Row): LeaseHolder {
   return columns.json(row, "lease_holder") as LeaseHolder;
 }

@@ -3,7 +3,7 @@ import { loadRun } from "./snapshot.ts";
 import type { RunState } from "./state.ts";
 import type { JournalStore } from "./store.ts";
 
-/** The account of runs: the service's stable URL and the key's id. */
+/** The account that runs belong to, identified by the service's stable URL and the key's id. */
 export interface Account {
   readonly origin: string;
   readonly keyId: string;
@@ -29,7 +29,7 @@ export class RunRepository {
     return Promise.all(rows.map(({ runId }) => this.load(runId)));
   }
 
-  /** The newest runs. Unreadable ones are left out, so that they do not block others. */
+  /** The newest runs, without those that are unreadable, so that a damaged run does not block the others. */
   async recent(limit: number): Promise<readonly RunState[]> {
     const rows = await this.#store.runs({ limit });
     const loaded = rows.map(({ runId }) =>
@@ -45,7 +45,7 @@ export class RunRepository {
     return baseUrl === this.account.origin && keyId === this.account.keyId;
   }
 
-  /** Throws unless the run belongs to this account, which alone has its jobs and wallet. */
+  /** Throws unless the run belongs to this account. No other account has the run's jobs and wallet. */
   checkAccount(state: RunState): void {
     if (this.isOurs(state)) return;
     const { origin, keyId } = this.account;
@@ -54,8 +54,8 @@ export class RunRepository {
   }
 
   /**
-   * Ids of all jobs that a run knows or a person named, except in decisions about the step `except`, which a new
-   * decision replaces. Reads one run at a time, since together they may be large.
+   * Ids of all jobs that runs know or that a person named. Decisions about the step `except` do not count, because a
+   * new decision replaces them. Reads one run at a time, because all runs together may be large.
    */
   async knownJobs(except?: { readonly runId: string; readonly step: string }): Promise<ReadonlySet<string>> {
     const known = new Set<string>();
@@ -82,7 +82,7 @@ function noteJobs({ steps }: RunState, known: Set<string>): void {
   }
 }
 
-/** True if only this run is damaged, or was written by a newer program. */
+/** True if the error concerns this run only: it is damaged, or a newer program wrote it. */
 function isUnreadable(error: unknown): boolean {
   return [JournalCorruptError, JournalNewerVersionError, IllegalEventError].some((type) => error instanceof type);
 }

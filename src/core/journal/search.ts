@@ -6,11 +6,11 @@ import { type Tags, tagTexts } from "./tags.ts";
 export interface RunsQuery {
   /** Maximum number of runs, newest first. */
   readonly limit?: number | undefined;
-  /** Created before this time, in epoch milliseconds. */
+  /** Only runs created before this time, in epoch milliseconds. */
   readonly before?: number | undefined;
-  /** Have all of these tags. */
+  /** Only runs with all of these tags. */
   readonly tags?: Tags | undefined;
-  /** Contain all of these words, case-insensitively, in id, title, pipeline, tags or input. */
+  /** Only runs that contain all of these words in id, title, pipeline, tags or input, ignoring case. */
   readonly search?: string | undefined;
 }
 

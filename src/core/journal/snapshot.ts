@@ -6,7 +6,7 @@ import { apply, FOLD_VERSION, fold, isAsPlanned, runWithoutSteps } from "./fold.
 import { newStep, type RunState, type StepState } from "./state.ts";
 import type { FoldSnapshot, JournalStore } from "./store.ts";
 
-/** A step without the fields that equal a new step's. */
+/** A step without the fields whose values are those of a new step. */
 type PackedStep = Partial<StepState> & Pick<StepState, "path">;
 
 type PackedState = Omit<RunState, "planned" | "steps"> & {
@@ -24,7 +24,7 @@ const SHORTEST_TAIL_UNDER_WAY = 1_000;
  */
 const WORTH = 4;
 
-/** Number of parts of a state, which determines the cost of a snapshot; at least one per step. */
+/** The number of parts that a state consists of, at least one per step. It determines the cost of a snapshot. */
 export function weightOf({ steps, files }: RunState): number {
   let weight = files.length;
   for (const { attempts, chats, failures, outputs } of Object.values(steps)) {
@@ -33,12 +33,12 @@ export function weightOf({ steps, files }: RunState): number {
   return weight;
 }
 
-/** `parked`: until the next slice. `idle`: until someone needs something from the run. */
+/** How a driver leaves the run. `parked`: until its next slice. `idle`: until someone needs something from it. */
 export type Leaving = "continues" | "parked" | "idle";
 
 /**
- * True if a snapshot is due `tail` events after the last one. While the run continues, that is when the events outweigh
- * the last snapshot, so that all snapshots together cost no more than the events.
+ * True if a snapshot is due `tail` events after the last one. While the run continues, a snapshot is due when the
+ * events since the last one outweigh it, so that all snapshots together cost no more than the events.
  */
 export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): boolean {
   if (leaving === "idle") return tail >= SHORT_TAIL;
@@ -68,10 +68,10 @@ export function snapshotOf(state: RunState): FoldSnapshot {
   }
 }
 
-/** Events per query: enough to make a query worthwhile, with little memory for any run. */
+/** Number of events per query: enough to make a query worthwhile, and few enough to need little memory in any run. */
 export const EVENTS_READ_AT_ONCE = 5000;
 
-/** A run's state from its snapshot and later events, or from all events if the snapshot is unusable. */
+/** Loads a run's state from its snapshot and the events after it, or from all events if the snapshot is unusable. */
 export async function loadRun(store: JournalStore, runId: string): Promise<RunState> {
   const snapshot = await store.snapshot(runId);
   const state = snapshot === null ? null : await fromSnapshot(store, runId, snapshot).catch(() => null);
@@ -90,7 +90,7 @@ async function fromSnapshot(store: JournalStore, runId: string, snapshot: FoldSn
   return state;
 }
 
-/** A snapshot's state, combined with the run's first event; null if it is not of that run. */
+/** Combines a snapshot with the run's first event into a state; null if the snapshot belongs to another run. */
 function stateOf(snapshot: FoldSnapshot, first: StoredEvent): RunState | null {
   if (first.event.type !== "run.planned") return null;
   const packed = JSON.parse(snapshot.state) as PackedState | null;
@@ -114,7 +114,7 @@ function packStep(step: StepState): PackedStep {
   return packed as PackedStep;
 }
 
-/** A new step's fields are plain values and empty lists. */
+/** Compares a field with its value in a new step, which is a plain value or an empty list. */
 function isSame(value: unknown, initial: unknown): boolean {
   return value === initial || (Array.isArray(value) && Array.isArray(initial) && value.length === 0);
 }
@@ -126,8 +126,8 @@ export function projectOf(journalFile: string): string {
 }
 
 /**
- * Adapts the output folder of a run whose project was moved. If the old project still exists, the journal was only
- * copied, and files continue to go there.
+ * Adapts a run's output folder if its project was moved. If the old project still exists, the journal was only copied,
+ * and files are still written there.
  */
 export function moved(planned: RunPlanned, { project }: JournalStore): RunPlanned {
   const { project: before, outDir } = planned;

@@ -8,7 +8,7 @@ export interface AccountMoney {
   /** Spent and held money that counts for a scope. */
   committedMicros(scope: SpendingScope): number;
   /**
-   * Money that a balance read at the mark cannot include: held or spent, but not known to have been charged by then.
+   * Money that a balance read at the mark cannot include: it is held or spent, but was not known to be charged by then.
    */
   unseenMicros(mark: number): number;
 }
@@ -16,9 +16,9 @@ export interface AccountMoney {
 type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 
 export interface Guarded {
-  /** Why a commit's holds violate its guard; null if they do not, or if it holds nothing. Holds of zero never do. */
+  /** Why a commit's holds violate its guard; null if they do not. Holds of zero never violate it. */
   readonly refused: Refusal | null;
-  /** Total of each cap including the holds; empty without holds or caps. */
+  /** The money that counts for each cap, including the commit's holds; empty if there are no holds or no caps. */
   readonly committedMicros: readonly number[];
 }
 
@@ -42,7 +42,7 @@ function overCap({ caps }: SpendingGuard, requested: number, allCommitted: reado
   return null;
 }
 
-/** True if an entry counts for a cap's period, regardless of tags. */
+/** True if an entry is within a cap's period. Does not check tags. */
 export function isSince({ sinceAt }: SpendingScope, { slot }: LedgerEntry): boolean {
   return sinceAt === null || (slot !== null && slot >= slotOf(sinceAt));
 }

@@ -38,13 +38,13 @@ import { Waiters } from "./waiters.ts";
 
 export interface SqliteJournalOptions {
   /**
-   * How long a call is retried while other processes hold the file's lock, in milliseconds. Default 30 000. The event
-   * loop stays free.
+   * How long a call is retried while other processes hold the file's lock, in milliseconds. Default 30 000. Meanwhile
+   * the event loop is not blocked.
    */
   readonly busyTimeoutMs?: number;
   /** Interval between polls for other processes' writes, in milliseconds. Default 50. */
   readonly pollIntervalMs?: number;
-  /** Used only to decide when upload handles expire. Epoch milliseconds; default `Date.now`. */
+  /** Clock used only to decide when upload handles expire. Epoch milliseconds; default `Date.now`. */
   readonly now?: () => number;
   /**
    * Opens an existing journal for reading, even if this user may write to it; creates and migrates nothing. Default
@@ -55,13 +55,13 @@ export interface SqliteJournalOptions {
 
 type SqliteSettings = Required<Omit<SqliteJournalOptions, "readOnly">>;
 
-/** Number of commits read at once, with a turn of the event loop in between. */
+/** Number of commits that are read at once. Between two such reads, the event loop gets a turn. */
 const pageRows = 1_000;
 
 /**
  * Opens the journal file at `path`. Creates the file (mode 0600) and its folder if needed, and migrates an older schema
- * in one transaction. If the file is not a journal, damaged, truncated, newer, read-only or unreachable, throws a
- * journal error and leaves it untouched.
+ * in one transaction. If the file is not a journal, or is damaged, truncated, newer, read-only or unreachable, throws a
+ * journal error and leaves the file untouched.
  */
 export async function openSqliteJournal(path: string, options: SqliteJournalOptions = {}): Promise<JournalStore> {
   const { busyTimeoutMs = 30_000, pollIntervalMs = 50, now = Date.now, readOnly = false } = options;
@@ -288,7 +288,7 @@ export class SqliteJournal implements JournalStore {
     await waiting;
   }
 
-  /** False if the file is locked, so that the next tick checks again. */
+  /** Calls `ready`; false if the file is locked, so that the next tick checks again. */
   #unlessBusy(ready: () => boolean): boolean {
     try {
       return ready();

@@ -27,17 +27,17 @@ import type {
   UnresolvedCause,
 } from "./events/facts.ts";
 
-/** How much a model charged above its quotes, or above the allowed maximum if it quotes nothing. */
+/** How much a model charged above its quotes. If it quotes nothing, the allowed maximum takes the quote's place. */
 export interface Overcharge {
   /** The charge with the highest ratio to its quote; null if nothing was quoted. */
   worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
   /** The highest charge above the allowed maximum, or above a quote of zero; null if there was none. */
   unquotedMicros: number | null;
-  /** Number of such bills; 0 if all were later corrected downwards. */
+  /** Number of bills above the quote or maximum; 0 if all of them were later corrected downwards. */
   times: number;
   /** Total overcharge. */
   excessMicros: number;
-  /** True if the newest bill was above its quote: until one agrees again, the model's jobs are bought one at a time. */
+  /** True if the newest bill was above its quote. Until a bill agrees again, the model's jobs are bought singly. */
   isAbove?: true;
   /** True if a bill agreed with a quote of zero. */
   isFree?: true;
@@ -49,7 +49,7 @@ export interface OutputState extends OutputFacts {
   phase: OutputPhase;
   /** The stored copy, once downloaded. */
   copy: StoredCopy | null;
-  /** Why the last download failed; absent once downloaded, or if none failed. */
+  /** Why the last download failed; absent if no download failed or the output was downloaded since. */
   uncopied?: string;
 }
 
@@ -79,23 +79,23 @@ export interface AttemptState extends Awaited {
   quotedAt: number | null;
   key: string | null;
   model: string | null;
-  /** The resolved input that was, or is about to be, sent. */
+  /** The resolved input that was sent or is about to be sent. */
   input: Json | null;
   holdMicros: number;
-  /** The attempt's quote, or its maximum without a quote; null before it is sent. */
+  /** The attempt's quote, or its maximum if it has no quote; null before the attempt is sent. */
   expectedMicros: number | null;
   costMicros: number | null;
   jobId: string | null;
   error: JournalError | null;
-  /** First send, in epoch milliseconds of this machine's clock. */
+  /** Time of the first send, in epoch milliseconds on this machine's clock. */
   intendedAt: number | null;
-  /** Last recorded send. While the outcome is unknown, unrecorded ones may follow within {@link RESENT_EVERY_MS}. */
+  /** Last recorded send. While the outcome is unknown, unrecorded sends may follow within {@link RESENT_EVERY_MS}. */
   lastSentAt: number | null;
-  /** Earliest and latest send on the service's clock, as far as its Date headers were known; null before any. */
+  /** Earliest and latest send on the service's clock, as far as its Date headers show it; null before any send. */
   sentByService: { readonly from: number; readonly to: number } | null;
   /** Set while the attempt is unresolved. */
   unresolved: UnresolvedCause | null;
-  /** The job returned for the attempt's send, if it must be checked before it counts as the attempt's own. */
+  /** The job that the service returned for the attempt, if it must be checked before it counts as the attempt's own. */
   namedJobId?: string;
   /** True if a person named the attempt's job, or said that there is none. */
   isAdopted?: true;
@@ -106,13 +106,13 @@ export interface AttemptState extends Awaited {
     readonly message: string;
     /** True if a person accepted the job's outputs as the attempt's result. */
     readonly isAccepted?: true;
-    /** For an operation: how long the doubt was reported while polling, in milliseconds, and when last. */
+    /** For an operation: for how long polls reported the doubt, in milliseconds, and when they last did. */
     readonly saidForMs?: number;
     readonly saidAt?: number;
     /** For an operation: none of the provider's answers was about the work. */
     readonly isUnread?: true;
   };
-  /** The provider that the request is sent to; absent: the service. */
+  /** The provider that the request is sent to. Absent: it is sent to the service. */
   provider?: string;
   /** The handle for polling the provider; absent if it cannot be polled. */
   operation?: Json;
@@ -125,10 +125,10 @@ export interface AttemptState extends Awaited {
   outputs: OutputState[];
 }
 
-/** How long a provider is polled in vain before a person may decide as well, in milliseconds. */
+/** How long polls of a provider may return nothing about the work before a person may decide, in milliseconds. */
 export const UNREAD_MS = 2 * 60_000;
 
-/** Every re-send is within this many milliseconds after a recorded one. */
+/** Every unrecorded send follows a recorded send within this many milliseconds. */
 export const RESENT_EVERY_MS = 60 * 60_000;
 
 /** One send of a chat request. */
@@ -136,9 +136,9 @@ export interface ChatState extends Awaited {
   readonly n: number;
   phase: ChatPhase;
   readonly holdMicros: number;
-  /** Null until known; the cost of an abandoned request stays unknown. */
+  /** Null until the cost is known. The cost of an abandoned request stays unknown. */
   costMicros: number | null;
-  /** True if the service did not report an answer's cost. */
+  /** True if the service answered without reporting the cost. */
   isUnconfirmed?: true;
   error: JournalError | null;
   /** The service's job for this request, once known. */
@@ -147,7 +147,7 @@ export interface ChatState extends Awaited {
   answer: string | null;
   readonly sentAt: number;
   endedAt: number | null;
-  /** Set for an unanswered request after a resume, which accepts that repeating it may be charged again. */
+  /** Set for an unanswered request once its run is resumed: it may then be repeated, and charged again. */
   mayRepeat?: true;
 }
 
@@ -157,11 +157,11 @@ export interface StepState {
   reason: string | null;
   /** The failure message that the pipeline's code intended for callers. */
   forCallers?: string;
-  /** Skipped because a `when` did not hold, so its result does not count as missing. */
+  /** True if the step was skipped because a `when` did not hold. Its result then does not count as missing. */
   skippedByCondition: boolean;
-  /** Failed because its run ended while its request was in progress; the request is still polled. */
+  /** True if the step failed because its run ended while its request was in progress. The request is still polled. */
   isGivenUp?: true;
-  /** Skipped because no root of the plan can succeed through it; runs once one can. */
+  /** True if the step was skipped because no root of the plan could succeed through it. It runs once a root can. */
   pruned: boolean;
   startedAt: number | null;
   finishedAt: number | null;
@@ -180,14 +180,14 @@ export interface StepState {
   /** The value that a chat or task returned; undefined before. */
   value: Json | undefined;
   approval: { readonly approved: boolean; readonly note: string | null; readonly by?: DecidedBy } | null;
-  /** Comments on a step that waited for a decision; absent without any. */
+  /** Comments made while the step waited for a decision; absent if there are none. */
   comments?: readonly Comment[];
   /** The output that an approval or pick stands for. */
   chosen: Chosen | null;
-  /** What an expansion returned; null until it was planned. */
+  /** What the expansion returned; null until it was planned. */
   expanded: readonly Reference[] | null;
   reusedFrom: ReusedFrom | null;
-  /** True if the step's rerun was requested: it does not reuse an earlier run's result. */
+  /** True if a rerun of the step was requested, so that it must not reuse a result of an earlier run. */
   rerunRequested: boolean;
 }
 
@@ -197,7 +197,7 @@ export interface PauseState {
   readonly fundingUrl: string | null;
   readonly requiredMicros: number | null;
   readonly balanceMicros: number | null;
-  /** The option that would allow more, if a cap across several runs was reached. */
+  /** The option that raises the limit, if a cap across several runs was reached. */
   readonly flag: string | null;
   /** When the run may continue without a person, in epoch milliseconds; null: a person decides. */
   readonly resumeAt: number | null;
@@ -207,13 +207,13 @@ export interface PauseState {
   readonly stopId?: number;
   /** The step that must run again because its output is lost; absent if none. */
   readonly rerun?: string;
-  /** Steps replaced by a change that waits for their jobs; absent if none. */
+  /** Steps that a change of the pipeline replaces once their jobs have ended; absent if none. */
   readonly replaced?: readonly string[];
-  /** Set for `late`: steps beyond their `within`. The run continues once one of them has ended. */
+  /** Set for `late`: the steps whose requests exceeded their `within`. The run continues once one of them has ended. */
   readonly late?: readonly string[];
 }
 
-/** Since when the service is unavailable, and how. */
+/** A time during which the service is unavailable: since when, and in what way. */
 export interface ServiceOutage {
   readonly since: number;
   readonly reason: "unreachable" | "misdirected" | "media";
@@ -233,7 +233,7 @@ export interface RerunRequest {
   readonly steps: readonly string[];
   /** Epoch milliseconds. */
   readonly requestedAt: number;
-  /** True until the run is over or waits for a decision; an equal request continues this one. */
+  /** True until the run is over or waits for a decision. Until then, an equal request is part of this one. */
   isOpen: boolean;
 }
 
@@ -243,8 +243,8 @@ export interface RunState {
   seq: number;
   epoch: number;
   /**
-   * Since when the current driver has driven the run, in epoch milliseconds; slices of one engine count as one. Null
-   * before the first.
+   * Since when the current driver has driven the run, in epoch milliseconds; several slices of one engine count as one
+   * driver. Null before the first driver.
    */
   drivenSince: number | null;
   /** The plan, including steps of expansions and accepted changes. */
@@ -260,14 +260,14 @@ export interface RunState {
   activeTime: ActiveTime;
   /** By path, including removed steps. */
   steps: { [path: string]: StepState };
-  /** How many of the steps ended without their full result. */
+  /** Number of steps that ended without their full result. */
   losses: number;
-  /** Steps that are no longer in the plan, as last planned. Their results stay listed. */
+  /** Steps that are no longer in the plan, as they were last planned. Their results stay listed. */
   removedSteps: PlanStep[];
   /** Current names of renamed steps, by former name. */
   formerNames: { readonly [name: string]: string };
   reruns: RerunRequest[];
-  /** Sum of the quotes of reruns, in addition to that of `planned`; null if one had no price. */
+  /** Sum of the quotes of all reruns, to be added to the quote in `planned`; null if a rerun had no price. */
   rerunQuoteMicros: number | null;
   /** Sum of actual costs, in micro-dollars. */
   spentMicros: number;
@@ -283,7 +283,7 @@ export interface RunState {
   maxUnquotedMicros: number | null;
   /** The terms of an accepted quote; null if there was none. */
   agreed: AgreedQuote | null;
-  /** The last reported share in percent, by name of the budget or cap. */
+  /** The share in percent that was last reported for each budget or cap, by the limit's name. */
   spendingReached?: { readonly [limit: string]: number };
 }
 
@@ -346,7 +346,7 @@ export function planStep(state: RunState, path: string): PlanStep {
   return found;
 }
 
-/** A run's active time, without pauses and times when no process drove it. */
+/** A run's active time. It excludes pauses, and times when no process drove the run. */
 interface ActiveTime {
   /** Completed periods, in milliseconds. */
   ms: number;

@@ -11,8 +11,8 @@ import type { RunsQuery } from "./search.ts";
 import type { Tags } from "./tags.ts";
 
 /**
- * The holder of a run. On the same host, a dead holder is recognised by boot id, pid and process start, and replaced at
- * once.
+ * The holder of a run's lease. On the same host, a dead holder is recognised by boot id, pid and process start, and is
+ * replaced at once.
  */
 export interface LeaseHolder {
   readonly host: string;
@@ -27,9 +27,9 @@ export interface LeaseHolder {
 
 export interface Lease {
   readonly runId: string;
-  /** Increases with every holder; commits under an older epoch are refused. */
+  /** Increases with every new holder; commits with an older epoch are refused. */
   readonly epoch: number;
-  /** When a frozen holder may be replaced, in epoch milliseconds. */
+  /** When the lease expires, in epoch milliseconds. From then on, a holder that no longer responds may be replaced. */
   readonly expiresAt: number;
 }
 
@@ -54,7 +54,7 @@ export interface CacheEntry {
   readonly fingerprint: string;
   /** Model id; null for a local function. */
   readonly model: string | null;
-  /** Duration of its job or chat from acceptance to end. Absent if interrupted, or not the service's work. */
+  /** Duration of the job or chat from acceptance to end. Absent if interrupted, or if the service did not do it. */
   readonly tookMs?: number;
 }
 
@@ -62,11 +62,11 @@ export interface CacheEntry {
 export interface StoredResult extends CacheEntry {
   readonly runId: string;
   readonly account: string;
-  /** Time of its commit, in epoch milliseconds. */
+  /** Time at which the result was committed, in epoch milliseconds. */
   readonly at: number;
 }
 
-/** A query by model may return a result that a local function with the same path has replaced. */
+/** Selects results. By model, a result may be found that a local function with the same path has replaced. */
 export type ResultsQuery =
   | { readonly account: string; readonly fingerprint: string }
   | { readonly account: string; readonly model: string }
@@ -80,7 +80,7 @@ export type InboxMessage =
       readonly type: "approve";
       readonly step: string;
       readonly pick?: number;
-      /** What was at that position when picked, since the choices may change before this is read. */
+      /** The output at that position when the person picked. The choices may change before this is read. */
       readonly chosen?: Chosen;
       readonly note?: string;
     } & Pick<RunEvent & { readonly type: "approval.decided" }, "value" | "by">)
@@ -98,7 +98,7 @@ export interface InboxEntry {
 /** One transaction of a run's only writer. */
 export interface Commit {
   readonly lease: Lease;
-  /** The last sequence number that the writer has seen; the commit is refused if the run has another. */
+  /** The last sequence number that the writer knows; the commit is refused if the run's last number differs. */
   readonly afterSeq: number;
   /** Timestamp of the events, in epoch milliseconds. */
   readonly at: number;
@@ -106,22 +106,22 @@ export interface Commit {
   readonly ledger?: readonly LedgerChange[];
   /** Ids of inbox entries that these events consumed. */
   readonly inbox?: readonly number[];
-  /** The state after the events, so that it need not be folded from the start. */
+  /** The state after the events. Later reads can start from it instead of folding all events. */
   readonly snapshot?: FoldSnapshot;
-  /** Refuses the commit (`cap` or `floor` in the outcome) if its holds would break it. */
+  /** Limits on the commit's holds; if exceeded, it is refused (`cap` or `floor` in the outcome). */
   readonly guard?: SpendingGuard;
-  /** Results for later runs; an entry replaces the step's earlier one. */
+  /** Results that later runs may reuse; each replaces the same step's earlier result. */
   readonly results?: readonly CacheEntry[];
   /** Notifications to people. */
   readonly notices?: readonly NewNotice[];
-  /** When a run that pauses now may continue without a person, in epoch milliseconds; absent or null: never. */
+  /** When a run that this commit pauses may continue without a person, in epoch milliseconds; absent or null: never. */
   readonly resumeAt?: number | null;
   /**
-   * True to release the lease in the same transaction; refused (`inbox` in the outcome) if the inbox contains entries
-   * that are not consumed here.
+   * True to release the lease in the same transaction. This is refused (`inbox` in the outcome) if the inbox contains
+   * entries that this commit does not consume.
    */
   readonly park?: boolean;
-  /** Only with `park`: an engine drives the run from now on and checks it again at this time. */
+  /** Only with `park`: an engine continues to drive the run and checks it again at this time. */
   readonly wake?: Wake;
 }
 
@@ -132,14 +132,14 @@ export type CommitOutcome =
       readonly lease: Lease | null;
       /** Number of events since the run's snapshot. */
       readonly tail: number;
-      /** Totals of the guard's caps, in order; empty without holds, or if the write was repeated. */
+      /** The money counted for each cap of the guard, in order; empty without holds, or for a repeated write. */
       readonly committedMicros: readonly number[];
     }
   /** Another holder took over: stop, and write nothing more. */
   | { readonly committed: false; readonly reason: "fenced" }
   /** Only with `park`: a message arrived meanwhile; nothing was committed. */
   | { readonly committed: false; readonly reason: "inbox" }
-  /** Only with `guard`: holds of up to `headroomMicros` in total would have passed; nothing was committed. */
+  /** Only with `guard`: the holds exceed a limit; up to `headroomMicros` would not have. Nothing was committed. */
   | {
       readonly committed: false;
       readonly reason: "cap";
@@ -153,13 +153,13 @@ export type CommitOutcome =
       readonly committed: false;
       readonly reason: "floor";
       readonly headroomMicros: number;
-      /** What the wallet will lose, or has lost since the balance was read, without this commit's holds. */
+      /** Charges that the balance does not show, made or expected, without those of this commit's holds. */
       readonly unseenMicros: number;
     };
 
 export type RemoveOutcome =
   | { readonly removed: true }
-  /** `leased`: the run is being driven. `holds`: money is still reserved. `unknown`: there is no such run. */
+  /** `leased`: a process drives the run. `holds`: money is still reserved. `unknown`: there is no such run. */
   | { readonly removed: false; readonly reason: "leased" | "holds" | "unknown" };
 
 export interface FoldSnapshot {
@@ -183,11 +183,11 @@ export interface RunRow {
   readonly status: string;
   readonly tags: Tags;
   /**
-   * When a paused run may continue without a person, in epoch milliseconds; null: a person decides, or it is not
-   * paused.
+   * When a paused run may continue without a person, in epoch milliseconds; null if a person must decide, or if the run
+   * is not paused.
    */
   readonly resumeAt: number | null;
-  /** The process that holds the lease, or held it last without releasing it; null if there is none. */
+  /** The process that holds the lease, or the last holder if it did not release the lease; null if there is neither. */
   readonly lease: ({ readonly holder: LeaseHolder } & Pick<Lease, "expiresAt">) | null;
   /** When an engine checks the run again, in epoch milliseconds; null if none will. */
   readonly wakeAt: number | null;
@@ -217,16 +217,16 @@ export interface Progress {
 export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** Absolute path of the journal file's project. Absent if the journal is not a file. */
   readonly project?: string | undefined;
-  /** True if this user may only read: every write is refused. */
+  /** True if this user may only read the journal. Every write is then refused. */
   readonly isReadOnly?: boolean;
   /**
-   * How far the shared clock, which the journal's processes use for all instants, is ahead of this machine's, in
-   * milliseconds. Absent if they are all on one machine.
+   * By how many milliseconds the shared clock is ahead of this machine's. All processes use the shared clock for their
+   * instants. Absent if all processes are on one machine.
    */
   clockOffsetMs?(): number;
   /**
-   * Creates the run with its first event at seq 1. Throws `RunExistsError` if the id is taken. `wake`: an engine drives
-   * it.
+   * Creates the run with its first event, at seq 1. Throws `RunExistsError` if the id is taken. `wake`: given if an
+   * engine drives the run.
    */
   createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake): Promise<void>;
   /** Null if there is no such run. */
@@ -238,7 +238,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
     runId: string,
     options?: { readonly afterSeq?: number; readonly limit?: number },
   ): Promise<readonly StoredEvent[]>;
-  /** The newest stored fold of the run's events; null if there is none. */
+  /** The newest snapshot of the run's state; null if there is none. */
   snapshot(runId: string): Promise<FoldSnapshot | null>;
 
   /**
@@ -258,17 +258,17 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   renewLease(lease: Lease, options: { readonly at: number; readonly ttlMs: number }): Promise<boolean>;
   /** Frees the run for others; no effect if the lease was lost. */
   releaseLease(lease: Lease): Promise<void>;
-  /** Appends events, and everything else of the commit, in one transaction. */
+  /** Writes the commit's events, and everything else in the commit, in one transaction. */
   commit(commit: Commit & { readonly status: string }): Promise<CommitOutcome>;
 
   /** Ids of runs that an engine must check, whether or not they are leased. */
   dueRuns(query: DueQuery): Promise<readonly string[]>;
 
-  /** Puts a message into the inbox; returns its id. A run that an engine drives becomes due. */
+  /** Puts a message into the inbox and returns the message's id. A run that an engine drives becomes due. */
   send(runId: string, message: InboxMessage, at: number): Promise<number>;
   /**
-   * Passes a webhook's hint to the runs that know its job, now or once one does. The newest 50,000 deliveries are
-   * remembered for a day. Ids must pass `isDeliverable`.
+   * Passes a webhook's hint to the runs that know its job, or, if no run knows it yet, to the first run that does. The
+   * newest 50,000 deliveries are remembered for a day. Ids must pass `isDeliverable`.
    */
   deliver(delivery: Delivery): Promise<DeliveryOutcome>;
   /** Messages that the run has not consumed, oldest first. */
@@ -278,7 +278,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   ledger(runId: string): Promise<LedgerTotals>;
   /** Totals across all of the account's runs in this store. */
   accountLedger(account: string): Promise<AccountTotals>;
-  /** The money that counts towards a cap with this scope. With a tag or an instant, removed runs still count. */
+  /** The money that counts towards a cap with this scope. If it has a tag or an instant, removed runs still count. */
   spending(account: string, scope: SpendingScope): Promise<LedgerTotals>;
 
   /** Results of runs that are still in the journal, newest first; at most `limit` (default 20). */
@@ -286,18 +286,18 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
 
   /** Undelivered notifications of all runs, earliest due first. */
   notices(): Promise<readonly NoticeRow[]>;
-  /** Claims due notifications for the caller until the claim ends; each counts as attempted. */
+  /** Claims due notifications for the caller until the claim ends. Each then counts as attempted once more. */
   claimNotices(claim: NoticeClaim): Promise<readonly NoticeRow[]>;
   /** Deletes a delivered notification, or sets when it is due again; no effect if it no longer exists. */
   resolveNotice(runId: string, seq: number, outcome: NoticeOutcome): Promise<void>;
 
   /** The account's upload handle for these bytes; null if there is none. */
   handle(sha256: string, account: string): Promise<UploadHandleRow | null>;
-  /** Stores a handle; it replaces an older one for the same bytes. */
+  /** Stores a handle and replaces an older handle of the same bytes. */
   putHandle(row: UploadHandleRow): Promise<void>;
-  /** Removes handles that have expired by then; returns their number. `dryRun` only counts. */
+  /** Removes the handles that have expired by this time, and returns how many there were. `dryRun` only counts them. */
   dropHandles(expiredAt: number, options?: { readonly dryRun?: boolean }): Promise<number>;
-  /** Stores the latest progress of a step. Not stored as an event, so it may be lost. */
+  /** Stores the latest progress of a step. Progress is not an event, so it may be lost. */
   setProgress(runId: string, progress: Progress): Promise<void>;
   /** Latest progress of the run's steps. */
   progress(runId: string): Promise<readonly Progress[]>;
@@ -312,28 +312,28 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   removeRun(runId: string, at: number): Promise<RemoveOutcome>;
   /** Hashes of media (uploads and downloaded outputs) that runs other than these refer to. */
   mediaInUse(exceptRuns?: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Writes what is queued, then closes. Safe to call again; every other call then rejects. */
+  /** Writes everything that is queued, then closes the store. May be called again; all other calls then reject. */
   close(): Promise<void>;
 }
 
 /**
- * How a run is parked while its engine has no process. The run belongs to the engine until it is removed; while idle,
- * only a message makes it due.
+ * How a run is parked while its engine has no process. The run belongs to the engine until this entry is removed. While
+ * the run is idle, only a message makes it due.
  */
 export interface Wake {
   /** When the run is due, in epoch milliseconds; null: only when its inbox has a message. */
   readonly at: number | null;
   /**
-   * What the next holder of the lease needs besides the events, such as the next poll of each job. Returned once; after
-   * a crash it is lost, and everything is polled again.
+   * What the next holder of the lease needs besides the events, such as the time of each job's next poll. Returned only
+   * once. After a crash it is lost, and all jobs are polled again.
    */
   readonly memo: Json;
 }
 
-/** A parked run counts as driven throughout if its slice starts at most this much later than due, in milliseconds. */
+/** A parked run counts as driven without interruption if its slice starts at most this many milliseconds late. */
 export const ON_TIME_MS = 10_000;
 
-/** Selects runs of an account due by an instant, longest overdue first. */
+/** Selects the runs of an account that are due at an instant, the longest overdue first. */
 export interface DueQuery {
   readonly account: string;
   /** Epoch milliseconds. */
@@ -346,8 +346,8 @@ type WorkMessage =
   /** A webhook reported the end of this attempt's job, which is polled now. */
   | { readonly type: "hint"; readonly step: string; readonly attempt: number }
   /**
-   * A job of the engine performed a command of this step in the state that `of` identifies (see `workOf`); or a
-   * provider answered the request with key `of` to a process that had lost the run.
+   * A job of the engine performed a command of this step, in the state that `of` identifies (see `workOf`). Or a
+   * provider answered the request with the key `of`, but the process that received the answer had lost the run.
    */
   | {
       readonly type: "performed";
@@ -357,7 +357,7 @@ type WorkMessage =
       readonly events: readonly RunEvent[];
     };
 
-/** A notification to a person; in the outbox from its event's commit until delivered. */
+/** A notification to a person. It is in the outbox from the commit of its event until it is delivered. */
 export interface NewNotice {
   /** Sequence number of the event; together with the run's id, it identifies the notification. */
   readonly seq: number;
@@ -390,25 +390,25 @@ export type NoticeOutcome =
 export interface IssuedQuote {
   readonly id: string;
   readonly account: string;
-  /** What the quote is based on, so that later changes can be reported. */
+  /** The facts that the quote is based on, so that later changes to them can be reported. */
   readonly basis: Json;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
-  /** The run that was started or resumed with the quote; null: none yet. */
+  /** The run that was started or resumed with the quote; null if there is none yet. */
   readonly usedBy: string | null;
 }
 
-/** How long an expired quote is remembered, so that messages can say that it expired. */
+/** How long an expired quote is remembered, so that a message can state that the quote has expired. */
 export const REMEMBERED_MS = 7 * DAY_MS;
 
-/** A journal's quotes. Each is used by one run, whichever process starts it. */
+/** A journal's quotes. Each quote is for one run only, whichever process starts that run. */
 export interface QuoteStore {
-  /** Stores a new quote and removes those that expired {@link REMEMBERED_MS} before `at`. */
+  /** Stores a new quote, and removes all quotes that expired {@link REMEMBERED_MS} before `at`. */
   issueQuote(quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void>;
   issuedQuote(id: string): Promise<IssuedQuote | null>;
   /**
-   * Assigns the quote to this run permanently. Also true if this run already has it; false if another run has it, or if
-   * it is expired or unknown.
+   * Assigns the quote to this run permanently. Returns true, also if the run already has the quote; false if another
+   * run has it, or if it is expired or unknown.
    */
   useQuote(id: string, runId: string, at: number): Promise<boolean>;
 }

@@ -13,12 +13,12 @@ export function tagTexts(tags: Tags = {}): readonly string[] {
     .map((key) => tagText(key, tags[key]!));
 }
 
-/** Tag key shared by rows that were started together. */
+/** Key of the tag that all runs of one batch share. */
 export const BATCH_TAG = "batch-of";
 /** Tag key for the source of a run's row. */
 export const SOURCE_TAG = "rows-of";
 
-/** The tags that people set, without those that only group rows for budgets and filters. */
+/** The tags that people set, without the tags that only group a batch's rows for budgets and filters. */
 export function listedTags(tags: readonly string[]): readonly string[] {
   const prefixes = [BATCH_TAG, SOURCE_TAG].map((key) => tagText(key, ""));
   return tags.filter((tag) => !prefixes.some((key) => tag.startsWith(key)));

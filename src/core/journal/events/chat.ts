@@ -15,9 +15,9 @@ interface OfChat {
 interface Charged extends OfChat {
   readonly jobId: string | null;
   readonly costMicros: number;
-  /** The service did not report a cost, so the maximum counts, or the cost of `tokens`. */
+  /** True if the service did not report a cost. The maximum counts instead, or the cost computed from `tokens`. */
   readonly isUnconfirmed?: true;
-  /** Tokens of an answer whose cost is computed from its model's prices. */
+  /** Number of tokens in an answer whose cost is computed from its model's prices. */
   readonly tokens?: number;
 }
 
@@ -33,10 +33,10 @@ export type ChatEvent =
   | ({
       readonly type: "chat.failed";
       readonly error: JournalError;
-      /** The text of an answer that did not match the schema, to be sent back for repair. */
+      /** The text of an answer that did not match the schema. It is sent back to the model for repair. */
       readonly answer?: CleanText;
     } & Charged)
-  /** The process ended before the answer. The request may be charged, so its hold counts against the budget. */
+  /** The process ended before the answer. The request may have been charged, so its hold counts against the budget. */
   | ({ readonly type: "chat.abandoned"; readonly holdMicros: number } & OfChat);
 
 export const chatEvents: EventTable<ChatEvent> = {
@@ -113,7 +113,7 @@ function charge(fold: Fold, event: Charged): ChatState {
   return chat;
 }
 
-/** Moves the event's chat request along its chart, and returns it. */
+/** Performs the event's transition in the state chart of its chat request, and returns the request. */
 function movedChat(fold: Fold, { step, attempt: n }: OfChat): ChatState {
   const { chats } = fold.step(step);
   const chat = chats[n - 1];

@@ -16,13 +16,13 @@ export interface JournalError {
   readonly reasons?: readonly CleanText[];
   /** Details of a refusal by moderation. */
   readonly flagged?: Flagged;
-  /** Where a local function threw, as `file:line:column`. For operators, never for callers. */
+  /** Where a local function threw, as `file:line:column`. Shown to operators, never to callers. */
   readonly site?: CleanText;
   /** True if the pipeline's code intended the message for its callers. */
   readonly forCallers?: true;
 }
 
-/** What moderation objected to, as far as the service says. */
+/** What moderation objected to, as far as the service reports it. */
 export interface Flagged {
   readonly of: "input" | "output" | null;
   /** Such as `input.prompt` or `outputs[0]`. */
@@ -59,15 +59,15 @@ export type PauseReason =
   | "approval"
   | "stopped"
   | "drift"
-  /** Only outputs that could not be downloaded remain: a resume retries at no cost. */
+  /** The only work left are outputs that could not be downloaded. A resume retries them at no cost. */
   | "files"
   | "unresolved"
-  /** Chat requests were sent but never answered; repeating one may be charged again. */
+  /** Chat requests were sent but never answered; a repeated request may be charged again. */
   | "unanswered"
-  /** Only requests beyond their `within` remain. They are still polled. */
+  /** Only requests that exceeded their `within` remain. They are still polled. */
   | "late"
   | "code"
-  /** A cap for a period is reached; a driven run continues in the next period. */
+  /** A cap for a period is reached. If an engine drives the run, it continues in the next period. */
   | "cap"
   /** The service was unreachable for too long. */
   | "unreachable"
@@ -77,10 +77,10 @@ export type PauseReason =
   | "credentials";
 
 /**
- * Why a submit's outcome is unknown. `refused`: a re-send was refused. `too old`: its key is too old to be sent again.
- * `not found`: the service does not return its job. `older job`: the first send was answered with an existing job.
- * `incomplete`: the job is completed but lacks outputs. `another's job`: it was answered with a job of another model or
- * step. `no answer`: a provider never answered and is no longer asked.
+ * Why a submit's outcome is unknown. `refused`: a repeated send was refused. `too old`: the idempotency key is too old
+ * to be sent again. `not found`: the service does not return the job. `older job`: the first send was answered with an
+ * existing job. `incomplete`: the job is completed but lacks outputs. `another's job`: the answer names a job of
+ * another model or step. `no answer`: a provider never answered and is no longer asked.
  */
 export type UnresolvedCause =
   | "refused"
@@ -128,7 +128,7 @@ export interface Chosen {
 
 export interface DecidedBy {
   readonly name: CleanText;
-  /** False: the name was only typed, not verified. */
+  /** False if the name was only typed, not verified. */
   readonly verified: boolean;
   /** Id of the review link that was used; absent if none was. */
   readonly link?: string;
@@ -137,12 +137,12 @@ export interface DecidedBy {
 /** A comment on a step that waits for a decision. */
 export interface Comment {
   readonly text: CleanText;
-  /** The output that it is about; null: everything shown. */
+  /** The output that the comment is about; null if it is about everything shown. */
   readonly take: Chosen | null;
-  /** Position in its video or audio; null: none. */
+  /** Position in the output's video or audio, in milliseconds; null if the comment names no position. */
   readonly timeMs: number | null;
   readonly at: number;
-  /** Null: anyone who may act on the run. */
+  /** Who wrote the comment; null if only known to be someone who may act on the run. */
   readonly by: DecidedBy | null;
 }
 
@@ -158,7 +158,7 @@ export interface AgreedQuote {
   readonly budgetMicros?: number;
   /** Steps and expansions without a known price. The run asks before buying each of their steps. */
   readonly open: readonly string[];
-  /** Prices of such steps that were accepted later. */
+  /** Prices of such steps, by step, that the person accepted later. */
   readonly prices?: { readonly [step: string]: number };
 }
 
@@ -178,7 +178,7 @@ export interface RunPlanned {
   /** Random, so that two runs have different idempotency keys. */
   readonly nonce: string;
   readonly budgetMicros: number | null;
-  /** `key=value`: the budget is shared by all runs with this tag. Absent: the budget is for this run only. */
+  /** A tag as `key=value`, if all runs with this tag share the budget. Absent if the budget is for this run only. */
   readonly budgetTag?: string;
   /** The accepted quote; absent if the run was started without one. */
   readonly agreed?: AgreedQuote;
@@ -226,7 +226,7 @@ export interface RunReplanned {
   readonly quoteMicros: number | null;
   /** Steps with an identical request under a new name; they keep their results. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
-  /** What the expansions that are not planned again returned, by path. */
+  /** The references that expansions returned, by path, for expansions that are not planned again. */
   readonly expanded: { readonly [step: string]: readonly Reference[] };
   /** The new input; absent if unchanged. */
   readonly input?: Json;

@@ -6,7 +6,7 @@ import type { JournalError, OfAttempt, OutputFacts, StoredCopy } from "./facts.t
 import type { Fold } from "./fold-context.ts";
 import { counted, detail, type EventTable, ignoredBy, line } from "./spec.ts";
 
-/** Attempt 0: an output reused from an earlier run. */
+/** An event about an output. The attempt is 0 if the output was reused from an earlier run. */
 interface OfOutput extends OfAttempt {
   readonly index: number;
 }
@@ -18,34 +18,34 @@ export type JobEvent =
       readonly type: "job.completed";
       readonly outputs: readonly OutputFacts[];
       /**
-       * Stored outputs that came with the answer and exist nowhere else; null for a failed one. Absent: the service
-       * keeps them.
+       * Stored copies of outputs that came with the answer and exist nowhere else; null for an output that failed.
+       * Absent if the service keeps the outputs.
        */
       readonly copies?: readonly (StoredCopy | null)[];
-      /** Hashes of invalid media in the answer. They were paid for, so they are kept. */
+      /** Hashes of invalid media in the answer. The media were paid for, so they are kept. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
   /**
-   * The answer is incomplete, or says less than an earlier answer, which remains valid. Recorded once per message; for
-   * an operation, each time.
+   * The answer is incomplete, or contains less than an earlier answer, which remains valid. Recorded once per message,
+   * but for an operation every time.
    */
   | ({
       readonly type: "job.doubted";
       readonly message: CleanText;
-      /** For an operation: how long polls have returned this answer, in milliseconds. */
+      /** For an operation: for how long polls have returned this answer, in milliseconds. */
       readonly saidForMs?: number;
       /** For an operation: the answer said nothing about the work. */
       readonly isUnread?: true;
-      /** True if the job is in progress after all, which ends the doubt. */
+      /** True if the job is in progress after all, so that the doubt is over. */
       readonly isOver?: true;
     } & OfAttempt)
   | ({
       readonly type: "job.failed";
       readonly error: JournalError;
-      /** Hashes of the media in an incomplete answer. They were paid for, so they are kept. */
+      /** Hashes of the media in an incomplete answer. The media were paid for, so they are kept. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
-  /** The model charges more than it quotes, so more is held for a job that is already on the service. */
+  /** The model charges more than it quotes. Therefore more money is held for a job that is already on the service. */
   | ({ readonly type: "job.hold.raised"; readonly holdMicros: number } & OfAttempt)
   | ({
       readonly type: "job.settled";
@@ -53,11 +53,12 @@ export type JobEvent =
       /** True if the cost is the held amount, because the provider reports no cost. */
       readonly isUnconfirmed?: true;
     } & OfAttempt)
-  /** The service reported an implausible cost; the hold stays. Recorded once per reported value. */
+  /** The service reported an implausible cost. The hold remains. Recorded once per reported value. */
   | ({ readonly type: "job.bill.impossible"; readonly said: CleanText } & OfAttempt)
   | ({ readonly type: "output.downloaded" } & OfOutput & StoredCopy)
   /**
-   * A download failed or was incomplete. It is retried for a while, then at the next resume. Recorded once per message.
+   * A download failed or was incomplete. It is retried for a while, then when the run is resumed. Recorded once per
+   * message.
    */
   | ({ readonly type: "output.uncopied"; readonly message: CleanText } & OfOutput)
   /** Later jobs can no longer use the output's asset; the file may still be available. */
@@ -222,7 +223,7 @@ export const jobEvents: EventTable<JobEvent> = {
   },
 };
 
-/** Chart events for the service's output statuses. */
+/** Events of the state chart by the output status that the service reports. */
 const phaseEvents = {
   COMPLETED: "output.available",
   FAILED: "output.failed",

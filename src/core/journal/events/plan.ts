@@ -8,7 +8,7 @@ import { counted, detail, type EventTable, ignoredBy, line } from "./spec.ts";
 
 type ReusedOutput = OutputFacts & { readonly copy: StoredCopy | null };
 
-/** Changes to which steps exist, or which of their results count. */
+/** Events that change which steps exist, or which of their results count. */
 export type PlanEvent =
   | RunPlanned
   | RunReplanned
@@ -22,7 +22,7 @@ export type PlanEvent =
       readonly note?: string;
       /** New seeds for jobs, by step. Absent: unchanged. */
       readonly seeds?: { readonly [step: string]: number };
-      /** Price of the steps that run again; null where a step has no price. Absent: see `run.replanned`. */
+      /** Price of the steps that run again; null if a step has no price. Absent if it is in `run.replanned`. */
       readonly quoteMicros?: number | null;
     }
   /** A finished step runs again; its earlier results stay listed. */
@@ -30,14 +30,14 @@ export type PlanEvent =
       readonly type: "step.reset";
       readonly step: string;
       readonly why: string;
-      /** True if only its inputs are rerun: if they turn out identical, this step's result is restored. */
+      /** True if only the step's inputs are rerun. If they turn out identical, the step's result is restored. */
       readonly onlyIfInputsChanged?: true;
       /** True for an expansion whose steps remain as planned. */
       readonly keepsExpansion?: true;
     }
   /** The step's inputs were rerun and turned out identical, so its earlier result is valid again. */
   | { readonly type: "step.restored"; readonly step: string; readonly attempt: number }
-  /** An earlier run has an available result of the identical request, so nothing is submitted. */
+  /** An earlier run has an available result of an identical request, so this step submits nothing. */
   | {
       readonly type: "step.reused";
       readonly step: string;

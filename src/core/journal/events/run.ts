@@ -11,20 +11,20 @@ interface Paused {
   readonly message: CleanText;
   /** Set for `funds`. */
   readonly fundingUrl?: CleanText;
-  /** For `funds`: the balance needed. For `budget`: the budget or cap that would be enough. */
+  /** For `funds`: the balance that is needed. For `budget`: a budget or cap that would be sufficient. */
   readonly requiredMicros?: number | null;
   readonly balanceMicros?: number | null;
-  /** Set if a cap across several runs is reached: the option that would raise it. */
+  /** Set if a cap across several runs is reached: the option that raises it. */
   readonly flag?: CleanText;
-  /** Set for `budget` if new prices must be accepted: a budget of `requiredMicros` accepts them. */
+  /** Set for `budget` if prices that became known must be accepted. A budget of `requiredMicros` accepts them. */
   readonly asks?: readonly AskedPrice[];
   /** Set for `cap`: when the run may continue without a person, in epoch milliseconds. */
   readonly resumeAt?: number;
   /** Set for `files` if a step's output is lost: the step that must run again. */
   readonly rerun?: string;
   /**
-   * Set for `drift` if a change waits for jobs in progress: the steps that it replaces. Their old requests are sent
-   * again only if the service may already have received them.
+   * Set for `drift` if a change of the pipeline waits for jobs in progress: the steps that the change replaces. Their
+   * old requests are sent again only if the service may already have received them.
    */
   readonly replaced?: readonly string[];
   /** Set for `late`: the steps that the run waits for. */
@@ -42,11 +42,11 @@ export type RunLevelEvent =
       readonly holder: string;
       /** Version of Showrunner that writes the following events. */
       readonly program: string;
-      /** True if the run was parked between slices and picked up on time, so that it counts as driven in between. */
+      /** True if the run was parked between slices and was continued on time. It then counts as driven in between. */
       readonly parked?: true;
     }
   | { readonly type: "run.started" }
-  /** The account has a new key, or its service a new URL. The caller of the resume stated this, and it was verified. */
+  /** The account has a new key, or its service a new URL. Whoever resumed the run stated this, and it was verified. */
   | {
       readonly type: "run.account.moved";
       readonly baseUrl: string;
@@ -64,7 +64,7 @@ export type RunLevelEvent =
     }
   | SpendingReached
   | Paused
-  /** `byItself`: the run continued because a late job ended, not because of a resume. */
+  /** `byItself`: true if the run continued because a late job ended, not because someone resumed it. */
   | { readonly type: "run.resumed"; readonly byItself?: true }
   /**
    * The service, or the media bucket (`media`), became unreachable, or something else answers in its place. Recorded
@@ -77,12 +77,10 @@ export type RunLevelEvent =
     }
   | { readonly type: "service.recovered"; readonly reason?: "media" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
-  /** A finished run continues, because a step is rerun or is awaited again. */
+  /** A finished run continues, because a step is rerun or its request is awaited again. */
   | { readonly type: "run.reopened"; readonly byItself?: true };
 
-/**
- * A further share of a budget or cap was spent or reserved. Recorded once per share and limit, if anyone is notified.
- */
+/** Another share of a budget or cap was spent or reserved. Recorded once per share and limit, if anyone is notified. */
 export interface SpendingReached {
   readonly type: "spending.reached";
   readonly what: "budget" | "cap";
@@ -261,14 +259,14 @@ function budgetOf(micros: number | null): string {
 }
 
 /**
- * Closes rerun requests when the run finishes, or waits for a decision with nothing else to do: a later request is then
- * a new one.
+ * Closes rerun requests when the run finishes, or when it waits for a decision and has nothing else to do. A later
+ * request is then a new request.
  */
 function closeReruns({ reruns }: RunState): void {
   for (const request of reruns) request.isOpen = false;
 }
 
-/** A resume after unanswered requests allows repeating them. */
+/** Allows repeating unanswered requests, because the run was resumed in spite of them. */
 function allowRepeats({ steps }: RunState): void {
   for (const { chats } of Object.values(steps)) {
     const last = chats.at(-1);
@@ -276,7 +274,7 @@ function allowRepeats({ steps }: RunState): void {
   }
 }
 
-/** A resume of a run that only waits for late steps waits for another `within`. */
+/** Gives late requests another `within`, because the run was resumed when it only waited for them. */
 function awaitAgain({ steps }: RunState, at: number): void {
   for (const step of Object.values(steps)) {
     const request = lastRequest(step);

@@ -5,7 +5,7 @@ import type { Fold } from "./fold-context.ts";
 
 /** A change to the money reserved or charged for an attempt. */
 export type LedgerChange =
-  /** `isElsewhere`: charged by a provider, so the wallet never shows it. */
+  /** `isElsewhere`: true if a provider charges the money, so that the wallet never shows it. */
   | {
       readonly type: "hold";
       readonly step: string;
@@ -13,9 +13,9 @@ export type LedgerChange =
       readonly amountMicros: number;
       readonly isElsewhere?: true;
     }
-  /** Holds more for a request that was already sent. No limit is checked, because the money is spent in any case. */
+  /** Increases the hold for a request already sent. No limit is checked, because the money is spent in any case. */
   | { readonly type: "raise"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
-  /** The service acknowledged the submit: balances read from now on include the charge. */
+  /** The service acknowledged the submit. Balances that are read from now on include the charge. */
   | { readonly type: "charged"; readonly step: string; readonly attempt: number }
   | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly costMicros: number }
   | { readonly type: "release"; readonly step: string; readonly attempt: number };
@@ -27,11 +27,11 @@ export interface TimelineWriter {
   work(isWorking: boolean): void;
   /** Ends all open spans. */
   end(): void;
-  /** Starts a step; its kind decides whether that opens a span. */
+  /** Starts a step. Whether this opens a span depends on the step's kind. */
   start(step: string): void;
   begin(step: string, attempt: number, phase: "queue" | "render" | "chat"): void;
   acknowledge(step: string, attempt: number): void;
-  /** Ends a job; null outputs: it failed. */
+  /** Ends a job. `outputs` is null if the job failed. */
   jobEnded(step: string, attempt: number, outputs: readonly OutputFacts[] | null): void;
   copied(step: string, attempt: number): void;
   close(step: string): void;
@@ -50,7 +50,7 @@ export interface IncidentText {
   readonly what: string;
   readonly why: string;
   readonly costMicros?: number | null;
-  /** Set for a failed attempt, whose bill and retry may follow. */
+  /** The attempt, if an attempt failed. A bill and a retry may follow. */
   readonly attempt?: number;
 }
 
@@ -71,11 +71,11 @@ export interface NoticeText {
   readonly next: string;
 }
 
-/** How each reader of the journal handles a type of event. All must be given; `null` ignores it. */
+/** How each reader of the journal handles a type of event. All readers must be given; a null reader ignores it. */
 export interface EventSpec<E> {
   /** Applies the event to the state, in place. */
   readonly apply: (fold: Fold, event: E) => void;
-  /** What the event may change: only the run, also the event's step, or any step. */
+  /** What the event may change: only the run, the run and the event's step, or any step. */
   readonly changes: "run" | "step" | "plan";
   readonly ledger: ((event: E) => LedgerChange | null) | null;
   /** Hashes of media that the event refers to, which protects them from `gc`. */

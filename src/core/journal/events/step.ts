@@ -8,7 +8,7 @@ import type { Chosen, Comment, DecidedBy, JournalError, OfAttempt, StepEnd, Stor
 import type { Fold } from "./fold-context.ts";
 import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
 
-/** Events of steps that are not about paid work. */
+/** Events about steps that have nothing to do with paid work. */
 export type StepEvent =
   | { readonly type: "step.started"; readonly step: string }
   | {
@@ -27,7 +27,7 @@ export type StepEvent =
     }
   /** The step's request takes far longer than expected. Recorded once. */
   | ({ readonly type: "step.slow"; readonly elapsedMs: number; readonly expected: Expected } & OfAttempt)
-  /** The step's request exceeded `within`, but continues. `next`: the option that starts instead. */
+  /** The step's request exceeded its `within`, but continues. `next`: the option that starts in its place. */
   | ({ readonly type: "step.overdue"; readonly withinMs: number; readonly next?: string } & OfAttempt)
   | ({ readonly type: "upload.stored"; readonly step: string } & StoredCopy)
   | {
@@ -44,13 +44,13 @@ export type StepEvent =
       /** Position among the results that the step shows; null if there was no choice. */
       readonly pick: number | null;
       readonly note: string | null;
-      /** The value that was approved instead of the shown one. Absent: the shown value was approved. */
+      /** The value that the person approved in place of the shown value. Absent if the shown value was approved. */
       readonly value?: Json;
       /** Absent: the person is unknown. */
       readonly by?: DecidedBy;
     }
   | { readonly type: "comment.added"; readonly step: string; readonly comment: Comment }
-  /** A message about the step had no effect: it came too late, or its subject no longer exists. */
+  /** A message about the step had no effect, because it came too late or because its subject no longer exists. */
   | {
       readonly type: "message.refused";
       readonly step: string;
@@ -235,7 +235,7 @@ function deciderText({ name, verified }: DecidedBy): string {
   return `by ${name}${verified ? "" : " (name not verified)"}`;
 }
 
-/** Names of placed files, cached so that adding one takes constant time. */
+/** Names of placed files, cached so that adding a name takes constant time. */
 const placedNames = new WeakMap<RunState["files"], Set<string>>();
 
 function waitNotice(state: RunState, path: string): NoticeText | null {
@@ -251,7 +251,7 @@ function siteText({ site }: JournalError): string {
   return site === undefined ? "" : ` (at ${site})`;
 }
 
-/** The event's request; a step has either attempts or chats. */
+/** The request that the event is about. A step has either attempts or chats, never both. */
 function awaitedOf(fold: Fold, event: OfAttempt): Awaited {
   return fold.step(event.step).chats[event.attempt - 1] ?? fold.attempt(event);
 }

@@ -6,7 +6,7 @@ import type { JournalError, OfAttempt, PriceBasis, UnresolvedCause } from "./fac
 import type { Fold } from "./fold-context.ts";
 import { detail, type EventTable, ignoredBy, line } from "./spec.ts";
 
-/** A job on its way from its price to the service's acknowledgement. */
+/** Events of a job on its way from its price to the service's acknowledgement. */
 export type SubmitEvent = OfAttempt &
   (
     | {
@@ -14,8 +14,8 @@ export type SubmitEvent = OfAttempt &
         readonly costMicros: number | null;
         readonly basis: PriceBasis;
         /**
-         * Steps whose media may be refused. The price is quoted again once they exist, before anything is bought for
-         * this step alone.
+         * Steps whose media the model may refuse. Once the media exist, the price is quoted again, before anything is
+         * bought that only this step needs.
          */
         readonly conditionalOn?: readonly string[];
       }
@@ -27,34 +27,36 @@ export type SubmitEvent = OfAttempt &
         readonly input: Json;
         readonly holdMicros: number;
         readonly clockOffsetMs?: number;
-        /** The provider that receives the job and charges for it. Absent: the service, which charges the wallet. */
+        /** The provider that receives the job and charges for it. Absent: the service does, and charges the wallet. */
         readonly provider?: string;
       }
-    /** The submit is about to be sent again with its key. Recorded once for all sends within a few minutes. */
+    /** The submit is about to be sent again with the same key. Recorded once for all sends within a few minutes. */
     | { readonly type: "job.submit.resent"; readonly clockOffsetMs: number }
     /** The submit was sent, but it is unknown whether a job was created. Recorded once. */
     | { readonly type: "job.submit.unknown"; readonly message: CleanText; readonly clockOffsetMs?: number }
     | { readonly type: "job.submit.refused"; readonly error: JournalError }
-    /** The submit was refused before a job was created. The hold is released, and the attempt is sent again once possible. */
+    /**
+     * The submit was refused before a job was created. The hold is released; the attempt is sent again when possible.
+     */
     | { readonly type: "job.submit.withdrawn"; readonly reason: keyof typeof withdrawals }
     | {
         readonly type: "job.unresolved";
         readonly message: CleanText;
         readonly cause: UnresolvedCause;
-        /** The job that the service named when the key was sent. */
+        /** The job that the service named in its answer when the key was sent. */
         readonly jobId?: string;
         readonly clockOffsetMs?: number;
-        /** Hashes of the provider's last result that is invalid or incomplete. The result was paid for, so it is kept. */
+        /** Hashes of the media in the provider's last, unusable result. They were paid for, so they are kept. */
         readonly unfit?: readonly string[];
       }
-    /** The service returns the job of an unresolved attempt again. */
+    /** The service returns the job of an unresolved attempt after all. */
     | { readonly type: "job.found" }
     | {
         readonly type: "job.adopted";
         readonly jobId: string | null;
-        /** True if the job's existing outputs count as its result although some are missing. */
+        /** True if the job's existing outputs count as its result, although some outputs are missing. */
         readonly isAccepted?: true;
-        /** True if a person supplied the provider's file; the result follows. */
+        /** True if a person supplied the provider's file. The result follows in another event. */
         readonly isGiven?: true;
       }
     | {
@@ -63,7 +65,7 @@ export type SubmitEvent = OfAttempt &
         readonly model: string;
         readonly replayed: boolean;
         readonly clockOffsetMs?: number;
-        /** The provider; Showrunner then generates the job's id. */
+        /** The provider that acknowledged the job. Showrunner generates the id of such a job. */
         readonly provider?: string;
         /** The handle for polling the provider. */
         readonly operation?: Json;
@@ -276,8 +278,8 @@ function resolve(fold: Fold, step: StepState, attempt: AttemptState, type?: stri
 }
 
 /**
- * Records when a send may have happened. The clock may have been changed since the last answer, so every possible
- * instant is kept.
+ * Records when a send may have happened. The clock may have been changed since the last answer, so all possible
+ * instants are recorded.
  */
 function noteSend({ at }: Fold, attempt: AttemptState, clockOffsetMs = 0): void {
   attempt.lastSentAt = at;

@@ -9,16 +9,16 @@ import { notDurable } from "./leases.ts";
 const TELL_EVERY_MS = 50;
 
 /**
- * Wakes calls that wait for changes to their runs. This process's changes reach them at once; others' arrive as
- * notifications or, if those do not work (a pooler in transaction mode, a broken connection), within `pollIntervalMs`.
- * Commits do not notify inside their transaction, because the server would serialise them.
+ * Wakes calls that wait for changes to their runs. Changes by this process reach them at once. Changes by others arrive
+ * as notifications or, if those do not work (behind a pooler in transaction mode, over a broken connection), within
+ * `pollIntervalMs`. Commits do not notify in their transaction, because the server would serialise them.
  */
 export class ChangeFeed {
   readonly channel: string;
   readonly #db: Database;
   readonly #waiters = new Waiters();
   readonly #listener: Listener;
-  /** Last known event of each awaited run; null: no such run. */
+  /** Sequence number of each awaited run's last known event; null if there is no such run. */
   readonly #lastSeqs = new Map<string, number | null>();
   #poll: NodeJS.Timeout | null = null;
   #looking = false;
@@ -66,7 +66,7 @@ export class ChangeFeed {
     await this.#listener.stop();
   }
 
-  /** Stops polling if nobody waits; the listener stays for later waiters. */
+  /** Stops polling if no call is waiting. The listener keeps running for later calls. */
   #rest(): void {
     if (this.#waiters.size > 0 || this.#poll === null) return;
     clearInterval(this.#poll);
@@ -117,13 +117,13 @@ const firstDelayMs = 200;
 const longestDelayMs = 10_000;
 
 /**
- * Receives notifications on its own connection, from the first `start`, and reconnects after breaks. Behind a pooler it
- * stays disconnected, because notifications would go to whoever uses the server connection at that moment.
+ * Receives notifications on a connection of its own, from the first `start` on, and reconnects if it breaks. Behind a
+ * pooler it stays disconnected: there, notifications go to whoever uses the server connection at that moment.
  */
 class Listener {
   readonly #db: Database;
   readonly #channel: string;
-  /** Called with a changed run's id; null: any run may have changed. */
+  /** Called with the id of a changed run, or with null if any run may have changed. */
   readonly #heard: (runId: string | null) => void;
   #state: "off" | "on" | "stopped" = "off";
   #client: Client | null = null;

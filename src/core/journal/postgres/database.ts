@@ -22,10 +22,10 @@ export type Driver = Pick<typeof import("pg"), "Client" | "Pool" | "types">;
 export type Values = readonly unknown[];
 
 /**
- * A database behind a connection pool. Every call is one statement in its own transaction. If the connection is lost,
- * the call is repeated until it succeeds or time runs out, so it must be repeatable; an argument says whether it is a
- * repetition, because the first attempt may have succeeded. Statements are unnamed, so any server behind a pooler can
- * run them.
+ * A database behind a connection pool. Every call is one statement in a transaction of its own. If the connection is
+ * lost, the call is repeated until it succeeds or time runs out. Calls must therefore be repeatable; an argument tells
+ * them whether this is a repetition, because the first attempt may have succeeded. Statements are unnamed, so that any
+ * server behind a pooler can run them.
  */
 export class Database {
   readonly settings: Settings;
@@ -86,7 +86,7 @@ export class Database {
     return text;
   }
 
-  /** `values` is a function if they depend on whether the call is repeated. */
+  /** Runs a statement. `values` is a function if the values depend on whether the call is a repetition. */
   query(sql: string, values: Values | ((repeated: boolean) => Values) = []): Promise<Row[]> {
     return this.#retried(async (repeated) => {
       const given = typeof values === "function" ? values(repeated) : values;
@@ -95,7 +95,7 @@ export class Database {
     });
   }
 
-  /** Runs several statements in one transaction, rolled back if one fails. */
+  /** Runs several statements in one transaction, which is rolled back if a statement fails. */
   transaction(statements: (query: (sql: string, values?: Values) => Promise<Row[]>) => Promise<void>): Promise<void> {
     return this.#retried(async () => {
       const client = await this.#pool.connect();
@@ -126,7 +126,7 @@ export class Database {
     });
   }
 
-  /** From now on, calls wait for an unavailable database; before that, the URL may simply be wrong. */
+  /** Makes later calls wait longer for an unavailable database. Before this, the URL may simply be wrong. */
   noteOpened(): void {
     this.#waitMs = this.settings.unreachableTimeoutMs;
   }
@@ -168,8 +168,8 @@ export class Database {
   }
 
   /**
-   * Sets time limits on a connection. A pooler's connections must not be changed, so only the server's and driver's
-   * limits apply there.
+   * Sets time limits on a connection, unless it belongs to a pooler. A pooler's connection must not be changed, so only
+   * the limits of the server and the driver apply to it.
    */
   async #limit(client: ClientBase): Promise<void> {
     if (await isPooled(client)) return;
@@ -185,7 +185,7 @@ const longestDelayMs = 1_000;
 /** How long opening a journal waits for a database that is starting. */
 const openingMs = 5_000;
 
-/** True if a pooler such as pgbouncer answers: it reports a different process than the one that runs the statements. */
+/** True if the server is a pooler such as pgbouncer: it reports a process id other than that of the actual server. */
 export async function isPooled(client: Pick<ClientBase, "query">): Promise<boolean> {
   const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
   return rows[0].pid !== (client as { readonly processID?: unknown }).processID;
@@ -197,7 +197,7 @@ export function closedError(place: string): JournalClosedError {
 
 // Codes are SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) and Node's system error names.
 
-/** True if the connection was lost or not made; whether the statement ran is unknown. */
+/** True if the connection was lost or could not be made. It is then unknown whether the statement ran. */
 function isLost(error: unknown): boolean {
   const { code, message } = partsOf(error);
   if (/^(08|57P0)/.test(code) || ["53300", "25P03"].includes(code))
@@ -210,12 +210,12 @@ function isLost(error: unknown): boolean {
 const lostMessages =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout exceeded when trying to connect|Cannot use a pool after)/;
 
-/** True if two transactions conflicted and this one was rolled back: try again. */
+/** True if this transaction was rolled back because it conflicted with another. It can be tried again. */
 function isConflict(error: unknown): boolean {
   return ["40001", "40P01"].includes(partsOf(error).code);
 }
 
-/** The typed error for a definite failure; returns other errors unchanged. */
+/** Converts a definite failure to its typed error; returns other errors unchanged. */
 function journalFailure(error: unknown, place: string): unknown {
   if (isShowrunnerError(error)) return error;
   const { code, message } = partsOf(error);
@@ -292,7 +292,7 @@ function journalFailure(error: unknown, place: string): unknown {
   }
 }
 
-/** The error once the time limit has passed; the journal shows the outcome of calls made during the outage. */
+/** The error for a database that stayed unreachable. The journal shows whether calls made meanwhile took effect. */
 function unreachable(place: string, forMs: number, error: unknown): JournalUnreachableError {
   const { code, message } = partsOf(error);
   const tooMany = code === "53300" ? " Raise max_connections, put pgbouncer in front, or lower pool= in the URL." : "";
@@ -320,7 +320,7 @@ function partsOf(error: unknown): { readonly code: string; readonly message: str
   return { code: typeof code === "string" ? code : "", message };
 }
 
-/** Loads the driver when a journal is first opened on PostgreSQL; other installs do not need it. */
+/** Loads the driver when a journal is first opened on PostgreSQL, so that all other users need not install it. */
 export async function loadDriver(place: string): Promise<typeof import("pg")> {
   try {
     return await import("pg");

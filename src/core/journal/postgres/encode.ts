@@ -5,7 +5,7 @@ import type { LedgerChange } from "../events/spec.ts";
 import { type EntryChange, entryChange, mediaOf, mergeChanges, movedTo, slotOf } from "../record.ts";
 import type { Commit, Wake } from "../store.ts";
 
-/** A write as sent to the database; see `write-function.ts`. Empty fields are absent. */
+/** A write in the form in which it is sent to the database; see `write-function.ts`. Empty fields are left out. */
 export type Wire = WireCreate | WireTake | WireCommit;
 
 interface AnyWire {
@@ -38,7 +38,7 @@ export interface WireTake extends AnyWire {
 }
 
 export interface WireCommit extends AnyWire {
-  /** Name of this write, by which a repetition is recognised. */
+  /** Name of this write. A repetition of the write is recognised by it. */
   readonly write: string;
   /** Name of the run's previous write, if this process made it. */
   readonly after_write?: string;
@@ -53,7 +53,7 @@ export interface WireCommit extends AnyWire {
   readonly wake_at?: number | null;
   readonly memo?: string;
   readonly ledger?: readonly WireChange[];
-  /** 1 if the changes include charges, which increases the account's mark. */
+  /** 1 if the ledger changes include a charge. The account's mark then increases. */
   readonly charges?: 0 | 1;
   /** The quarter of an hour that new holds count for. */
   readonly slot?: number;
@@ -70,7 +70,7 @@ export interface WireCommit extends AnyWire {
   readonly state?: string;
 }
 
-/** A cap on a tag's runs (null: all) and on holds from a quarter of an hour (null: all). */
+/** A cap on the runs of a tag (null: all runs) and on holds made from a quarter of an hour on (null: all holds). */
 interface WireCap {
   readonly tag: string | null;
   readonly slot: number | null;
@@ -129,7 +129,7 @@ export function encodeWake({ at, memo }: Wake): { readonly wake_at: number | nul
   return { wake_at: at, memo: JSON.stringify(memo) };
 }
 
-/** The guard's fields of a commit; none if the commit holds no money. */
+/** Returns the fields of a commit that the guard needs; no fields if the commit holds no money. */
 function guardOf({ guard, ledger = [] }: Commit): Pick<WireCommit, "caps" | "wallet_mark" | "most_unseen"> {
   const holds = ledger.some((change) => change.type === "hold" && change.amountMicros > 0);
   if (guard === undefined || !holds) return {};

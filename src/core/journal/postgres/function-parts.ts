@@ -27,12 +27,12 @@ export const preamble = `
 
 /**
  * Settings that make the planner use indexes row by row. Arguments are always far smaller than the journal, but cached
- * plans outlive the small tables they were made for, and lists of unknown length are assumed to be long.
+ * plans outlive the small tables that they were made for, and the planner assumes lists of unknown length to be long.
  */
 export const settings =
   "LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off";
 
-/** The database's clock in epoch milliseconds; tests pass a time in a field of the write `c`. */
+/** The database's clock in epoch milliseconds. Tests pass another time in a field of the write `c`. */
 const clock = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 export const databaseNow = `coalesce(p_now, ${clock})`;
 export const writeNow = `coalesce((c ->> 'now')::bigint, ${clock})`;

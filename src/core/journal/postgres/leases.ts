@@ -15,7 +15,7 @@ export interface LeaseRequest {
   readonly isDead: (holder: LeaseHolder, leftMs: number) => boolean;
 }
 
-/** Splits the event at the epoch, which the database assigns. */
+/** The event's text around the epoch, which the database fills in. */
 const [head, tail] = ['"epoch":', ","];
 
 export async function takeLease(
@@ -73,7 +73,7 @@ function outcomeOf(
   };
 }
 
-/** Reads the memo; null also if no engine drives the run. Not validated: only commits write it. */
+/** Reads the memo; null also if no engine drives the run. It is not validated, because only commits write it. */
 function memoOf(columns: Columns, row: Row): Wake["memo"] {
   return row.memo === null ? null : (columns.json(row, "memo") as Wake["memo"]);
 }
@@ -81,7 +81,7 @@ function memoOf(columns: Columns, row: Row): Wake["memo"] {
 /** Skips the fsync for writes that may be lost if the server's machine stops. */
 export const notDurable = "set_config('synchronous_commit', 'off', true)";
 
-/** Renews the lease. The WHERE clause is evaluated again on the newest row after waiting for another's change. */
+/** Renews the lease. If another change locks the row, the WHERE clause is evaluated again after that change. */
 export async function renewLease(
   db: Database,
   clock: LeaseClock,
@@ -110,13 +110,13 @@ export async function releaseLease(db: Database, { runId, epoch }: Lease): Promi
 }
 
 /**
- * The clock for leases: the database's, which all processes share. The remaining time of a lease is therefore sent as a
- * duration and converted to an instant on this process's clock.
+ * The clock for leases: that of the database, which all processes share. The remaining time of a lease is therefore
+ * sent as a duration, and each process converts it to an instant on its own clock.
  */
 export interface LeaseClock {
   /** Null: the database uses its own clock. */
   forDatabase(at?: number): number | null;
-  /** The same instant as a field of a write; empty if null. */
+  /** Returns the instant as a field of a write; returns no field if the instant is null. */
   forWrite(at?: number): { readonly now?: number };
   /** The instant on this process's clock at which `leftMs` will have passed. */
   expiryOf(leftMs: number, at?: number): number;
@@ -126,7 +126,7 @@ export function databaseClock(now: () => number): LeaseClock {
   return { forDatabase: () => null, forWrite: () => ({}), expiryOf: (leftMs, at = now()) => at + leftMs };
 }
 
-/** A clock for tests: leases use the callers' instants. */
+/** A clock for tests: leases use the instants that the callers pass. */
 export function callersClock(): LeaseClock {
   return {
     forDatabase: (at = 0) => at,
@@ -135,11 +135,11 @@ export function callersClock(): LeaseClock {
   };
 }
 
-/** Tolerated difference between two synchronised machines, including a slow answer. */
+/** Difference that is tolerated between two synchronised machines. It allows for a slow answer. */
 const TOLERATED_MS = 1_000;
 const MEASURED_EVERY_MS = 60_000;
 
-/** Estimates the database's clock, reading it from time to time. */
+/** Estimates the time of the database's clock, which it reads from time to time. */
 export class SharedClock {
   readonly #db: Database;
   readonly #own: () => number;

@@ -7,15 +7,15 @@ import { databaseNow, writeNow as now, preamble, settings } from "./function-par
 import { type Migration, migrations } from "./schema.ts";
 import { deliverFunction, moveAccountFunction, writeFunction } from "./write-function.ts";
 
-/** The version that this Showrunner reads and writes. */
+/** The journal version that this version of Showrunner reads and writes. */
 export const newestVersion = migrations.length;
 
 type Query = (sql: string, values?: Values) => Promise<Row[]>;
 
 /**
- * Migrates the schema to the newest version, in one transaction and under a cluster-wide lock: of several processes
- * that open an empty database at once, one creates the schema and the others find it. Leaves another program's schema,
- * or a newer one, untouched.
+ * Migrates the schema to the newest version, in one transaction and under a cluster-wide lock. If several processes
+ * open an empty database at once, one of them creates the schema and the others find it. A newer schema, or another
+ * program's schema, is left untouched.
  */
 export async function prepareSchema(db: Database, steps: readonly Migration[] = migrations): Promise<void> {
   const newest = steps.length;
@@ -125,9 +125,9 @@ BEGIN
 END $function$`;
 
 /**
- * Called by `write_runs` for a run whose row `r` is locked. `c` has the fields of `WireTake`: the event is `head`, the
- * epoch, `parked` if it applies, and `tail`; the memo is returned once. A held lease is taken only if its holder, of
- * `dead_epoch`, is dead.
+ * Called by `write_runs` for a run whose row `r` is locked. `c` has the fields of `WireTake`. The event is put together
+ * from `head`, the epoch, `parked` if it applies, and `tail`. The memo is returned only once. A lease that is held is
+ * taken only if its holder, of epoch `dead_epoch`, is dead.
  */
 const takeLease = `
 CREATE OR REPLACE FUNCTION {s}.take_lease(r {s}.runs, c jsonb, p_event_version integer,
@@ -216,7 +216,7 @@ ${tablesOfRun.map((table) => `  DELETE FROM {s}.${table} WHERE run_key = r.run_k
   RETURN 'removed';
 END $function$`;
 
-/** The database functions for a journal version. A newer version replaces them and rejects older programs. */
+/** The database functions of a journal version. Those of a newer version replace them and reject older programs. */
 function functionsOf(version: number): readonly string[] {
   const all = [createRun, takeLease, sendMessage, deliverFunction, removeRun, moveAccountFunction, writeFunction];
   return all.map((sql) => sql.replaceAll("{version}", String(version)));

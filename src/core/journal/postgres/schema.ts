@@ -1,15 +1,15 @@
 /**
- * Migrates a journal by one version; the first creates version 1. `{s}` is the schema's name. For functions see
- * `functions.ts`.
+ * Migrates a journal by one version; the first migration creates version 1. `{s}` is the schema's name. For functions
+ * see `functions.ts`.
  */
 export interface Migration {
   readonly sql: string;
 }
 
 /**
- * The tables of the SQLite journal, with three differences. A run's row names its last write, so that a writer that
- * lost the answer can tell whether the write was made. Ledger entries and waits name their account, and accounts store
- * their uncharged total, so that the guard reads only the last charges. Text is compared byte by byte.
+ * The tables are those of the SQLite journal, with three differences. A run's row names its last write, so that a
+ * writer that lost the answer can find out whether the write was made. Ledger entries and waits name their account, and
+ * accounts store their uncharged total, so that the guard reads only the last charges. Text is compared byte by byte.
  */
 export const migrations: readonly Migration[] = [
   {

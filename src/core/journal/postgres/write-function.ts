@@ -1,9 +1,9 @@
 import { endedRuns, writeNow as now, preamble, settings } from "./function-parts.ts";
 
 /**
- * Locks the delivery, then the runs that know its job. A commit that brings the job locks its run first and then the
- * deliveries that wait for it. No deadlock: none of those is locked here together with a run, because no other commit
- * knows the job.
+ * Locks the delivery, then the runs that know its job. A commit that adds the job locks in the opposite order: its run,
+ * then the deliveries that wait for the job. There is still no deadlock: no other run knows the job of a waiting
+ * delivery, so this function never locks such a delivery together with a run.
  */
 export const deliverFunction = `
 CREATE OR REPLACE FUNCTION {s}.deliver(
@@ -41,7 +41,7 @@ BEGIN${preamble}
   UPDATE {s}.deliveries SET waiting = false WHERE id = d.id;
 END $function$`;
 
-/** The part of a commit that brings jobs: moves earlier deliveries into the inbox of the run \`r\`. */
+/** The part of a commit that adds jobs: moves deliveries that arrived earlier into the inbox of the run \`r\`. */
 const writeJobs = `
     IF c ? 'jobs' THEN
       INSERT INTO {s}.jobs (run_key, step, attempt, job_id)
@@ -58,7 +58,7 @@ const writeJobs = `
       END IF;
     END IF;`;
 
-/** The entry after the change `n`; `l` is the previous row, absent for a new one. */
+/** The ledger entry's columns after the change `n`. `l` is the entry's previous row, absent if the entry is new. */
 const held = "coalesce(n.held, l.held_micros, 0)";
 const settled = "coalesce(n.settled, l.settled_micros, 0)";
 const charged =
@@ -69,7 +69,7 @@ const was = "coalesce(l.held_micros, 0) + coalesce(l.settled_micros, 0)";
 const changes = `jsonb_to_recordset(c -> 'ledger') AS n (step text, attempt integer, held bigint, settled bigint, charged text, slot text)
         LEFT JOIN {s}.ledger l ON l.run_key = r.run_key AND l.step = n.step AND l.attempt = n.attempt`;
 
-/** The tags of a run `r`, including the one for all runs. */
+/** The tags of a run `r`, including the empty tag, which stands for all runs. */
 const tagsOf = (run: string) =>
   `(SELECT '' AS tag UNION ALL SELECT key || '=' || value FROM jsonb_each_text(${run}.tags::jsonb)) t`;
 const addSpending = `ON CONFLICT (account, tag, slot) DO UPDATE
@@ -77,8 +77,8 @@ const addSpending = `ON CONFLICT (account, tag, slot) DO UPDATE
 
 /**
  * Writes several runs, each at most once: first new runs, sorted by id, then leases and commits. Each write succeeds or
- * fails as a whole, independently of the others. Answers are in order. Fields are those of `Wire`. Locks come first, in
- * the order that `function-parts.ts` describes.
+ * fails as a whole, independently of the others. Answers are in the order of the writes. The fields of a write are
+ * those of `Wire`. All locks are taken first, in the order that `function-parts.ts` describes.
  */
 export const writeFunction = `
 CREATE OR REPLACE FUNCTION {s}.write_runs(p_version integer, p_event_version integer, p_repeated boolean, p_writes jsonb)
@@ -257,7 +257,7 @@ ${writeJobs.slice(1)}
   END LOOP;
 END $function$`;
 
-/** Moves a run's money and results to another account, whose balance shows all charges so far. */
+/** Moves a run's money and results to another account. That account's balance counts as showing all charges so far. */
 export const moveAccountFunction = `
 CREATE OR REPLACE FUNCTION {s}.move_account(p_key bigint, p_from text, p_to text) RETURNS void ${settings} AS $function$
 DECLARE

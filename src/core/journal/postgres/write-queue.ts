@@ -12,21 +12,21 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** Maximum number of writes in a group, and of characters in a group of several: other writers wait for its locks. */
+/** Limits on a group: its number of writes and, for several, their characters. Other writers wait for its locks. */
 const largestGroup = 256;
 const longestGroup = 1_000_000;
-/** Groups in progress: the next group may be built while one is written to disk. */
+/** Number of groups in progress: while one group is written to disk, the next may be built. */
 const groupsAtOnce = 2;
 
 /**
- * Sends runs' creations, leases and commits to the database. Everything requested in one turn of the event loop shares
- * a transaction, a round trip and an fsync. Writes of one run are sent one at a time, in order. If a shared transaction
- * fails, its parts are retried individually, so that none fails because of another.
+ * Sends runs' creations, leases and commits to the database. All writes that are requested in one turn of the event
+ * loop share a transaction, a round trip and an fsync. Writes of the same run are sent one at a time, in order. If a
+ * shared transaction fails, its writes are retried individually, so that no write fails because of another.
  */
 export class WriteQueue {
   readonly #db: Database;
   readonly #busyRuns = new Set<string>();
-  /** Per run: the lease's epoch and the name of the last known write under it. */
+  /** For each run, the lease's epoch and the name of the last known write in that epoch. */
   readonly #lastWrites = new Map<string, { readonly epoch: number; readonly write: string }>();
   #queue: Pending[] = [];
   #groups = 0;
@@ -37,7 +37,7 @@ export class WriteQueue {
     this.#db = db;
   }
 
-  /** `read` processes the answer immediately, before the run's next write is sent. */
+  /** Queues a write. `read` processes the answer immediately, before the run's next write is sent. */
   add<T>(wire: Wire, read: (row: Row) => T): Promise<T> {
     const length =
       500 + ("body" in wire ? (wire.body?.length ?? 0) : 0) + ("state" in wire ? (wire.state?.length ?? 0) : 0);
@@ -48,7 +48,7 @@ export class WriteQueue {
     });
   }
 
-  /** Records the name of the last write under an epoch. */
+  /** Records the name of the run's last write in an epoch. */
   note(runId: string, epoch: number, write: string): void {
     this.#lastWrites.set(runId, { epoch, write });
   }
@@ -75,7 +75,7 @@ export class WriteQueue {
     });
   }
 
-  /** New runs first, sorted, in the order of their locks. */
+  /** Takes the next group from the queue: new runs first, sorted by id, in the order in which they are locked. */
   #nextGroup(): readonly Pending[] {
     const group: Pending[] = [];
     const rest: Pending[] = [];

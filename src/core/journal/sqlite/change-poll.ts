@@ -2,8 +2,8 @@ import type { Waiters } from "../waiters.ts";
 import type { Database } from "./database.ts";
 
 /**
- * Wakes waiting calls when other processes write: polls SQLite's change counter every `intervalMs` while anyone waits,
- * without reading tables. This process's own writes are announced by the store.
+ * Wakes waiting calls when other processes write. While any call waits, it polls SQLite's change counter every
+ * `intervalMs`, which reads no tables. Writes of this process are announced by the store.
  */
 export class ChangePoll {
   readonly #db: Database;
@@ -47,7 +47,7 @@ export class ChangePoll {
     this.#waiters.notifyAll();
   }
 
-  /** The change counter; the last known one if the file is locked. */
+  /** Returns the change counter, or its last known value if the file is locked. */
   #version(): number {
     try {
       return this.#db.columns.integer(this.#db.get("PRAGMA data_version") ?? {}, "data_version");

@@ -52,7 +52,7 @@ export function takeLease(db: Database, runId: string, holder: LeaseHolder, requ
   return { acquired: true, lease, event, memo, hasMail, tail: lastSeq - run.snapshotSeq };
 }
 
-/** True while the lease is neither released nor taken by another process. */
+/** True if the lease has neither been released nor been taken by another process. */
 function holdsLease(run: RunRecord, lease: Lease): boolean {
   return run.isLeased && run.epoch === lease.epoch;
 }
@@ -74,7 +74,7 @@ export function releaseLease(db: Database, lease: Lease): void {
   );
 }
 
-/** A commit with its events and snapshot encoded for storage before the transaction. */
+/** A commit whose events and snapshot were encoded for storage before the transaction began. */
 export interface EncodedCommit {
   readonly commit: Commit & { readonly status: string };
   readonly body: EncodedText;

@@ -20,8 +20,8 @@ export class Database {
   /** Number of statements that may have changed something. */
   writes = 0;
   /**
-   * Rows of `runs` as write transactions last read or wrote them. Cleared when this connection writes that table; the
-   * caller clears it when another connection may have written, or a transaction failed.
+   * Rows of `runs`, as write transactions last read or wrote them. Cleared when this connection writes that table. The
+   * caller clears them when another connection may have written, or when a transaction failed.
    */
   readonly knownRuns = new Map<string, object>();
 
@@ -65,17 +65,17 @@ export class Database {
   }
 }
 
-/** Stored text; deflated if large, such as a plan. */
+/** Text as stored. Large text, such as a plan, is deflated. */
 export type EncodedText = string | Uint8Array;
 
 const PACKED_FROM_LENGTH = 4_096;
-/** Longer text is deflated in another thread, because it would block the event loop for tens of milliseconds. */
+/** Text longer than this is deflated in another thread: here it would block the event loop for tens of milliseconds. */
 const PACKED_ASIDE_FROM_LENGTH = 262_144;
-/** Larger text cannot have been written by Showrunner. */
+/** Text larger than this cannot have been written by Showrunner. */
 const LONGEST_BYTES = 512 * 1024 * 1024;
 
 const LEVEL = 1;
-/** Sizes of the pieces that text is inflated into; one for most texts. */
+/** Smallest and largest size of the pieces that text is inflated into. Most texts need only one piece. */
 const [LEAST_AT_ONCE, MOST_AT_ONCE] = [16_384, 4_194_304];
 const TYPICAL_RATIO = 8;
 const deflateAside = promisify(deflateRaw) as (text: string, options: object) => Promise<Buffer>;

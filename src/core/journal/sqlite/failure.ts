@@ -25,7 +25,7 @@ export function isBusy(error: unknown): boolean {
   return code === result.busy || code === result.locked;
 }
 
-/** The typed error for a SQLite failure; returns other errors unchanged. */
+/** Converts a SQLite failure to its typed error; returns other errors unchanged. */
 export function journalFailure(error: unknown, path: string): unknown {
   if (isShowrunnerError(error)) return error;
   switch (resultOf(error)) {
@@ -88,7 +88,7 @@ function ioFailed(path: string, cause: unknown): JournalIoError {
   );
 }
 
-/** Detects a full disk, which SQLite reports as an I/O error when it cannot grow its shared-memory file. */
+/** False if the disk is full. If SQLite cannot grow its shared-memory file, it reports this as an I/O error. */
 function hasRoom(path: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(dirname(path));

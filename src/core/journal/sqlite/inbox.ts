@@ -18,7 +18,7 @@ export function readInbox(db: Database, runId: string): readonly InboxEntry[] {
   return rows.map((row) => inboxEntryOf(db.columns, row));
 }
 
-/** True if the inbox contains an entry besides `consumed`. */
+/** True if the inbox contains an entry that is not in `consumed`. */
 export function hasOtherEntries(db: Database, runKey: number, consumed: readonly number[]): boolean {
   const ids = new Set(consumed);
   const rows = db.all("SELECT id FROM inbox WHERE run_key = ? ORDER BY id", runKey);
@@ -56,7 +56,7 @@ export function deliver(db: Database, { account, id, jobId, at }: Delivery): Del
   return { outcome: "delivered", runIds: jobs.map((job) => db.columns.text(job, "run_id")) };
 }
 
-/** Lets deliveries find the run by these jobs, and moves earlier ones into its inbox. */
+/** Stores a run's jobs, so that deliveries find the run. Moves deliveries that came earlier into its inbox. */
 export function writeJobs(db: Database, { key, account }: RunRecord, events: readonly RunEvent[], at: number): void {
   for (const { step, attempt, jobId } of jobsOf(events)) {
     const values = [key, step, attempt, jobId];

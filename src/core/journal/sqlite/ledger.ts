@@ -95,7 +95,7 @@ function bySlot({ before, after }: LedgerUpdate): ReadonlyMap<number, LedgerTota
   return sums;
 }
 
-/** Moves the run's money and results to another account, whose balance shows all charges so far. */
+/** Moves the run's money and results to another account. Its balance counts as showing all charges so far. */
 export function moveAccount(db: Database, run: RunRecord, account: string): void {
   const { heldMicros: held, settledMicros: settled } = run.ledger;
   db.run(
@@ -126,7 +126,7 @@ export function moveAccount(db: Database, run: RunRecord, account: string): void
   db.run("UPDATE runs SET account = ? WHERE run_key = ?", account, run.key);
 }
 
-/** The account's money after the update, without writing it. */
+/** Computes the account's money as it would be after the update, without writing it. */
 export function moneyAfter(db: Database, { account, tags }: RunRecord, update: LedgerUpdate): AccountMoney {
   return {
     committedMicros(scope) {

@@ -3,8 +3,8 @@ type Sqlite = typeof import("node:sqlite");
 let loaded: Sqlite | undefined;
 
 /**
- * Loads Node's SQLite. Suppresses only its experimental warning on Node 22; loading is synchronous, so no other warning
- * is lost.
+ * Loads Node's SQLite and suppresses its experimental warning on Node 22. Loading is synchronous, so no other warning
+ * is lost meanwhile.
  */
 export function loadSqlite(): Sqlite {
   if (loaded !== undefined) return loaded;

@@ -9,10 +9,10 @@ import { type Migration, migrations, type StoredBody } from "./schema.ts";
 import { applicationId, checkOpen, newestVersion } from "./version.ts";
 
 /**
- * Migrates an open database to the newest version in one transaction, so that an interruption leaves the old or the new
- * journal. First copies an older one to {@link copyOf}, under the same lock. A new file gets its schema before
- * write-ahead logging is enabled, so that its header always names program and version. Throws SQLite's busy error if
- * another process is migrating: try again.
+ * Migrates an open database to the newest version in one transaction, so that an interruption leaves either the old or
+ * the new journal. An older journal is first copied to {@link copyOf}, under the same lock. A new file gets its schema
+ * before write-ahead logging is enabled, so that its header always names program and version. Throws SQLite's busy
+ * error if another process is migrating; the call can then be tried again.
  */
 export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): void {
   const newest = newestVersion(steps);
@@ -38,12 +38,12 @@ export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Mi
   }
 }
 
-/** Path of the copy that is made before a journal is migrated from a version. */
+/** Path of the copy that is made before a journal of this version is migrated. */
 export function copyOf(path: string, version: number): string {
   return `${path}.version-${version}`;
 }
 
-/** Only the holder of the journal's write lock copies, so the unfinished copy has a fixed name. */
+/** Copies the journal. Only the holder of its write lock does this, so the unfinished copy can have a fixed name. */
 function copyJournal(path: string, version: number): void {
   const copy = copyOf(path, version);
   const part = `${copy}.part`;

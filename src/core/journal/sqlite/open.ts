@@ -34,8 +34,8 @@ export interface OpenFile {
 }
 
 /**
- * Opens or creates the journal file. Writes nothing to a file that is not an intact journal of a known version. A file
- * that this user may only read is opened for reading; its first write is refused.
+ * Opens or creates the journal file. Writes nothing to an existing file unless it is an intact journal of a known
+ * version. If this user may only read the file, it is opened for reading, and the first write is refused.
  */
 export async function openFile(
   file: string,
@@ -84,7 +84,7 @@ async function openToWrite(path: string, busyRetry: BusyRetryOptions): Promise<D
   return raw;
 }
 
-/** Opens a journal for reading. Throws for an older version, or a log that cannot be read without writing files. */
+/** Opens a journal for reading. Throws if it is older, or has a log that cannot be read without writing files. */
 async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<DatabaseSync> {
   try {
     await inspectWithRetry(path, busyRetry);
@@ -99,8 +99,8 @@ async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<Da
 }
 
 /**
- * Inspects a journal. While another process creates it, its header may briefly show no program, or a larger size. So a
- * file written within the last two seconds is inspected again before it is rejected.
+ * Inspects a journal. While another process creates the file, its header may briefly contain no program, or a size that
+ * is too large. Therefore, a file written within the last two seconds is inspected again before it is rejected.
  */
 async function inspectWithRetry(path: string, busyRetry: BusyRetryOptions): Promise<void> {
   for (let polls = 1; ; polls++) {
@@ -130,7 +130,7 @@ function prepareFolder(path: string): void {
   }
 }
 
-/** Creates the file as private; SQLite gives its other files the same mode. False: read-only. */
+/** Creates the file as private; SQLite gives its other files the same mode. False if it can only be read. */
 function prepareFile(path: string): boolean {
   const exists = statOf(path);
   if (exists !== undefined && !exists.isFile()) throw folderError(path, "has something other than a file at that path");
@@ -146,7 +146,7 @@ function prepareFile(path: string): boolean {
   return true;
 }
 
-/** Undefined if nothing is there, or a link is broken. */
+/** A file's status; undefined if there is no file at the path, or a broken link. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
@@ -184,17 +184,17 @@ function replaced(path: string): JournalIoError {
 }
 
 /**
- * Size up to which a file is checked page by page before it is opened for writing; of larger ones only the header is
- * checked.
+ * Files up to this size are checked page by page before they are opened for writing. In larger files, only the header
+ * is checked.
  */
 const fullCheckBytes = 8 * 1024 * 1024;
 const headerBytes = 100;
 const magic = "SQLite format 3\0";
 
 /**
- * Checks an existing file before SQLite may write to it. Throws if it is not a journal, truncated, damaged or newer;
- * never writes. An empty file counts as a new journal. Throws SQLite's busy error if another process is using it: try
- * again.
+ * Checks an existing file before SQLite may write to it. Throws if the file is not a journal, or is truncated, damaged
+ * or newer; never writes. An empty file counts as a new journal. Throws SQLite's busy error if another process is using
+ * the file; the call can then be tried again.
  */
 function inspectJournal(path: string): void {
   try {
@@ -235,7 +235,7 @@ function readHeader(path: string): Header {
   }
 }
 
-/** Offsets are those of SQLite's file format (sqlite.org/fileformat2.html, "The Database Header"). */
+/** Checks a file's header. For its offsets see sqlite.org/fileformat2.html, "The Database Header". */
 function checkHeader(path: string, size: number, header: Buffer, logged: boolean): void {
   const known = Buffer.from(magic, "latin1").subarray(0, header.length);
   if (!header.subarray(0, magic.length).equals(known)) throw notAJournal(path, "is not an SQLite database");
@@ -264,7 +264,7 @@ function checkPages(path: string, { logged, every }: { readonly logged: boolean;
   }
 }
 
-/** Opens the file without writing. Without a log, nobody has it open, and SQLite need not even create lock files. */
+/** Opens the file without writing. Without a log, no process has it open, and SQLite needs not even lock files. */
 function openUnwritten(path: string, logged: boolean): DatabaseSync {
   const { DatabaseSync } = loadSqlite();
   const url = pathToFileURL(path);

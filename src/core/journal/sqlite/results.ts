@@ -4,12 +4,12 @@ import type { Database, Row } from "./database.ts";
 
 type Free = readonly [step: string, fingerprint: string];
 
-/** Results indexed per transaction, to block the event loop only for milliseconds. */
+/** Number of results that are indexed per transaction: so few that the event loop is blocked only for milliseconds. */
 const SORTED_AT_ONCE = 1_000;
 
 /**
- * Stores results. For free steps, a row with three indexes would cost more than the rest of the step, so they are
- * indexed on demand.
+ * Stores results. Those of free steps are indexed only when needed, because a row with three indexes would cost more
+ * than the rest of the step.
  */
 export function writeResults(db: Database, key: number, results: readonly CacheEntry[], at: number): void {
   const paid = results.filter(({ model }) => model !== null);
@@ -55,13 +55,13 @@ function sortIn(db: Database, { id, key, at, results }: Unsorted): void {
   db.run("DELETE FROM unsorted_results WHERE id = ?", id);
 }
 
-/** Id of the newest result that is not indexed; null if there is none. */
+/** Id of the newest result that is not indexed yet; null if all are. */
 export function lastUnsorted(db: Database): number | null {
   const row = db.get("SELECT id FROM unsorted_results ORDER BY id DESC LIMIT 1");
   return row === undefined ? null : db.columns.integer(row, "id");
 }
 
-/** Indexes some results up to an id, oldest first; true once none is left. */
+/** Indexes some of the results up to an id, oldest first. Returns true once all of them are indexed. */
 export function sortResults(db: Database, upTo: number): boolean {
   for (let sorted = 0; sorted < SORTED_AT_ONCE; ) {
     const row = db.get("SELECT id, run_key, at, body FROM unsorted_results WHERE id <= ? ORDER BY id LIMIT 1", upTo);
@@ -73,7 +73,7 @@ export function sortResults(db: Database, upTo: number): boolean {
   return false;
 }
 
-/** Table order matters: results by index, then each one's run. */
+/** Selects results. The order of the tables matters: SQLite should find results by index, then the run of each. */
 const rows =
   "SELECT run_id, account, step, fingerprint, model, at, took_ms FROM results CROSS JOIN runs USING (run_key) WHERE";
 const newest = "ORDER BY at DESC, run_key DESC, step";
@@ -85,7 +85,7 @@ export function readResults(db: Database, query: ResultsQuery, limit: number): r
   return found.map((row) => resultOf(db.columns, row));
 }
 
-/** A run's results, including those that are not indexed; writes nothing. */
+/** Returns a run's results, including those that are not indexed yet; writes nothing. */
 function resultsOfRun(db: Database, runId: string): readonly StoredResult[] {
   const run = db.get("SELECT run_key, account FROM runs WHERE run_id = ?", runId);
   if (run === undefined) return [];

@@ -14,17 +14,17 @@ export function writeWake(db: Database, runKey: number, { at, memo }: Wake): voi
   db.run("INSERT OR REPLACE INTO wakes (run_key, at, memo) VALUES (?, ?, ?)", runKey, at, JSON.stringify(memo));
 }
 
-/** Makes a resting run due with its next message. */
+/** Makes a run due only when its next message arrives. */
 export function clearWake(db: Database, runKey: number): void {
   db.run("UPDATE wakes SET at = NULL, memo = 'null' WHERE run_key = ?", runKey);
 }
 
-/** Makes an engine's run due when a message arrives. */
+/** Makes a run due at this time if an engine drives it, because a message arrived. */
 export function hastenWake(db: Database, runKey: number, at: number): void {
   db.run("UPDATE wakes SET at = ? WHERE run_key = ? AND (at IS NULL OR at > ?)", at, runKey, at);
 }
 
-/** Takes a run's memo (null if no engine drives it) and whether it was parked and is checked on time. */
+/** Takes a run's memo (null if no engine drives it). `parked`: the run was parked and is checked on time. */
 export function takeMemo(db: Database, runKey: number, now: number): { readonly memo: Json; readonly parked: boolean } {
   const row = db.get("SELECT memo, at FROM wakes WHERE run_key = ?", runKey);
   if (row === undefined) return { memo: null, parked: false };
@@ -58,8 +58,8 @@ export interface RunRecord {
 }
 
 /**
- * While a run is leased, most commits write only its events, so that one page changes. The run's last event then has
- * what its row does not have yet.
+ * Most commits to a leased run write only its events, so that only one page changes. Its row is then outdated, and the
+ * newer values are in its last event.
  */
 const lastSeq = ofLeased("last_seq", "seq");
 const updatedAt = ofLeased("updated_at", "at");
@@ -164,7 +164,7 @@ export function requireRun(db: Database, runId: string): RunRecord {
   };
 }
 
-/** A run's row within a write transaction, without a query if unchanged since the last one. */
+/** A run's row within a write transaction. Needs no query if the row has not changed since the last transaction. */
 export function leasedRun(db: Database, runId: string): RunRecord {
   const known = db.knownRuns.get(runId) as RunRecord | undefined;
   if (known !== undefined) return known;
@@ -173,7 +173,7 @@ export function leasedRun(db: Database, runId: string): RunRecord {
   return run;
 }
 
-/** Updates the known row after writing only events. */
+/** Updates the known row after a commit that wrote only events. */
 export function noteEvents(db: Database, runId: string, run: RunRecord, lastSeq: number): void {
   db.knownRuns.set(runId, { ...run, lastSeq });
 }
@@ -226,7 +226,7 @@ function recordOf({ columns }: Database, row: Row): EventRecord {
   };
 }
 
-/** Reads a run's snapshot. Null also if it is unreadable, since the events contain everything. */
+/** Reads a run's snapshot; null if there is none or it is unreadable, in which case the events suffice. */
 export function readSnapshot(db: Database, runId: string): FoldSnapshot | null {
   const row = db.get("SELECT fold_version, seq, state FROM snapshots WHERE run_key = ?", requireKey(db, runId));
   const state = unpackText(row?.state);

@@ -142,7 +142,7 @@ export function readNotices(db: Database): readonly NoticeRow[] {
   return db.all(`SELECT ${columns} ORDER BY due_at, run_key, seq`).map((row) => noticeOf(db.columns, row));
 }
 
-/** True if a claim would find anything; avoids the claim's write. */
+/** True if a claim would find any notification. Checking first avoids the write that a claim needs. */
 export function hasDueNotices(db: Database, at: number): boolean {
   return db.get("SELECT 1 FROM notices WHERE due_at <= ? LIMIT 1", at) !== undefined;
 }

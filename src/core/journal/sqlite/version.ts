@@ -5,13 +5,13 @@ import { notAJournal } from "./failure.ts";
 import { loadSqlite } from "./load.ts";
 import { type Migration, migrations } from "./schema.ts";
 
-/** Marks the file as a Showrunner journal in SQLite's header (`Shw2`). */
+/** The number in SQLite's header that marks the file as a Showrunner journal (`Shw2`). */
 export const applicationId = 0x53687732;
 
 export interface FileVersion {
   readonly id: number;
   readonly version: number;
-  /** Version of Showrunner that migrated the file; null if unknown. */
+  /** The version of Showrunner that migrated the file; null if unknown. */
   readonly program: () => string | null;
 }
 
@@ -20,8 +20,8 @@ export function newestVersion(steps: readonly Migration[] = migrations): number 
 }
 
 /**
- * Journal version of an open database; 0 if empty. Throws if this Showrunner cannot read it, or if its tables, indexes,
- * views or triggers differ from ours: foreign ones would affect our statements.
+ * Journal version of an open database; 0 if it is empty. Throws if this Showrunner cannot read it, or if its tables,
+ * indexes, views or triggers differ from ours, because foreign triggers would affect our statements.
  */
 export function checkOpen(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): number {
   db.exec("PRAGMA trusted_schema = OFF");
@@ -68,19 +68,19 @@ function layoutAt(version: number, steps: readonly Migration[]): readonly string
   return layout;
 }
 
-/** Type and name of the first part that differs; null if none does. */
+/** Type and name of the first table, index, view or trigger that differs; null if none does. */
 function differenceOf(found: readonly string[], expected: readonly string[]): string | null {
   const strange = found.find((part) => !expected.includes(part)) ?? expected.find((part) => !found.includes(part));
   return strange?.split("\n", 1)[0]?.slice(0, 100) ?? null;
 }
 
-/** Throws if a non-empty file is not a journal, or one that this Showrunner cannot read. */
+/** Throws if a non-empty file is not a journal, or is a journal that this Showrunner cannot read. */
 export function checkVersion(path: string, { id, version, program }: FileVersion, newest = newestVersion()): void {
   if (id !== applicationId || version < 1) throw notAJournal(path, "belongs to another program");
   if (version > newest) throw newerVersion(path, version, newest, program());
 }
 
-/** Version of Showrunner that migrated an open database to a version, which may be unknown here. */
+/** The version of Showrunner that migrated an open database to this journal version, which may be unknown here. */
 export function programOf(db: DatabaseSync, version: number): string | null {
   try {
     const row = db.prepare("SELECT program FROM migrations WHERE version = ?").get(version);

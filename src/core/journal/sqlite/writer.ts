@@ -4,23 +4,23 @@ import { JournalBusyError, JournalClosedError } from "../errors.ts";
 import type { Database } from "./database.ts";
 import { isBusy, journalFailure } from "./failure.ts";
 
-/** Synchronous work inside a transaction that decides everything before its first change. */
+/** Synchronous work inside a transaction. It must decide everything before it changes anything. */
 export type Work<T> = () => T;
 
 interface Pending {
   readonly durable: boolean;
-  /** Does the work and returns a function that tells the caller; call it once the work is committed. */
+  /** Does the work. The returned function passes on the result; call it once the work is committed. */
   readonly perform: () => () => void;
   readonly fail: (error: unknown) => void;
 }
 
-/** Maximum writes per transaction, to block the event loop only briefly. */
+/** Maximum number of writes per transaction, so that the event loop is blocked only briefly. */
 const largestGroup = 256;
 
 /**
- * Runs write transactions in sequence. Everything requested in one turn of the event loop shares a transaction and its
- * fsync, in order. Work that is refused before changing anything fails alone. If a shared transaction fails, its parts
- * are retried individually, so that none fails because of another.
+ * Runs write transactions one after another. All work that is requested in one turn of the event loop shares a
+ * transaction and its fsync, in order. Work that is refused before it changes anything fails alone. If a shared
+ * transaction fails, its parts are retried individually, so that no part fails because of another.
  */
 export class Writer {
   readonly #db: Database;
@@ -48,7 +48,7 @@ export class Writer {
     return this.#closed ? Promise.reject(closedError(this.#busyRetry.path)) : this.#enqueue(work, options);
   }
 
-  /** A durable write whose contents may still be in preparation; `close` waits for it too. */
+  /** Like a durable `write`, but the contents may still be in preparation. `close` waits for such writes too. */
   writeReady<P, T>(needed: P | Promise<P>, work: (ready: P) => T): Promise<T> {
     if (!(needed instanceof Promise)) return this.write(() => work(needed));
     if (this.#closed) return Promise.reject(closedError(this.#busyRetry.path));
@@ -68,7 +68,7 @@ export class Writer {
     });
   }
 
-  /** Resolves once all earlier requests are written; rejects later ones. */
+  /** Resolves once everything requested earlier is written; later requests are rejected. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.allSettled(this.#preparing);
@@ -140,20 +140,20 @@ export function closedError(path: string): JournalClosedError {
   return new JournalClosedError(path, `The journal ${path} was closed. Open it again.`);
 }
 
-/** How long, in milliseconds, a call is retried while others hold the lock, and the file concerned. */
+/** The file, and how long a call is retried, in milliseconds, while others hold the file's lock. */
 export interface BusyRetryOptions {
   readonly busyTimeoutMs: number;
   readonly path: string;
 }
 
-/** Time during which every turn of the event loop retries, since a transaction takes well under a millisecond. */
+/** How long every turn of the event loop retries, in milliseconds. A transaction takes well under a millisecond. */
 const eagerMs = 2;
 const firstDelayMs = 1;
 const longestDelayMs = 8;
 
 /**
- * Retries `attempt` until no other process holds the lock. The delays leave the event loop free and grow, with jitter
- * to separate competing processes. Throws other failures as typed errors.
+ * Retries `attempt` until no other process holds the lock. Between attempts the event loop is free. The delays grow,
+ * and jitter separates competing processes. Throws other failures as typed errors.
  */
 export async function retryWhileBusy<T>(attempt: () => T, busyRetry: BusyRetryOptions): Promise<T> {
   const startedAt = performance.now();
