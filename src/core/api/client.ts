@@ -44,12 +44,12 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
   /** Follows a job to its end by stream, webhook or polls. */
   follow(jobId: string, options?: FollowOptions): AsyncIterable<FollowEvent>;
   /**
-   * Polls a job once on the schedule that `follow` uses and returns when the next poll is due. For callers that keep no
-   * process running in between.
+   * Polls a job once on the schedule that `follow` uses, and returns when the next poll is due. For callers that run no
+   * process between two polls.
    */
   poll(jobId: string, options: PollOptions): Promise<Polled>;
 
-  /** Uploads a file. While the service accepts its handle, the same bytes are not sent again. */
+  /** Uploads a file. The same bytes are not sent again while the service accepts the handle of their last upload. */
   upload(source: UploadSource, options?: UploadOptions): Promise<UploadHandle>;
   /** Downloads an output to a path and checks that the file is complete. Resumes where a broken connection stopped. */
   download(source: DownloadSource, toPath: string, options?: DownloadOptions): Promise<Downloaded>;
@@ -58,7 +58,7 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
   readonly webhooks: WebhooksApi;
   /** Log drains. */
   readonly drains: DrainsApi;
-  /** Sends a chat request to a language model. It has no idempotency key: sending it again costs money again. */
+  /** Sends a chat request to a language model. Chats have no idempotency key: a repeated request costs money again. */
   chat(request: ChatRequest, options?: CallOptions): Promise<ChatCompletion>;
   /** Like `chat`, in chunks as they arrive. */
   chatStream(request: ChatRequest, options?: CallOptions): AsyncIterable<ChatChunk>;
@@ -69,8 +69,8 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
   request(request: RawRequest, options?: CallOptions): Promise<RawAnswer>;
 
   /**
-   * Reports that a webhook for this job arrived; any follow that waits for webhooks then reads the job.
-   * `createWebhookHandler` calls it for you. In a receiver of your own, call it after checking the signature.
+   * Reports that a webhook for this job arrived. Any `follow` that waits for webhooks then reads the job.
+   * `createWebhookHandler` calls this for you. In a receiver of your own, call it after checking the signature.
    */
   notify(jobId: string): void;
   /**
@@ -80,7 +80,7 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
 
   /** Milliseconds that the service's clock is ahead of this machine's, estimated from its Date headers. */
   clockOffsetMs(): number;
-  /** Request counts, and how long requests are held back. */
+  /** Returns request counts, and how long requests are held back. */
   pace(): PaceSnapshot;
   /** Closes all connections. Calls in progress fail with ConnectionError. */
   close(): Promise<void>;

@@ -1,12 +1,12 @@
 /** A timer that can be cancelled. `cancel` is safe to call twice, or after the timer fired. */
 export interface Timer {
-  /** Prevents the call; has no effect if it was already made. */
+  /** Prevents the timer from firing; has no effect if it has already fired. */
   cancel(): void;
 }
 
 /**
- * Time as a port. Everything in the client that waits or reads the time uses a clock, so that tests control time and a
- * closing process knows all its timers.
+ * Time as a port. All code of the client that waits or reads the time uses a clock, so that tests can control time and
+ * a closing process knows all of its timers.
  */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
@@ -15,7 +15,7 @@ export interface Clock {
   setTimer(delayMs: number, fire: () => void, options?: { readonly background?: boolean }): Timer;
 }
 
-/** Longest delay that a platform timer supports (longer ones would fire at once). Longer delays are split. */
+/** Longest delay that a platform timer supports; it would fire at once for a longer delay. Longer delays are split. */
 const longestTimerMs = 2_147_483_647;
 
 /** The machine's clock and timers. */
@@ -53,11 +53,11 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** A signal that aborts when the caller's signal does or when the time limit passes, and says which of them it was. */
+/** A signal that aborts when the caller's signal aborts or the time limit passes. Records which of the two happened. */
 export interface Deadline {
   readonly signal: AbortSignal;
   readonly timedOut: () => boolean;
-  /** Restarts the time limit; for answers that arrive in pieces. */
+  /** Restarts the time limit. Used for answers that arrive in pieces. */
   extend(): void;
   /** Removes the timer and the listener. Call it when the work is over. */
   release(): void;

@@ -1,6 +1,6 @@
 import type { JobResult, JobStatus, JobStatusView, LogEvent, Output } from "./endpoints/jobs.ts";
 
-/** Where a status stands in a job's life. `unrecognised`: this version does not know it. */
+/** The stage of a job's life that a status belongs to. `unrecognised`: this version does not know the status. */
 export type StatusClass = "open" | "completed" | "failed" | "unrecognised";
 
 /** Returns whether a status is open, ended, or unknown to this version. */
@@ -20,7 +20,7 @@ export function classifyStatus(status: JobStatus): StatusClass {
 
 const soundsFinal = /CANCEL|EXPIRE|ABORT|TIMED_?OUT|REJECT|ERROR|FAIL|DELETE|DONE|SUCCE|COMPLET|FINISH|REFUND|BLOCK/;
 
-/** True if no later status can follow. Unknown statuses are judged by their wording: waiting forever would be worse. */
+/** True if no other status can follow. Unknown statuses are judged by their wording, since a wait might never end. */
 export function isTerminal(status: JobStatus): boolean {
   const kind = classifyStatus(status);
   return (
@@ -28,19 +28,19 @@ export function isTerminal(status: JobStatus): boolean {
   );
 }
 
-/** True if the job has ended. Besides the status, a completion time or an error decides. */
+/** True if the job has ended, which its status, a completion time or an error can show. */
 export function isFinished(job: JobResult): boolean {
   if (isTerminal(job.status)) return true;
   return classifyStatus(job.status) === "unrecognised" && (job.completedAt !== null || job.error !== null);
 }
 
-/** Position of a status in a job's life. A job never moves to a lower one. */
+/** Position of a status in a job's life. A job never moves to a status with a lower position. */
 export function statusRank(status: JobStatus): number {
   if (status === "IN_QUEUE") return 0;
   return isTerminal(status) ? 2 : 1;
 }
 
-/** The outputs that another job may use as input: not failed, not expired. */
+/** The outputs that another job may use as input: those that have neither failed nor expired. */
 export function usableOutputs(job: JobResult): readonly Output[] {
   return job.outputs.filter(
     (output) => output.status === "COMPLETED" && (output.assetId !== null || output.voiceId !== null),
@@ -56,13 +56,13 @@ export class SeenUpdates {
     return this.#last !== null && isTerminal(this.#last.status);
   }
 
-  /** Returns true for a log event that was not seen before. Order does not matter. */
+  /** Records a log event; true if it was not recorded before. Log events may arrive in any order. */
   addLog({ id }: LogEvent): boolean {
     this.#logs ??= new Set();
     return this.#logs.size < this.#logs.add(id).size;
   }
 
-  /** Returns true for a status that is neither a step back nor a repetition. */
+  /** Records a status; true if it is neither a step back nor a repetition. */
   addStatus({ status, progress, estimatedCompletionAt }: JobStatusView): boolean {
     const last = this.#last;
     if (last !== null) {

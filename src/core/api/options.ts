@@ -23,7 +23,7 @@ export interface ClientOptions {
   readonly apiKey: string | null;
   /** Scheme of the Authorization header: `Bearer …` or `Key …`. A token needs `bearer`. Default `bearer`. */
   readonly credentialForm?: "bearer" | "key" | undefined;
-  /** The deployment's name in its `X-<Brand>-…` headers. Default: detected from the headers. */
+  /** The name that the deployment uses in its `X-<Brand>-…` headers. Default: detected from the headers. */
   readonly brand?: string | undefined;
   /**
    * An undici dispatcher to send through, such as a proxy agent. The client does not close it. Default: the client's
@@ -32,7 +32,7 @@ export interface ClientOptions {
   readonly dispatcher?: HttpDispatcher | undefined;
   /** Milliseconds to wait for the complete answer to one send. Default 60 000. */
   readonly timeoutMs?: number | undefined;
-  /** Maximum size of a download, by the content type that the server sends. */
+  /** Maximum size of a download, depending on the content type that the server sends. */
   readonly downloadLimits?: DownloadLimits | undefined;
   /** How often and for how long a failed call is retried. */
   readonly retry?: RetryOptions | undefined;
@@ -53,7 +53,7 @@ export interface Settings {
   /** Removes the credential from headers, bodies and frames before anything else reads them. */
   readonly redactor: Redactor;
   readonly keyId: string;
-  /** Explains an answer by its status, for example when the address or key belongs to another API. */
+  /** Explains an answer's status, for example if the address or the key belongs to another API. */
   readonly hint: (status: number) => Hint | null;
   readonly brand: string | null;
   readonly timeoutMs: number;
@@ -127,7 +127,7 @@ export interface DownloadLimits {
   readonly audio?: number | undefined;
   /** Default 8 GiB. */
   readonly video?: number | undefined;
-  /** Limit for every other content type; some stores use one type for all files. Default 8 GiB. */
+  /** Maximum for all other content types; some stores use a single type for all files. Default 8 GiB. */
   readonly other?: number | undefined;
 }
 
@@ -142,14 +142,14 @@ export function downloadLimit(limits: DownloadLimits, contentType: string | null
 }
 
 export interface BaseUrl {
-  /** Without a trailing slash, such as `https://host/v3`. */
+  /** The URL without a trailing slash, such as `https://host/v3`. */
   readonly href: string;
   readonly origin: string;
 }
 
 /**
- * Parses the base URL, with or without a trailing slash. Throws for a v2 base, because that API has other credentials,
- * another wallet and other paths, and for a URL with a user name or password, a query or a fragment.
+ * Parses the base URL, with or without a trailing slash. Throws for a v2 base, because v2 has other credentials,
+ * another wallet and other paths. Also throws for a URL with a user name, a password, a query or a fragment.
  */
 export function parseBaseUrl(input: string): BaseUrl {
   let url: URL;

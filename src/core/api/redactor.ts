@@ -5,12 +5,12 @@ import { KnownSecrets, REDACTED } from "../kit/known-secrets.ts";
 /** Removes the client's credential from external data before anything else reads it. */
 export interface Redactor {
   text(text: string): string;
-  /** Parses JSON without the credential in any name or string; undefined if it is not JSON. */
+  /** Parses JSON and removes the credential from all names and strings; undefined if the text is not JSON. */
   json(text: string): unknown;
   headers(headers: IncomingHttpHeaders): IncomingHttpHeaders;
 }
 
-/** Maximum depth; legitimate data is never nested deeper. */
+/** Maximum depth of JSON; legitimate data is never nested deeper. */
 const MOST_DEPTH = 500;
 
 export function createRedactor(apiKey: string): Redactor {
@@ -46,7 +46,7 @@ function withTexts(value: unknown, change: (text: string) => string, depth = MOS
   return Object.fromEntries(entries.map(([name, item]) => [change(name), withTexts(item, change, depth - 1)]));
 }
 
-/** Where the client logs. Same shape as pino and most loggers: fields first, then the message. */
+/** Where the client logs. Has the shape of pino and most loggers: fields first, then the message. */
 export interface Logger {
   debug(fields: Readonly<Record<string, unknown>>, message: string): void;
   info(fields: Readonly<Record<string, unknown>>, message: string): void;

@@ -3,13 +3,13 @@ import { LONGEST_ASKED_MS } from "./http/headers.ts";
 
 /** Limits on the retries of one call. */
 export interface RetryPolicy {
-  /** Failed sends before the call gives up. Answers with 429 do not count. Default 6. */
+  /** Number of failed sends after which the call gives up. Answers with 429 do not count. Default 6. */
   readonly maxAttempts: number;
   /** First backoff delay in milliseconds; doubled each time. Default 500. */
   readonly baseDelayMs: number;
   /** Maximum backoff delay in milliseconds, unless the service asks for a longer one. Default 30 000. */
   readonly maxDelayMs: number;
-  /** Milliseconds after which the call starts no further send, including the waits for 429. Default 900 000. */
+  /** Milliseconds, including waits for 429, after which the call starts no further send. Default 900 000. */
   readonly maxElapsedMs: number;
 }
 
@@ -33,12 +33,12 @@ export function retryPolicy(given: RetryOptions = {}): RetryPolicy {
 }
 
 /**
- * When to repeat a request. `always`: repeating is harmless. `unless-done`: only if the first send certainly did
- * nothing. `never`: not at all.
+ * Whether a request may be repeated. `always`: repeating it is harmless. `unless-done`: only if the first send
+ * certainly did nothing. `never`: not at all.
  */
 export type Repeat = "always" | "unless-done" | "never";
 
-/** Backoff with full jitter: random between 0 and the doubled delay, plus the service's Retry-After up to its limit. */
+/** Backoff with full jitter: a random part of the doubled delay, plus the service's Retry-After up to its limit. */
 export function backoffMs(policy: RetryPolicy, failures: number, retryAfterMs: number | null, chance: number): number {
   const stepMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** Math.min(failures - 1, 30));
   if (retryAfterMs === null) return chance * stepMs;
@@ -48,7 +48,7 @@ export function backoffMs(policy: RetryPolicy, failures: number, retryAfterMs: n
 const FIRST_OUTAGE_MS = 5_000;
 const LONGEST_OUTAGE_MS = 60_000;
 
-/** Milliseconds before a run repeats a call that gave up, by the number of such calls in a row. */
+/** Milliseconds before a run repeats a call that gave up. `failures`: the number of such calls in a row. */
 export function outageDelayMs(failures: number): number {
   return Math.min(LONGEST_OUTAGE_MS, FIRST_OUTAGE_MS * 2 ** (failures - 1));
 }

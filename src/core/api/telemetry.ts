@@ -3,7 +3,7 @@ import type { Attributes, Span } from "@opentelemetry/api";
 
 export interface OpenSpan {
   set(attributes: Attributes): void;
-  /** Ends the span, as failed if given an error. Records only the error's code, since messages may name files. */
+  /** Ends the span, as failed if there is an error. Records only the error's code: messages may name files. */
   end(error?: unknown): void;
 }
 
@@ -20,7 +20,7 @@ type OpenTelemetry = typeof import("@opentelemetry/api");
 
 let loading: Promise<OpenTelemetry | null> | null = null;
 
-/** Loads the optional peer; null if it is not installed. */
+/** Loads the optional peer dependency; null if it is not installed. */
 function loadApi(): Promise<OpenTelemetry | null> {
   loading ??= import("@opentelemetry/api").catch(() => null);
   return loading;
@@ -30,7 +30,7 @@ const noSpan: OpenSpan = { set: () => {}, end: () => {} };
 
 const ofRuns = new AsyncLocalStorage<true>();
 
-/** Runs `work` without a span per request: the journal records a run's requests, and they belong to its trace. */
+/** Runs `work` without a span per request. The journal records a run's requests, as part of the run's trace. */
 export function inRun<T>(work: () => T): T {
   return ofRuns.run(true, work);
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Fields by our names, with a schema each. A name ending in `Micros` converts a decimal amount to micro-dollars. */
+/** Schemas of fields, by our names for them. `…Micros` converts a decimal amount to micro-dollars. */
 type Shape = Readonly<Record<string, z.ZodType>>;
 
 /** The service's names for fields that do not follow the naming rule. */
@@ -39,7 +39,7 @@ export interface Page<T> {
 
 export const pageOf = <T>(item: z.ZodType<T>): z.ZodType<Page<T>> => wire({ data: z.array(item), nextCursor: text });
 
-/** An informative field: read as null if it is absent, null or of the wrong type. */
+/** A field that is only informative. It is null if it is absent, null or of the wrong type. */
 export const optional = <T extends z.ZodType>(schema: T): Field<z.output<T> | null> =>
   schema
     .nullish()
@@ -55,9 +55,9 @@ export const listOf = <T extends z.ZodType>(item: T): Field<readonly z.output<T>
 export const arrayOf = <T extends z.ZodType>(item: T) => z.array(item) as Field<readonly z.output<T>[]>;
 
 /**
- * Converts a decimal dollar amount to micro-dollars (1 USD = 1 000 000). Exact: it shifts the decimal digits instead of
- * multiplying, so 0.29 becomes 290000. Rounds after the sixth decimal. Null if the amount is not finite or exceeds a
- * safe integer.
+ * Converts a decimal dollar amount to micro-dollars (1 USD = 1 000 000). The result is exact: the decimal digits are
+ * shifted instead of multiplied, so 0.29 becomes 290000. Rounds after the sixth decimal. Null if the amount is not
+ * finite or exceeds a safe integer.
  */
 export function toMicros(amount: number | string): number | null {
   const [digits = "", exponent = "0"] = String(amount).trim().toLowerCase().split("e");
@@ -77,12 +77,12 @@ export const micros: Field<number> = z.union([z.number(), z.string()]).transform
 export const optionalMicros: Field<number | null> = micros.nullish().transform((value) => value ?? null);
 export const currency = withDefault(z.string(), "USD");
 
-/** A million dollars. Higher charges are implausible, and sums below stay safe integers. */
+/** A million dollars. A higher charge is implausible, and sums of lower charges remain safe integers. */
 const MOST_MICROS = 1e12;
 
 /** A price or charge as the service reports it. */
 export interface Charge {
-  /** Micro-dollars; null if not reported yet, or implausible. */
+  /** Micro-dollars; null if the cost is not reported yet or is implausible. */
   readonly costMicros: number | null;
   /** The reported value if it is not a dollar amount from 0 to a million; otherwise null. */
   readonly impossibleCost: string | null;

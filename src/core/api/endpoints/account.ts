@@ -66,19 +66,21 @@ const llmRequest = wire({
   ttftMs: number,
   durationMs: number,
   keyId: text,
-  /** The completion's `id`, which is also its job's. */
+  /** The completion's `id`, which is also the id of its job. */
   completionId: text,
   createdAt: text,
   settledAt: text,
 });
-/** A request to a language model, as it was counted and charged. Fields that are not known, or not yet, are null. */
+/**
+ * A request to a language model, as it was counted and charged. Fields with a value not known yet, or ever, are null.
+ */
 export type LlmRequest = z.output<typeof llmRequest>;
 
 /** A cursor is valid only with the same filters. */
 export interface LlmRequestQuery extends PageQuery {
-  /** ISO-8601: only requests made then or later. Default: any time. */
+  /** Only requests made at this time or later, as ISO-8601. Default: any time. */
   readonly start?: string | undefined;
-  /** ISO-8601: only requests made before then. Default: any time. */
+  /** Only requests made before this time, as ISO-8601. Default: any time. */
   readonly end?: string | undefined;
   readonly model?: string | undefined;
   readonly keyId?: string | undefined;
@@ -86,7 +88,7 @@ export interface LlmRequestQuery extends PageQuery {
 
 /** The period and grouping of a usage report. */
 export interface UsageQuery {
-  /** ISO-8601. The service's default is seven days before the end. */
+  /** Start of the period, as ISO-8601. The service's default is seven days before the end. */
   readonly start?: string | undefined;
   /** ISO-8601. Default: now. */
   readonly end?: string | undefined;
@@ -107,8 +109,8 @@ export type Scope =
   | (string & {});
 
 /**
- * What a key or token may do: `all`, or the listed scopes (an empty list allows nothing). Null if the service does not
- * say.
+ * What a key or token may do: everything (`all`), or the listed scopes (an empty list allows nothing). Null if the
+ * service does not state it.
  */
 export type Grant = "all" | readonly Scope[] | null;
 
@@ -139,7 +141,7 @@ export type ApiKey = z.output<typeof apiKey>;
 export const createdKey = wire({
   ...keyFields,
   credential: z.string(),
-  /** ISO-8601: until when the old secret still works after a rotation. */
+  /** Time until which the old secret still works after a rotation, as ISO-8601. */
   previousSecretExpiresAt: text,
 });
 /** A key with its secret, which the service shows only once. */
@@ -194,7 +196,7 @@ export interface TokensApi {
 export interface AccountApi {
   /** Reads the wallet's balance. */
   balance(options?: CallOptions): Promise<Balance>;
-  /** Usage per period. Some deployments do not offer it and answer 404. */
+  /** Usage per period. Some deployments do not offer this and answer 404. */
   usage(query?: UsageQuery, options?: CallOptions): Promise<Usage>;
   /** Requests to language models, newest first. Some deployments do not offer this and answer 404. */
   llmRequests(query?: LlmRequestQuery, options?: CallOptions): Listing<LlmRequest>;

@@ -29,7 +29,7 @@ const modelFields = wire({
   ...summaryFields,
   inputSchema: record,
   outputSchema: record,
-  /** Language models only: micro-dollars per million tokens. */
+  /** Prices in micro-dollars per million tokens; only language models have them. */
   pricing: optional(tokenPrices),
 });
 const model = z.preprocess(withPricing, modelFields);
@@ -120,12 +120,12 @@ export interface CatalogApi {
   modelJobs(id: string, query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
   /** The model's voices. If the service has more than it lists, `searchVoices` finds them. */
   voices(id: string, query?: PageQuery, options?: CallOptions): Listing<Voice>;
-  /** Finds voices, best match first. Some deployments do not offer it and answer 404. */
+  /** Finds voices, best match first. Some deployments do not offer this and answer 404. */
   searchVoices(id: string, query: VoiceQuery, options?: CallOptions): Promise<readonly Voice[]>;
   /**
-   * Quotes a submit with this input; the service validates the input as it would for a submit. A 400
+   * Quotes a submit with this input. The service validates the input as it would for a submit. A 400
    * FAILED_PRECONDITION means "cannot be quoted" if the catalog serves the model, and "not on v3 yet" if the catalog
-   * refuses it in the same way.
+   * refuses the model in the same way.
    */
   estimate(request: EstimateRequest, options?: CallOptions): Promise<Estimate>;
   /** The OpenAPI document for the whole API. */

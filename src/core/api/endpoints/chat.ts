@@ -26,14 +26,14 @@ export type ChatUsage = z.output<typeof chatUsage>;
 
 /** The answer of a language model. */
 export interface ChatCompletion {
-  /** Also the job's id. The job has no outputs and sends no webhook. */
+  /** The completion's id, which is also the id of its job. That job has no outputs and sends no webhook. */
   readonly id: string;
   readonly model: string | null;
   /** Text of the first choice; null if it has none. */
   readonly content: string | null;
   readonly finishReason: string | null;
   readonly usage: ChatUsage | null;
-  /** Cost in micro-dollars, if the answer itself reports it; otherwise read it from the job. */
+  /** Cost in micro-dollars, if the answer itself reports it; otherwise read the cost from the job. */
   readonly costMicros: number | null;
   /** The whole answer, including fields not listed here. */
   readonly raw: Readonly<Record<string, unknown>>;
@@ -60,8 +60,9 @@ const completion = z
   );
 
 /**
- * Requests one chat completion, not streamed. It is paid and has no idempotency key, so the client never repeats it
- * after losing an answer: it throws ConnectionError or TimeoutError with `sent: true`, and you may have been charged.
+ * Requests one chat completion, not streamed. The request is paid and has no idempotency key, so the client never
+ * repeats it after losing an answer. It throws ConnectionError or TimeoutError with `sent: true`, and you may have been
+ * charged.
  */
 export function chat(api: Endpoints, requested: ChatRequest, options?: CallOptions): Promise<ChatCompletion> {
   return api.post(completion, request.path, { ...requested, stream: false }, options, { requestClass: "chat" });
@@ -143,7 +144,7 @@ export async function* chatStream(
   });
 }
 
-/** Retries only requests that had no effect: rate-limited, service unavailable, or never connected. */
+/** Opens the stream. Retries a request only if it had no effect: rate-limited, unavailable, or never connected. */
 function openChat(context: HttpContext, requested: ChatRequest, options: CallOptions): Promise<OpenStream> {
   const opening = { ...request, json: { ...requested, stream: true }, requestClass: "chat" } as const;
   return withRetries(context, options, async () => {

@@ -35,9 +35,9 @@ const output = wire({
   width: number,
   height: number,
   durationMs: number,
-  /** Null until the service has analysed the video; read the job again later. */
+  /** Frames per second; null until the service has analysed the video. Read the job again later. */
   fps: number,
-  /** ISO-8601: until when the service keeps the output, regardless of its status; null if it does not say. */
+  /** Until when the service keeps the output, regardless of its status (ISO-8601); null if it does not say. */
   expiresAt: text,
   error: optional(serviceError),
 });
@@ -63,7 +63,7 @@ const summaryFields = {
   model: withDefault(z.string(), ""),
   quality: text,
   status: jobStatus,
-  /** The charge, net of refunds; null until charged, which may be after completion. */
+  /** The charge, net of refunds; null until the job is charged, which may be after its completion. */
   cost: anything,
   currency: withDefault(z.string(), "USD").catch(""),
   createdAt: text,
@@ -90,7 +90,7 @@ export const jobResult = wire({
   /** Token counts of a chat job; completion tokens include reasoning. Null for media jobs. */
   usage: optional(wire({ promptTokens: number, completionTokens: number, reasoningTokens: number })),
   error: optional(serviceError),
-  /** Null after a deletion, or if the service sends none. */
+  /** Log events; null after a deletion, or if the service sends none. */
   logs: optional(arrayOf(logEvent)),
 }).transform(withCharge);
 /** A job with its outputs. */
@@ -104,7 +104,7 @@ export const jobStatusView = wire({
   estimatedCompletionAt: text,
   /** Events after the requested cursor; empty if none was requested. */
   logs: listOf(logEvent),
-  /** Some services return null if there are no new events; the requested cursor then remains valid. */
+  /** Cursor for the next call. Null from some services without new events; the requested cursor then stays valid. */
   logsNextCursor: text,
 });
 /** Status and progress of a job. */
@@ -112,15 +112,15 @@ export type JobStatusView = z.output<typeof jobStatusView>;
 
 /** Options of `status`. */
 export interface StatusOptions extends CallOptions {
-  /** Also return events after this cursor; `start` returns all. */
+  /** Cursor after which log events are returned too; `start` returns all of them. */
   readonly logsAfter?: string | null | undefined;
 }
 
 /** Options of `deleteJob`. */
 export interface DeleteOptions extends CallOptions {
   /**
-   * Wait while the job, or a job that reads its output, is still running, for up to the client's `retry.maxElapsedMs`.
-   * Default true.
+   * Whether to wait while the job, or a job that reads its output, is still running, for up to the client's
+   * `retry.maxElapsedMs`. Default true.
    */
   readonly waitForRunning?: boolean | undefined;
 }
@@ -129,7 +129,7 @@ export interface DeleteOptions extends CallOptions {
 export interface JobsApi {
   /** Reads a job with its outputs, whose URLs are freshly signed. */
   job(jobId: string, options?: CallOptions): Promise<JobResult>;
-  /** Reads status and progress; costs the service less than `job`. */
+  /** Reads status and progress. This costs the service less than `job`. */
   status(jobId: string, options?: StatusOptions): Promise<JobStatusView>;
   /** Lists the job's log events. */
   logs(jobId: string, query?: PageQuery, options?: CallOptions): Listing<LogEvent>;

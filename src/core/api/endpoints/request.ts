@@ -32,7 +32,7 @@ export interface RawAnswer {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Headers that would change the addressee, the credential, or where the message ends. */
+/** Headers that would change the addressee, the credential, or the place where the message ends. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   ...["authorization", "proxy-authorization", "cookie", "host", "connection", "content-length"],
   ...["expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"],
@@ -42,9 +42,9 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 const MOST_LINE_CHARS = 16 * 1024 * 1024;
 
 /**
- * Sends a request to an endpoint that has no method of its own. Lost answers, 429 and 5xx are retried, except for a
- * POST, which is retried only if the service certainly did nothing. Throws OptionError for a path outside the base URL,
- * ApiError for an answer outside 2xx, and ConnectionError or TimeoutError if there was no answer.
+ * Sends a request to an endpoint that has no method of its own. Retries after a lost answer, a 429 or a 5xx; a POST is
+ * retried only if the service certainly did nothing. Throws OptionError for a path outside the base URL, ApiError for
+ * an answer outside 2xx, and ConnectionError or TimeoutError if there was no answer.
  */
 export async function request(
   context: HttpContext,
@@ -72,8 +72,8 @@ export async function request(
 const isSuccess = (status: number) => status >= 200 && status < 300;
 
 /**
- * Builds the URL of a path below the base. Throws for any spelling that leads elsewhere, since the credential is sent
- * along.
+ * Builds the URL of a path below the base. Throws if the path leads elsewhere in any spelling, because the credential
+ * is sent along.
  */
 function urlBelow(base: BaseUrl, path: string): URL {
   const fail = (why: string) =>

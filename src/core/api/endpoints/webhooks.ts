@@ -48,7 +48,7 @@ const delivery = wire({
   source: optionalAnyOf<"per_job" | "default">(),
   /** Attempts so far, redeliveries included. */
   attempts: withDefault(z.number(), 0),
-  /** May exceed the length of `redeliveries`: older ones are only counted. */
+  /** Number of redeliveries. It may exceed the length of `redeliveries`, because older ones are only counted. */
   redeliveryCount: withDefault(z.number(), 0),
   redeliveries: listOf(redelivery),
   webhookUrl: text,
@@ -73,9 +73,9 @@ export interface WebhooksApi {
     /** Sends a test event to the default webhook and reports the answer. */
     test(options?: CallOptions): Promise<WebhookTest>;
   };
-  /** Deliveries, newest first. Chat jobs have none. Some deployments do not offer it. */
+  /** Deliveries, newest first. Chat jobs have none. Some deployments do not offer this list. */
   deliveries(query?: PageQuery, options?: CallOptions): Listing<Delivery>;
-  /** Sends a finished delivery again; 409 while a delivery is in progress. */
+  /** Sends a finished delivery again. The service answers 409 while a delivery is in progress. */
   redeliver(jobId: string, options?: CallOptions): Promise<Delivery>;
   /** The ed25519 key that signs deliveries: 32 raw bytes in Base64. */
   publicKey(options?: CallOptions): Promise<z.output<typeof publicKey>>;
@@ -127,7 +127,7 @@ export interface DrainSettings {
   readonly url: string;
   /** Default `ndjson`. */
   readonly format?: "ndjson" | "otlp" | undefined;
-  /** 64 to 4096 characters; required for `ndjson`. The service never returns it. */
+  /** The secret, 64 to 4096 characters; required for `ndjson`. The service never returns it. */
   readonly secret?: string | undefined;
   /** Headers sent with each post. The service never returns their values. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -145,7 +145,7 @@ export interface DrainsApi {
   list(query?: PageQuery, options?: CallOptions): Listing<LogDrain>;
   /** Reads a drain. */
   get(drainId: string, options?: CallOptions): Promise<LogDrain>;
-  /** Changes a drain. Enabling one that was disabled resets its failure count. */
+  /** Changes a drain. If it was disabled and is enabled again, its failure count is reset. */
   update(drainId: string, changes: Partial<DrainSettings>, options?: CallOptions): Promise<LogDrain>;
   /** Deletes a drain. */
   delete(drainId: string, options?: CallOptions): Promise<void>;

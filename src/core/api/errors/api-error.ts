@@ -39,9 +39,9 @@ export interface ApiErrorContext {
 }
 
 /**
- * The service answered with an error. Thrown for every answer outside 2xx once the allowed retries are used up. Not
- * thrown if there was no answer (`ConnectionError`, `TimeoutError`), or for a submit that may have been accepted
- * (`UnknownOutcomeError`).
+ * The service answered with an error. Thrown for every answer outside 2xx once the allowed retries are used up. If
+ * there was no answer, `ConnectionError` or `TimeoutError` is thrown instead; if a submit may have been accepted,
+ * `UnknownOutcomeError`.
  */
 export class ApiError extends ShowrunnerError implements ServiceError {
   readonly code: ServiceErrorCode;
@@ -60,7 +60,7 @@ export class ApiError extends ShowrunnerError implements ServiceError {
   readonly location: string | null;
   /** The service's message alone, without the request. */
   readonly serviceMessage: string;
-  /** What to do, if the client knows; for example when the address or the key belongs to another API. */
+  /** What to do next, if the client knows; for example if the address or the key belongs to another API. */
   readonly next: string | null;
 
   constructor(error: ServiceError, context: ApiErrorContext) {
@@ -91,14 +91,14 @@ const CODES = [
   "INTERNAL",
 ] as const;
 
-/** The codes that the API's description lists. Codes that this version does not know are passed through as strings. */
+/** Any error code that the API's description lists. Other codes are passed through as strings. */
 export type ServiceErrorCode = (typeof CODES)[number] | (string & {});
 
 const detail = wire({
   /** Dotted path with list indexes in brackets: `input.images[0]`. */
   field: withDefault(z.string(), ""),
   message: withDefault(z.string(), ""),
-  /** Such as `required`, `enum`, `type`, `minimum` or `expired`; null if the service gave none. */
+  /** The reason, such as `required`, `enum`, `type`, `minimum` or `expired`; null if the service gave none. */
   reason: text,
   allowed: optional(listOf(z.string())),
 });
@@ -106,7 +106,7 @@ const detail = wire({
 /** A validation error of one field. */
 export type ErrorDetail = z.output<typeof detail>;
 
-/** Removes the field's name from the message, where some services repeat it. */
+/** Removes the field's name from the message. Some services repeat the name there. */
 function withoutLabel(detail: ErrorDetail): ErrorDetail {
   const label = `${detail.field}: `;
   return detail.message.startsWith(label) ? { ...detail, message: detail.message.slice(label.length) } : detail;
@@ -119,7 +119,7 @@ const billing = wire({
   currency,
   /** Where a person can add funds. */
   fundingUrl: withDefault(z.string(), ""),
-  /** Such as `card_declined`; may be a reason that this version does not know. */
+  /** The reason, such as `card_declined`; may be a reason that this version does not know. */
   reason: text,
 });
 
@@ -129,7 +129,7 @@ export type BillingRefusal = z.output<typeof billing>;
 const wireError = wire(
   {
     code: text,
-    /** In the common chat format, errors have this instead of the code or in addition to it. */
+    /** The error's type. In the common chat format, errors have it instead of the code or in addition to the code. */
     type: text,
     /** For people only; match on `code`. */
     message: withDefault(z.string(), ""),
@@ -169,7 +169,7 @@ const CODE_OF_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
 };
 
 /**
- * Sets an error's v3 code. Codes in the chat format are lower-case and may not exist in v3; the status then decides.
+ * Sets an error's v3 code. Codes in the chat format are lower-case and may not exist in v3; if so, the status decides.
  */
 function named({ type, ...error }: z.output<typeof wireError>, status: number | null): ServiceError {
   const name = (error.code ?? type ?? "").toUpperCase();
@@ -178,7 +178,7 @@ function named({ type, ...error }: z.output<typeof wireError>, status: number | 
   return { ...error, code, retryable: error.retryable ?? (!isOwn && (status === 429 || status === 503)) };
 }
 
-/** Maps a client error to its row in the table of answers; null if the error is not about an answer to a request. */
+/** Maps a client error to its row in the table of answers; null if no request was answered with the error. */
 export function answerOf(error: unknown): Answer | null {
   if (error instanceof UnknownOutcomeError) return answerOf(error.cause) ?? "lost";
   if (error instanceof ApiError) return error.envelope ? withEnvelope(error) : withoutEnvelope(error.status);
@@ -214,7 +214,7 @@ function withEnvelope(error: ApiError): Answer {
   }
 }
 
-/** True if the service refused an input because media in it have expired or are unknown. */
+/** True if the service refused an input because it contains media that have expired or are unknown. */
 export function isMediaGone({ status, details }: ApiError): boolean {
   return status === 400 && (details ?? []).some(({ reason }) => reason === "expired" || reason === "not_found");
 }

@@ -12,13 +12,13 @@ export class UploadError extends ShowrunnerError {
 }
 
 /**
- * A submit may have created a paid job, but the answer is missing. Send the same request with the same key again
+ * A submit may have created a paid job, but its answer is missing. Send the same request with the same key again
  * (`mayExist: true`) until it is acknowledged, or look for the job. Never use a new key. `cause` is the last answer or
  * failure.
  */
 export class UnknownOutcomeError extends ShowrunnerError {
   readonly code = "UNKNOWN_OUTCOME";
-  /** The key to repeat the submit with; null if it had none, so only the job list can show whether a job exists. */
+  /** The key to repeat the submit with. Null if it had none: only the job list can then show whether a job exists. */
   readonly idempotencyKey: string | null;
   readonly model: string;
   /** True if a send before the last one may have created the job. */
@@ -44,9 +44,7 @@ export class UnknownOutcomeError extends ShowrunnerError {
   }
 }
 
-/**
- * No complete answer arrived within the time limit. The service may still do the work: the timeout does not cancel it.
- */
+/** No complete answer arrived within the time limit. This does not cancel the work, which the service may still do. */
 export class TimeoutError extends ShowrunnerError {
   readonly code = "CLIENT_TIMEOUT";
   readonly timeoutMs: number;
@@ -71,9 +69,9 @@ export class OptionError extends ShowrunnerError {
 /** The service reported success, but the body does not match the API's description. Check the base URL first. */
 export class MalformedResponseError extends ShowrunnerError {
   readonly code = "MALFORMED_RESPONSE";
-  /** Where the body differs from the schema, and what was expected there. */
+  /** The places where the body differs from the schema, and what was expected there. */
   readonly issues: readonly string[];
-  /** False if the body was not JSON: a proxy or a login page may have answered. */
+  /** False if the body was not JSON. It may then come from a proxy or a login page. */
   readonly isJson: boolean;
 
   constructor(
@@ -108,8 +106,8 @@ export class DownloadError extends ShowrunnerError {
 }
 
 /**
- * No answer arrived because the connection failed or broke. `sent: false`: the request certainly did not leave this
- * machine. `sent: true`: the service may have received it. (A submit with `sent: true` throws `UnknownOutcomeError`
+ * No answer arrived because the connection failed or broke. If `sent` is false, the request certainly did not leave
+ * this machine; if true, the service may have received it. (For a submit, `UnknownOutcomeError` is then thrown
  * instead.)
  */
 export class ConnectionError extends ShowrunnerError {

@@ -14,9 +14,9 @@ const reserved = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i;
 const longestBytes = 120;
 
 /**
- * Makes a file name that is valid on every system and stays in its folder. Separators, control characters and reserved
- * characters become `_`; device names get a prefix; trailing dots and spaces are removed; a long name is cut before its
- * extension. An empty name becomes `file`.
+ * Makes a file name that is valid on every system and cannot leave its folder. Separators, control characters and
+ * reserved characters become `_`, and device names get a prefix. Trailing dots and spaces are removed. A long name is
+ * shortened before its extension. An empty name becomes `file`.
  */
 export function safeFileName(requested: string): string {
   const replaced = requested
@@ -44,9 +44,9 @@ function shorten(name: string): string {
 }
 
 /**
- * What to download. If `jobId` is given, a URL that has expired or is an hour old is replaced by a fresh one. `url`
- * saves the first read of the job; `readAt` is when that URL was read, in epoch milliseconds (default: now). `assetId`
- * identifies the output in case a later answer orders the outputs differently.
+ * What to download. If `jobId` is given, a URL that has expired or is an hour old is replaced by a fresh URL. `url`
+ * makes the first read of the job unnecessary; `readAt` is when that URL was read, in epoch milliseconds (default:
+ * now). `assetId` identifies the output, in case a later answer orders the outputs differently.
  */
 export type DownloadSource =
   | string
@@ -70,15 +70,15 @@ export interface Downloaded {
   readonly contentType: string | null;
 }
 
-/** Consecutive requests without a byte before the download gives up. */
+/** Number of consecutive requests that bring no byte, after which the download gives up. */
 const maxFruitless = 6;
 /** Maximum number of fresh URLs per download. */
 const maxRenewals = 3;
 const defaultMaxMs = 6 * HOUR_MS;
 
 /**
- * Downloads an output to `toPath`. The file is written beside it, resumed with Range after a break, checked for length,
- * hashed, synced and renamed, so `toPath` never shows half a file. The credential is never sent.
+ * Downloads an output to `toPath`. The file is written beside it, resumed with Range after a broken connection, checked
+ * for length, hashed, synced and renamed, so `toPath` never shows half a file. The credential is never sent.
  */
 export async function download(
   context: HttpContext,

@@ -21,7 +21,7 @@ import type { PartFile } from "./part-file.ts";
 export interface DownloadOptions {
   /** Aborts the download. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds without a byte before the connection counts as dead. Default 30 000. */
+  /** Milliseconds without a byte after which the connection counts as dead. Default 30 000. */
   readonly idleMs?: number | undefined;
   /** Priority among waiting requests. */
   readonly priority?: Priority | undefined;
@@ -31,13 +31,13 @@ export interface DownloadOptions {
   readonly maxBytes?: number | undefined;
   /** Maximum duration of the whole download in milliseconds. Default 6 hours. */
   readonly maxMs?: number | undefined;
-  /** Called after each piece with the bytes received and the total, if the server states it. */
+  /** Called after each piece with the number of bytes received, and the total number if the server states it. */
   readonly onProgress?: ((receivedBytes: number, totalBytes: number | null) => void) | undefined;
 }
 
 export type Piece =
   | { readonly kind: "whole"; readonly contentType: string | null }
-  /** The URL no longer works: 401, 403, 404 or 410. */
+  /** The URL no longer works. The server answered 401, 403, 404 or 410. */
   | { readonly kind: "lapsed"; readonly status: number }
   | { readonly kind: "refused"; readonly status: number }
   /** There were too many redirects. */
@@ -47,15 +47,15 @@ export type Piece =
   | { readonly kind: "broken"; readonly cause: unknown; readonly retryAfterMs: number | null };
 
 /**
- * Identifies the version of the bytes for If-Range: a strong ETag, otherwise Last-Modified. Null if the server sent
- * neither; then only length and range can reveal that the file changed.
+ * Returns what identifies the version of the bytes for If-Range: a strong ETag, otherwise Last-Modified. Null if the
+ * server sent neither. A change of the file then shows only in its length and range.
  */
 function validatorOf(headers: IncomingHttpHeaders): string | null {
   const etag = headerText(headers, "etag");
   return etag !== null && !etag.startsWith("W/") ? etag : headerText(headers, "last-modified");
 }
 
-/** Fetches the missing rest of the file in one request. Throws only for the caller's abort and for disk errors. */
+/** Fetches the missing rest of the file in one request. Throws only if the caller aborts or the disk fails. */
 export async function fetchPiece(
   context: HttpContext,
   url: string,
@@ -126,8 +126,8 @@ export async function fetchPiece(
 }
 
 /**
- * Follows redirects without sending credentials. Each target passes the same checks as the first address. Null after
- * too many redirects.
+ * Sends the request and follows redirects, without the credential. Each target passes the same checks as the first
+ * address. Null after too many redirects.
  */
 async function requested(
   { transport }: HttpContext,
@@ -152,7 +152,7 @@ async function requested(
   return null;
 }
 
-/** True if a piece belongs to another version of the file; needed for servers that ignore If-Range. */
+/** True if a piece belongs to another version of the file. Needed because some servers ignore If-Range. */
 function changed(validator: string, headers: IncomingHttpHeaders): boolean {
   const now = validatorOf(headers);
   return now !== null && now !== validator;
@@ -179,7 +179,7 @@ async function unusable(
   return { kind: "refused", status };
 }
 
-/** Position of the body's bytes and the total size; null for a range that was not requested. */
+/** Returns the position of the body's bytes and the total size; null if the range is not the requested range. */
 function bodyPlan(
   status: number,
   headers: IncomingHttpHeaders,

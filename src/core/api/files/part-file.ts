@@ -4,10 +4,10 @@ import { basename, dirname, join } from "node:path";
 import { syncFolder } from "../../kit/durable-file.ts";
 import { open } from "../../kit/file-handle.ts";
 
-/** An unfinished file beside its target, hashed as it grows. */
+/** An unfinished file beside its target. Its hash is computed as it grows. */
 export interface PartFile {
   readonly sizeBytes: number;
-  /** ETag or Last-Modified of the bytes so far, so that only the same file is resumed; null if unknown. */
+  /** ETag or Last-Modified of the bytes so far, so that only the same file's download resumes; null if unknown. */
   validator: string | null;
   append(chunk: Uint8Array): Promise<void>;
   /** Discards the bytes so far. */

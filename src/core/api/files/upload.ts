@@ -11,7 +11,7 @@ import { fetchAs } from "../http/endpoints.ts";
 import { wire, withDefault } from "../wire.ts";
 
 const uploadHandle = wire({
-  /** The handle. Use it unchanged, query included. It is presigned, so treat it as a secret. */
+  /** The handle. Use it unchanged, including its query. It is a presigned URL, so treat it as a secret. */
   url: z.string().min(1),
   contentType: withDefault(z.string(), "application/octet-stream"),
   expiresAt: z.string(),
@@ -22,7 +22,7 @@ export type UploadHandle = z.output<typeof uploadHandle>;
 /** Upload handles by the hash of their bytes, kept while the service accepts them. */
 export type HandleCache = ReturnType<typeof createHandleCache>;
 
-/** A handle is not reused this close to its expiry, because the submit may have to wait. */
+/** A handle is no longer reused this many milliseconds before it expires, because the submit may have to wait. */
 const reserveMs = 5 * 60_000;
 
 export function createHandleCache(clock: Clock) {
@@ -42,20 +42,20 @@ export interface UploadOptions extends CallOptions {
   /** Maximum size in bytes; a larger file is refused before anything is sent. Default: no limit. */
   readonly maxBytes?: number | undefined;
   /**
-   * The required kind, judged by the file's bytes; another kind is refused before anything is sent. `media` accepts all
-   * three. Default: any file.
+   * The required kind of media. It is judged by the file's bytes, and a file of another kind is refused before anything
+   * is sent. `media` accepts all three kinds. Default: any file.
    */
   readonly kind?: MediaKind | "media" | undefined;
   /** Reuse an earlier handle of the same bytes until shortly before it expires. Default false. */
   readonly reuse?: boolean | undefined;
-  /** Called after each piece with the bytes handed to the network and the total. Starts at 0 again on a retry. */
+  /** Called after each piece with the bytes handed to the network so far and their total. A retry starts at 0 again. */
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 
-/** Uploads may take longer than the client's timeout if they are at least this fast: about 250 kB per second. */
+/** An upload may take longer than the client's timeout if it is at least this fast: about 250 kB per second. */
 const slowestBytesPerMs = 250;
 
-/** Uploads a file in pieces, for free, even with an empty wallet. Put the handle's `url` into an input unchanged. */
+/** Uploads a file in pieces: for free, even with an empty wallet. Put the handle's `url` into an input unchanged. */
 export async function upload(
   context: HttpContext,
   handles: HandleCache,
@@ -88,7 +88,7 @@ function send(context: HttpContext, source: OpenSource, options: UploadOptions):
   return fetchAs(context, uploadHandle, multipart(source, options.onProgress), { ...options, timeoutMs });
 }
 
-/** A multipart body with one part, `file`, and a known length. */
+/** A multipart body with a single part, `file`. Its length is known. */
 function multipart(source: OpenSource, onProgress: UploadOptions["onProgress"]): ApiRequest {
   const boundary = `showrunner-${randomBytes(16).toString("hex")}`;
   const name = source.name.replace(/[\r\n"\\]/g, "_");
@@ -131,7 +131,7 @@ export type UploadSource =
 export interface OpenSource {
   readonly name: string;
   readonly sizeBytes: number;
-  /** Reads the bytes. Throws UploadError if their number has changed. */
+  /** Reads the bytes. Throws UploadError if the number of bytes has changed. */
   open(): AsyncIterable<Uint8Array>;
 }
 

@@ -9,11 +9,11 @@ export interface FollowContext extends HttpContext {
   readonly jobs: JobsApi;
   readonly history: DurationHistory;
   readonly hints: Hints;
-  /** Completion estimates from acknowledgements, by job id: ISO-8601, on the service's clock. */
+  /** Completion estimates from acknowledgements, by job id, as ISO-8601 on the service's clock. */
   readonly estimates: BoundedMap<string, string>;
 }
 
-/** Keeps the newest estimates. A follow without one reads it from the service. */
+/** Keeps the newest estimates. If a job has none here, its follow reads the estimate from the service. */
 export const ackEstimates = () => new BoundedMap<string, string>(50_000);
 
 /** Converts an instant on the service's clock to this machine's. */
@@ -22,7 +22,7 @@ export function localInstant(context: FollowContext, instant: string | null | un
   return Number.isNaN(at) ? null : at - context.pacer.clockOffsetMs();
 }
 
-/** When the job should be done: the estimate in its acknowledgement, otherwise from how long the model's jobs took. */
+/** When the job should be done, according to its acknowledgement or else to how long the model's past jobs took. */
 export function firstExpectation(context: FollowContext, jobId: string, options: FollowOptions): number | null {
   const estimate = localInstant(context, options.estimatedCompletionAt ?? context.estimates.get(jobId));
   if (estimate !== null) return estimate;
@@ -30,7 +30,7 @@ export function firstExpectation(context: FollowContext, jobId: string, options:
   return typicalMs === null ? null : context.clock.now() + typicalMs;
 }
 
-/** How long past jobs of each model took; used if the service gives no estimate. */
+/** How long past jobs of each model took. Used if the service gives no estimate. */
 export interface DurationHistory {
   /** Median time from creation to completion of the model's recent jobs, in milliseconds; null if unknown. */
   typicalMs(model: string | null): number | null;
@@ -56,7 +56,7 @@ export function createDurationHistory(): DurationHistory {
   };
 }
 
-/** Hints that a job may have ended, such as webhooks. A hint proves nothing: its receiver reads the job. */
+/** Hints that a job may have ended, such as webhooks. A hint proves nothing, so whoever receives it reads the job. */
 export interface Hints {
   /** True once a source of hints is connected, so that `auto` may wait for them. */
   readonly fed: boolean;
@@ -68,7 +68,7 @@ export interface Hints {
   listen(jobId: string, heard: () => void): () => void;
 }
 
-/** Maximum number of early hints kept. The oldest are dropped; the follow's own timer covers for them. */
+/** Maximum number of early hints that are kept. If the oldest are dropped, the follow's own timer makes up for it. */
 const mostEarly = 50_000;
 
 export function createHints(): Hints {
@@ -119,14 +119,14 @@ export type FollowEvent =
       readonly reason: string;
     }
   /**
-   * The end, read from the job itself. `outcome` is `unrecognised` for a final status that this version does not know:
-   * treat it as a failure that needs a person.
+   * The end of the job, read from the job itself. `outcome` is `unrecognised` if this version does not know the final
+   * status: treat it as a failure that needs a person.
    */
   | { readonly type: "finished"; readonly job: JobResult; readonly outcome: Exclude<StatusClass, "open"> };
 
 /** Options of `follow`. */
 export interface FollowOptions {
-  /** Default `auto`: webhook if a receiver feeds the client, otherwise stream, otherwise poll. */
+  /** Default `auto`: `webhook` if a receiver feeds the client, otherwise `stream`, and `poll` if that fails. */
   readonly strategy?: "auto" | FollowStrategyName | undefined;
   /** Ends the follow. The job continues. */
   readonly signal?: AbortSignal | undefined;
@@ -134,11 +134,9 @@ export interface FollowOptions {
   readonly deadlineMs?: number | undefined;
   /** Requests with a higher priority leave the pacer first. Default 0. */
   readonly priority?: Priority | undefined;
-  /**
-   * When the job should be done, ISO-8601. Default: the acknowledgement's estimate, if this client submitted the job.
-   */
+  /** When the job should be done, as ISO-8601. Default: the acknowledgement's estimate, if this client submitted it. */
   readonly estimatedCompletionAt?: string | null | undefined;
-  /** The model's id. Without an estimate, the durations of its past jobs are used. */
+  /** The model's id. If there is no estimate, the durations of the model's past jobs are used. */
   readonly model?: string | undefined;
   /** Called with every event before it is yielded. */
   readonly onUpdate?: ((event: FollowEvent) => void) | undefined;

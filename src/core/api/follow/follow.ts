@@ -8,8 +8,8 @@ import { pollBetween } from "./poll-once.ts";
 import { sources } from "./sources.ts";
 
 /**
- * Follows one job to its end with any strategy. Yields each status and log event once, then `finished` with the job as
- * GET /jobs/{id} returns it. Throws ApiError if the job cannot be read, and TimeoutError at the deadline.
+ * Follows one job to its end with any strategy. Yields each status and each log event once, then `finished` with the
+ * job that GET /jobs/{id} returns. Throws ApiError if the job cannot be read, and TimeoutError at the deadline.
  */
 export async function* followJob(
   context: FollowContext,
@@ -39,7 +39,7 @@ export async function* followJob(
   }
 }
 
-/** Null if there is no deadline, because thousands of concurrent follows should not pay for one each. */
+/** Null if the follow has no deadline: thousands of concurrent follows should not each have a useless timer. */
 function deadlineOf(context: FollowContext, { deadlineMs, signal }: FollowOptions): Deadline | null {
   return deadlineMs === undefined ? null : startDeadline(context.clock, deadlineMs, signal);
 }

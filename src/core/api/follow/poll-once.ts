@@ -6,7 +6,7 @@ import { type FollowContext, type FollowEvent, type FollowOptions, firstExpectat
 import { type NextPoll, nextPoll, type PollView, silenceMs } from "./schedule.ts";
 import type { Source } from "./sources.ts";
 
-/** The next poll of a job and what is known so far. Plain JSON, to be stored between two polls. */
+/** The next poll of a job, and what is known about the job so far. Plain JSON that can be stored between two polls. */
 export interface PlannedPoll {
   /** Epoch milliseconds on this machine's clock. */
   readonly dueAt: number;
@@ -18,11 +18,11 @@ export interface PlannedPoll {
 export interface PollOptions {
   /** When the job was submitted, in epoch milliseconds. Polls become less frequent from then on. */
   readonly submittedAt: number;
-  /** The previous poll's `next`. Null only plans the first poll and reads nothing. */
+  /** The previous poll's `next`. If null, the call only plans the first poll and reads nothing. */
   readonly planned: PlannedPoll | null;
-  /** True if webhooks report the end, so that polls are only a fallback. Default false. */
+  /** True if webhooks report the job's end, so that polls are only a fallback. Default false. */
   readonly webhooks?: boolean | undefined;
-  /** The model's id. Without an estimate, the durations of its past jobs are used. */
+  /** The model's id. If there is no estimate, the durations of the model's past jobs are used. */
   readonly model?: string | undefined;
   /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
@@ -31,19 +31,15 @@ export interface PollOptions {
 }
 
 export type Polled =
-  /**
-   * The end, read from the job itself. `outcome` is `unrecognised` for a final status that this version does not know.
-   */
+  /** The job's end, read from the job itself. `outcome` is `unrecognised` if this version does not know its status. */
   | { readonly type: "finished"; readonly job: JobResult; readonly outcome: Exclude<StatusClass, "open"> }
-  /** `status` is null if the job itself was read, or nothing was. */
+  /** The job is still open. `status` is null if the job itself was read, or if nothing was read. */
   | { readonly type: "open"; readonly status: JobStatusView | null; readonly next: PlannedPoll };
 
 /** Longest wait for a webhook before a poll, in milliseconds. */
 const longestMs = 600_000;
 
-/**
- * Polls a job once on the schedule of a follow; for callers that keep neither process nor connection open meanwhile.
- */
+/** Polls a job once on the schedule of a follow. For callers that keep no process or connection between two polls. */
 export async function pollOnce(context: FollowContext, jobId: string, options: PollOptions): Promise<Polled> {
   const { planned, signal, priority } = options;
   if (planned === null) {
@@ -84,13 +80,13 @@ function plan({ clock }: FollowContext, options: PollOptions, { expectedAt, last
   return { dueAt: now + delayMs, read: at, expectedAt };
 }
 
-/** Shortest and longest wait between reads of a job that was reported as finished but is still read as open. */
+/** Shortest and longest wait between reads of a job that was reported as finished but still reads as open. */
 const [lagMs, longestLagMs] = [1_000, 30_000];
 
 /**
- * Follows one job by news from its source, and polls once the source has been silent for as long as its schedule
- * allows. Yields each log event once, never moves the status back, and reads the end from GET /jobs/{id}. Rejects with
- * the signal's reason; leaves no timer or socket behind.
+ * Follows one job by news from its source, and polls the job once the source has been silent for as long as its
+ * schedule allows. Yields each log event once, never moves the status back, and reads the job's end from GET
+ * /jobs/{id}. Rejects with the signal's reason; leaves no timer or socket behind.
  */
 export async function* pollBetween(
   context: FollowContext,
@@ -150,7 +146,7 @@ export async function* pollBetween(
   }
 }
 
-/** Reads the full job; reports it and returns true if it has ended. */
+/** Reads the full job. If it has ended, reports this and returns true. */
 async function* pollJob(
   { jobs, history }: FollowContext,
   jobId: string,

@@ -1,4 +1,4 @@
-/** Inputs for scheduling the next poll. Instants are epoch milliseconds on this machine's clock. */
+/** What is known when the next poll is scheduled. Instants are epoch milliseconds on this machine's clock. */
 export interface PollView {
   readonly now: number;
   readonly startedAt: number;
@@ -8,7 +8,7 @@ export interface PollView {
   readonly progress: number | null;
   /** The job was still queued when last seen. */
   readonly queued: boolean;
-  /** What the previous poll read; null before the first. */
+  /** What the previous poll read; null before the first poll. */
   readonly last: "job" | "status" | null;
 }
 
@@ -20,22 +20,22 @@ export interface NextPoll {
 
 const minDelayMs = 1_000;
 const maxDelayMs = 60_000;
-/** A poll exactly at the estimate would usually be slightly too early. */
+/** Delay after the estimated end, because a poll exactly at that time would usually be slightly too early. */
 const marginMs = 500;
 /** Delay of the first poll if nothing is known. */
 const firstDelayMs = 3_000;
 /**
- * Delays between later polls, as a share of the time spent: large while queued, a half while running without an
- * estimate, a tenth past the estimate, when the end must be near.
+ * Delays between later polls, as a share of the time since the job started: a large share while it is queued, half
+ * while it runs without an estimate, and a tenth past the estimate, when the end must be near.
  */
 const [queuedShare, blindShare, overdueShare] = [1.5, 0.5, 0.1];
-/** An estimate that keeps moving is polled no sooner than after this share of the time spent. */
+/** Minimum delay for an estimate that keeps moving, as a share of the time since the job started. */
 const movingShare = 0.02;
 
 /**
- * Schedules the next poll. Before the expected end: right after it. Past it: the job and its status alternate at
- * growing intervals, since the first ends the follow and the second brings a new estimate. Without an expectation: the
- * status, at intervals that grow faster.
+ * Schedules the next poll. Before the expected end, the job is polled right after that time. Past it, polls of the job
+ * and of its status alternate at growing intervals: the first can end the follow, the second brings a new estimate. If
+ * no end is expected, the status is polled, at intervals that grow faster.
  */
 export function nextPoll(view: PollView): NextPoll {
   const spentMs = view.now - view.startedAt;
@@ -68,9 +68,9 @@ export interface SilenceView {
   readonly longestMs: number;
 }
 
-/** Wait past the expected end before polling a silent job: a share of the expected duration, within bounds. */
+/** How long past its expected end a silent job is polled: a share of its expected duration, within bounds. */
 const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
-/** Later polls follow after a share of the time spent. Without an expectation, the first one reads an estimate. */
+/** Delays of later polls, as a share of the time so far. If no end is expected, the first poll reads an estimate. */
 const [silentShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];
 
 /** How long a stream may be silent, or a webhook missing, before the job is polled, in milliseconds. */

@@ -3,14 +3,14 @@ import { type StreamFrame, streamJob } from "../stream/stream.ts";
 import type { FollowContext, FollowOptions, FollowStrategyName } from "./context.ts";
 import { type NextPoll, nextPoll, type PollView, silenceMs } from "./schedule.ts";
 
-/** Where a strategy gets news about a job between two polls. */
+/** The source of a strategy's news about a job between two polls. */
 export interface Source {
-  /** What to poll, and when, if no news arrives first. */
+  /** Schedules what to poll, and when, if no news arrives before. */
   schedule(view: PollView & { readonly hints: number }): NextPoll;
-  /** Waits up to the delay for news: a frame, a hint to read the job, the end of the source, or nothing. */
+  /** Waits for news, at most for the delay: a frame, a hint to read the job, the end of the source, or nothing. */
   wait(delayMs: number): Promise<StreamFrame | "hint" | "end" | "nothing">;
   close(): void;
-  /** `start` if polls of the status bring the logs. */
+  /** `start` if the job's logs are read by polling its status. */
   readonly logsAfter?: string;
 }
 
@@ -22,7 +22,7 @@ export const sources: Readonly<Record<FollowStrategyName, OpenSource>> = {
   webhook: webhookSource,
 };
 
-/** Random share added to a delay, so that jobs submitted together are not polled together. */
+/** Random share that is added to a delay, so that jobs that were submitted together are not polled together. */
 const spread = 0.05;
 
 function pollSource({ clock, random }: FollowContext, _jobId: string, { signal }: FollowOptions): Source {
@@ -37,7 +37,7 @@ function pollSource({ clock, random }: FollowContext, _jobId: string, { signal }
   };
 }
 
-/** Longest silence, in milliseconds, before the status is read, even if the stream's connection is alive. */
+/** Longest silence, in milliseconds, after which the status is read even if the stream's connection is alive. */
 const longestSilenceMs = { stream: 120_000, webhook: 600_000 };
 
 function streamSource(context: FollowContext, jobId: string, { signal, priority }: FollowOptions): Source {
@@ -75,7 +75,7 @@ function orNothing<T>(pending: Promise<T>, clock: Clock, delayMs: number): Promi
 }
 
 /**
- * A webhook may arrive before the job reads as finished, so the next polls follow after this delay, doubled each time.
+ * First delay of the polls after a webhook, doubled each time. The webhook may arrive before the job reads as finished.
  */
 const lagMs = 1_000;
 

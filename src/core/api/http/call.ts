@@ -19,7 +19,7 @@ export interface HttpContext extends Settings {
 
 /** Options of any call. */
 export interface CallOptions {
-  /** Aborts the call. Work that the service has started continues. */
+  /** Aborts the call. Any work that the service has already started continues. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds to wait for the complete answer to one send. Default: the client's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
@@ -28,7 +28,7 @@ export interface CallOptions {
 }
 
 export interface SendOptions extends CallOptions {
-  /** Epoch milliseconds after which the call sends nothing more, however long it has queued. Default: none. */
+  /** Epoch milliseconds after which the call sends nothing more, even if it is still queued. Default: none. */
   readonly sendBefore?: number | undefined;
   /** Aborts the call while it queues or waits to retry, but never a send in progress. Default: none. */
   readonly waitSignal?: AbortSignal | undefined;
@@ -40,7 +40,7 @@ export interface ApiRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | null | undefined>> | undefined;
   readonly json?: unknown;
-  /** Replaces `json`: a body in pieces with its headers, created anew for every send. */
+  /** A body in pieces, with its headers, instead of `json`. Created anew for every send. */
   readonly stream?: {
     readonly headers: Readonly<Record<string, string>>;
     readonly open: () => AsyncIterable<Uint8Array>;
@@ -56,10 +56,10 @@ export interface ApiAnswer {
   readonly body: unknown;
 }
 
-/** The result of one send, with the answer read. */
+/** The result of one send. If there was an answer, it has been read. */
 export type Sent = Exclude<Exchange, { readonly kind: "answer" }> | ({ readonly kind: "answer" } & ApiAnswer);
 
-/** Sends once through the pacer. Throws only if the caller aborts while it queues. */
+/** Sends a request once, through the pacer. Throws only if the caller aborts while the request is queued. */
 export async function send(context: HttpContext, request: ApiRequest, options: SendOptions = {}): Promise<Sent> {
   const slot = {
     requestClass: request.requestClass,
@@ -93,7 +93,7 @@ export type Attempt<T> =
   | { readonly error: Error; readonly mayRepeat: boolean; readonly note?: Readonly<Record<string, unknown>> };
 
 /**
- * Retries until an attempt returns a value, within the client's limits and `sendBefore`; else throws the last error.
+ * Retries until an attempt returns a value, within the client's limits and `sendBefore`. Else throws the last error.
  */
 export async function withRetries<T>(
   { clock, retry, random, logger }: HttpContext,
@@ -118,7 +118,7 @@ export async function withRetries<T>(
   }
 }
 
-/** Sends until there is a final answer, following the request's `repeat` rule. */
+/** Sends a request until there is a final answer, according to the request's `repeat` rule. */
 export function call(context: HttpContext, request: ApiRequest, options: CallOptions = {}): Promise<ApiAnswer> {
   return withRetries(context, options, async () => {
     const result = await send(context, request, options);
@@ -178,7 +178,7 @@ export function mayRepeat(repeat: Repeat, error: ReturnType<typeof errorOf>): bo
   return error.retryable || (!error.envelope && error.status === 408);
 }
 
-/** Parses a body with its schema. Throws MalformedResponseError with the differences. */
+/** Parses a body with its schema. Throws MalformedResponseError, which lists the differences. */
 export function decode<T>(schema: z.ZodType<T>, body: unknown, request: Pick<ApiRequest, "method" | "path">): T {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;

@@ -3,7 +3,7 @@ import { MalformedResponseError } from "../errors/client-errors.ts";
 import type { Page } from "../wire.ts";
 import { type ApiRequest, type CallOptions, call, decode, type HttpContext } from "./call.ts";
 
-/** Overrides for requests that differ from their method's defaults. */
+/** Values for requests that differ from the defaults of their method. */
 type Special = Partial<Pick<ApiRequest, "requestClass" | "repeat">>;
 type Query = NonNullable<ApiRequest["query"]>;
 
@@ -37,7 +37,7 @@ export function endpointsOf(context: HttpContext) {
   };
 }
 
-/** A request with its method's defaults: everything but POST may be repeated. */
+/** A request with the defaults of its method. All requests except POST may be repeated. */
 function apiRequest(
   method: ApiRequest["method"],
   path: string,
@@ -76,7 +76,7 @@ const maxEmptyPages = 20;
 
 /** A list: read one page at a time, or iterate over all items with `for await`. */
 export interface Listing<T> extends AsyncIterable<T> {
-  /** Reads the page at the cursor, or the first one. */
+  /** Reads the page at the query's cursor, or the first page without a cursor. */
   page(): Promise<Page<T>>;
   /** Iterates over all pages. */
   pages(): AsyncIterable<Page<T>>;

@@ -15,13 +15,13 @@ export interface SendMark {
 export interface Transport {
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
-  /** For URLs that the service returns. Never connects to an address that the guard refuses. */
+  /** Used for URLs that the service returns. Never connects to an address that the guard refuses. */
   readonly downloads: Dispatcher;
   readonly guard: AddressGuard;
   close(): Promise<void>;
 }
 
-/** Marks when a request is handed to a connected socket. Only a failure before that certainly had no effect. */
+/** Records when a request is handed to a connected socket. Only an earlier failure certainly had no effect. */
 const markSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   const mark = (options as { readonly opaque?: unknown }).opaque as SendMark | undefined;
   const begin = handler.onRequestStart?.bind(handler);
@@ -32,7 +32,7 @@ const markSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options
   return dispatch(options, handler);
 };
 
-/** The client's clock measures time limits, so undici's own are disabled except for connecting. */
+/** The client's clock measures time limits, so undici's own limits are disabled, except for connecting. */
 const agentOptions: Agent.Options = {
   allowH2: false,
   pipelining: 1,
@@ -43,9 +43,9 @@ const agentOptions: Agent.Options = {
 const connectMs = 10_000;
 
 /**
- * Creates the agents: HTTP/1.1 with keep-alive, through the environment's proxies. A dispatcher from the caller is used
- * instead and never closed. Since it resolves names itself, the guard can then check only URLs that contain a literal
- * IP address.
+ * Creates the agents: HTTP/1.1 with keep-alive, through the environment's proxies. If the caller gives a dispatcher, it
+ * is used instead and never closed. It resolves names itself, so the guard can then check only URLs that contain a
+ * literal IP address.
  */
 export function createTransport(guard: AddressGuard, given?: Dispatcher): Transport {
   if (given) {
@@ -85,14 +85,14 @@ export function createTransport(guard: AddressGuard, given?: Dispatcher): Transp
 }
 
 /**
- * Maximum bytes read from an answer and from an error. The OpenAPI document of a hundred models takes several
- * megabytes, a job a few kilobytes.
+ * Maximum number of bytes read from an answer and from an error. The OpenAPI document of a hundred models takes several
+ * megabytes, a job only a few kilobytes.
  */
 const MOST_BYTES = { answer: 16 * 1024 * 1024, error: 1024 * 1024 };
 
 /**
- * Collects one answer from the wire. Answers are small and many, and a stream plus an iterator for each would use more
- * memory than the answers themselves.
+ * Collects one answer from the wire. Answers are small and numerous; a stream and an iterator for each answer would use
+ * more memory than the answer itself.
  */
 export class AnswerCollector implements Dispatcher.DispatchHandler {
   readonly #onResult: (result: Exchange) => void;
@@ -177,7 +177,7 @@ export interface OutgoingRequest {
   readonly sendBefore?: number | undefined;
 }
 
-/** The result of one send. An answer that broke off in its body counts as lost. */
+/** The result of one send. An answer whose body breaks off counts as lost. */
 export type Exchange =
   | { readonly kind: "answer"; readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
   | { readonly kind: "lost"; readonly sent: boolean; readonly timedOut: boolean; readonly cause: unknown }

@@ -1,14 +1,14 @@
 import TinyQueue from "tinyqueue";
 
-/** Whose turn a request uses. Turns alternate between shares, and within a share between runs. */
+/** Whose turn a request uses. Shares take turns, and within a share its runs take turns. */
 export interface Turn {
   readonly share: string;
-  /** Turns this share gets for each turn of a share with weight 1. Default 1. */
+  /** Number of turns that this share gets for each turn of a share with weight 1. Default 1. */
   readonly weight?: number | undefined;
   readonly run: string;
 }
 
-/** A higher level goes first within a turn. Requests with a plain number share one turn. */
+/** A request's priority. Within a turn, the highest level is first. Requests with a plain number share one turn. */
 export type Priority = number | { readonly level: number; readonly turn: Turn };
 
 export interface Waiting {
@@ -23,17 +23,17 @@ export interface Waiting {
 interface Line<T> {
   readonly length: number;
   push(entry: T): void;
-  /** The first entry that is still waiting; removes those that have left. */
+  /** Returns the first entry that is still waiting, and removes entries that have left the queue. */
   head(): T | undefined;
   pop(): T | undefined;
 }
 
-/** Priority of requests that all runs wait for, such as the wallet's balance. They skip the turns. */
+/** Priority of requests that all runs wait for, such as for the wallet's balance. Such requests skip the turns. */
 const AHEAD_OF_ALL = 200;
 
 /**
- * A queue in which a run with thousands of requests does not delay other runs. Within a run the higher priority goes
- * first.
+ * A queue in which a run with thousands of requests does not delay other runs. Within a run, the request with the
+ * highest priority is first.
  */
 export class FairQueue<T extends Waiting> implements Line<T> {
   readonly #ahead = new PriorityLine<T>();
@@ -93,14 +93,14 @@ interface Flow<T> {
   readonly key: string;
   readonly line: Line<T>;
   weight: number;
-  /** Turns taken so far, divided by the weight. The lowest goes next. */
+  /** Number of turns taken so far, divided by the weight. The flow with the lowest number is next. */
   had: number;
   readonly order: number;
 }
 
 /**
- * Start-time fair queueing: while several flows wait, each gets turns in proportion to its weight. An idle flow saves
- * up no turns.
+ * Start-time fair queueing: while several flows wait, each gets turns in proportion to its weight. A flow that does not
+ * wait saves up no turns.
  */
 class Turns<T extends Waiting> implements Line<T> {
   readonly #keyOf: (entry: T) => { readonly key: string; readonly weight: number };

@@ -7,9 +7,9 @@ import { compare, FairQueue, type Priority, type Waiting } from "./fair-queue.ts
 const SECOND_MS = 1_000;
 
 /**
- * Estimates how far the service's clock is ahead from its Date headers. One header has whole seconds and an unknown
- * delay, so it yields an interval. Overlapping intervals narrow each other; a disjoint one starts over, because a clock
- * must have been set.
+ * Estimates from the service's Date headers how far its clock is ahead. A header has whole seconds and arrives after an
+ * unknown delay, so it yields an interval. Overlapping intervals narrow each other. A disjoint interval starts the
+ * estimate over, because a clock must have been set.
  */
 export class ServiceClock {
   #low = Number.NEGATIVE_INFINITY;
@@ -24,7 +24,7 @@ export class ServiceClock {
     this.#high = overlaps ? Math.min(high, this.#high) : high;
   }
 
-  /** Milliseconds to add to this machine's time; 0 while the headers are consistent with it. */
+  /** Milliseconds to add to this machine's time; 0 as long as the headers are consistent with that time. */
   get offsetMs(): number {
     if (this.#low <= 0 && this.#high >= 0) return 0;
     return Math.round((this.#low + this.#high) / 2);
@@ -67,13 +67,13 @@ export interface PaceOptions {
   /** Maximum number of requests in progress. A stream counts only until it is open. Default 32. */
   readonly maxInFlight?: number | undefined;
   /**
-   * Maximum number of requests started per second. Default 2,000: `maxInFlight` limits bursts, and a large run is
-   * priced within seconds.
+   * Maximum number of requests started per second. Default 2,000, because `maxInFlight` already limits bursts, and a
+   * large run is then priced within seconds.
    */
   readonly maxPerSecond?: number | undefined;
   /** The key's rate limit, if you know it. Default: learned from the first 429. */
   readonly limit?: RateLimit | undefined;
-  /** Separate limits for classes of requests. Classes not listed share the key's. Default: all share one. */
+  /** Separate limits for classes of requests. Classes that are not listed share the key's limit. Default: all do. */
   readonly buckets?: Readonly<Partial<Record<RequestClass, { readonly limit?: RateLimit | undefined }>>> | undefined;
 }
 
@@ -93,7 +93,7 @@ export interface PaceSnapshot {
   readonly queued: number;
   /** Epoch milliseconds until which some class of requests is paused; null if none is. */
   readonly pausedUntil: number | null;
-  /** The limit of requests without a bucket of their own; null until known. */
+  /** The limit of requests whose class has no bucket of its own; null until it is known. */
   readonly limit: RateLimit | null;
 }
 
@@ -103,7 +103,7 @@ export type Paced =
 
 /** The gate that every request with a key passes through. */
 export interface Pacer {
-  /** Runs `work` at its turn. Rejects only with the signal's reason, or if the pacer was closed. */
+  /** Runs `work` when it is its turn. Rejects only with the signal's reason, or if the pacer was closed. */
   run<T extends Paced>(slot: PaceSlot, work: () => Promise<T>): Promise<T>;
   clockOffsetMs(): number;
   snapshot(): PaceSnapshot;
@@ -121,7 +121,7 @@ interface Lane {
   readonly waiting: FairQueue<Entry>;
 }
 
-/** When this lane may send next: after the pause that the service asked for, and when the limit allows it. */
+/** The time from which this lane may send: after the pause that the service asked for, and when the limit allows it. */
 function heldUntil({ bucket, waiting }: Lane, now: number): number {
   const opensAt = waiting.length > 0 ? bucket.opensAt(now) : Number.POSITIVE_INFINITY;
   return Number.isFinite(opensAt) ? opensAt : bucket.pausedUntil;
@@ -256,7 +256,7 @@ class KeyPacer implements Pacer {
     this.#wake = this.#clock.setTimer(opensAt - this.#clock.now(), () => this.#pump());
   }
 
-  /** The lane that sends next, or when the earliest closed lane opens. */
+  /** Returns the lane that sends next, or else the time at which the first of the closed lanes opens. */
   #next(): { readonly lane: Lane | null; readonly opensAt: number } {
     const now = this.#clock.now();
     let chosen: Lane | null = null;
@@ -286,10 +286,10 @@ interface RateLimit {
   readonly perMs: number;
 }
 
-/** What an answer says about limits. Milliseconds from its arrival. */
+/** What an answer reveals about limits. Times are in milliseconds from the answer's arrival. */
 interface LimitNews {
   readonly refused: boolean;
-  /** How long to pause; null if the answer does not say. */
+  /** How long to pause; null if the answer does not state it. */
   readonly waitMs: number | null;
   readonly requests: number | null;
   /** Time until the window ends. */
@@ -297,8 +297,8 @@ interface LimitNews {
 }
 
 /**
- * Reads the rate-limit headers. They are guaranteed only on a 429, but used on any answer. Retry-After takes precedence
- * over X-RateLimit-Reset, which is an instant on the service's clock.
+ * Reads the rate-limit headers. They are guaranteed only on a 429, but are used on any answer. Retry-After takes
+ * precedence over X-RateLimit-Reset, which is an instant on the service's clock.
  */
 function readLimitNews(status: number, headers: IncomingHttpHeaders, serviceNow: number): LimitNews {
   const refused = status === 429;
@@ -320,9 +320,9 @@ const minuteMs = 60_000;
 const longestWindowMs = 15 * minuteMs;
 
 /**
- * Guesses the window of a limit after a refusal. The headers state the limit and the window's end, not its length, and
- * a window aligned to the clock may have begun long before our first request. So every limit that is not plainly per
- * second is assumed to last at least a minute. Too long a guess costs time; too short a guess costs refusals.
+ * Guesses the window of a limit after a refusal. The headers state the limit and the window's end, but not its length,
+ * and a window aligned to the clock may have begun long before our first request. So unless a limit is plainly per
+ * second, its window is assumed to be at least a minute. Too long a guess costs time; too short a guess costs refusals.
  */
 function guessWindowMs(spanMs: number, known: number | null): number {
   const guess = spanMs <= 1_000 ? 1_000 : Math.max(minuteMs, Math.ceil(spanMs / 1_000) * 1_000);
@@ -331,16 +331,16 @@ function guessWindowMs(spanMs: number, known: number | null): number {
   return Math.max(known, guess, known < minuteMs ? minuteMs : 0);
 }
 
-/** The service may count a request slightly later than we assume. */
+/** Safety margin: the service may count a request slightly later than we assume. */
 const marginMs = 100;
-/** Requests in progress while the limit is unknown, so that learning it costs few refusals. */
+/** Maximum number of requests in progress while the limit is unknown, so that learning it costs few refusals. */
 const firstInFlight = 4;
-/** Successful answers after which that number doubles. */
+/** Number of successful answers after which that maximum doubles. */
 const goodAnswersToDouble = 128;
 const firstWaitMs = 1_000;
 const longestWaitMs = 60_000;
 
-/** What is known about one rate limit, and how much of it is used. Takes the time as an argument. */
+/** What is known about one rate limit, and how much of it is used. Callers pass the current time. */
 class Bucket {
   #limit: RateLimit | null;
   #pausedUntil = 0;
@@ -350,7 +350,7 @@ class Bucket {
   #refusals = 0;
   /** Arrival times of answers within the window, ascending. Those requests have certainly been counted. */
   #answered: number[] = [];
-  /** Refusals of requests sent before this instant carry no new information. */
+  /** Instant of the last lesson: refusals of requests that were sent before it contain no new information. */
   #learntAt = Number.NEGATIVE_INFINITY;
 
   constructor(limit: RateLimit | null) {
@@ -365,7 +365,7 @@ class Bucket {
     return this.#pausedUntil;
   }
 
-  /** When the next request may leave: `now` or earlier means at once, Infinity that an answer must arrive first. */
+  /** When the next request may leave. `now` or earlier: at once. Infinity: only after an answer has arrived. */
   opensAt(now: number): number {
     if (this.#inFlight >= this.#ramp) return Number.POSITIVE_INFINITY;
     return Math.max(this.#pausedUntil, this.#windowOpensAt(now));
@@ -376,8 +376,8 @@ class Bucket {
   }
 
   /**
-   * Records an answer. `sentAt` shows which requests of a burst were refused together; `chance` spreads the wake-ups of
-   * many clients.
+   * Records an answer. `sentAt` shows which requests of a burst were refused together; `chance` makes many clients wake
+   * up at different times.
    */
   end(sentAt: number, now: number, news: LimitNews | null, chance: number): void {
     this.#inFlight--;

@@ -15,7 +15,7 @@ import type { Redactor } from "../redactor.ts";
 
 /** Options of `stream`. */
 export interface StreamOptions {
-  /** Resume after this frame id from an earlier stream of the same job. */
+  /** Id of a frame from an earlier stream of the same job, after which this stream resumes. */
   readonly lastEventId?: string | null | undefined;
   /** Ends the stream. The job continues. */
   readonly signal?: AbortSignal | undefined;
@@ -23,14 +23,14 @@ export interface StreamOptions {
   readonly priority?: Priority | undefined;
   /** Milliseconds without a byte after which the stream reconnects. Default 60 000. */
   readonly idleMs?: number | undefined;
-  /** Consecutive connections without news before the stream gives up. Default 5. */
+  /** Number of consecutive connections that bring no news, after which the stream gives up. Default 5. */
   readonly maxFruitless?: number | undefined;
 }
 
 /** Base of the full-jitter backoff before reconnecting, unless the service gave a delay. */
 const reconnectMs = 1_000;
 const maxReconnectMs = 30_000;
-/** A connection that lived this long counts as useful even without news. */
+/** A connection that lasted this many milliseconds counts as useful even if it brought no news. */
 const usefulLifeMs = 5_000;
 
 interface StreamState {
@@ -41,8 +41,8 @@ interface StreamState {
 }
 
 /**
- * Yields every frame of a job until its end. Reconnects and resumes after breaks, service restarts and silence, and
- * never repeats a frame. Throws ApiError if the service refuses, and ConnectionError if it cannot be reached.
+ * Yields every frame of a job until its end. After a break, a service restart or a silence, it reconnects and resumes,
+ * and never repeats a frame. Throws ApiError if the service refuses, and ConnectionError if it is unreachable.
  */
 export async function* streamJob(
   context: HttpContext,
@@ -69,7 +69,7 @@ export async function* streamJob(
   }
 }
 
-/** `limited`: a 429; the pacer waits. `cut`: closed by the network or the service; resume. */
+/** How a connection ended. `limited`: with a 429, so the pacer waits. `cut`: the network or the service closed it. */
 type Ending = "done" | "limited" | "cut";
 
 /** Yields the frames of one connection and returns how it ended. Throws only errors that reconnecting cannot fix. */
@@ -174,8 +174,8 @@ export interface OpenStream {
 }
 
 /**
- * Opens an event stream. The pacer's slot is free once the headers arrive. `timeoutMs` is the longest silence,
- * keep-alive comments included, before the connection counts as dead. An answer that is not a stream is read
+ * Opens an event stream. The pacer's slot is free once the headers arrive. `timeoutMs` is the longest time without any
+ * byte, even of a keep-alive comment, before the connection counts as dead. An answer that is not a stream is read
  * completely.
  */
 export async function openStream(
@@ -227,7 +227,7 @@ type StreamPiece =
 /** Largest event that is buffered; a job's events are far smaller. */
 const maxEventChars = 4 * 1024 * 1024;
 
-/** Yields pieces until the connection ends; throws if it breaks or falls silent. Any byte keeps it alive. */
+/** Yields pieces until the connection ends. Throws if it breaks, or if no byte arrives for too long. */
 export async function* readStream(opened: OpenStream): AsyncGenerator<StreamPiece, void> {
   let pieces: StreamPiece[] = [];
   const decoder = new TextDecoder();

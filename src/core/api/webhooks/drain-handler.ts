@@ -4,8 +4,8 @@ import { findBrand, type HeaderSource, readHeaders } from "./verify-webhook.ts";
 import { answer, receiver } from "./webhook-handler.ts";
 
 /**
- * One lifecycle event that a log drain posted. Delivery is at-least-once: deduplicate by job and log id where it
- * matters.
+ * One lifecycle event that a log drain posted. It may be delivered several times: where that matters, deduplicate
+ * events by job and log id.
  */
 export interface DrainEvent {
   readonly timestamp: string | null;
@@ -21,7 +21,7 @@ export interface DrainEvent {
 
 /** Options of `createDrainHandler`. */
 export interface DrainHandlerOptions {
-  /** The drain's secret; pass both the old and the new one while you rotate it. */
+  /** The drain's secret. While you rotate it, pass both the old and the new secret. */
   readonly secret: string | readonly string[];
   /** Handles one batch. If it throws, the service posts the batch again. */
   readonly onEvents: (events: readonly DrainEvent[]) => void | Promise<void>;
@@ -74,7 +74,7 @@ export function createDrainHandler(options: DrainHandlerOptions): (request: Requ
 }
 
 /**
- * Parses the lines of one post. The brand's prefix is detected from the fields; lines that are not objects are skipped.
+ * Parses the lines of one post. The brand's prefix is detected from the fields. Lines that are not objects are skipped.
  */
 export function readDrainEvents(body: Uint8Array): DrainEvent[] {
   const lines = Buffer.from(body).toString("utf8").split("\n");

@@ -4,7 +4,7 @@ import { type JobResult, jobResult } from "../endpoints/jobs.ts";
 import { parseJson } from "../redactor.ts";
 import { currency, micros, text, wire, withDefault } from "../wire.ts";
 
-/** What a delivery's signature covers besides the body. */
+/** The parts of a delivery that its signature covers besides the body. */
 export interface SignedParts {
   /** Unix seconds, as text. */
   readonly timestamp: string;
@@ -20,7 +20,7 @@ export function signedText({ timestamp, id, event, redelivery }: SignedParts, bo
   return Buffer.from([timestamp, id, event, redelivery, bodyHash].join("\n"));
 }
 
-/** Headers as servers provide them: Fetch `Headers`, or a record as in Node. */
+/** Headers in the forms in which servers provide them: Fetch `Headers`, or a record as in Node. */
 export type HeaderSource = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Headers with lower-case names and one value each. */
@@ -35,8 +35,8 @@ export function readHeaders(source: HeaderSource): ReadonlyMap<string, string> {
 }
 
 /**
- * Finds the brand in `x-<brand><ending>`, in lower case: the given one, or the only one present. Null if there is none
- * or more than one, because it would be unclear which signature counts.
+ * Finds the brand in `x-<brand><ending>`, in lower case: the given brand, or the only brand present. Null if no brand
+ * or several brands are present, because it would be unclear which signature counts.
  */
 export function findBrand(headers: ReadonlyMap<string, string>, ending: string, given: string | null): string | null {
   if (given !== null) return headers.has(`x-${given.toLowerCase()}${ending}`) ? given.toLowerCase() : null;
@@ -62,20 +62,20 @@ export interface WebhookDelivery {
 }
 
 interface Delivered {
-  /** Identical for the delivery, its retries and its replays: deduplicate by it. */
+  /** The same for a delivery, its retries and its replays. Use it to recognise repetitions. */
   readonly id: string;
   /** `job.completed`, `job.failed`, `billing.top_off_failed`, or a kind that this version does not know. */
   readonly event: string;
-  /** True for a replay that a person requested: handle it even if its id was seen. */
+  /** True if a person requested this replay. Handle it even if its id was seen before. */
   readonly redelivery: boolean;
-  /** Number of the attempt; not signed, for information only. Null if absent. */
+  /** Number of the attempt; null if absent. It is not signed, so use it only for information. */
   readonly attempt: number | null;
   /** Time of signing, in epoch milliseconds. */
   readonly signedAt: number;
   readonly brand: string;
 }
 
-/** A terminal event of one job. The body is only a hint with presigned URLs; read the job for its true state. */
+/** The end of one job. The body is only a hint with presigned URLs; read the job for its true state. */
 export interface WebhookEvent extends Delivered {
   readonly job: JobResult;
 }
@@ -92,7 +92,7 @@ const topOffFailure = wire({
 /** Why the wallet's automatic top-up failed. Amounts in micro-dollars. */
 export type TopOffFailure = z.output<typeof topOffFailure>;
 
-/** An event about the account instead of a job; sent only to the default webhook. */
+/** An event about the account, not about a job. It is sent only to the default webhook. */
 export interface AccountEvent extends Delivered {
   readonly job: null;
   /** Details of `billing.top_off_failed`; null for a kind that this version does not know. */
@@ -155,7 +155,7 @@ function contentOf(
   return read.success ? { job: read.data } : null;
 }
 
-/** Verifies everything but the shape of the body. */
+/** Verifies a delivery's headers, time and signature, but not the shape of its body. */
 export function verifySignature(
   delivery: WebhookDelivery,
 ): { readonly ok: true; readonly signed: SignedHeaders } | { readonly ok: false; readonly reason: WebhookRefusal } {
@@ -167,7 +167,7 @@ export function verifySignature(
   return isGenuine ? { ok: true, signed } : refuse("bad-signature");
 }
 
-/** Reads a delivery's headers, or returns why they alone disqualify it. */
+/** Reads a delivery's headers, or returns why the headers alone disqualify it. */
 export function checkHeaders({
   headers,
   brand,

@@ -15,7 +15,7 @@ import {
 interface Receiving {
   /** Maximum size of a body in bytes. */
   readonly maxBytes: number;
-  /** Rejects a post by its headers, before its body is read; null accepts it. */
+  /** Decides by a post's headers, before its body is read. Returns the refusal, or null to accept the post. */
   refuse(headers: Headers): Response | null;
   handle(headers: Headers, body: Uint8Array): Promise<Response>;
 }
@@ -46,19 +46,19 @@ async function readBody(request: Request, maxBytes: number): Promise<Uint8Array 
   return Buffer.concat(chunks);
 }
 
-/** A plain-text answer: enough for a sender, nothing more for an attacker. */
+/** A plain-text answer. It contains enough for a sender, but nothing more for an attacker. */
 export function answer(status: number, text: string, headers: Record<string, string> = {}): Response {
   return new Response(`${text}\n`, { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers } });
 }
 
-/** The service's signing key: fetched on first use, and again when a signature does not match: it may have changed. */
+/** The service's signing key. Fetched on first use, and again when a signature does not match: it may be new. */
 export interface KeyCache {
   current(): Promise<string>;
-  /** Fetches a key newer than `stale`; null if there is none or one was fetched a moment ago. */
+  /** Fetches a key newer than `stale`; null if there is none, or if a key was fetched a moment ago. */
   newer(stale: string): Promise<string | null>;
 }
 
-/** Limits how often forged deliveries can make us fetch the key. */
+/** Minimum interval between fetches of the key, so that forged deliveries cannot cause many. */
 const refreshEveryMs = 60_000;
 
 export function createKeyCache(fetchKey: () => Promise<string>, clock: Clock): KeyCache {
@@ -89,7 +89,7 @@ export function createKeyCache(fetchKey: () => Promise<string>, clock: Clock): K
 export interface WebhookHandlerOptions {
   /** Provides the signing key, and is notified of every event so that follows that wait for webhooks continue. */
   readonly client?: Pick<Client, "webhooks" | "notify" | "expectWebhooks"> | undefined;
-  /** The signing key in Base64, instead of fetching it through the client. It is never refreshed. */
+  /** The signing key in Base64. It is used instead of the key that the client would fetch, and is never refreshed. */
   readonly publicKey?: string | undefined;
   /** Handles one job event. If it throws, the service delivers the event again later. */
   readonly onEvent?: ((event: WebhookEvent) => void | Promise<void>) | undefined;
@@ -186,7 +186,7 @@ async function verdictOf(
   }
 }
 
-/** Handles each id once, and redeliveries again. Concurrent deliveries of one event share one call. */
+/** Handles each id once, and again for each redelivery. Concurrent deliveries of one event share one call. */
 function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | AccountEvent) => Promise<void> {
   const { seen = seenInMemory(), logger = silentLogger } = options;
   const warn = ({ id, event, topOffFailure }: AccountEvent) =>
@@ -211,8 +211,8 @@ function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | Accoun
 }
 
 /**
- * Remembers which events were handled. `add` is called after the handler succeeded, so each event is handled at least
- * once; later repetitions are only acknowledged.
+ * Remembers which events were handled. `add` is called after the handler has succeeded, so each event is handled at
+ * least once. Later repetitions are only acknowledged.
  */
 export interface SeenEvents {
   /** True if this event was handled. */
@@ -221,7 +221,7 @@ export interface SeenEvents {
   add(id: string): void | Promise<void>;
 }
 
-/** Remembers the newest ids in this process; enough if handling an event twice does no harm. Default 100 000. */
+/** Remembers the newest ids in this process: enough if handling an event twice does no harm. Default 100 000. */
 export function seenInMemory(capacity = 100_000): SeenEvents {
   const ids = new BoundedMap<string, true>(capacity);
   return { has: (id) => ids.has(id), add: (id) => void ids.set(id, true) };
