@@ -1,7 +1,7 @@
 import type { Family } from "../families/index.ts";
 import type { Json } from "./plan.ts";
 
-/** A JSON Schema published by the service; as untrusted as any other external data. */
+/** A JSON Schema published by the service. It is as untrusted as all other external data. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 export interface CatalogModel {
@@ -14,18 +14,18 @@ export interface CatalogModel {
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
   /**
-   * `retired`: gone, see `replacedBy`. `unsupported`: exists, but not at this service yet. `unknown`: makes something
-   * that this version does not know.
+   * `retired`: the model no longer exists, see `replacedBy`. `unsupported`: it exists, but not at this service yet.
+   * `unknown`: it makes something that this version does not know.
    */
   readonly state: "live" | "retired" | "unsupported" | "unknown";
   readonly replacedBy?: string;
-  /** Why it cannot be used, as the service says. */
+  /** Why the model cannot be used, in the service's words. */
   readonly message?: string;
 }
 
 /**
- * Problem code for an input that matches no row of its model's table only because schema defaults count as given. The
- * service does not publish whether they do, so an estimate decides.
+ * Problem code for an input that fits no row of its model's table, but would fit if schema defaults did not count as
+ * given. The service does not publish whether they count, so an estimate decides.
  */
 export const BY_DEFAULT = "combination-by-default";
 
@@ -47,15 +47,15 @@ export interface Catalog {
   ids(): readonly string[];
   /** All described models, including retired ones. */
   models(): readonly CatalogModel[];
-  /** What the service says about an unknown id, such as its successor; null if nothing. */
+  /** The service's advice about an unknown id, such as its successor; null if it gives none. */
   advice(id: string): string | null;
   /** True if the service says that it has no chat model with this id; false if it was not asked. */
   lacksChat(id: string): boolean;
   /** The family of the model with this id; null if it has none. */
   family(id: string): Family | null;
   /**
-   * Validates an input without references against the model's schema, its combination table and its family's rules;
-   * returns all problems. `pending`: fields with a placeholder for a value that is not known yet.
+   * Validates an input without references against the model's schema, combination table and family rules, and returns
+   * all problems. `pending`: fields with a placeholder for a value that is not known yet.
    */
   check(model: CatalogModel, input: Json, pending?: readonly string[]): readonly FieldProblem[];
 }

@@ -9,7 +9,7 @@ export interface CriticalPath {
   readonly lengthMs: number;
 }
 
-/** The chain of steps that determines the run's duration if no step waits for a slot. */
+/** The chain of steps that determines how long the run takes if no step has to wait for a slot. */
 export function criticalPath(plan: Plan, durationMs: DurationMs): CriticalPath {
   const lengths = chainLengths(plan, durationMs);
   const users = dependentsOf(plan);
@@ -23,9 +23,7 @@ export function criticalPath(plan: Plan, durationMs: DurationMs): CriticalPath {
   return { path, lengthMs: first === undefined ? 0 : lengths.get(first.path)! };
 }
 
-/**
- * Length of the longest chain that starts with each step, in milliseconds, by path. Steps with longer chains go first.
- */
+/** Length of the longest chain that starts with each step, in milliseconds, by path. The longest should start first. */
 export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyMap<string, number> {
   const lengths = new Map<string, number>();
   const after = new Map<string, number>();
@@ -39,8 +37,8 @@ export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyM
 }
 
 /**
- * Estimated duration of the steps in milliseconds: the length of the longest chain or the time that the busiest slots
- * need, whichever is more. A lower bound for any order; a good order comes close.
+ * Estimated duration of the steps in milliseconds: the length of the longest chain, or the time that the busiest slots
+ * need if that is longer. No order of the steps is faster; a good order comes close.
  */
 export function expectedSpanMs(plan: Plan, durationMs: DurationMs, limits: JobLimits): number {
   const busyMs = new Map<string, number>();

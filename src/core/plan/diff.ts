@@ -6,7 +6,7 @@ import { isReference } from "./references.ts";
 /** Current step names by former name. */
 export type Names = ReadonlyMap<string, string>;
 
-/** A step with renamed steps in its references, and its own new name. */
+/** Returns a step with renamed steps in its references, and with its own new name. */
 export function renameIn(step: PlanStep, names: Names): PlanStep {
   if (!names.has(step.path) && !step.needs.some((path) => names.has(path))) return step;
   const { path, needs, when, ...rest } = step;
@@ -38,7 +38,7 @@ function renameCondition(when: Condition, nameOf: (name: string) => string): Con
 
 /** A changed value in a step's request. */
 export interface FieldChange {
-  /** Dotted path with list indexes in brackets: `input.images[0]`; or `model` or `file`. */
+  /** Dotted path with list indexes in brackets, such as `input.images[0]`; or just `model` or `file`. */
   readonly field: string;
   /** Undefined if the field is new. */
   readonly before: Json | undefined;
@@ -52,15 +52,15 @@ export interface PlanDiff {
   readonly changed: readonly { readonly path: string; readonly fields: readonly FieldChange[] }[];
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Steps with an identical request under a new name. */
+  /** Steps whose request is identical, but whose name is new. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
-  /** Steps that must run again: changed and new ones, and all that use them, in plan order. */
+  /** Steps that must run again, in plan order: changed steps, new steps, and all steps that use them. */
   readonly stale: readonly string[];
 }
 
 /**
- * Compares plans by path and fingerprint. A step with an identical request under a new name counts as renamed, as do
- * unchanged uses of it. Policies (attempts, maxCost, keep) are ignored.
+ * Compares plans by path and fingerprint. A step whose request is identical, but whose name is new, counts as renamed,
+ * and so do steps that change only by using it. Policies (attempts, maxCost, keep) are ignored.
  */
 export function diffPlans(before: Plan, after: Plan): PlanDiff {
   const was = byPath(before);
@@ -89,8 +89,8 @@ export function diffPlans(before: Plan, after: Plan): PlanDiff {
 const byPath = (plan: Plan) => new Map(plan.steps.map((step) => [step.path, step]));
 
 /**
- * Finds new steps with the request of a removed one, in plan order, so that inputs are renamed before the steps that
- * use them.
+ * Finds new steps that have the request of a removed step. Goes in plan order, so that inputs are renamed before the
+ * steps that use them.
  */
 function findRenames(before: Plan, after: Plan): PlanDiff["renamed"] {
   const was = byPath(before);
@@ -150,15 +150,15 @@ function isSame(before: Json | undefined, after: Json | undefined): boolean {
   return before !== undefined && after !== undefined && fingerprint(before) === fingerprint(after);
 }
 
-/** Members of a value; null for a scalar, or a reference, which is compared as a whole. */
+/** Members of a value. Null for a scalar, and for a reference, because that is compared as a whole. */
 function membersOf(value: Json | undefined) {
   if (typeof value !== "object" || value === null || isReference(value)) return null;
   return { isList: Array.isArray(value), members: new Map<string, Json>(Object.entries(value)) };
 }
 
 /**
- * These steps and all that use them, directly or indirectly. An expansion uses the steps it was planned into, because
- * it finishes when they do.
+ * Returns these steps and all steps that use them, directly or indirectly. An expansion counts as using the steps that
+ * it was planned into, because it finishes when they do.
  */
 export function withDependents(steps: readonly PlanStep[], paths: Iterable<string>): ReadonlySet<string> {
   const found = new Set(paths);
@@ -187,14 +187,14 @@ export function expansionsIn(steps: readonly PlanStep[]): ReadonlySet<string> {
   return new Set(steps.filter((step) => traitsOf(step).expansion !== null).map(({ path }) => path));
 }
 
-/** For `a/b/c`: `a/b` and `a`. */
+/** The paths around a path. For `a/b/c`: `a/b` and `a`. */
 export function outerPaths(path: string): readonly string[] {
   if (!path.includes("/")) return [];
   const segments = path.split("/");
   return segments.slice(1).map((_, index) => segments.slice(0, segments.length - 1 - index).join("/"));
 }
 
-/** The enclosing parts with budgets of their own, innermost first. */
+/** The parts around a path that have budgets of their own, innermost first. */
 export function groupsAround({ groups = {} }: Pick<Plan, "groups">, path: string): readonly string[] {
   return outerPaths(path).filter((prefix) => Object.hasOwn(groups, prefix));
 }

@@ -11,7 +11,7 @@ import type {
   Yield,
 } from "./plan.ts";
 
-/** A result of an earlier step, as passed to a local function: a local file, which must not be changed. */
+/** A result of an earlier step, as a local function receives it: a local file, which must not be changed. */
 export interface LocalFile {
   readonly path: string;
   readonly contentType: string;
@@ -23,37 +23,37 @@ export interface LocalFile {
 export interface TaskContext {
   /** Aborted when the run is stopped. */
   readonly signal: AbortSignal;
-  /** A folder for this attempt, empty at its start; created on first use. */
+  /** A folder for this attempt. It is empty when the attempt starts, and is created on first use. */
   readonly folder: string;
-  /** Path to write a declared file to. Throws for an undeclared name. */
+  /** Returns the path to which the function writes a declared file. Throws if the name is not declared. */
   file(name: string): string;
   /** Reports progress from 0 to 1. */
   progress(fraction: number): void;
 }
 
 /**
- * Checks whether a machine has what a function needs. Returns what is missing and what to do; null if nothing. Steps
- * with the same function share one answer.
+ * Checks whether a machine has what a function needs. Returns what is missing and what to do about it; null if nothing
+ * is missing. Steps with the same function share one check.
  */
 export type Requirement = () => string | null | Promise<string | null>;
 
-/** One of several results, as passed to a scoring function. `index`: its position, from 0. */
+/** One of several results, as a scoring function receives it. `index`: its position, from 0. */
 export interface Candidate extends LocalFile {
   readonly index: number;
   /** Aborted once the run stops; the function's result is then ignored. */
   readonly signal: AbortSignal;
 }
 
-/** Code that a run needs and a journal cannot store, found by its step's path. */
+/** Code that a run needs but that a journal cannot store. It is found by its step's path. */
 export type LocalFunction = VersionedFunction | ReviseFunction | ModelOfStep;
 
-/** The model object that a step calls. It contains the user's key, which neither plan nor journal does. */
+/** The model object that a step calls. It contains the user's key, so it is neither in the plan nor in the journal. */
 interface ModelOfStep {
   readonly kind: "generate";
   readonly model: GenerateModel;
 }
 
-/** Turns a note into changes to a job's or chat's input. The plan does not contain it. */
+/** Turns a note into changes to a job's or chat's input. This function is not part of the plan. */
 interface ReviseFunction {
   readonly kind: "revise";
   readonly revise: (input: unknown, note: string) => unknown;
@@ -71,7 +71,7 @@ type VersionedFunction = { readonly version: string } & (
       readonly score: (candidate: Candidate) => number | Promise<number>;
       readonly requires?: Requirement;
     }
-  /** Records the steps for a value. They are named `<path>/…`; the result is a list of references. */
+  /** Records the steps that a value leads to. They are named `<path>/…`; the result is a list of references. */
   | { readonly kind: "expand"; readonly expand: (value: Json) => Draft }
 );
 
@@ -79,17 +79,17 @@ type VersionedFunction = { readonly version: string } & (
 export interface Foreseen {
   /** Duration in seconds; null if unknown. */
   readonly seconds: number | null;
-  /** A warning to show before the run is paid; null: none. */
+  /** A warning to show before the run is paid; null if there is none. */
   readonly warning?: string | null;
-  /** Why the function will certainly fail, with the input field at fault; the plan is refused. Null: none is known. */
+  /** Why the function will certainly fail, and the field at fault. The plan is then refused. Null if it may succeed. */
   readonly problem?: { readonly field: string; readonly message: string } | null;
 }
 
-/** What is known about input media while planning. */
+/** What is known about a step's input media while the run is planned. */
 export interface KnownMedia {
   /** Expected duration of a film or audio file in seconds; null if unknown. */
   secondsOf(media: unknown): Promise<number | null>;
-  /** Path of a file that the plan uploads; null for media that do not exist yet. */
+  /** Path of the file if the plan uploads the media; null if the media do not exist yet. */
   fileOf(media: unknown): string | null;
 }
 
@@ -139,20 +139,20 @@ export interface JobDraft extends DraftStepBase {
   readonly model: string;
   readonly input: DraftJson;
   readonly policy: StepPolicy;
-  /** Used as `seed` if the model has that field and the input does not set it. */
+  /** Seed that is used if the model has the field `seed` and the input does not set it. */
   readonly seed: number | null;
-  /** True if the seed was edited for this run: the input sets it or leaves it out. */
+  /** True if the seed was edited for this run, so that the input alone sets it or leaves it out. */
   readonly isSeedEdited?: true;
 }
 
 export interface UploadDraft extends DraftStepBase {
   readonly kind: "upload";
-  /** A path, an `http(s)` URL, or a name for the bytes; empty after a reported mistake. */
+  /** A path, an `http(s)` URL, or a name for the bytes; empty if a mistake in it was reported. */
   readonly file: string;
   readonly bytes: Uint8Array | null;
   /** Null if neither the author nor the extension states it. */
   readonly media: MediaKind | null;
-  /** Allowed origin inside a network for the URL; null: none. */
+  /** Origin inside a private network that the URL may have; null if none is allowed. */
   readonly inside: string | null;
 }
 
@@ -185,7 +185,7 @@ export interface GenerateDraft extends DraftStepBase {
   readonly repeatable: boolean;
   /** Maximum outputs per request; null if unknown. */
   readonly mostOutputs: number | null;
-  /** The price that the author's function returned for that input; null if none. */
+  /** The price that the author's function returned, and the input that it is for; null if there is none. */
   readonly price: { readonly micros: number; readonly of: DraftJson } | null;
   readonly policy: StepPolicy;
 }
@@ -243,10 +243,10 @@ export interface Recorded {
   readonly onFailure: FailurePolicy | null;
 }
 
-/** What a pipeline records for one input, before it is checked against files and models. */
+/** What a pipeline records for an input, before this is checked against files and models. */
 export interface Draft extends Recorded {
   readonly pipeline: string;
-  /** The run's title from the pipeline; absent if it sets none. */
+  /** The run's title, set by the pipeline; absent if it sets none. */
   readonly title?: string;
   readonly parsedInput: Json;
 }

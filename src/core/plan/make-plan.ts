@@ -55,12 +55,10 @@ const isDoubt = ({ code }: Problem) => code === BY_DEFAULT;
 
 export type PlanOutcome =
   | ({ readonly ok: true } & Made)
-  /**
-   * `doubted`: the plan as it would be if an estimate disproves all problems, which then all have {@link BY_DEFAULT}.
-   */
+  /** `doubted`: set if all problems have {@link BY_DEFAULT}; the plan as it is if an estimate disproves them all. */
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
-/** Plans a draft against models and files: a plan, or all problems of the draft and the plan. Deterministic. */
+/** Plans a draft against models and files. Returns a plan, or all problems of the draft and the plan. Deterministic. */
 export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
   const stepwise = planStepwise(draft, context);
   for (;;) {
@@ -69,7 +67,7 @@ export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
   }
 }
 
-/** {@link makePlan}, yielding after each step. */
+/** Does the work of {@link makePlan}, and yields after each step. */
 export function* planStepwise(draft: Draft, context: PlanContext): Generator<void, PlanOutcome> {
   const problems: Problem[] = [...draft.problems];
   const facts = new Map<string, StepFacts>();
@@ -92,9 +90,9 @@ export function* planStepwise(draft: Draft, context: PlanContext): Generator<voi
 }
 
 interface Found {
-  /** Problems so far; new ones are added. */
+  /** Problems found so far; new problems are added here. */
   readonly problems: Problem[];
-  /** Facts of the steps so far; new ones are added. */
+  /** Facts of the steps planned so far; new facts are added here. */
   readonly facts: Pick<Map<string, StepFacts>, "get" | "set">;
   /** The steps around an expansion, which its inputs may use. */
   readonly around?: readonly PlanStep[];
@@ -154,7 +152,7 @@ function draftOf(input: Json): DraftJson {
   return mapRecord(input as { readonly [key: string]: Json }, draftOf);
 }
 
-/** The takes that a step belongs to: they are declared once, so problems are reported once. */
+/** Path of the takes that a step belongs to. They are declared together, so their problems are reported once. */
 function takesOf(step: DraftStep): string | null {
   const isTake = "seed" in step && step.seed !== null;
   return isTake ? step.path.slice(0, step.path.lastIndexOf("/")) : null;
@@ -214,8 +212,8 @@ export type ExpansionOutcome =
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Grown };
 
 /**
- * Plans the steps that a value led to, in the context of the run's plan, yielding after each. Returns all steps or all
- * problems.
+ * Plans the steps that an expansion's value led to, in the context of the run's plan, and yields after each step.
+ * Returns all of these steps, or all problems.
  */
 export function* planExpansionStepwise(
   step: ExpandingStep,
@@ -305,7 +303,7 @@ function bindReturned(
   return bound;
 }
 
-/** Reports inner steps that use something that waits for their own expansion. */
+/** Reports steps inside an expansion that use a step which itself waits for the expansion. */
 function circles(
   { path }: ExpandingStep,
   steps: readonly PlanStep[],
@@ -325,7 +323,7 @@ function circles(
   }));
 }
 
-/** Tests whether a step is, or waits for, the one at `path`. Reads only the steps before those asked about. */
+/** Returns a function that tests whether a step is the step at `path` or depends on it. Visits only dependencies. */
 export function waitersFor(path: string, plan: Plan): (asked: string) => boolean {
   const others = new Set<string>();
   return (asked) => {

@@ -2,7 +2,7 @@ import { traitsOf } from "./kinds/index.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 
 export interface DiagramOptions {
-  /** A second line under a step's name, such as its price. Default: its model, or what it uploads. */
+  /** Returns a second line under a step's name, such as its price. Default: its model, or what it uploads. */
   readonly note?: (step: PlanStep) => string;
   /** Steps to highlight, such as the critical path. */
   readonly highlighted?: readonly string[];

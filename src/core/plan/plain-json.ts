@@ -3,7 +3,8 @@ import canonicalize from "canonicalize";
 import type { Json } from "./plan.ts";
 
 /**
- * A parsed input as JSON for the journal: dates as ISO text, big integers as digits; drops what JSON has no form for.
+ * Converts a parsed input to JSON for the journal: dates to ISO text, big integers to digits. Drops values that have no
+ * form in JSON.
  */
 export function plainJson(value: unknown): Json {
   const seen = new Set<object>();
@@ -46,12 +47,12 @@ function convertMembers(value: object, around: Set<object>): Json {
   return Object.fromEntries(converted);
 }
 
-/** `f1_` and the SHA-256 of the value's canonical JSON (RFC 8785), which ignores only the order of keys. */
+/** A value's fingerprint: `f1_` and the SHA-256 of its canonical JSON (RFC 8785), which ignores only key order. */
 export function fingerprint(value: Json): string {
   return `f1_${hash("sha256", canonicalText(value))}`;
 }
 
-/** Sorts keys and uses JSON's own writer, which suffices for most values; every step and result has a fingerprint. */
+/** Sorts the keys and uses JSON's own writer where it suffices: it is fast, and every step and result is hashed. */
 function canonicalText(value: Json): string {
   const copy = inOrder(value);
   return (copy === UNORDERED ? canonicalJson(value) : JSON.stringify(copy)) ?? "null";
@@ -76,7 +77,7 @@ function inOrder(value: Json): unknown {
 }
 
 /**
- * Sorts in place by UTF-16 code units, as the standard requires. Records have few keys, and a library sort would copy
+ * Sorts in place by UTF-16 code units, as the standard requires. Records have few keys, and a library's sort would copy
  * them.
  */
 function sorted(names: string[]): string[] {
@@ -91,8 +92,8 @@ function sorted(names: string[]): string[] {
 }
 
 /**
- * Canonical JSON (RFC 8785); undefined for what JSON omits. A lone surrogate, as in text cut inside an emoji, has no
- * form in the standard and is written as its escape.
+ * Canonical JSON (RFC 8785); undefined for what JSON omits. A lone surrogate, which occurs where text was cut inside an
+ * emoji, has no form in the standard and is written as its escape.
  */
 export function canonicalJson(value: unknown): string | undefined {
   try {
@@ -112,7 +113,7 @@ function withoutHalves(value: unknown): unknown {
 
 const escaped = (half: string) => `\\u${half.charCodeAt(0).toString(16)}`;
 
-/** Maps a record's values; drops undefined ones. Takes a third of the time of `Object.entries`. */
+/** Maps a record's values, and drops undefined values. Takes a third of the time of `Object.entries`. */
 export function mapRecord<T, U>(
   record: { readonly [key: string]: T },
   change: (value: T, key: string) => U | undefined,

@@ -2,7 +2,7 @@ import type { FailurePolicy, Plan, PlanStep } from "./plan.ts";
 
 const indexes = new WeakMap<Plan, ReadonlyMap<string, PlanStep>>();
 
-/** The step with a path; undefined if the plan has none. Uses an index, for plans with thousands of steps. */
+/** Returns the step with a path; undefined if there is none. Uses an index: a plan may have thousands of steps. */
 export function stepNamed(plan: Plan, path: string): PlanStep | undefined {
   let index = indexes.get(plan);
   if (index === undefined) {
@@ -12,7 +12,7 @@ export function stepNamed(plan: Plan, path: string): PlanStep | undefined {
   return index.get(path);
 }
 
-/** A step's own failure policy, otherwise the pipeline's. */
+/** A step's own failure policy, or else the pipeline's. */
 export function failurePolicyOf({ onFailure }: Plan, step: PlanStep): FailurePolicy | undefined {
   const policy = "policy" in step ? step.policy.onFailure : "onFailure" in step ? step.onFailure : undefined;
   return policy ?? onFailure;

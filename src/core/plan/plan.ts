@@ -1,7 +1,7 @@
 /** The kinds of media that a model accepts or makes. */
 export type MediaKind = "image" | "video" | "audio";
 
-/** The kinds of files that a local function writes; text is for people, and no model accepts it. */
+/** The kinds of files that a local function writes. Text files are for people; no model accepts them. */
 export type FileKind = MediaKind | "text";
 
 /** JSON as the journal stores it. */
@@ -18,7 +18,7 @@ export type Reference = {
   readonly $ref: {
     readonly step: string;
     readonly as: "asset" | "voice" | "upload" | "value";
-    /** Which output; `all` spreads into a list, `chosen` is the picked take. */
+    /** Which output is meant. `all`: all of them, spread into a list. `chosen`: the picked take. */
     readonly output: number | "all" | "chosen";
     /** Kind of the referenced file. */
     readonly kind?: FileKind;
@@ -30,46 +30,46 @@ export type Reference = {
 /** The policy for the other steps when a step fails; see {@link Plan.onFailure} and {@link StepPolicy.onFailure}. */
 export type FailurePolicy = "continue" | "failFast" | { readonly quorum: number };
 
-/** When a step runs. If the condition does not hold, the step and all that use it are skipped. */
+/** When a step runs. If the condition does not hold, the step is skipped, and so are all steps that use it. */
 export type Condition =
   | { readonly ref: Reference["$ref"]; readonly is: "truthy" | "falsy" }
   | { readonly ref: Reference["$ref"]; readonly equals: Json }
-  /** Holds when that step failed (not when it was skipped); with `code`, only when it failed with this code. */
+  /** Holds if that step failed (not if it was skipped); with `code`, only if it failed with this code. */
   | { readonly failed: string; readonly code?: string };
 
 /** Code of a step that inspected an output and rejected it. Only this code justifies paying for another output. */
 export const NOT_ACCEPTED = "NOT_ACCEPTED";
 
-/** Settings of a step that change how it runs, but not its request, so they are not part of its fingerprint. */
+/** Settings that change how a step runs. They do not change its request, so its fingerprint excludes them. */
 export interface StepPolicy {
-  /** Maximum number of paid attempts. Default 1: another attempt is made only if the failed one cost nothing. */
+  /** Maximum number of paid attempts. Default 1: there is another attempt only if the failed attempt cost nothing. */
   readonly attempts: number;
   /** Maximum cost of one attempt, in micro-dollars; required if the model cannot be quoted. */
   readonly maxCostMicros: number | null;
   /** Whether outputs are copied to disk as soon as they exist. */
   readonly keep: boolean;
   /**
-   * `continue`: if this step fails, the steps that use it are skipped. `failFast`: its failure stops the run. `quorum`:
-   * the step starts once all its dependencies have finished and at least this many referenced results exist; missing
-   * ones are dropped from their lists. Absent: the pipeline's policy.
+   * `continue`: if this step fails, the steps that use it are skipped. `failFast`: if this step fails, the run stops.
+   * `quorum`: the step starts once all its dependencies have finished and at least this many of the results that it
+   * references exist; missing results are dropped from their lists. Absent: the pipeline's policy.
    */
   readonly onFailure?: FailurePolicy;
-  /** False: runs even if no root that depends on it can succeed any more. Absent: it is then skipped. */
+  /** False if the step runs even when no root that depends on it can succeed any more. Absent: it is then skipped. */
   readonly prune?: false;
-  /** The statement of consent of the person whose voice is cloned; included in manifests. */
+  /** The statement in which the person whose voice is cloned consents; included in manifests. */
   readonly consent?: string;
-  /** Expected duration of the step's media, as stated by the author; used if the input does not determine it. */
+  /** Expected duration of the step's media, stated by the author. Used if the input does not determine the duration. */
   readonly expect?: { readonly durationMs: number };
-  /** How long an accepted request is awaited, in milliseconds. Absent: until it ends. */
+  /** How long an accepted request is awaited, in milliseconds. Absent: it is awaited until it ends. */
   readonly withinMs?: number;
 }
 
 interface StepBase {
   /** Unique within the plan; segments joined by `/`. */
   readonly path: string;
-  /** Paths of the steps whose results this one uses or waits for, sorted, without repeats. */
+  /** Paths of the steps whose results this step uses or waits for, sorted, without repeats. */
   readonly needs: readonly string[];
-  /** Hash of the step's request, with references by path; version prefix `f1_`. */
+  /** Hash of the step's request, in which references are paths. Starts with the version `f1_`. */
   readonly fingerprint: string;
   readonly when?: Condition;
 }
@@ -84,8 +84,8 @@ export interface JobStep extends StepBase {
   /** Number of outputs that the input requests. */
   readonly outputs: number;
   /**
-   * The highest seed that the model accepts; a rerun can then use a new seed. Set only if Showrunner assigned the seed,
-   * as for takes.
+   * The highest seed that the model accepts, so that a rerun can use a new seed. Set only if Showrunner assigned the
+   * seed, as for takes.
    */
   readonly mostSeed?: number;
   readonly policy: StepPolicy;
@@ -99,8 +99,8 @@ export interface UploadStep extends StepBase {
 }
 
 /**
- * A request to a chat model, executed at least once: the service has no idempotency keys here and keeps no answer, so a
- * crash may cost another request. Requires `maxCostMicros`, here or for the run.
+ * A request to a chat model, executed at least once. The service has no idempotency keys for chats and keeps no answer,
+ * so a crash may cost another request. Requires `maxCostMicros`, in the step or for the run.
  */
 export interface ChatStep extends StepBase {
   readonly kind: "chat";
@@ -111,28 +111,28 @@ export interface ChatStep extends StepBase {
   readonly schema: Json | null;
   /** How many times an answer that does not match the schema may be sent back for repair. */
   readonly repairs: number;
-  /** True: sent once, and failed if unanswered, because it may have been charged. Absent: repeated within limits. */
+  /** True if the request is sent only once, and fails if unanswered: it may be charged. Absent: it may be repeated. */
   readonly once?: true;
   readonly yields: "value";
   readonly policy: StepPolicy;
 }
 
-/** A local function, executed at least once: a crash repeats it. */
+/** A local function, executed at least once, because it is repeated after a crash. */
 export interface TaskStep extends StepBase {
   readonly kind: "task";
   /** The function's argument, with {@link Reference}s; media arrive as local files. */
   readonly input: Json;
-  /** The author changes it when the function's behaviour changes; part of the fingerprint. */
+  /** Version of the function, which the author changes when its behaviour changes; part of the fingerprint. */
   readonly version: string;
-  /** Files that the function writes, in output order. Without any, it only returns a value. */
+  /** Files that the function writes, in output order. Without files, it only returns a value. */
   readonly files: readonly { readonly name: string; readonly kind: FileKind }[];
   readonly yields: FileKind | "value";
   readonly policy: StepPolicy;
 }
 
 /**
- * The guarantee for a provider's request. `keyed`: repeated with its key, and executed once. `found again`: polled once
- * accepted. `once`: sent once; if unanswered, a person decides.
+ * The guarantee for a request to a provider. `keyed`: it may be repeated with its key and is executed once. `found
+ * again`: once accepted, it is polled. `once`: it is sent once; without an answer, a person decides.
  */
 export type ProviderPromise = "keyed" | "found again" | "once";
 
@@ -149,7 +149,7 @@ export interface GenerateStep extends StepBase {
   /** Number of outputs that the input requests. */
   readonly outputs: number;
   readonly promise: ProviderPromise;
-  /** True if the author allows repeating an unanswered request, which may cost twice. Absent: never. */
+  /** True if the author allows repeating an unanswered request, which may cost twice. Absent: it is never repeated. */
   readonly repeatable?: true;
   readonly policy: StepPolicy;
 }
@@ -158,15 +158,15 @@ export interface GenerateStep extends StepBase {
 export interface ApproveStep extends StepBase {
   readonly kind: "approve";
   readonly shows: readonly Reference[];
-  /** True if the person picks one of the shown results; the step then resolves to it. */
+  /** True if the person picks one of the shown results. References to the step then stand for that result. */
   readonly choose: boolean;
   readonly message: string | null;
   readonly yields: Yield;
-  /** For a comparison: the part that makes each shown result, in order; its steps are named `<part>/…`. */
+  /** For a comparison: the part that makes each of the shown results, in order. A part's steps are named `<part>/…`. */
   readonly parts?: readonly string[];
 }
 
-/** A choice among results, by order or by a scoring function. Stands for the chosen one. */
+/** A choice among results, by order or by a scoring function. References to the step stand for the chosen result. */
 export interface PickStep extends StepBase {
   readonly kind: "pick";
   readonly among: readonly Reference[];
@@ -174,7 +174,7 @@ export interface PickStep extends StepBase {
   /** Like a task's version; null for `first`. */
   readonly version: string | null;
   readonly yields: Yield;
-  /** Set if the candidates are second choices of each other. Absent: all of them are made. */
+  /** Set if each candidate is made only if the previous candidate failed. Absent: all candidates are made. */
   readonly second?: SecondChoice;
   /** As in {@link StepPolicy}; absent: the pipeline's. */
   readonly onFailure?: "continue" | "failFast";
@@ -182,11 +182,11 @@ export interface PickStep extends StepBase {
 
 /** Options, each of which starts only once the previous one has certainly failed. */
 export interface SecondChoice {
-  /** The option that makes each candidate, in order; its steps are named `<option>/…`. */
+  /** The option that makes each of the candidates, in order. An option's steps are named `<option>/…`. */
   readonly options: readonly string[];
-  /** True if a moderated option lets the next one start. */
+  /** True if the next option also starts when moderation refuses the option before it. */
   readonly afterModeration: boolean;
-  /** How long the service may be unavailable before the next option starts, in milliseconds; null: the run waits. */
+  /** How long the service may be unavailable before the next option starts, in milliseconds. Null: the run waits. */
   readonly awayMs: number | null;
   /** True if the last option is the previous one with a rewritten prompt, which starts only after moderation. */
   readonly rewrites?: true;
@@ -194,7 +194,7 @@ export interface SecondChoice {
   readonly out: readonly { readonly option: string; readonly reason: string }[];
 }
 
-/** Steps that depend on a value: planned, priced and recorded once it is known, under `<path>/…`. */
+/** An expansion: its steps depend on a value, and are planned, priced and recorded once that value is known. */
 export interface ExpandStep extends StepBase {
   readonly kind: "expand";
   readonly on: Reference;
@@ -203,7 +203,7 @@ export interface ExpandStep extends StepBase {
   readonly version: string;
   /** Kind of the items in the result list; null if not declared. */
   readonly yields: Yield | null;
-  /** Maximum total cost of the added steps, in micro-dollars. */
+  /** Maximum cost of all added steps together, in micro-dollars. */
   readonly maxCostMicros: number | null;
 }
 
@@ -217,20 +217,20 @@ export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | GenerateStep
 
 /** A local file, measured when planned. */
 export interface FileFacts {
-  /** Absolute path when planned; for downloads and bytes, the path of our copy. */
+  /** Absolute path at the time of planning; for a download or for bytes, the path of our copy. */
   readonly path: string;
   /** Hash of the URL that the file was downloaded from. */
   readonly from?: string;
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly contentType: string;
-  /** Duration of a film or audio file, if its bytes show it. */
+  /** Duration of a film or audio file, if it can be read from the file's bytes. */
   readonly durationMs?: number;
   /** Aspect ratio of a picture or film as displayed: width divided by height. */
   readonly ratio?: number;
 }
 
-/** A pipeline applied to an input: its steps, each after those it needs. Plain JSON. */
+/** A pipeline applied to an input. Lists the steps, each after the steps that it needs. Plain JSON. */
 export interface Plan {
   readonly version: 1;
   readonly pipeline: string;
@@ -238,8 +238,8 @@ export interface Plan {
   /** What the pipeline returns: names with references, or nested lists and records of them. */
   readonly returns: { readonly [name: string]: Returned };
   /**
-   * The run's failure policy; steps may override it. Default `continue`. `quorum`: the run succeeds once this many
-   * returned results exist.
+   * The run's failure policy, unless a step has its own. Default `continue`. `quorum`: the run succeeds once this many
+   * of the returned results exist.
    */
   readonly onFailure?: FailurePolicy;
   /** Budgets of parts of the plan, by the path prefix of their steps (`intro` for `intro/…`). */
@@ -255,9 +255,9 @@ export const FOR_CALLERS = "for-callers";
 export interface Problem {
   /** Stable name of the mistake, such as `unknown-field`. */
   readonly code: string;
-  /** Step path; null if it concerns the pipeline's input or the whole plan. */
+  /** Path of the step; null if the problem concerns the pipeline's input or the whole plan. */
   readonly step: string | null;
-  /** Dotted path of the field with list indexes in brackets: `input.images[0]`; null if no field is at fault. */
+  /** Dotted path of the field, with list indexes in brackets: `input.images[0]`; null if no field is at fault. */
   readonly field: string | null;
   /** What is wrong and what to do. */
   readonly message: string;

@@ -20,7 +20,7 @@ export function matchesPattern(pattern: string, path: string): boolean {
   return true;
 }
 
-/** A profile as stored with a run: plain JSON. Fields to leave out are listed in `without`. */
+/** A profile in the form stored with a run: plain JSON. `without` lists the fields to leave out. */
 export interface AppliedProfile {
   readonly name: string;
   readonly models: { readonly [id: string]: string };
@@ -58,11 +58,11 @@ export function editedFields(edits: StepEdits | undefined, path: string): readon
 export interface Overlay {
   readonly profile?: AppliedProfile | null | undefined;
   readonly edits?: StepEdits | undefined;
-  /** Replaced in every input; edits of an input take precedence. */
+  /** Texts that are replaced in every input. Edits of an input take precedence. */
   readonly texts?: readonly TextChange[] | undefined;
 }
 
-/** Applies the overlay to a draft. Planning then checks it against the new models like any draft. */
+/** Applies the overlay to a draft. Planning then checks the changed draft like any other. */
 export function withOverlay(draft: Draft, { profile, edits = {}, texts = [] }: Overlay): Draft {
   const steps = draft.steps.map((step) => {
     const changedStep = profile ? changed(step, profile) : step;

@@ -28,8 +28,8 @@ function visit(value: Json, take: (ref: Ref) => void): void {
 }
 
 /**
- * Replaces every reference in a planned input by the result of `lookup`. A list for a reference to all outputs spreads
- * into the enclosing list; an undefined result is dropped from its list or record.
+ * Replaces every reference in a planned input by the result of `lookup`. If the reference is to all outputs, a list
+ * spreads into the enclosing list. An undefined result is dropped from its list or record.
  */
 export function resolveInput(input: Json, lookup: (ref: Ref) => Json | undefined): Json {
   return resolve(input, lookup) ?? null;
@@ -43,12 +43,12 @@ function resolve(input: Json, lookup: (ref: Ref) => Json | undefined): Json | un
   return mapRecord<Json, Json>(input as { readonly [key: string]: Json }, (value) => resolve(value, lookup));
 }
 
-/** Text with values: `{ "$text": ["a picture of ", { "$ref": … }] }`. */
+/** True for a text that contains values: `{ "$text": ["a picture of ", { "$ref": … }] }`. */
 function isText(value: object): value is { readonly $text: readonly Json[] } {
   return "$text" in value && Array.isArray(value.$text);
 }
 
-/** Undefined if a value is missing. Values other than text are written as JSON. */
+/** Joins the pieces of a text; undefined if a value is missing. Values other than text are written as JSON. */
 function joinText(pieces: readonly Json[], lookup: (ref: Ref) => Json | undefined): string | undefined {
   let joined = "";
   for (const piece of pieces) {

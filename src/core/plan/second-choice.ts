@@ -5,7 +5,7 @@ import type { PickStep, Plan, PlanStep, Problem, SecondChoice } from "./plan.ts"
 export interface Option {
   readonly path: string;
   readonly choice: PickStep & { readonly second: SecondChoice };
-  /** The option's position among those of its choice. */
+  /** The option's position among the options of its choice. */
   readonly at: number;
   /** All of the option's steps, including those of expansions. */
   readonly steps: readonly PlanStep[];
@@ -56,7 +56,7 @@ export function hasNext({ choice, at }: Option): boolean {
   return at < choice.second.options.length - 1;
 }
 
-/** True if the next option starts when this one is late. A rewritten prompt does not help against a slow job. */
+/** True if the next option starts when this option is late. A rewritten prompt would not help against a slow job. */
 export function givesWay(option: Option): boolean {
   return hasNext(option) && option.choice.second.rewrites !== true;
 }
@@ -64,17 +64,17 @@ export function givesWay(option: Option): boolean {
 /** Problem codes for a model that cannot be used at all. */
 export const CANNOT_BE_MADE: ReadonlySet<string> = new Set(["retired-model", "unknown-model", "unsupported-model"]);
 
-/** Finds a draft's impossible options, which are left out if another follows. */
+/** Finds options of a draft that cannot be made. Such an option is left out if another option follows it. */
 export class OptionsOut {
   readonly #reasons: Map<string, string>;
   /** Paths of options that another one follows. */
   readonly #followed: ReadonlySet<string>;
-  /** The options before each last option, by the last one's path. */
+  /** For each option that is the last of its choice, the options before it, by path. */
   readonly #before = new Map<string, readonly string[]>();
   /** The problem that excluded each option. */
   readonly #problems = new Map<string, Problem>();
 
-  /** `known`: options already excluded, with the reason. */
+  /** `known`: the options that are already excluded, with the reason for each. */
   constructor({ steps }: Pick<Draft, "steps">, known: ReadonlyMap<string, string> = new Map()) {
     this.#reasons = new Map(known);
     const choices = steps.flatMap((step) => (step.kind === "pick" ? (step.second ?? []) : []));
@@ -82,7 +82,7 @@ export class OptionsOut {
     for (const { options } of choices) this.#before.set(options.at(-1) ?? "", options.slice(0, -1));
   }
 
-  /** True if a step's problem only excludes its option; records that. */
+  /** True if a step's problem does no more than exclude the step's option. Records that the option is excluded. */
   take(problem: Problem, step: string): boolean {
     if (this.#followed.size === 0 || !CANNOT_BE_MADE.has(problem.code)) return false;
     const option = outerPaths(step).find((around) => this.#followed.has(around));
@@ -94,7 +94,7 @@ export class OptionsOut {
     return true;
   }
 
-  /** If the last option is impossible too: the problems of all options before it, to be fixed. */
+  /** If the last option cannot be made either: the problems of all options before it, which must be fixed. */
   before({ code }: Problem, step: string): readonly Problem[] {
     if (!CANNOT_BE_MADE.has(code)) return [];
     const options = outerPaths(step).flatMap((around) => this.#before.get(around) ?? []);

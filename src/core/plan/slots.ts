@@ -6,7 +6,7 @@ export interface JobLimits {
   readonly total: number;
   /** Also by provider, such as `fal`. */
   readonly perModel: { readonly [model: string]: number };
-  /** `image`, `video`, `audio` and `chat`, whoever makes them; `task` for local functions. */
+  /** Limits for `image`, `video`, `audio` and `chat`, whoever makes them, and for local functions (`task`). */
   readonly perModality: { readonly [modality: string]: number };
 }
 
@@ -14,8 +14,8 @@ export interface JobLimits {
 const TASKS_AT_ONCE = 4;
 
 /**
- * Decides which steps may run at once: jobs and chats in total, per model and per modality; local functions separately.
- * Used by forecast and scheduler.
+ * Decides which steps may run at once. Jobs and chats are limited in total, per model and per modality, and local
+ * functions separately. Used by the forecast and the scheduler.
  */
 export class Slots {
   readonly #limits: JobLimits;

@@ -13,7 +13,7 @@ export function suggest(name: string, candidates: Iterable<string>): readonly st
     .map(({ candidate }) => candidate);
 }
 
-/** For example `did you mean a or b?`; null if nothing is similar. */
+/** A question such as `did you mean a or b?`; null if no candidate is similar. */
 export function didYouMean(name: string, candidates: Iterable<string>): string | null {
   const found = suggest(name, candidates);
   return found.length === 0 ? null : `did you mean ${found.join(" or ")}?`;
@@ -21,13 +21,13 @@ export function didYouMean(name: string, candidates: Iterable<string>): string |
 
 const plain = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 
-/** True if equal except for case and punctuation, or if one is a prefix. */
+/** True if both are equal except for case and punctuation, or if one is a prefix of the other. */
 function similar(name: string, candidate: string): boolean {
   const [a, b] = [plain(name), plain(candidate)];
   return a === b || (a.length >= 3 && b.startsWith(a));
 }
 
-/** Edit distance between two words; anything above `limit` is `limit + 1`. */
+/** Edit distance between two words; any distance above `limit` is returned as `limit + 1`. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

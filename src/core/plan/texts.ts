@@ -8,7 +8,7 @@ export interface TextChange {
   readonly after: string;
 }
 
-/** Another place that contains a text from an edited step. */
+/** Another place that contains the same text as an edited step. */
 export interface SameText {
   readonly step: string;
   /** Dotted path with list indexes in brackets: `input.lines[0].text`. */
@@ -30,12 +30,12 @@ function replaced(text: string, { before, after }: TextChange): string {
   return isPhrase(before) ? text.replaceAll(before, () => after) : text;
 }
 
-/** True if the text is long enough not to occur inside another by chance. */
+/** True if the text is so long that it does not occur inside another text by chance. */
 function isPhrase(text: string): boolean {
   return /\S\s+\S/.test(text) || [...text].length >= 12;
 }
 
-/** Where the plan still contains a text from before one of the changes. */
+/** The places where the plan still contains the old text of one of the changes. */
 export function placesOf(steps: readonly PlanStep[], texts: readonly TextChange[]): readonly SameText[] {
   if (texts.length === 0) return [];
   const found: SameText[] = [];
@@ -54,13 +54,13 @@ export function placesOf(steps: readonly PlanStep[], texts: readonly TextChange[
   return found;
 }
 
-/** A text that a local function repeats from a job's input; both are literals. */
+/** A text that occurs in a job's input and again in a local function's. Both occurrences are literals. */
 export interface RepeatedText extends Omit<SameText, "isLocal"> {
   /** The job, and the field of its input. */
   readonly of: { readonly step: string; readonly field: string };
 }
 
-/** The first place in each local function that repeats a text of a job's input, as captions may. */
+/** The first place in each local function's input that repeats a text of a job's input, as captions may do. */
 export function repeatedTexts(steps: readonly DraftStep[]): readonly RepeatedText[] {
   const asked = new Map<string, RepeatedText["of"]>();
   for (const step of steps) {
@@ -81,7 +81,7 @@ export function repeatedTexts(steps: readonly DraftStep[]): readonly RepeatedTex
   });
 }
 
-/** True for words that a person wrote, not an id or setting. */
+/** True if the text is prose that a person wrote, not an id or a setting. */
 function isProse(text: string): boolean {
   return /\S\s+\S/.test(text) || (isPhrase(text) && /\P{ASCII}/u.test(text));
 }

@@ -57,8 +57,7 @@ export type JobEvent =
   | ({ readonly type: "job.bill.impossible"; readonly said: CleanText } & OfAttempt)
   | ({ readonly type: "output.downloaded" } & OfOutput & StoredCopy)
   /**
-   * A download failed or was incomplete. It is retried for a while, then when the run is resumed. Recorded once per
-   * message.
+   * A download failed or was incomplete. It is retried for a while, then at the next resume. Recorded once per message.
    */
   | ({ readonly type: "output.uncopied"; readonly message: CleanText } & OfOutput)
   /** Later jobs can no longer use the output's asset; the file may still be available. */

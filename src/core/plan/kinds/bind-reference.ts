@@ -8,8 +8,8 @@ import type { Planning } from "./kind.ts";
 type Literal = string | { readonly [key: string]: DraftJson };
 
 /**
- * Checks a literal in a media field. An owned asset is allowed; for anything else the problem suggests a better way.
- * Other values are returned unchanged as their own sample.
+ * Checks a literal in a media field. An owned asset is allowed; for any other literal, the reported problem suggests a
+ * better way. In other fields, the literal is returned unchanged as its own sample.
  */
 export function checkMediaLiteral(value: Literal, location: InputLocation, { report }: Planning): BoundValue {
   const untouched = { input: value as Json, sample: value as Json };
@@ -60,11 +60,11 @@ function foreignUrl(expectedKinds: string): Fault {
 }
 
 const NIL = "00000000-0000-4000-8000-000000000000";
-/** Valid values of each kind, as placeholders when validating against a schema. */
+/** A valid value of each kind. Serves as a placeholder when an input is validated against a schema. */
 export const PLACEHOLDER_MEDIA: Json = { source: "asset", asset_id: `asset_${NIL}` };
 export const PLACEHOLDER_VOICE = `voice_${NIL}`;
 
-/** Maximum number of outputs that a placeholder stands for; more would not affect the check of its list. */
+/** Maximum number of outputs that a placeholder stands for. More would not change the result of the list's check. */
 const MAX_SPREAD = 1000;
 
 export function bindReference(ref: DraftReference["$ref"], location: InputLocation, planning: Planning): BoundValue {
@@ -92,7 +92,7 @@ function isPlain({ schema }: InputLocation): boolean {
   return schema?.takes.what === "json" && schema.takes.types.length > 0;
 }
 
-/** A step's value, checked as far as its schema is known. */
+/** Binds a reference to a step's value, and checks it as far as the value's schema is known. */
 function bindAnyValue(
   ref: DraftReference["$ref"],
   source: StepFacts,
@@ -145,7 +145,7 @@ function checkValue(
 
 const MEDIA_FROM = "pass a step that makes media, or let a task write a file";
 
-/** True if a value of some of these types may be used where some of those are accepted; empty means unknown. */
+/** True if a value of one of `types` may be used where `expectedKinds` are accepted. An empty list means unknown. */
 function fits(types: readonly string[], expectedKinds: readonly string[]): boolean {
   if (types.length === 0 || expectedKinds.length === 0) return true;
   return types.some(
@@ -220,13 +220,13 @@ export function bindAsset(asset: DraftAsset["$asset"], location: InputLocation, 
   return { input, sample: PLACEHOLDER_MEDIA };
 }
 
-/** For example `an image`, `an image or a video`. */
+/** Names the kinds in a message, for example `an image` or `an image or a video`. */
 export function phrase(kinds: readonly MediaKind[]): string {
   const words = { image: "an image", video: "a video", audio: "audio" };
   return kinds.length === 0 ? "media" : kinds.map((kind) => words[kind]).join(" or ");
 }
 
-/** A placeholder for a step's value, which may be any of these. */
+/** A placeholder for a step's value, which may be any of these values. */
 export class AnyOf {
   readonly values: readonly Json[];
 
@@ -238,7 +238,7 @@ export class AnyOf {
 /** A sample in which some places have several possible values. */
 export type Sample = Json | AnyOf | readonly Sample[] | { readonly [key: string]: Sample };
 
-/** One planned value of an input. `spread`: a placeholder for several items of the enclosing list. */
+/** One planned value of an input. `spread`: true if it is a placeholder for several items of the enclosing list. */
 export interface BoundValue {
   readonly input: Json;
   readonly sample: Sample;

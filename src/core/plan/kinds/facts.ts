@@ -4,7 +4,7 @@ import type { FileKind, Json, Reference, Yield } from "../plan.ts";
 import { applicable, isSchema, itemSchemas, propertySchemas } from "../schema/schema.ts";
 import { didYouMean } from "../suggest.ts";
 
-/** A place inside values of a schema: what is known about it, or the key that no such value has. */
+/** A place inside values that have a schema. Contains what is known about it, or the key that no such value has. */
 export interface FoundSchema {
   /** Schema of the place; null if unknown. */
   readonly schema: Json | null;
@@ -34,7 +34,7 @@ export function schemaAt(schema: Json | null, at: readonly (string | number)[]):
   return { schema: { ...definitions, ...first } as unknown as Json, types: typesOf(parts), missing: null };
 }
 
-/** True if the parts list all keys and this is not one. */
+/** True if the parts list all keys that a value may have, and this key is not among them. */
 function isClosed(parts: readonly JsonSchema[], key: string | number): boolean {
   const types = typesOf(parts);
   if (types.length > 0 && !types.includes(typeof key === "number" ? "array" : "object")) return true;
@@ -74,7 +74,7 @@ export function isValueRef(ref: DraftRef, source: StepFacts): boolean {
   return ref.output === "value" || source.yields === "value";
 }
 
-/** Checks that a reference's target exists and adds all that is known about it. */
+/** Checks that a reference's target exists, and adds all that is known about the target. */
 export function completeRef(ref: DraftRef, source: StepFacts, report: Report): Reference["$ref"] {
   const { step } = ref;
   if (isValueRef(ref, source)) return completeValueRef(ref, source, report);
@@ -130,7 +130,7 @@ function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Rep
 
 /** What later steps may know about an earlier one. */
 export interface StepFacts {
-  /** Null if unknown, because the step has a problem or is decided later; its uses are then not checked. */
+  /** Null if unknown, because the step has a problem or is decided later. Uses of the step are then not checked. */
   readonly yields: Yield | null;
   readonly outputs: number;
   /** How a reference to the step's media is resolved. */
@@ -145,7 +145,7 @@ export interface StepFacts {
   readonly hasValue: boolean;
   /** JSON Schema of the step's value, if known. */
   readonly schema: Json | null;
-  /** True if the step resolves to one of several results, which references mention. */
+  /** True if the step stands for one of several results. References to the step then say so. */
   readonly picks?: true;
   /** True if the step's result type is known only when the step itself is planned. */
   readonly isOpen?: true;
@@ -175,7 +175,7 @@ export function oneOf(among: readonly Reference[], yields: Yield, known: Known):
   return { ...MEDIA, yields, as: yields === "voice" ? "voice" : "asset", keeps, picks: true };
 }
 
-/** Facts about an approval without a choice, which passes on what it shows. */
+/** Facts about an approval without a choice. Such a step passes on what it shows. */
 export function shown(shows: readonly Reference[], yields: Yield, known: Known): StepFacts {
   const [first] = shows;
   const source = first === undefined ? undefined : known(first.$ref.step);

@@ -6,9 +6,9 @@ import type { Planning } from "./kind.ts";
 
 /** What is allowed in an input that no model's schema describes. */
 export interface Accepts {
-  /** Reports a problem with a reference there, if any. */
+  /** Checks a reference in the input, and reports a problem with it, if any. */
   reference(ref: Reference["$ref"], source: StepFacts, field: string): void;
-  /** Advice if owned assets are not allowed; null if they are. */
+  /** What to use instead, if owned assets are not allowed; null if they are allowed. */
   readonly assets: string | null;
 }
 
@@ -29,7 +29,7 @@ export function bindFreeInput(value: DraftJson, field: string, planning: Plannin
   );
 }
 
-/** Completes and checks one reference. Nothing is known about a step that was left out after a problem. */
+/** Completes and checks one reference. If its step was left out after a problem, nothing is known about the step. */
 export function bindOne(
   { $ref }: DraftReference,
   field: string,
@@ -62,7 +62,7 @@ export function checkReadable(ref: Reference["$ref"], source: StepFacts, field: 
   report("not-kept", field, message);
 }
 
-/** Paths of all steps that a drafted one uses or waits for, sorted, without repeats. */
+/** Paths of all steps that a drafted step uses or waits for, sorted, without repeats. */
 export function needsOf(step: DraftStep, ...used: readonly unknown[]): readonly string[] {
   const { when, after } = step;
   const condition = when === null ? [] : "failed" in when ? [when.failed] : [when.ref.$ref.step];
@@ -114,7 +114,7 @@ interface Member {
   readonly yields: Yield | null;
 }
 
-/** Binds what is shown or chosen from; all must be of the same kind. */
+/** Binds the results that are shown or chosen from. All of them must be of the same kind. */
 export function bindAmong(given: readonly DraftReference[], what: What, planning: Planning): Among {
   const members = given.map((reference, index) => {
     const field = given.length === 1 ? what.field : `${what.field}[${index}]`;

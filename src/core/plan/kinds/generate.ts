@@ -11,7 +11,7 @@ import type { Planning, StepKind } from "./kind.ts";
 const TYPICAL_MS = { image: 10_000, audio: 8_000, video: 90_000 } as const;
 const ONLY_HANDLES = "pass upload(…), or the handle of a step that makes the file";
 
-/** AI SDK call options (specification v4) by what the model makes, with the kind of media that each accepts. */
+/** AI SDK call options (specification v4) by the kind of media that the model makes, with the media they accept. */
 const FIELDS: { readonly [K in MediaKind]: { readonly [field: string]: "any" | "image" | "media" } } = {
   image: {
     prompt: "any",
@@ -138,7 +138,7 @@ function checkFields({ input, yields }: GenerateDraft, { report }: Planning): vo
   }
 }
 
-/** True if a URL or Base64 text is used for media. A frame's type may be text. */
+/** True if media are given as a URL or as Base64 text. Only the type of a frame may be text. */
 function hasText(value: DraftJson): boolean {
   if (typeof value === "string") return true;
   if (typeof value !== "object" || value === null || "$ref" in value || "$asset" in value) return false;
@@ -146,7 +146,7 @@ function hasText(value: DraftJson): boolean {
   return "image" in value && hasText((value as { readonly image: DraftJson }).image);
 }
 
-/** Reports media outside media fields, and anything else inside them. */
+/** Reports media in a field that takes none, and anything but media in a field that takes media. */
 function checkPlace(
   ref: Reference["$ref"],
   yields: string | null,
@@ -167,7 +167,7 @@ function checkPlace(
   planning.report("media-kind", field, `${field} expects an image, but ${ref.step} makes ${kind}`);
 }
 
-/** Number of outputs. More than the model's maximum is a problem: it would take several requests, each with a price. */
+/** Number of outputs. Reports a number above the model's maximum, since several requests would have several prices. */
 function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): number {
   const n = typeof input === "object" && input !== null && "n" in input ? (input.n as DraftJson) : 1;
   if (typeof n !== "number" || !Number.isSafeInteger(n) || n < 1) {
@@ -179,7 +179,7 @@ function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): n
   return n;
 }
 
-/** The author's price, if the input is still the one it was given for. */
+/** The author's price, if the input is still the input that the price was given for. */
 function priceOf({ input, price }: GenerateDraft): number | null {
   if (price === null) return null;
   return fingerprint(input as Json) === fingerprint(price.of as Json) ? price.micros : null;

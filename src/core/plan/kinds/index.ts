@@ -34,7 +34,7 @@ export function factsOf(step: PlanStep, known: (path: string) => StepFacts | und
   return kindOf(step).facts(step, known);
 }
 
-/** Cached, because inputs may be large and a run asks on every turn. */
+/** Traits of steps. Cached, because inputs may be large and a run asks for them on every turn. */
 const known = new WeakMap<PlanStep, StepTraits>();
 
 export function traitsOf(step: PlanStep): StepTraits {

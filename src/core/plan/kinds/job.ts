@@ -85,7 +85,7 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
 
 export const voiceKey = (model: string, name: string) => `${model} ${name}`;
 
-/** Text in place of a voice that may be its name; null for a service's id. */
+/** The text in place of a voice, which may be the voice's name; null if it is an id of the service. */
 function voiceNameOf(input: DraftJson): string | null {
   const text = (input as { readonly voice_id?: unknown } | null)?.voice_id;
   return typeof text === "string" && text !== "" && !text.startsWith("voice_") ? text : null;
@@ -123,7 +123,7 @@ interface Seeded {
   readonly mostSeed: number | null;
 }
 
-/** The input with the take's seed, if the model accepts one. */
+/** Adds the take's seed to the input, if the model accepts a seed. */
 function withSeed({ input, seed, isSeedEdited }: JobDraft, model: CatalogModel, { report }: Planning): Seeded {
   const most = mostSeed(model);
   if (seed === null || most === null || typeof input !== "object" || input === null || Array.isArray(input))
@@ -157,10 +157,10 @@ function checkInput(model: CatalogModel, bound: BoundInput, { catalog, report }:
   }
 }
 
-/** Problems that hold for any value of a field: that it is given, or given together with others. */
+/** Problems that exist whatever a field's value is: because it is given at all, or given together with other fields. */
 const WHATEVER_VALUE = new Set(["unknown-field", "exclusive", "combination-table", BY_DEFAULT]);
 
-/** Problems reported by the model's schema. For unknown values, only those that hold for any value. */
+/** Problems reported by the model's schema. If a value is unknown, only problems that exist whatever the value is. */
 function problemsOf(
   model: CatalogModel,
   { samples, checkedFields }: BoundInput,
@@ -225,7 +225,7 @@ export interface BoundInput {
   /** The input with complete references, as stored in the plan. */
   readonly input: Json;
   /**
-   * Inputs with placeholders instead of references, for validation. Several if a step's value may take different forms.
+   * Inputs with placeholders instead of references, for validation: several if a step's value may take different forms.
    */
   readonly samples: readonly Json[];
   /** Fields already checked here, which the schema need not check again. */
@@ -235,7 +235,7 @@ export interface BoundInput {
 /** Maximum number of combinations checked. */
 const MAX_SAMPLES = 16;
 
-/** Completes the references in a job's input and checks each against the schema at its place. */
+/** Completes the references in a job's input, and checks each of them against the schema at its place. */
 export function bindInput(input: DraftJson, schema: SchemaLocation | null, planning: Planning): BoundInput {
   const checkedFields: string[] = [];
   let rounds = 0;
@@ -253,7 +253,7 @@ export function bindInput(input: DraftJson, schema: SchemaLocation | null, plann
   return { input: bound.input, samples, checkedFields };
 }
 
-/** The sample with the n-th choice in each open place. */
+/** The sample in which each open place has the n-th of its choices. */
 function nth(sample: Sample, n: number): Json {
   if (sample instanceof AnyOf) return sample.values[n % sample.values.length] ?? null;
   if (typeof sample !== "object" || sample === null) return sample;

@@ -26,9 +26,9 @@ export type VoicesByName = ReadonlyMap<string, readonly NamedVoice[]>;
 /** What a draft is planned against. */
 export interface PlanContext {
   readonly catalog: Catalog;
-  /** Measured files by path as in the draft; `error` says why one could not be measured. */
+  /** Measured files, by their path in the draft. `error`: why a file could not be measured. */
   readonly files: ReadonlyMap<string, FileFacts | { readonly error: string }>;
-  /** Voices that the draft names; without it, names stay as they are. */
+  /** Voices that the draft names. Absent: names are not replaced by ids. */
   readonly voices?: VoicesByName;
   /** Options that are already excluded, with the reason. */
   readonly out?: ReadonlyMap<string, string>;
@@ -49,7 +49,7 @@ export interface DraftFile {
   readonly inside?: string;
 }
 
-/** A planned step or, after a problem that leaves nothing to plan, what others may know about it. */
+/** A planned step. If a problem leaves nothing to plan, what others may know about the step. */
 export type Planned<S extends PlanStep> = { readonly step: S } | { readonly facts: StepFacts };
 
 /** How one kind of step is drafted and planned. Each kind is one file, registered in this folder's index. */
@@ -57,7 +57,7 @@ export interface StepKind<D extends DraftStep, S extends PlanStep> {
   files(draft: D): readonly DraftFile[];
   models(draft: D): readonly string[];
   plan(draft: D, planning: Planning): Planned<S>;
-  /** What later steps may know about the step; `known`: the same for earlier steps. */
+  /** What later steps may know about the step. `known` returns the same about earlier steps. */
   facts(step: S, known: (path: string) => StepFacts | undefined): StepFacts;
   traits(step: S): StepTraits;
 }
@@ -67,33 +67,33 @@ export type StepPricing =
   | { readonly by: "nothing" }
   /** Paid; the service quotes it. */
   | { readonly by: "quote" }
-  /** Paid; known only afterwards, up to a maximum in micro-dollars. */
+  /** The step is paid. Its cost is known only afterwards, but has a maximum in micro-dollars. */
   | { readonly by: "usage"; readonly maxCostMicros: number | null; readonly why: string }
-  /** The inner steps are paid and not known yet; together they cost at most this. */
+  /** The inner steps are paid but not known yet. Together they cost at most this much. */
   | { readonly by: "inner steps"; readonly maxCostMicros: number | null; readonly why: string };
 
 /**
- * What a planned step is, for everything that treats steps alike: scheduler, prices, forecasts, diagrams, command line,
+ * What a planned step is, for all code that treats steps alike: scheduler, prices, forecasts, diagrams, command line,
  * report and dashboard use these fields instead of the kind. A new field does not compile until every kind has it.
  */
 export interface StepTraits {
   /** What people call the step, such as "decision". */
   readonly noun: string;
-  /** A line for people: the model, the file, who decides. */
+  /** A line that shows people the model, the file, or who decides. */
   readonly note: string;
-  /** The author's description of the step's request; null: see the input. */
+  /** The author's description of the step's request; null if the input describes it. */
   readonly subject: string | null;
   /** Brackets around the step's label in a Mermaid flowchart. */
   readonly brackets: readonly [open: string, close: string];
   readonly icon: "media" | "file" | "decision" | "group" | "value";
-  /** References that the step uses, besides its condition's. */
+  /** References that the step uses, without those in its condition. */
   readonly uses: readonly Reference["$ref"][];
-  /** What the step's fingerprint covers; a change makes it another step. */
+  /** What the step's fingerprint covers. If any of it changes, the step becomes another step. */
   readonly requested: { readonly [field: string]: Json };
   readonly pricing: StepPricing;
-  /** A rough duration in milliseconds, used if no earlier runs show one. */
+  /** A rough duration in milliseconds, which is used if earlier runs show no duration. */
   readonly typicalMs: number;
-  /** The limit that the step counts against: the modality of the service's work, `task` for local code. Null: none. */
+  /** The limit that the step counts against: a modality of the service, or `task` for local code. Null: no limit. */
   readonly modality: string | null;
   /** True if the step runs a function from the pipeline's code. */
   readonly needsCode: boolean;
@@ -101,15 +101,15 @@ export interface StepTraits {
   readonly readsFiles: boolean;
   readonly decision: Decision | null;
   readonly submits: SubmittingStep | null;
-  /** What must match, besides the input, for an earlier result to be reused. Null: never reused. */
+  /** What must match, besides the input, so that an earlier result is reused. Null if no result is ever reused. */
   readonly reuse: ((pipeline: string, step: PlanStep) => { readonly [field: string]: Json }) | null;
   /** The file that the step sends to the service. */
   readonly file: FileFacts | null;
   /** Results that the step passes on or chooses from, instead of its own. */
   readonly standsFor: readonly Reference[];
-  /** True if the step chooses one of `standsFor`, so that others may be missing. */
+  /** True if the step chooses one of `standsFor`, so that other results may be missing. */
   readonly isChoice: boolean;
-  /** The expansion into steps under `<path>/…` once its value is known. */
+  /** The expansion that adds steps under `<path>/…` once its value is known; null for other steps. */
   readonly expansion: ExpandingStep | null;
   /** True if the step's outputs on the service are copied to this machine. */
   readonly keeps: boolean;

@@ -6,7 +6,7 @@ import { MEDIA, VALUE } from "./facts.ts";
 import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
 import type { StepKind, StepTraits } from "./kind.ts";
 
-/** Shared by all tasks, because a run keeps the traits of every step. */
+/** The traits that all tasks share. They exist once, because a run keeps the traits of every step. */
 const shared = {
   brackets: ["(", ")"],
   pricing: { by: "nothing" },

@@ -3,7 +3,7 @@ import type { JsonSchema } from "../catalog-port.ts";
 import type { Json, MediaKind } from "../plan.ts";
 import { applicable, branches, isSchema, itemSchemas, localRef, propertySchemas, suggestedValues } from "./schema.ts";
 
-/** A model's published limits for a media field, such as `min_duration_ms` and `minItems`; the strictest of each. */
+/** A model's published limits for a media field, such as `min_duration_ms` and `minItems`: the strictest of each. */
 export type MediaBounds = { readonly [annotation: string]: number };
 
 /** What a place in a model's input accepts beyond plain JSON. */
@@ -18,14 +18,14 @@ export type AcceptedMedia =
   | { readonly what: "voice" }
   | { readonly what: "json"; readonly types: readonly string[] };
 
-/** A place in a model's input: the parts of the schema that apply, and what it accepts. Cached per schema. */
+/** A place in a model's input, with the parts of the schema that apply to it and what it accepts. Cached per schema. */
 export interface SchemaLocation {
   readonly takes: AcceptedMedia;
   property(name: string): SchemaLocation | null;
   item(index: number): SchemaLocation | null;
-  /** Allowed values, at least one: all of a closed set, one of an open set. */
+  /** Allowed values: all values of a closed set, or an example of an open set. Never empty. */
   examples(): readonly Json[];
-  /** The strictest value of an upper bound; null if there is none. */
+  /** The strictest value that the schema gives for an upper bound; null if it gives none. */
   most(keyword: "maxLength" | "maximum" | "maxItems"): number | null;
 }
 
@@ -125,7 +125,7 @@ function hasProperties(forms: readonly JsonSchema[], ...names: readonly string[]
   return forms.some(({ properties }) => isSchema(properties) && names.every((name) => Object.hasOwn(properties, name)));
 }
 
-/** A text field named for a voice, or marked as one; a closed list of preset voices is a plain choice, one of suggestions is not. */
+/** True for a text field with a voice's name or mark. A closed list of voices is a plain choice, unlike suggestions. */
 function isVoice(name: string, parts: readonly JsonSchema[]): boolean {
   const types = typesOf(parts);
   if (types.length > 0 && !types.includes("string")) return false;

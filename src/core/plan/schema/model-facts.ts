@@ -18,8 +18,8 @@ export function yieldsOf(model: CatalogModel): MediaKind | "voice" | null {
 
 /**
  * True for voice cloning, which is listed as audio. A specific output schema decides: the voice id is required, or the
- * URL is never present. If all models share one output schema, the input decides: it has a sample and a name, but no
- * text.
+ * URL is never present. If all models share one output schema, the input schema decides: it has a sample and a name,
+ * but no text.
  */
 function makesVoice({ outputSchema, inputSchema, id, name }: CatalogModel): boolean {
   const voiceId = typesOf(outputSchema, "voice_id");
@@ -40,7 +40,7 @@ function typesOf(schema: JsonSchema, name: string): readonly unknown[] {
   });
 }
 
-/** The number of outputs that an input requests: `num_outputs`, otherwise its default, otherwise 1. */
+/** The number of outputs that an input requests: `num_outputs`, or else its default, or else 1. */
 export function outputsOf(input: DraftJson, model: CatalogModel): number {
   const requested =
     typeof input === "object" && input !== null && "num_outputs" in input ? input.num_outputs : undefined;
