@@ -56,7 +56,7 @@ export class JournalBusyError extends JournalFileError {
   readonly code = "JOURNAL_BUSY";
 }
 
-/** The journal's database refuses the login, or denies a permission that a journal needs. The message says what to change. */
+/** The journal's database refuses the login or a permission that a journal needs. The message says how to fix it. */
 export class JournalAccessError extends JournalFileError {
   readonly code = "JOURNAL_ACCESS";
 }
@@ -78,7 +78,7 @@ export class JournalClosedError extends JournalFileError {
   readonly code = "JOURNAL_CLOSED";
 }
 
-/** The record to be written violates the journal's own rules. This is a bug in the calling code; nothing was written. */
+/** The record to be written violates the journal's rules: a bug in the calling code. Nothing was written. */
 export class JournalRecordError extends ShowrunnerError {
   readonly code = "JOURNAL_RECORD_INVALID";
 }
