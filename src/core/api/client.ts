@@ -28,7 +28,7 @@ import { createPacer, type PaceSnapshot } from "./pace/pacer.ts";
 import { type StreamFrame, type StreamOptions, streamJob } from "./stream/stream.ts";
 import { telemetry } from "./telemetry.ts";
 
-/** The v3 API as one key sees it. */
+/** The service's v3 API, called with one key. */
 export interface Client extends JobsApi, CatalogApi, AccountApi {
   /** The service's v3 address, without a trailing slash. */
   readonly baseUrl: string;

@@ -34,9 +34,9 @@ export interface ReviewLinkStore {
   /** Stores a new link, and removes all links that expired {@link LISTED_MS} earlier. */
   addReviewLink(link: ReviewLinkRow): Promise<void>;
   reviewLink(id: string): Promise<ReviewLinkRow | null>;
-  /** Newest first, at most 1,000. */
+  /** Lists the links, newest first, at most 1,000. */
   reviewLinks(): Promise<readonly ReviewLinkRow[]>;
-  /** No effect if it is already revoked. */
+  /** Revokes a link; no effect if it is already revoked. */
   revokeReviewLink(id: string, at: number): Promise<void>;
   /** Counts a use of the link. Returns false and counts nothing if it was revoked, has expired or has no uses left. */
   useReviewLink(id: string, at: number): Promise<boolean>;

@@ -10,7 +10,7 @@ import type { FoldSnapshot, JournalStore } from "./store.ts";
 type PackedStep = Partial<StepState> & Pick<StepState, "path">;
 
 type PackedState = Omit<RunState, "planned" | "steps"> & {
-  /** Null if equal to the first event's. */
+  /** Null if it equals the first event's plan and terms. */
   readonly planned: RunPlanned | null;
   readonly steps: readonly PackedStep[];
 };

@@ -258,7 +258,7 @@ export interface RunState {
   startedAt: number | null;
   finishedAt: number | null;
   activeTime: ActiveTime;
-  /** By path, including removed steps. */
+  /** States of the steps by path, including removed steps. */
   steps: { [path: string]: StepState };
   /** Number of steps that ended without their full result. */
   losses: number;
@@ -275,7 +275,7 @@ export interface RunState {
   heldMicros: number;
   /** Holds of abandoned chats, which may have been charged. They count against the budget. */
   unconfirmedMicros: number;
-  /** By model. */
+  /** Overcharges by model. */
   overcharges: { [model: string]: Overcharge };
   files: PlacedFile[];
   /** The current budget. */

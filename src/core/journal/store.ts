@@ -229,9 +229,9 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
    * engine drives the run.
    */
   createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake): Promise<void>;
-  /** Null if there is no such run. */
+  /** Returns a run's row; null if there is no such run. */
   run(runId: string): Promise<RunRow | null>;
-  /** Newest first. */
+  /** Lists the runs that match the query, newest first. */
   runs(query?: RunsQuery): Promise<readonly RunRow[]>;
   /** Events after `afterSeq` (default 0), in order. */
   read(
@@ -254,7 +254,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
       readonly isDead: (holder: LeaseHolder, leftMs: number) => boolean;
     },
   ): Promise<LeaseOutcome>;
-  /** False if the lease was lost. */
+  /** Renews the lease; false if it was lost. */
   renewLease(lease: Lease, options: { readonly at: number; readonly ttlMs: number }): Promise<boolean>;
   /** Frees the run for others; no effect if the lease was lost. */
   releaseLease(lease: Lease): Promise<void>;

@@ -41,7 +41,7 @@ export interface FieldProblem {
 
 /** The models that a plan may use. */
 export interface Catalog {
-  /** Null if the service does not know the id. */
+  /** Returns the model with this id; null if the service does not know it. */
   model(id: string): CatalogModel | null;
   /** All known usable ids, for lists and suggestions. */
   ids(): readonly string[];

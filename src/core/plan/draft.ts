@@ -212,7 +212,7 @@ export interface PickDraft extends DraftStepBase {
 
 export interface ExpandDraft extends DraftStepBase {
   readonly kind: "expand";
-  /** Null after a reported mistake. */
+  /** The value that the steps depend on; null after a reported mistake. */
   readonly on: DraftReference | null;
   readonly maxSteps: number;
   readonly version: string;

@@ -40,7 +40,7 @@ interface AnswerBase {
   readonly providerMetadata?: object | undefined;
 }
 
-/** Base64 or bytes. */
+/** Images as Base64 or bytes. */
 export interface ImageAnswer extends AnswerBase {
   readonly images: readonly (string | Uint8Array)[];
 }
@@ -57,7 +57,7 @@ export type VideoData =
   | { readonly type: "url"; readonly url: string; readonly mediaType: string }
   | { readonly type: "base64"; readonly data: string; readonly mediaType: string }
   | { readonly type: "binary"; readonly data: Uint8Array; readonly mediaType: string }
-  /** The media was uploaded to a place that the caller named. We never name such a place. */
+  /** The media were uploaded to a place that the caller named. We never name such a place. */
   | { readonly type: "uploaded"; readonly mediaType: string };
 
 /** The answer to a start. `operation`: JSON that only the provider understands. */

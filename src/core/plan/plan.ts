@@ -171,7 +171,7 @@ export interface PickStep extends StepBase {
   readonly kind: "pick";
   readonly among: readonly Reference[];
   readonly by: "first" | "score";
-  /** Like a task's version; null for `first`. */
+  /** Version of the scoring function, as for a task; null for `first`. */
   readonly version: string | null;
   readonly yields: Yield;
   /** Set if each candidate is made only if the previous candidate failed. Absent: all candidates are made. */
@@ -199,7 +199,7 @@ export interface ExpandStep extends StepBase {
   readonly kind: "expand";
   readonly on: Reference;
   readonly maxSteps: number;
-  /** Like a task's version. */
+  /** Version of the function, as for a task. */
   readonly version: string;
   /** Kind of the items in the result list; null if not declared. */
   readonly yields: Yield | null;

@@ -38,7 +38,7 @@ export interface StepEdits {
   readonly [path: string]: ProfileChange;
 }
 
-/** Merges edits; later ones win. */
+/** Merges edits; a later edit replaces an earlier edit of the same field. */
 export function withEdits(edits: StepEdits, later: StepEdits): StepEdits {
   const merged = Object.entries(later).map(([path, change]) => {
     const before = Object.hasOwn(edits, path) ? edits[path]! : { set: {}, without: [] };

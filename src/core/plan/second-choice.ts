@@ -46,7 +46,7 @@ export function optionsAround(plan: Pick<Plan, "steps">, path: string): readonly
   return options.size === 0 ? [] : outerPaths(path).flatMap((around) => options.get(around) ?? []);
 }
 
-/** The previous option; null for the first. */
+/** The option before this option; null for the first. */
 export function optionBefore(plan: Pick<Plan, "steps">, { choice, at }: Option): Option | null {
   const before = choice.second.options[at - 1];
   return before === undefined ? null : (optionsIn(plan).get(before) ?? null);
@@ -67,7 +67,7 @@ export const CANNOT_BE_MADE: ReadonlySet<string> = new Set(["retired-model", "un
 /** Finds options of a draft that cannot be made. Such an option is left out if another option follows it. */
 export class OptionsOut {
   readonly #reasons: Map<string, string>;
-  /** Paths of options that another one follows. */
+  /** Paths of options that are not the last of their choice. */
   readonly #followed: ReadonlySet<string>;
   /** For each option that is the last of its choice, the options before it, by path. */
   readonly #before = new Map<string, readonly string[]>();

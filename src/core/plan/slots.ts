@@ -4,7 +4,7 @@ import type { PlanStep } from "./plan.ts";
 /** How many jobs and chats may run at once. */
 export interface JobLimits {
   readonly total: number;
-  /** Also by provider, such as `fal`. */
+  /** Limits per model, and per provider, such as `fal`. */
   readonly perModel: { readonly [model: string]: number };
   /** Limits for `image`, `video`, `audio` and `chat`, whoever makes them, and for local functions (`task`). */
   readonly perModality: { readonly [modality: string]: number };

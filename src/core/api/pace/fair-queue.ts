@@ -107,7 +107,7 @@ class Turns<T extends Waiting> implements Line<T> {
   readonly #newLine: () => Line<T>;
   readonly #flows = new Map<string, Flow<T>>();
   readonly #queue = new TinyQueue<Flow<T>>([], (a, b) => a.had - b.had || a.order - b.order);
-  /** `had` of the flow that went last. */
+  /** `had` of the flow that took the last turn. */
   #now = 0;
   #order = 0;
 

@@ -206,7 +206,7 @@ export interface RunPlanned {
   readonly marks?: true;
   /** Title in one line. Absent: the run's id. */
   readonly title?: string;
-  /** Absent: none. */
+  /** Tags of the run; absent if it has none. */
   readonly tags?: Tags;
   /** The pipeline's statement that people consent to the cloning of their voices. */
   readonly consent?: string;

@@ -183,7 +183,7 @@ export async function mediaInUse(db: Database, exceptRuns: readonly string[]): P
   return new Set(rows.map((row) => db.columns.text(row, "sha256")));
 }
 
-/** Repeatable: a repeated call finds its link. */
+/** Stores a link. Repeatable: a repeated call finds the link stored. */
 export async function addReviewLink(db: Database, link: ReviewLinkRow): Promise<void> {
   await db.query("DELETE FROM {s}.review_links WHERE expires_at < $1", [link.createdAt - LISTED_MS]);
   const { id, secretHash, scope, createdAt, expiresAt, revokedAt, uses, maxUses } = link;
@@ -214,7 +214,7 @@ export async function useReviewLink(db: Database, id: string, at: number): Promi
   return (await db.query(sql, [id, at, randomUUID()])).length > 0;
 }
 
-/** Repeatable: a repeated call finds its quote. */
+/** Stores a quote. Repeatable: a repeated call finds the quote stored. */
 export async function issueQuote(db: Database, quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void> {
   await db.query("DELETE FROM {s}.quotes WHERE expires_at < $1", [at - REMEMBERED_MS]);
   const { id, account, basis, expiresAt } = quote;

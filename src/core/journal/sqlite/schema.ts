@@ -5,7 +5,7 @@ export interface Migration {
   readonly event?: (event: StoredBody) => StoredBody;
 }
 
-/** An event's JSON of any version. */
+/** An event's JSON, of any version of the format. */
 export type StoredBody = { readonly type: string } & { readonly [field: string]: unknown };
 
 /**

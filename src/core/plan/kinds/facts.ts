@@ -8,7 +8,7 @@ import { didYouMean } from "../suggest.ts";
 export interface FoundSchema {
   /** Schema of the place; null if unknown. */
   readonly schema: Json | null;
-  /** Allowed JSON types; empty if all are. */
+  /** Allowed JSON types; empty if every type is allowed. */
   readonly types: readonly string[];
   readonly missing: { readonly key: string | number; readonly allowed: readonly string[] } | null;
 }
@@ -53,7 +53,7 @@ function names(parts: readonly JsonSchema[]): readonly string[] {
   return [...new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])))];
 }
 
-/** JSON types that the parts allow; empty if any. */
+/** JSON types that the parts allow; empty if they allow every type. */
 function typesOf(parts: readonly JsonSchema[]): readonly string[] {
   const named = parts.flatMap(({ type, enum: values, const: constant }) => {
     if (type !== undefined) return [type].flat();

@@ -96,13 +96,13 @@ export function isAsset(value: object): value is DraftAsset {
 
 interface Among {
   readonly references: readonly Reference[];
-  /** Common kind; null after a problem. */
+  /** The kind that all results share; null after a problem. */
   readonly yields: Yield | null;
 }
 
 interface What {
   readonly field: string;
-  /** True if a local function reads them. */
+  /** True if a local function reads the results. */
   readonly local: boolean;
 }
 

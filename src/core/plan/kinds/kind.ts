@@ -45,7 +45,7 @@ export interface DraftFile {
   readonly kind: MediaKind;
   readonly step: string;
   readonly bytes?: Uint8Array;
-  /** Allowed origin inside a network for the URL. */
+  /** Origin inside a private network that the URL may have. */
   readonly inside?: string;
 }
 

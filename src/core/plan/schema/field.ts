@@ -154,7 +154,7 @@ function examplesOf(parts: readonly JsonSchema[]): readonly Json[] {
   return own(byType, type) ?? ["x"];
 }
 
-/** JSON types that the parts allow; empty if any. */
+/** JSON types that the parts allow; empty if they allow every type. */
 function typesOf(parts: readonly JsonSchema[]): readonly string[] {
   const types = parts
     .flatMap(({ type }) => (Array.isArray(type) ? type : [type]))
