@@ -1203,8 +1203,7 @@ interface PollOptions {
   readonly signal?: AbortSignal | undefined;
   readonly priority?: Priority | undefined;
 }
-type Polled =
-{
+type Polled = {
   readonly type: "finished";
   readonly job: JobResult;
   readonly outcome: Exclude<StatusClass, "open">;
