@@ -180,7 +180,7 @@ function key(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
 }
 
-/** Writes a text as a wrapped comment. */
+/** Writes text as a wrapped comment. */
 function comment(text: string): string {
   const plain = text
     .replace(INVISIBLE, "")

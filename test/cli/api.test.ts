@@ -49,8 +49,8 @@ describe("the request", () => {
     [["/keys", "--data", "{name}"], "--data is not valid JSON at line 1, column 2"],
     [["/keys", "--data", "@none.json"], "none.json does not exist"],
     [["/keys", "--data", "{}", "--idempotency-key", "k"], "--idempotency-key only works with submits"],
-    [["/models/m", "--data", "[]"], "The --data of a submit must be an object"],
-    [["POST", "/models/m"], "The --data of a submit must be an object"],
+    [["/models/m", "--data", "[]"], "--data must be a JSON object when submitting a job"],
+    [["POST", "/models/m"], "--data must be a JSON object when submitting a job"],
     [["/models/m", "--data", '{"idempotency_key":"a"}', "--idempotency-key", "b"], "differs from idempotency_key"],
   ])("%j is refused before anything is sent", async (args, message) => {
     const fake = await service();

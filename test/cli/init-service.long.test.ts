@@ -130,7 +130,7 @@ describe("init, by the catalog of the service that is there", () => {
     const service = await startLocalService({ renderer: "stub", catalog: entries as never });
     const { stderr } = await init({ SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: service.apiKey });
     await service.close();
-    expect(stderr).toContain("lacks a model for pictures, or one for films that start from a picture");
+    expect(stderr).toContain("has no image model, or no video model that starts from an image");
   });
 });
 

@@ -103,7 +103,7 @@ interface Submit {
 /** Adds the idempotency key: that of the flag or of the data, or else a new key. */
 function withKey(json: unknown, given: string | undefined): Submit {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
-    throw new CliError("INPUT_INVALID", "The --data of a submit must be an object", {
+    throw new CliError("INPUT_INVALID", "--data must be a JSON object when submitting a job", {
       next: `for example --data '{"input": {"prompt": "…"}}'`,
     });
   }

@@ -110,7 +110,7 @@ export async function reject(
   });
 }
 
-/** Suggests the list of waiting steps if a decision does not fit. */
+/** If the decision is invalid, suggests the command that lists the waiting steps. */
 async function requested(runId: string, decide: () => Promise<void>): Promise<void> {
   try {
     await decide();
@@ -214,7 +214,7 @@ async function list(show: Showrunner, context: Context, runId: string, flags: Fl
 /** Maximum characters of a text to show. */
 const LONGEST_TEXT = 4000;
 
-/** Formats a text to decide on, set apart from messages. */
+/** Formats text to decide on, set apart from messages. */
 function quoted(text: string, pick: number | null): string {
   const shown = text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}…`;
   const lines = visibleLines(shown).split("\n");

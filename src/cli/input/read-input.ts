@@ -65,7 +65,7 @@ export async function readJson(flag: string, given: string, io: InputIo): Promis
   return parsedJson(text, file === null ? flag : visible(file), flag);
 }
 
-/** Reads a text, or a file given as `@file`: JSON if it ends in .json, else text. */
+/** Reads text, or a file given as `@file`: JSON if it ends in .json, else text. */
 export async function readTextOrFile(flag: string, text: string, io: InputIo): Promise<Json> {
   if (!text.startsWith("@")) return text;
   const file = resolve(io.cwd, text.slice(1));

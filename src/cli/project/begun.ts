@@ -126,7 +126,7 @@ export async function askService<T>(
     if (found !== null) return { found, said: `Using the models of ${service}` };
     return {
       found,
-      said: `${service} lacks a model for pictures, or one for films that start from a picture: ${LOCAL}`,
+      said: `${service} has no image model, or no video model that starts from an image: ${LOCAL}`,
     };
   } catch (error) {
     return { found: null, said: `Could not read the models of ${service} (${visibleError(error)}): ${LOCAL}` };

@@ -107,7 +107,7 @@ export async function hasOtherCode(folder: string): Promise<boolean> {
   return false;
 }
 
-/** Tests whether a text is an ES module for Node, which cannot resolve imports without a file extension. */
+/** Tests whether text is an ES module for Node, which cannot resolve imports without a file extension. */
 function isModule(text: string): boolean {
   if (!/^\s*(?:import|export)\b/m.test(text)) return false;
   return !/\b(?:require\s*\(|module\.exports\b)|(?:from|import)\s+["']\.{1,2}\/(?:[^"']*\/)?[^"'./]+["']/.test(text);

@@ -45,7 +45,7 @@ export function missingLines(report: RunReport, now: number): readonly string[] 
   return [...lines, ...healed];
 }
 
-/** Returns a text without the step's name, to find texts that are otherwise equal. */
+/** Removes the step's name from text, to find texts that are otherwise equal. */
 function withoutWord(text: string, word: string): string {
   const others = text.split(" ").filter((one) => one !== word && one !== `${word}:`);
   return others.join(" ");

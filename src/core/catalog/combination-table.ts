@@ -91,7 +91,7 @@ function readValues(text: string): Combination["accepts"] | null {
   return accepts;
 }
 
-/** Splits a text and trims the parts; null if any part is empty. */
+/** Splits text and trims the parts; null if any part is empty. */
 function split(text: string, by: string): readonly string[] | null {
   const parts = text.split(by).map((part) => part.trim());
   return parts.includes("") ? null : parts;

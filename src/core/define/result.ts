@@ -5,7 +5,7 @@ import { textHandle } from "./handle.ts";
 export type TextPiece = string | number | boolean | Value<string | number | boolean | null>;
 
 /**
- * Builds a text that contains values from steps; they are inserted once they exist. `` text`A picture of
+ * Builds text that contains values from steps; they are inserted once they exist. `` text`A picture of
  * ${story.at("title")}` `` fits wherever an input accepts text.
  */
 export function text(literals: TemplateStringsArray, ...pieces: readonly TextPiece[]): Value<string> {

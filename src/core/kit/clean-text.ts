@@ -72,7 +72,7 @@ export function redactUrl(url: string): string {
   return `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
 }
 
-/** Redacts every URL in a text, database URLs too, and removes the queries of paths. */
+/** Redacts every URL in text, database URLs too, and removes the queries of paths. */
 export function redactUrls(text: string): string {
   return (
     text
@@ -89,7 +89,7 @@ export function redactUrls(text: string): string {
   );
 }
 
-/** Removes from a text what looks like a credential or is named like one, and redacts URLs. */
+/** Removes from text what looks like a credential or is named like one, and redacts URLs. */
 export function redactText(text: string): string {
   return redactUrls(withoutPairs(text.replace(SECRET_TEXT, REDACTED)));
 }
@@ -162,7 +162,7 @@ function withoutPairs(text: string): string {
   });
 }
 
-/** Returns a text that describes anything that may be thrown. */
+/** Returns text that describes anything that may be thrown. */
 export function thrownText(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? thrown.message || thrown.name : thrown);

@@ -1,4 +1,4 @@
-/** A place in a text; both numbers start at 1. */
+/** A place in text; both numbers start at 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;

@@ -10,7 +10,7 @@ const MOST_SECRETS = 1_000;
 /** Maximum number of secrets that services hand out, such as cookies with each answer; the rest is for credentials. */
 const MOST_HANDED_OUT = 900;
 
-/** Finds known secrets in a text, in any encoding, in a single pass. */
+/** Finds known secrets in text, in any encoding, in a single pass. */
 export class KnownSecrets {
   readonly #root = emptyNode();
   readonly #known = new Set<string>();
@@ -35,7 +35,7 @@ export class KnownSecrets {
     if (this.#known.size < MOST_HANDED_OUT) this.learn(secret);
   }
 
-  /** Removes known secrets from a text. Overlapping ones are removed together. */
+  /** Removes known secrets from text. Overlapping ones are removed together. */
   remove(text: string): string {
     if (this.#known.size === 0 || text.length < SHORTEST_SECRET) return text;
     let [kept, end] = ["", 0];

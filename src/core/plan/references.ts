@@ -43,7 +43,7 @@ function resolve(input: Json, lookup: (ref: Ref) => Json | undefined): Json | un
   return mapRecord<Json, Json>(input as { readonly [key: string]: Json }, (value) => resolve(value, lookup));
 }
 
-/** True for a text that contains values: `{ "$text": ["a picture of ", { "$ref": … }] }`. */
+/** True for text that contains values: `{ "$text": ["a picture of ", { "$ref": … }] }`. */
 function isText(value: object): value is { readonly $text: readonly Json[] } {
   return "$text" in value && Array.isArray(value.$text);
 }

@@ -2,7 +2,7 @@ import type { DraftJson, DraftStep } from "./draft.ts";
 import { mapRecord } from "./plain-json.ts";
 import type { PlanStep } from "./plan.ts";
 
-/** A text that was replaced everywhere in a run. */
+/** Text that was replaced everywhere in a run. */
 export interface TextChange {
   readonly before: string;
   readonly after: string;
@@ -54,7 +54,7 @@ export function placesOf(steps: readonly PlanStep[], texts: readonly TextChange[
   return found;
 }
 
-/** A text that occurs in a job's input and again in a local function's. Both occurrences are literals. */
+/** Text that occurs in a job's input and again in a local function's. Both occurrences are literals. */
 export interface RepeatedText extends Omit<SameText, "isLocal"> {
   /** The job, and the field of its input. */
   readonly of: { readonly step: string; readonly field: string };

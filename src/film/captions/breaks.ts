@@ -17,7 +17,7 @@ const words = new Intl.Segmenter("en", { granularity: "word" });
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
 
-/** Splits a text into words, in any script. */
+/** Splits text into words, in any script. */
 export function piecesOf(text: string): readonly Piece[] {
   const spaced = text.split(/\s+/u).filter((word) => word !== "");
   return spaced.flatMap((word) => {
@@ -31,7 +31,7 @@ export function piecesOf(text: string): readonly Piece[] {
   });
 }
 
-/** Splits a text into parts that fit a line. */
+/** Splits text into parts that fit a line. */
 export function partsWithin(text: string, letters: number): readonly string[] {
   if (widthOf(text) <= letters) return [text];
   const parts: string[] = [];

@@ -27,7 +27,7 @@ export function mostSeconds(): number {
 
 /**
  * Returns the error for a file that is too long. The cost of processing depends on the duration that a file claims, and
- * a file of one kilobyte may claim a day.
+ * even a one-kilobyte file can claim to last a day.
  */
 export function tooLong(name: string, why: string): FilmError {
   const cure = `if that is right, set the step's mostSeconds above ${mostSeconds()}`;

@@ -92,7 +92,7 @@ function inferNames(schema: JsonSchema): Readonly<Record<string, string>> {
   return Object.fromEntries(names);
 }
 
-/** Whether the schema enumerates the voices that can speak a text. */
+/** Whether the schema enumerates the voices that can speak text. */
 function listsVoices(schema: JsonSchema): boolean {
   const voice = propertiesOf(schema)["voice_id"];
   return isRecord(voice) && ("enum" in voice || "const" in voice);

@@ -14,7 +14,7 @@ import type { ChatRequest } from "./request.ts";
 /** A token: up to five letters or digits, or one other character, with the white space before it. */
 const TOKEN = /\s+$|\s*[\p{L}\p{M}\p{N}_]{1,5}|\s*[^\s\p{L}\p{M}\p{N}_]/gu;
 
-/** Splits a text into tokens of about four characters for counting and streaming. Joined, they give the text. */
+/** Splits text into tokens of about four characters for counting and streaming. Joined, they give the text. */
 export function tokenize(text: string): readonly string[] {
   return text.match(TOKEN) ?? [];
 }

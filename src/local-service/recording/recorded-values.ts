@@ -87,7 +87,7 @@ export const SENDERS_OWN: ReadonlySet<string> = new Set(["idempotency_key", "web
 
 /** Values nested more deeply are not changed. */
 const MOST_DEPTH = 100;
-/** The beginning of media embedded in a text. */
+/** The beginning of media embedded in text. */
 const INLINE_MEDIA = /^data:([\w.+/-]{0,100})[;,]/;
 const SHORTEST_MEDIUM = 1_000;
 /** Maximum number of characters searched for `INLINE_MEDIA`, an expression that overflows on megabytes. */

@@ -98,7 +98,7 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, i
   if (!field.types.includes("string") && field.types.length > 0) return false;
   const text = job.textInput(field, needed);
   job.set(field.name, text, null);
-  const choices = ["supply a text when the pipeline is run", "write one into the source"];
+  const choices = ["supply the text when the pipeline runs", "write one into the source"];
   job.body.fieldReport.add(at, "decision", { to: job.to(field.name), newValue: shown(text), why: needed, choices });
   return true;
 }

@@ -107,7 +107,7 @@ export class Job {
     this.carried(path, field.name, fitted.value, why ?? fitted.why);
   }
 
-  /** Converts a text, which may contain templates. A text that the model rejects becomes an input of the pipeline. */
+  /** Converts text, which may contain templates. Text that the model rejects becomes an input of the pipeline. */
   text(path: JsonPath, slot: Slot | FieldView): void {
     const value = given(this.body, ...path);
     if (typeof value !== "string") return;
@@ -131,7 +131,7 @@ export class Job {
     this.decide(path, fitted.why, fitted.choices, { to: this.to(field.name), newValue: shown(expression) });
   }
 
-  /** An input of the pipeline for a text that the body lacks, or that the model rejects. */
+  /** An input of the pipeline for text that the body lacks, or that the model rejects. */
   textInput(field: FieldView, why: string): Expression {
     const maxLength = Number.isFinite(field.maxLength) ? field.maxLength : null;
     const key = `${this.step} ${field.name}`;

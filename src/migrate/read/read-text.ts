@@ -3,7 +3,7 @@ import type { JsonPath } from "../json-path.ts";
 import { bodiesOf, collected, sourceOf } from "./bodies.ts";
 import { type ReadBodies, type ReadProblem, readProblem, unreadable, type V2Source } from "./source.ts";
 
-/** Parses a text: a JSON document, or JSON Lines. */
+/** Parses text: a JSON document, or JSON Lines. */
 export function readText(given: string): ReadBodies {
   const text = given.replace(/^\uFEFF/, "");
   if (text.trim() === "") return unreadable("empty", "the text is empty");

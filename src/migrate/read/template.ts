@@ -1,12 +1,12 @@
 /** A part of a text: literal, or an expression of an automation flow. */
 export type TextPart = string | { readonly expression: string };
 
-/** Matches a text that is only `{image_asset_id}`; single braces inside a text are literal. */
+/** Matches text that is only `{image_asset_id}`; single braces inside text are literal. */
 const SINGLE = /^\s*\{([A-Za-z_][\w.-]*)\}\s*$/;
-/** Matches a text that is only `${name}`. */
+/** Matches text that is only `${name}`. */
 const DOLLAR = /^\s*\$\{([A-Za-z_][\w.-]*)\}\s*$/;
 
-/** True for a text that contains, or is, a template. */
+/** True for text that contains, or is, a template. */
 export function isTemplate(value: unknown): value is string {
   return typeof value === "string" && (nextTemplate(value, 0) !== null || SINGLE.test(value) || DOLLAR.test(value));
 }

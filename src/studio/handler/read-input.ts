@@ -132,7 +132,7 @@ function decodedName({ pathname }: URL): string {
 /** Matches text that starts like a path: absolute, home, parent folder, or a `file:` URL. */
 const PATH = /^(?:file:|[/\\]|~[/\\]|[A-Za-z]:[/\\]|\.{1,2}[/\\])/i;
 
-/** True for a text that consists of a path. Each test takes linear time, because texts may be as long as a body. */
+/** True for text that consists of a path. Each test takes linear time, because texts may be as long as a body. */
 function isPath(value: string): boolean {
   const text = value.trim();
   if (text.includes("\0")) return true;

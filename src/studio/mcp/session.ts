@@ -289,7 +289,7 @@ const MOST_LEVELS = 100;
 const MOST_TEXTS = 20_000;
 
 /**
- * Refuses an input with a text that leads outside the folder: the pipeline's code could read that file, so an agent
+ * Refuses an input with text that leads outside the folder: the pipeline's code could read that file, so an agent
  * that follows foreign instructions could send any file on this machine to the service. An absolute path, or one that
  * climbs by `..`, is refused whether the file exists or not, so that nobody learns which files exist. Any other text
  * may be plain words, and is refused only if the working folder has a file of that name elsewhere. Uploads need no

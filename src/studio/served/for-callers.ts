@@ -193,8 +193,8 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   "not-media-file": NO_FILE,
   "media-bounds": "A file is larger, smaller, longer or shorter than allowed.",
   moderated: "The content was refused by moderation.",
-  maxLength: "A text is longer than allowed.",
-  minLength: "A text is shorter than allowed.",
+  maxLength: "The text is longer than allowed.",
+  minLength: "The text is shorter than allowed.",
   maximum: "A number is larger than allowed.",
   minimum: "A number is smaller than allowed.",
   maxItems: "A list is longer than allowed.",
@@ -269,7 +269,7 @@ function whoContinues(reason: string, { resumeAt }: Pick<Pause, "resumeAt">, has
 function pauseText(pause: Pause, { audience, hasEngine = false }: RunTextOptions): string {
   const { reason, flag, asks, requiredMicros } = pause;
   if (asks !== undefined && requiredMicros !== null)
-    return `Prices that were unknown are known now. The run continues once a total of ${formatUsd(requiredMicros)} dollars is approved.`;
+    return `Some prices that were unknown are now known. The run continues once a total of ${formatUsd(requiredMicros)} dollars is approved.`;
   const isCap = reason === "budget" && flag != null;
   const why = isCap ? "cap" : reason;
   const text = said(own(PAUSES, why) ?? WAITS_FOR_OPERATOR, audience);

@@ -73,7 +73,7 @@ function seedOf(input: unknown): number | null {
   return typeof seed === "number" && Number.isSafeInteger(seed) && seed >= 0 ? seed : null;
 }
 
-/** Hashes a text to a number that is the same on every machine (FNV-1a). */
+/** Hashes text to a number that is the same on every machine (FNV-1a). */
 function hash(text: string): number {
   let found = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) found = Math.imul(found ^ text.charCodeAt(at), 0x01000193);

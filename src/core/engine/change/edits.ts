@@ -98,7 +98,7 @@ interface ChangeableValue {
   readonly schema: Json | null;
 }
 
-/** The value that can be edited on approval, or a text that says why there is none. */
+/** The value that can be edited on approval, or a message that says why there is none. */
 export function changeableValue(state: RunState, decision: Decision): ChangeableValue | string {
   const shown = changeable(decision, undefined);
   const value = shown === null ? undefined : referencedValue(state, shown);
@@ -132,5 +132,5 @@ function isPlain(value: Json): boolean {
 function typeNamed(value: Json | undefined): string {
   if (value === null || value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";
-  return { string: "a text", number: "a number", boolean: "true or false" }[typeof value as string] ?? "an object";
+  return { string: "text", number: "a number", boolean: "true or false" }[typeof value as string] ?? "an object";
 }

@@ -49,7 +49,7 @@ type Grown =
 export type ReplanInput = ({ readonly changes?: unknown } | { readonly whole: unknown }) & {
   /** Changes to fields of step inputs, on top of earlier edits. */
   readonly edits?: StepEdits;
-  /** True to also replace an edited text in every other step. */
+  /** Whether to replace the edited text in all other steps too. */
   readonly everywhere?: boolean | undefined;
 };
 

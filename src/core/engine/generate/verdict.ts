@@ -126,7 +126,7 @@ function causesOf(error: unknown): readonly Cause[] {
   return found;
 }
 
-/** True if the error concerns the request for work. An error that contains no request may concern a later request. */
+/** True if the error belongs to the request that starts the work. Without a request in it, it may belong to a later one. */
 function isFirstRequest(chain: readonly Cause[], call: Call): boolean {
   const withRequest = chain.find((cause) => "requestBodyValues" in cause);
   return asksForWork(withRequest?.requestBodyValues, call);

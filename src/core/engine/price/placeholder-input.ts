@@ -213,7 +213,7 @@ function countOf(source: PlanStep | undefined, { bounds }: Media): number {
   return Math.min(Math.max(1, minItems), maxItems);
 }
 
-/** Returns a value that fits the schema of the step's result, if that schema is known; otherwise a text. */
+/** Returns a value that fits the schema of the step's result, if that schema is known; otherwise text. */
 function sampleOf(source: PlanStep, ref: Ref, { step }: PlaceholderSources): Json {
   const first = firstOf(source, step);
   const schema = "schema" in first ? first.schema : null;
@@ -221,7 +221,7 @@ function sampleOf(source: PlanStep, ref: Ref, { step }: PlaceholderSources): Jso
   return ref.output === "all" && !Array.isArray(value) ? [value] : value;
 }
 
-/** A text about as long as a typical prompt or spoken line. */
+/** Text about as long as a typical prompt or spoken line. */
 const TEXT =
   "A quiet harbour at dawn: fishing boats rock on the water, gulls circle above the masts, and a long golden light falls over wet stones.";
 const MAX_DEPTH = 20;

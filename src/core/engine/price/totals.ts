@@ -76,7 +76,7 @@ export function unlistedChats(chats: readonly string[], catalog: Catalog): reado
   return chats.flatMap((id) => (catalog.lacksChat(id) ? [{ code: "unlisted-chat", step: id, message }] : []));
 }
 
-/** Maximum number of steps listed in a text. */
+/** Maximum number of steps listed in text. */
 const MOST_NAMED = 5;
 
 /** Steps without a price limit, because the length of their inputs is unknown. */

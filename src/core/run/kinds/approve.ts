@@ -72,7 +72,7 @@ export function changeable({ shows, choose }: Decision, chosen: Chosen | undefin
   return shown?.$ref.as === "value" && shown.$ref.output !== "all" ? shown.$ref : null;
 }
 
-/** Returns the position, from 0, of the result that `pick` selects, or a text that says what is wrong. */
+/** Returns the position, from 0, of the result that `pick` selects, or a message that says what is wrong. */
 export function positionOf(offer: readonly Chosen[], step: string, pick: number | string | undefined): number | string {
   const names = [...new Set(offer.map((offered) => offered.step))].join(", ");
   const advice = `pick a number from 0 to ${offer.length - 1}, or the step that produced it: ${names}.`;

@@ -91,7 +91,7 @@ function withUsualLengths(node: unknown): unknown {
   return { ...rest, lengths: [minLength, maxLength] };
 }
 
-/** Repeats or cuts a text to the allowed length. Most patterns that do not state a length still match it. */
+/** Repeats or cuts text to the allowed length. Most patterns that do not state a length still match it. */
 function repeated(text: string, schema: SchemaNode): string {
   const [minLength, maxLength] = schema["lengths"] as readonly unknown[];
   const least = Math.min(LONGEST_PATTERN, numberOf(minLength) ?? 0);
@@ -178,7 +178,7 @@ export function wordsOf(name: string): readonly string[] {
   return spaced.split(/[^a-z]+/).flatMap((word) => [word, word.replace(/s$/, "")]);
 }
 
-/** A text that suits the place and the schema's lengths. */
+/** Text that suits the place and the schema's lengths. */
 function likelyText(schema: SchemaNode, { name, index }: Place, text: SimulatedText): string {
   const words = new Set(wordsOf(name));
   const write = TEXTS.find(([known]) => known.split(" ").some((word) => words.has(word)))?.[1] ?? text;
@@ -186,7 +186,7 @@ function likelyText(schema: SchemaNode, { name, index }: Place, text: SimulatedT
   return fitted(written, numberOf(schema["minLength"]) ?? 0, numberOf(schema["maxLength"]) ?? written.length);
 }
 
-/** Fits a text into the bounds: repeats it if it is too short, and cuts it, at a word if enough remains. */
+/** Fits text into the bounds: repeats it if it is too short, and cuts it, at a word if enough remains. */
 function fitted(text: string, least: number, most: number): string {
   const enough = `${text} `.repeat(Math.ceil(least / text.length) || 1).trimEnd();
   const characters = [...enough];

@@ -21,7 +21,7 @@ function endOf(text: string, start: number): number {
   return -1;
 }
 
-/** The JSON objects embedded in a text, in order, and the text around them. */
+/** The JSON objects embedded in text, in order, and the text around them. */
 function split(whole: string): { readonly objects: readonly SchemaNode[]; readonly around: string } {
   const text = whole.slice(0, MAX_SEARCHED);
   const objects: SchemaNode[] = [];

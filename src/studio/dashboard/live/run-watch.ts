@@ -181,7 +181,7 @@ async function whenChanged<T>(stream: EventStream, read: () => Promise<T>, tell:
   }
 }
 
-/** Returns a text that changes when a run is added, removed or changed, or its process ends. */
+/** Returns text that changes when a run is added, removed or changed, or its process ends. */
 function signOf(rows: readonly RunRow[]): string {
   const moved = rows.reduce((sum, { lastSeq }) => sum + lastSeq, 0);
   const now = Date.now();

@@ -1,4 +1,4 @@
-/** Shortens a text to at most this many characters, with an ellipsis at the end. */
+/** Shortens text to at most this many characters, with an ellipsis at the end. */
 export function cut(text: string, most: number): string {
   if (text.length <= most) return text;
   // Does not end in half a surrogate pair.

@@ -26,7 +26,7 @@ if (inlined === null && clientReport === null)
     () => {},
   );
 
-/** Rewrites commands in a text to use this dashboard's launcher. */
+/** Rewrites commands in text to use this dashboard's launcher. */
 export const useCommands = () => {
   const name = useStore(launcher);
   return (text: string) => withLauncher(text, name);
