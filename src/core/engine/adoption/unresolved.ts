@@ -61,7 +61,7 @@ export type JobMatch = "key" | "prompt" | "possible" | "unlike";
 interface SentRequest {
   readonly key: string;
   readonly input: Json;
-  /** The job that the service named when the key was sent. */
+  /** The job that the service named in its answer to this key. */
   readonly namedJobId: string | null;
 }
 

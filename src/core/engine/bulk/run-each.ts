@@ -81,7 +81,7 @@ class Bulk {
   readonly #mostOf = new Map<string | null, number>();
   /** The batch of the new rows, which gets the budget that other batches do not need; null if no row has a batch. */
   readonly #main: string | null;
-  /** What each batch's other runs, which are not among these rows, have spent and hold. */
+  /** What has been spent and is held by each batch's runs that are not among these rows. */
   readonly #elsewhere = new Map<string, number>();
   /** Indexes of rows that paused because the shared budget was short. */
   readonly #short: number[] = [];
@@ -180,7 +180,7 @@ class Bulk {
     this.#mostOf.set(batch, (this.#mostOf.get(batch) ?? 0) + micros);
   }
 
-  /** Resumes rows that paused for lack of budget, since other rows may have been charged less than they had held. */
+  /** Resumes rows that paused for lack of budget. Rows charged less than they held may have freed enough of it. */
   async #again(): Promise<void> {
     for (const index of this.#short.splice(0)) {
       if (this.#stopped !== null || this.#committedMicros > this.#settings.budgetMicros) return;

@@ -48,7 +48,7 @@ export interface RerunScope {
   /** Stale and removed steps with paid jobs on the service. The run finishes those jobs first. */
   readonly seenThroughFirst: readonly string[];
   /**
-   * Those of `seenThroughFirst` whose request was never answered, with the amount held. The run looks for their jobs on
+   * Steps of `seenThroughFirst` whose request was never answered, with the amount held. The run looks for their jobs on
    * the service. If it finds none, it withdraws the request; if it cannot be certain, it repeats the request with the
    * same key.
    */
@@ -290,8 +290,8 @@ function said(what: string, paths: readonly string[]): string | null {
 }
 
 /**
- * Idempotency keys and bills are identified by step name and attempt, so a name must keep its kind of step and its
- * history.
+ * Problems with names that the run used for another step or another kind of step. Such a name cannot be used again,
+ * because idempotency keys and bills are identified by step name and attempt.
  */
 function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: PlanDiff): readonly Problem[] {
   if (changed.length + added.length + renamed.length === 0) return [];

@@ -382,8 +382,8 @@ function namedBy(state: RunState, name: string): readonly string[] {
 }
 
 /**
- * Steps that failed themselves, fully or partly, and have no second choice that succeeded. For an expansion that
- * created steps, only these steps can be listed.
+ * Steps that failed themselves, fully or partly, and have no second choice that succeeded. An expansion that
+ * created steps is never listed itself; those steps are, if they failed.
  */
 function failedSteps(state: RunState): readonly string[] {
   return state.planned.plan.steps.flatMap(({ path }) => {

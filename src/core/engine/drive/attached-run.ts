@@ -19,7 +19,7 @@ export function isInterrupted(row: RunRow, now: number): boolean {
   return (row.status === "running" || row.status === "planned") && !isDriven(row, now);
 }
 
-/** An engine that is overdue to look at a run by this many milliseconds is assumed to have no worker. */
+/** An engine is assumed to have no worker if it should have continued a run more than this many milliseconds ago. */
 const UNWORKED_AFTER_MS = 60_000;
 
 /** True if a process drives the run or is about to, or if an engine is due to continue the run and is not overdue. */
@@ -31,7 +31,7 @@ export function isDriven({ status, lease, updatedAt, wakeAt, resumeAt }: RunRow,
   return status === "planned" && now - updatedAt <= BEGINS_WITHIN_MS;
 }
 
-/** The row with its current status: `interrupted` if it says running but no process drives the run. */
+/** The row with its current status: `interrupted` if it is recorded as in progress but no process drives it. */
 export function statusNow(row: RunRow, now: number): RunRow {
   return isInterrupted(row, now) ? { ...row, status: "interrupted" } : row;
 }
@@ -85,8 +85,8 @@ export async function follow(
 const TAKEN_OVER_WITHIN_MS = 10_000;
 
 /**
- * A read-only handle: reports events whichever process drives the run, and ends when the run is at rest or nothing
- * drives it.
+ * A read-only handle. It reports events no matter which process drives the run, and ends when the run is at rest or no
+ * process drives it.
  */
 export function watch(
   { runId, lastSeq }: RunRow,

@@ -75,7 +75,7 @@ export class CommandRunner {
     return [...this.active].some((id) => id.startsWith("submit:") || id.startsWith("chat:"));
   }
 
-  /** Awaits a turn of the drive, then lets the effects that were waiting before it continue. */
+  /** Awaits a turn of the drive, then releases the effects that were already waiting when the turn began. */
   async awaiting<T>(turn: Promise<T>): Promise<T> {
     const waiting = this.#waiting.splice(0);
     try {
@@ -99,7 +99,7 @@ export class CommandRunner {
     for (const id of ids) this.#asking.get(id)?.abort(new Error("The run no longer waits for this job."));
   }
 
-  /** When delegated commands are delegated again; null if no command is delegated. */
+  /** When the oldest delegated command will be delegated again; null if no command is delegated. */
   get delegatedAgainAt(): number | null {
     const [first] = this.memory.delegated.values();
     return first === undefined ? null : first + DELEGATED_AGAIN_MS;
@@ -148,7 +148,7 @@ export class CommandRunner {
     this.#on.touch(message.step);
   }
 
-  /** For a run driven in slices, makes the poll due; otherwise passes the hint to the code that follows the job. */
+  /** Makes the job's poll due. If the run is not driven in slices, also notifies the code that follows the job. */
   #hint(hint: Extract<InboxMessage, { readonly type: "hint" }>): void {
     this.memory.hint(hint);
     const jobId = this.#state.steps[hint.step]?.attempts[hint.attempt - 1]?.jobId ?? null;

@@ -81,7 +81,7 @@ export interface SliceOptions {
   readonly end: AbortSignal;
   /** True if another job of the engine performs the command, and answers with a `performed` inbox message. */
   readonly isDelegated: (command: Command) => boolean;
-  /** Delegates a command to the engine, behind `place` others of this run. No effect if the engine already has it. */
+  /** Delegates a command to the engine, if not yet done. `place`: how many of the run's other commands precede it. */
   readonly delegate: (command: Command, place: number) => Promise<void>;
 }
 

@@ -20,7 +20,7 @@ import { type DriveTools, driveTools } from "./drive-tools.ts";
 import { RunWriter, type Taken } from "./run-writer.ts";
 import type { Updates } from "./updates.ts";
 
-/** Number of first prices committed at a time for a large plan. Prices that are lost are quoted again. */
+/** Number of first prices committed at a time for a large plan. After a crash, the uncommitted are quoted again. */
 const QUOTED_AT_ONCE = 1_000;
 
 export interface HolderParts {

@@ -89,7 +89,7 @@ export class RunSupervisor {
     await Promise.allSettled(this.#running.keys());
   }
 
-  /** Drives the run until idle, and again while a change is pending or someone waits for what the run lacks. */
+  /** Drives the run until idle. Repeats this for a pending change, a new resume, or a pause that is over in time. */
   async #drive(
     state: RunState,
     updates: Updates,
@@ -197,9 +197,9 @@ function onAbort(signal: AbortSignal | undefined, then: () => void): void {
 class DriveTurn {
   /** Abort to stop the drive gracefully. */
   readonly stop = new AbortController();
-  /** Set if someone has resumed the run meanwhile: this drive must process its inbox again once at rest. */
+  /** Set if someone resumed the run during this drive, which must then read the run's inbox again once at rest. */
   isAskedAgain = false;
-  /** Ids of stops sent before that resume. */
+  /** Ids of stops sent before someone resumed the run during this drive. */
   readonly outdatedStops: number[] = [];
   #work: PromiseWithResolvers<void> | null = Promise.withResolvers();
 

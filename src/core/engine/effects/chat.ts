@@ -24,9 +24,9 @@ import { filesOf, localInput } from "./local-code.ts";
 
 type Chat = Extract<Command, { readonly type: "chat" }>;
 
-/** Time limit for an answer, in milliseconds: long answers take time and cannot be requested again. */
+/** Time limit for an answer, in milliseconds. It is long because a missed answer cannot be requested again. */
 const ANSWER_MS = 10 * 60_000;
-/** A stop does not cut short a wait for an answer's bill that is at most this long, in milliseconds. */
+/** Waits for an answer's bill that are no longer than this, in milliseconds, are not cut short by a stop. */
 const PATIENT_MS = 4_000;
 /** After this wait, in milliseconds, a job that still does not exist is no longer read. */
 const SHORT_MS = 1_000;

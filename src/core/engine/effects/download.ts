@@ -74,7 +74,7 @@ export const download: Effect<"download"> = async (command, context) => {
   }
 };
 
-/** Failures that would only repeat. The next resume retries, since the URL or options may have changed by then. */
+/** Failures that an immediate retry would repeat. The next resume retries: the URL or options may be different then. */
 const CERTAIN: ReadonlySet<DownloadError["reason"]> = new Set(["refused", "too-large", "forbidden-address"]);
 
 /**
@@ -182,8 +182,8 @@ interface ExpectedFile {
 }
 
 /**
- * The subfolder of `outDir` for the run's files: normally none; the run's own folder if another run (by manifest) or
- * other bytes already use the files' names.
+ * The subfolder of `outDir` for the run's files: normally none. If the files' names are already used by other bytes or,
+ * according to a manifest, by another run: the run's own folder.
  */
 async function folderFor(state: RunState, copies: readonly ExpectedFile[]): Promise<string> {
   const { runId, planned, files } = state;

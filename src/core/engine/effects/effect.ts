@@ -28,7 +28,7 @@ export function bytesProgress(step: string, { progress, now }: Pick<EffectContex
   };
 }
 
-/** How a run driven in slices polls its jobs instead of following them. `planned`: by command id. */
+/** How a run driven in slices polls its jobs instead of following them. `planned`: the next polls, by command id. */
 export interface Polls {
   readonly planned: Map<string, PlannedPoll>;
   /** True if webhooks report when jobs end, so that polling is only a fallback. */
@@ -51,7 +51,7 @@ export interface EffectContext {
   /** Download URLs by `job id, output`; kept in memory only, never stored. */
   readonly freshUrls: Map<string, { readonly url: string; readonly readAt: number }>;
   readonly jobOwners: JobOwners;
-  /** Looks up which jobs belong to steps of any run. */
+  /** Looks up which jobs already belong to a step of this or another run. */
   readonly repository: Pick<RunRepository, "knownJobs">;
   readonly cache: ResultCache;
   /** Keys of the results that this run already reuses. Computed on demand, because it scans every step. */

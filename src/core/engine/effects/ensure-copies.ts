@@ -23,8 +23,8 @@ type Source =
   | { readonly from: "code"; readonly step: string };
 
 /**
- * Checks the copies with these hashes. Restores a damaged or missing copy at no cost while the service or the uploaded
- * file still has its bytes. Throws {@link MediaLostError}, or a download error that may pass.
+ * Checks the copies with these hashes. Restores a damaged or missing copy at no cost as long as the service or the
+ * uploaded file still has its bytes. Throws {@link MediaLostError}, or a download error that may pass.
  */
 export async function ensureCopies(hashes: Iterable<string>, context: Context): Promise<void> {
   for (const sha256 of new Set(hashes)) {

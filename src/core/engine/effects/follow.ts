@@ -100,7 +100,7 @@ export const settle: Effect<"settle"> = async (command, context) => {
   return inMs === null ? deferToNextDrive(...events) : { end: "retryLater", inMs, events };
 };
 
-/** Maximum share of a delay that is added, by job id, so that jobs submitted together are not polled together. */
+/** Each delay grows by up to this share of it, depending on the job id, so that jobs are not all polled at once. */
 const SPREAD = 0.05;
 
 /** Delay before rereading a job that a webhook reported as ended but that is still in progress, in milliseconds. */

@@ -20,12 +20,12 @@ import { filesOf, localCode } from "./local-code.ts";
 
 type Generate = Extract<Command, { readonly type: "generate" }>;
 
-/** Time limit, in milliseconds, for a model that answers only when its work is done: it cannot be asked again. */
+/** Time limit, in milliseconds, for a model that answers only when its work is done and cannot be polled before. */
 const ANSWER_MS = { image: 10 * 60_000, audio: 10 * 60_000, video: 60 * 60_000 } as const;
 const MOST_OPERATION_BYTES = 64 * 1024;
 const KEY_AGAIN_MS = 15_000;
 
-/** Sends one request to a provider. Its intent is already durable. A stop does not interrupt it: it may be charged. */
+/** Sends a provider one request, whose intent is already durable. No stop interrupts it, because it may be charged. */
 export const generate: Effect<"generate"> = async (command, context) => {
   const ready = await beforeSending(() => prepared(command, context), context);
   if ("without" in ready) return unsent(command, ready.without);

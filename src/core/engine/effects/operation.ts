@@ -137,14 +137,14 @@ function noMoreDoubt({ step, attempt }: Operation, { doubt }: AttemptState): rea
   ];
 }
 
-/** Milliseconds until the next poll: a tenth of the age, from 1 to 10 seconds. */
+/** Milliseconds until the next poll: a tenth of the operation's age, but at least 1 and at most 10 seconds. */
 function nextAskMs(ageMs: number): number {
   return Math.round(Math.min(10_000, Math.max(1_000, ageMs / 10)));
 }
 
 /**
- * Some models report any failed poll as an error of the operation, so an error is believed only after a while. Results
- * that cannot be fetched are retried for the same time, then left to a person.
+ * Some models report any failed poll as an error of the operation, so an error counts only if it persists for a while.
+ * Results that cannot be fetched are retried for the same time, then left to a person.
  */
 function doubted(
   command: Operation,

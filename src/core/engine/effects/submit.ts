@@ -79,8 +79,8 @@ export const submit: Effect<"submit"> = async (command, context) => {
 const ANSWERED_WITHIN_MS = 60_000;
 
 /**
- * For a changed step: looks for the job of an unanswered submit instead of sending the request needlessly. Null if
- * several jobs match, or the service does not list them.
+ * For a changed step: looks for the job of an unanswered submit, because repeating the outdated request could pay
+ * for an unwanted job. Null if it is uncertain which job that is, or the lookup fails.
  */
 async function lookedFor(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { state, signal, clock, now } = context;
@@ -104,7 +104,7 @@ async function lookedFor(command: Submit, context: EffectContext): Promise<Effec
 
 /**
  * Checks the age of a key that may have been sent. Uses the service's clock, because local clocks change and machines
- * sleep. Null: the key may be sent again.
+ * sleep. Null: sending the key again is safe.
  */
 async function forgottenOrAway(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { client, signal, now, idempotencyWindowMs } = context;
@@ -186,7 +186,7 @@ async function contradiction(command: Submit, { jobId, model }: SubmitAck, conte
   return sentence`the service returned ${id}, which belongs to another step; find the job that belongs to this request`;
 }
 
-/** The id under which the service lists the model, which differs from an alias. */
+/** The id under which the service lists the model. The step may use an alias instead. */
 async function resolvedId({ model }: Submit, { client, signal }: EffectContext): Promise<string> {
   return client.model(model, { signal }).then(
     ({ id }) => id,

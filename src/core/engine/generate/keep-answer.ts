@@ -67,8 +67,8 @@ type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, nu
 
 /**
  * Stores an answer's media, measured and checked like all others. An invalid or missing medium becomes a failed output;
- * surplus media are dropped. If one cannot be stored, the rest are stored anyway.
- * `known`: what earlier attempts stored for the same answer, by position; updated. @throws UnkeptError
+ * surplus media are dropped. If a medium cannot be stored, the others are stored anyway.
+ * `known`: what earlier attempts stored for the same answer, by position; updated by this call. @throws UnkeptError
  */
 export async function keepOutputs(
   { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,

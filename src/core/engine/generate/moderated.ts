@@ -3,7 +3,7 @@ import { cleanText, ownText } from "../../kit/clean-text.ts";
 
 /** Codes for a refusal by moderation: OpenAI's `error.code` for images and fal's `type`. */
 const CODES: ReadonlySet<unknown> = new Set(["moderation_blocked", "content_policy_violation"]);
-/** Replicate appends this code to the error text, sometimes with an id. Elsewhere, the text quotes the request. */
+/** Replicate appends this code to the error text, sometimes with an id. Elsewhere in the text, it may be quoted. */
 const IN_TEXT = /\(E005\)(?: \([\w-]+\))?\.?$/m;
 /** Maximum depth of nested causes. */
 const MOST_CAUSES = 8;
