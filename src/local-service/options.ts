@@ -19,7 +19,7 @@ export interface KeyOption {
   readonly secret: string;
   /** Scopes of the key. Default: every scope. */
   readonly scopes?: readonly Scope[];
-  /** Workspace of the key. Default: `workspace_local`, the one that is funded. */
+  /** Workspace of the key. Default: `workspace_local`, the only workspace with initial funds. */
   readonly workspaceId?: string;
   /** Owner of the key. Default: `owner_local`. */
   readonly ownerId?: string;

@@ -54,7 +54,7 @@ interface Shown {
   readonly via: Principal["via"];
   /** Narrows the key's scopes; null leaves them as they are. */
   readonly scopes: readonly Scope[] | null;
-  /** When the credential itself expires, which may be before the key does; null means never. */
+  /** When the credential itself expires, possibly earlier than its key; null means never. */
   readonly until: number | null;
 }
 

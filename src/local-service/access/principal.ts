@@ -42,7 +42,7 @@ export interface Principal {
   readonly scopes: readonly Scope[] | null;
   /** The credential used: the key's current secret, a rotated-out secret in its grace period, or a token of the key. */
   readonly via: "secret" | "previous-secret" | "token";
-  /** When the credential expires, in milliseconds; null means never. Credentials that it creates expire no later. */
+  /** When the credential expires, in milliseconds; null means never. Credentials created with it expire no later. */
   readonly expiresAt: number | null;
 }
 

@@ -25,7 +25,7 @@ export interface CompiledModel extends ModelDefinition {
   readonly checkCombination: InputCheck;
   /** Set if the schema does not compile: requests for the model are refused as unsupported, with this reason. */
   readonly defect: string | null;
-  /** Reports the rows of the model's table that cannot be read; null if there are none. */
+  /** A message about the rows of the model's table that cannot be read; null if all can be read. */
   readonly notice: string | null;
 }
 

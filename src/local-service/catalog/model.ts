@@ -23,7 +23,7 @@ export type ModelState =
   | { readonly is: "live" }
   /** The model answers 410 GONE. */
   | { readonly is: "retired"; readonly replacedBy: string | null }
-  /** The model answers 400 FAILED_PRECONDITION with this message. Hosted services list some of these models. */
+  /** The model answers 400 FAILED_PRECONDITION with this message. Hosted services list some unsupported models. */
   | { readonly is: "unsupported"; readonly message: string; readonly isListed?: boolean };
 
 /** A catalog entry as the API shows it. */

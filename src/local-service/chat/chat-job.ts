@@ -24,7 +24,7 @@ const PER_MESSAGE = 3;
 /** Number of tokens counted for a picture. */
 const PER_IMAGE = 85;
 
-/** A token of an answer, and the part of the answer that it belongs to. The parts follow each other in this order. */
+/** A token of an answer, and the part that contains it. Parts are sent in the order in which `of` lists them. */
 export interface AnswerToken {
   readonly of: "reasoning" | "text" | "call";
   readonly text: string;

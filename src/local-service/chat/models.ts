@@ -11,7 +11,7 @@ export const chatEntry = z.looseObject({
   context_length: z.int().min(1).default(131_072),
   /** Maximum number of tokens that a request may ask for. */
   max_output_tokens: z.int().min(1).default(16_384),
-  /** Limit for a request that does not set one; at most `max_output_tokens`. */
+  /** Token limit of a request that sets no limit; at most `max_output_tokens`. */
   default_max_tokens: z.int().min(1).default(4_096),
   pricing: z
     .looseObject({ usd_per_1m_input_tokens: z.number().min(0), usd_per_1m_output_tokens: z.number().min(0) })

@@ -77,7 +77,7 @@ export const chatBody = z.strictObject({
   prompt_cache_key: z.string().nullish(),
 });
 
-/** The body as of 3.9, which ignored the fields that are refused now. */
+/** The body in version 3.9 of the API, which ignored the fields that are refused today. */
 const earlierBody = chatBody.omit({ n: true, logprobs: true, top_logprobs: true, reasoning_effort: true }).strip();
 
 export type ResponseFormat =
@@ -176,7 +176,7 @@ function* problemsOf({ messages, tools, toolChoice }: ChatRequest): Generator<Fi
     yield problem("tool_choice", "requires a tool that is not in tools", "enum", names);
 }
 
-/** Problems that 3.9 did not report. */
+/** Problems that version 3.9 of the API did not report. */
 function* laterProblems(body: Body, model: ChatModel, images: readonly ShownImage[]): Generator<FieldProblem> {
   if (body.stream_options && !body.stream) yield problem("stream_options", "requires stream: true", "invalid");
   const { field, tokens } = limitOf(body, model);

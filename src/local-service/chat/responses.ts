@@ -253,7 +253,7 @@ export function responsesForm(head: AnswerHead, composed: Composed, body: Respon
       ];
     }
 
-    /** Ends the open item, and writes all items before the item `next`, which it begins and leaves open. */
+    /** Ends the open item, writes all items before the item `next`, then begins `next` and leaves it open. */
     function upTo(next: number): readonly string[] {
       const frames: string[] = [];
       while (open < next) {

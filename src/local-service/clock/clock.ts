@@ -29,7 +29,7 @@ export interface ClockControl extends Clock {
   readonly mode: ClockMode;
   /** Clock milliseconds per real millisecond: 1 in real mode, 0 in manual mode. */
   readonly factor: number;
-  /** Follows the machine's clock, but keeps the time advanced so far. */
+  /** Follows the machine's clock from now on, without undoing earlier advances. */
   real(): void;
   /** Runs `factor` times as fast as the machine's clock. */
   scaled(factor: number): void;

@@ -58,7 +58,7 @@ export class FaultEngine {
     return this.#rules.length === 0;
   }
 
-  /** Whether a rule of any of these kinds is set, even an exhausted rule. */
+  /** Whether any rule of these kinds is set; exhausted rules count too. */
   has(...kinds: readonly FaultKind[]): boolean {
     return this.#rules.some(({ rule }) => kinds.includes(rule.kind));
   }

@@ -44,7 +44,7 @@ const match = {
   /** Route as in the table of endpoints, such as `POST /models/{model}`; every route if absent. */
   route: z.string().max(200).optional(),
   model: z.string().max(200).optional(),
-  /** Regular expression that the prompt (or text) must contain. */
+  /** Regular expression that must match somewhere in the prompt (or text). */
   prompt: z.string().max(500).optional(),
   /** From 0 to 1; default 1. */
   probability: z.number().min(0).max(1).optional(),

@@ -45,7 +45,7 @@ export function jsonExcess(text: string): Excess | null {
 /** Maximum size of a JSON body: enough for many long shot prompts, and a bound on memory. */
 export const MAX_JSON_BYTES = 16 * 1024 * 1024;
 
-/** Bytes of a refused body that are still read and discarded before the connection is cut. */
+/** Maximum number of bytes of a refused body that are read and discarded before the connection is cut. */
 const MAX_READ_BYTES = 4 * MAX_JSON_BYTES;
 
 const bad = (text: string, reason: string) => invalid([problem("body", text, reason)]);

@@ -35,7 +35,7 @@ export const ok = (body: unknown, headers: Headers = {}): Answer => ({ is: "json
 export const created = (body: unknown): Answer => ({ is: "json", status: 201, body });
 export const noContent: Answer = { is: "empty", status: 204 };
 
-/** Required access: a scope, any key but no token (`"key"`), any credential, or none. */
+/** Required access: a scope, a key rather than a token (`"key"`), any credential, or none. */
 export type Access = Scope | "key" | "credential" | "public";
 
 /** One row of the service's table of endpoints. */

@@ -1,7 +1,7 @@
 export interface ErrorPorts {
-  /** An unexpected error; its text never reaches the caller. */
+  /** Receives an unexpected error, whose text is never sent to the client. */
   onDefect(error: unknown, traceId: string): void;
-  /** True to use the messages of a hosted service. */
+  /** Whether to use the messages of a hosted service. */
   readonly strict: boolean;
 }
 

@@ -49,7 +49,7 @@ export async function openAccounts(store: Store, options: NormalOptions, now: nu
   return `${first!.keyId}:${first!.secret}`;
 }
 
-/** Creates a workspace, its owner and a key with this secret if they are missing. Call inside a transaction. */
+/** Creates a workspace, its owner and a key if missing, and gives the key this secret. Call inside a transaction. */
 export function ensureKey(store: Store, key: NormalKey, now: number): void {
   const secretHash = hashSecret(key.secret);
   store.workspaces.create(key.workspaceId);

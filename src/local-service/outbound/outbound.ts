@@ -105,7 +105,7 @@ const MAX_ANSWER_BYTES = 65_536;
 /** A destination that is not forbidden. If its name does not resolve here, the proxy may still resolve it. */
 type Reachable = Exclude<Destination, { readonly is: "blocked" }>;
 
-/** Pins the connection to the checked addresses, even if the name resolves to other addresses by then. */
+/** Pins the connection to the checked addresses, even if the name now resolves to other addresses. */
 function pinned(to: Extract<Destination, { readonly is: "open" }>["to"]): LookupFunction {
   return (_host, options, callback) => {
     if (options.all) callback(null, [...to]);

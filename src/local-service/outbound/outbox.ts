@@ -1,9 +1,9 @@
 import type { ServiceParts } from "../service-parts.ts";
 
 export interface QueueLimits {
-  /** Maximum number in flight, across all lanes. */
+  /** Maximum number of items in flight, across all lanes. */
   readonly total: number;
-  /** Maximum number in flight per lane. */
+  /** Maximum number of items in flight per lane. */
   readonly perLane: number;
 }
 

@@ -85,7 +85,7 @@ export type RecordedAsset = Readonly<z.output<typeof recordedAsset>>;
 /** Fields of a submit that matter only to its sender: submits that differ only in these are the same request. */
 export const SENDERS_OWN: ReadonlySet<string> = new Set(["idempotency_key", "webhook"]);
 
-/** Values nested more deeply are not changed. */
+/** Maximum nesting depth; values nested more deeply are not changed. */
 const MOST_DEPTH = 100;
 /** The beginning of media embedded in text. */
 const INLINE_MEDIA = /^data:([\w.+/-]{0,100})[;,]/;

@@ -309,7 +309,7 @@ class UploadHash {
     this.#parser?.write(chunk);
   }
 
-  /** The hash in lowercase hex; null unless a whole part named `file` passed. */
+  /** The hash in lowercase hex; null unless a part named `file` was received in full. */
   async digest(): Promise<string | null> {
     this.#parser?.end();
     await this.#over;

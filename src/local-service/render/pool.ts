@@ -87,7 +87,7 @@ interface Lane {
   current: Waiting | null;
 }
 
-/** Starts a worker from TypeScript when run from source, or from the built file in the package. */
+/** Starts a worker: from its TypeScript file if run from source, from the built file if run from the package. */
 function startWorker(gate: DecodeGate): Worker {
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
   const worker = new Worker(new URL(`./worker.${extension}`, import.meta.url), {

@@ -69,7 +69,7 @@ export class ReplayBook {
     return { answer, job: jobId === null ? null : this.#create(jobId, answer, now) };
   }
 
-  /** A job from this replay, or one that existed before the recording. */
+  /** A job of this replay, or a job that existed before the recording. */
   job(id: string, now: number): ReplayedJob | null {
     const known = this.#replayed.get(id);
     if (known !== undefined) return known;

@@ -106,7 +106,7 @@ class Replayer {
     return { is: "json", status: 200, body: { ...said, ...more }, headers: {} };
   }
 
-  /** The error if the end of a job is not recorded; without it, clients would poll forever. */
+  /** The error if the end of a job is not recorded; without this error, clients would poll forever. */
   #cutOff(request: string, { jobId }: ReplayedJob) {
     this.#service.metrics.unrecorded(request);
     return refuse(
@@ -207,7 +207,7 @@ function partOf({ request }: RecordedAnswer): string {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Returns the hash of an upload for its handle; null if the text is not a handle of this service. */
+/** Creates a function that finds an upload's hash by its handle; null if the URL is not a handle of this service. */
 function createUploadHashes({ store, dataDir, origin }: ServiceContext): (url: string) => string | null {
   const known = new Map<string, string>();
   return (url) => {

@@ -274,7 +274,7 @@ export function fileTable(db: Statements) {
   };
 }
 
-/** Voices cloned by jobs, which do not expire. */
+/** Voices cloned by jobs. Such voices do not expire. */
 export function voiceTable(db: Statements) {
   const ofOwner = "SELECT * FROM voices WHERE workspaceId = ? AND ownerId = ? ORDER BY createdAt, voiceId";
   return {

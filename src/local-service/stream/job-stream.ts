@@ -17,7 +17,7 @@ const EVENTS_PER_READ = 200;
 /** Reconnect delay sent when the service itself ends a stream, in milliseconds. */
 const RETRY_MS = 1000;
 
-/** `GET /jobs/{job_id}/stream`. Reads from the store whenever it is woken, no faster than the reader accepts frames. */
+/** `GET /jobs/{job_id}/stream`. Reads the store after each wake-up, but no faster than the client accepts frames. */
 export function jobStream(service: ServiceContext, find: (call: Call) => JobRow) {
   const { store, views, hub, streams } = service;
 

@@ -31,7 +31,7 @@ function prepareSchema(schema: SchemaNode): SchemaNode {
 const USUAL_LENGTH = 3;
 /** Time limit for one answer, in milliseconds. */
 const MAX_MS = 400;
-/** Number of attempts. Each second attempt omits optional properties; only the first half fit values to the request. */
+/** Number of attempts. Every second one omits optional properties; only the first half adapt values to the request. */
 const ATTEMPTS = 12;
 const DEEPEST = 30;
 const LONGEST_PATTERN = 20_000;

@@ -29,7 +29,7 @@ interface Stage extends Size {
   readonly sun: { readonly x: number; readonly y: number; readonly radius: number };
 }
 
-/** Colours from the far distance over the middle distance to the near distance. */
+/** Colours from the far distance through the middle distance to the near distance. */
 function distances({ far, mid, near }: Palette, count: number): Color[] {
   return Array.from({ length: count }, (_, i) => {
     const t = (2 * i) / (count - 1);

@@ -71,7 +71,7 @@ export async function sniff({ head }: FileEnds): Promise<Format> {
 
 const CUT = "it is truncated";
 
-/** Why a file is incomplete, as its ends show; null if they do not. Needed because decoders fill in missing parts. */
+/** Why a file is incomplete, judged by its ends; null if not. Needed because decoders fill in missing parts. */
 export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }: Format): string | null {
   switch (contentType) {
     case "image/gif":

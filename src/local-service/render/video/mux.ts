@@ -105,7 +105,7 @@ function soundTrack(output: Output, sound: Sound | CodedSound, durationSeconds: 
   };
 }
 
-/** Converts sound to the AAC rate, at most in stereo, one frame shorter than the pictures: the encoder adds a frame. */
+/** Converts sound to the AAC rate, at most stereo, one frame shorter than the pictures because the encoder adds one. */
 function wholeFrames(sound: Sound, durationSeconds: number): Sound {
   const [left, right] = sound.channels;
   const converted = toRate({ rate: sound.rate, channels: right ? [left, right] : [left] }, AAC_RATE);
