@@ -5,7 +5,7 @@ type ByVerdict = { readonly [V in VerdictName]?: readonly Answer[] };
 type Listed<T extends ByVerdict> = NonNullable<T[keyof T & VerdictName]>[number];
 
 /**
- * Builds a column from its verdicts. An answer that none of them lists does not compile; if two list it, this throws.
+ * Builds a column from its verdicts. If no verdict lists an answer, this does not compile; if two do, it throws.
  */
 function column<const T extends ByVerdict>(
   byVerdict: T & ([Exclude<Answer, Listed<T>>] extends [never] ? unknown : { missing: Exclude<Answer, Listed<T>> }),
@@ -20,7 +20,7 @@ function column<const T extends ByVerdict>(
 
 /** The service is busy or failing. */
 const unwell = ["409 retryable", "409", "4xx retryable", "503", "5xx"] as const;
-/** As `unwell`, or the balance is short only until other requests release their holds. */
+/** All of `unwell`, and a balance that is too low only until other requests release their holds. */
 const busy = ["402 retryable", ...unwell] as const;
 const retryableWithoutEnvelope = ["no envelope 407", "no envelope 408", "no envelope 429", "no envelope 5xx"] as const;
 const notTheService = ["3xx", "2xx no JSON", "2xx other", "no envelope 4xx", "no envelope 511"] as const;

@@ -20,7 +20,7 @@ export function classifyStatus(status: JobStatus): StatusClass {
 
 const soundsFinal = /CANCEL|EXPIRE|ABORT|TIMED_?OUT|REJECT|ERROR|FAIL|DELETE|DONE|SUCCE|COMPLET|FINISH|REFUND|BLOCK/;
 
-/** True if no other status can follow. Unknown statuses are judged by their wording, since a wait might never end. */
+/** True if no other status can follow. Unknown statuses are judged by wording; otherwise a wait might never end. */
 export function isTerminal(status: JobStatus): boolean {
   const kind = classifyStatus(status);
   return (

@@ -38,7 +38,7 @@ export function retryPolicy(given: RetryOptions = {}): RetryPolicy {
  */
 export type Repeat = "always" | "unless-done" | "never";
 
-/** Backoff with full jitter: a random part of the doubled delay, plus the service's Retry-After up to its limit. */
+/** Backoff with full jitter: a random part of the doubled delay, plus Retry-After up to {@link LONGEST_ASKED_MS}. */
 export function backoffMs(policy: RetryPolicy, failures: number, retryAfterMs: number | null, chance: number): number {
   const stepMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** Math.min(failures - 1, 30));
   if (retryAfterMs === null) return chance * stepMs;

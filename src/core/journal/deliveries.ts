@@ -19,7 +19,7 @@ export interface DeliveryOutcome {
   readonly runIds: readonly string[];
 }
 
-/** How long deliveries are remembered, in milliseconds, and how many of the newest. */
+/** For how many milliseconds deliveries are remembered, and how many at most; the newest are kept. */
 export const DELIVERIES_KEPT_MS = DAY_MS;
 export const MOST_DELIVERIES = 50_000;
 /** Maximum length of an id that is looked up. */

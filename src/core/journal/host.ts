@@ -170,7 +170,7 @@ function readQuietly(read: () => string): string {
   }
 }
 
-/** Returns the output of a system tool, which does not depend on the user's language and time zone. */
+/** Returns a system tool's output in a form that does not depend on the user's language and time zone. */
 function ask(command: string, args: readonly string[]): string {
   const env = { ...process.env, LC_ALL: "C", TZ: "UTC" };
   return execFileSync(command, args, {

@@ -5,7 +5,7 @@ export interface LedgerTotals {
 }
 
 export interface AccountTotals extends LedgerTotals {
-  /** Number of the account's commits with charges. A balance requested after reading it includes those charges. */
+  /** Number of the account's commits with charges. A balance requested after this was read includes them. */
   readonly mark: number;
 }
 

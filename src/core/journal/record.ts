@@ -70,7 +70,7 @@ export function slotOf(at: number): number {
 export interface LedgerEntry {
   readonly heldMicros: number;
   readonly settledMicros: number;
-  /** The quarter of an hour of the last hold (see {@link slotOf}), in which later charges count too; null before. */
+  /** The quarter of an hour of the last hold (see {@link slotOf}). Later charges count in it. Null before a hold. */
   readonly slot: number | null;
   /** The account's mark at the time when the charge became known; null before that. */
   readonly charged: number | null;
@@ -84,7 +84,7 @@ export interface LedgerMoment {
   readonly mark: number;
 }
 
-/** An entry's mark after a change: as before, null, the current mark, or the current mark if it was null. */
+/** An entry's mark after a change: unchanged, null, the account's mark, or the account's mark if it was null. */
 export type MarkAfter = "kept" | "cleared" | "marked" | "markedIfUnset";
 
 /** The combined effect of changes to one entry. A null amount leaves the entry's amount as it is. */

@@ -31,7 +31,7 @@ export const LISTED_MS = 90 * DAY_MS;
 
 /** A journal's review links, shared by all processes that use it. */
 export interface ReviewLinkStore {
-  /** Stores a new link, and removes all links that expired {@link LISTED_MS} earlier. */
+  /** Stores a new link; removes all links that expired more than {@link LISTED_MS} before the new one was created. */
   addReviewLink(link: ReviewLinkRow): Promise<void>;
   reviewLink(id: string): Promise<ReviewLinkRow | null>;
   /** Lists the links, newest first, at most 1,000. */

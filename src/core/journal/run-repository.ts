@@ -45,7 +45,7 @@ export class RunRepository {
     return baseUrl === this.account.origin && keyId === this.account.keyId;
   }
 
-  /** Throws unless the run belongs to this account. No other account has the run's jobs and wallet. */
+  /** Throws unless the run belongs to this account: another account has neither the run's jobs nor its wallet. */
   checkAccount(state: RunState): void {
     if (this.isOurs(state)) return;
     const { origin, keyId } = this.account;
@@ -82,7 +82,7 @@ function noteJobs({ steps }: RunState, known: Set<string>): void {
   }
 }
 
-/** True if the error concerns this run only: it is damaged, or a newer program wrote it. */
+/** True if the error concerns only the run that was read: the run is damaged, or a newer program wrote it. */
 function isUnreadable(error: unknown): boolean {
   return [JournalCorruptError, JournalNewerVersionError, IllegalEventError].some((type) => error instanceof type);
 }

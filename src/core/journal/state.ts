@@ -37,7 +37,7 @@ export interface Overcharge {
   times: number;
   /** Total overcharge. */
   excessMicros: number;
-  /** True if the newest bill was above its quote. Until a bill agrees again, the model's jobs are bought singly. */
+  /** True if the newest bill was above its quote. The model's jobs are bought one by one until a bill agrees again. */
   isAbove?: true;
   /** True if a bill agreed with a quote of zero. */
   isFree?: true;
@@ -49,7 +49,7 @@ export interface OutputState extends OutputFacts {
   phase: OutputPhase;
   /** The stored copy, once downloaded. */
   copy: StoredCopy | null;
-  /** Why the last download failed; absent if no download failed or the output was downloaded since. */
+  /** Why the last download failed; absent if none failed, or if the output has been downloaded since then. */
   uncopied?: string;
 }
 
@@ -91,7 +91,7 @@ export interface AttemptState extends Awaited {
   intendedAt: number | null;
   /** Last recorded send. While the outcome is unknown, unrecorded sends may follow within {@link RESENT_EVERY_MS}. */
   lastSentAt: number | null;
-  /** Earliest and latest send on the service's clock, as far as its Date headers show it; null before any send. */
+  /** Earliest and latest possible time of a send on the service's clock (from Date headers); null before any send. */
   sentByService: { readonly from: number; readonly to: number } | null;
   /** Set while the attempt is unresolved. */
   unresolved: UnresolvedCause | null;
@@ -106,7 +106,7 @@ export interface AttemptState extends Awaited {
     readonly message: string;
     /** True if a person accepted the job's outputs as the attempt's result. */
     readonly isAccepted?: true;
-    /** For an operation: for how long polls reported the doubt, in milliseconds, and when they last did. */
+    /** For an operation: for how many milliseconds polls reported the doubt (`saidForMs`), and when one last did. */
     readonly saidForMs?: number;
     readonly saidAt?: number;
     /** For an operation: none of the provider's answers was about the work. */
@@ -116,7 +116,7 @@ export interface AttemptState extends Awaited {
   provider?: string;
   /** The handle for polling the provider; absent if it cannot be polled. */
   operation?: Json;
-  /** True if the attempt's cost is the hold, because the provider reports none. */
+  /** True if the hold counts as the attempt's cost, because the provider reports no cost. */
   isUnconfirmed?: true;
   /** An implausible cost that the service reported. */
   impossibleBill?: string;
@@ -157,11 +157,11 @@ export interface StepState {
   reason: string | null;
   /** The failure message that the pipeline's code intended for callers. */
   forCallers?: string;
-  /** True if the step was skipped because a `when` did not hold. Its result then does not count as missing. */
+  /** True if the step was skipped because a `when` was not met. Its result then does not count as missing. */
   skippedByCondition: boolean;
   /** True if the step failed because its run ended while its request was in progress. The request is still polled. */
   isGivenUp?: true;
-  /** True if the step was skipped because no root of the plan could succeed through it. It runs once a root can. */
+  /** True if skipped because no root of the plan that needs the step could succeed. It runs once such a root can. */
   pruned: boolean;
   startedAt: number | null;
   finishedAt: number | null;
@@ -233,7 +233,7 @@ export interface RerunRequest {
   readonly steps: readonly string[];
   /** Epoch milliseconds. */
   readonly requestedAt: number;
-  /** True until the run is over or waits for a decision. Until then, an equal request is part of this one. */
+  /** True until the run is over or waits for a decision. Until then, equal requests count as this one. */
   isOpen: boolean;
 }
 
@@ -365,7 +365,7 @@ export function stopClock(activeTime: ActiveTime, at: number): void {
   activeTime.since = null;
 }
 
-/** Counts the time since the last event only if the run was parked; otherwise the previous driver may have died. */
+/** Counts the time since the last event only if the run was parked. If not, the driver may have been dead meanwhile. */
 export function passClock(activeTime: ActiveTime, at: number, wasParked: boolean): void {
   if (activeTime.since === null || wasParked) return;
   stopClock(activeTime, activeTime.lastAt);

@@ -54,7 +54,7 @@ export interface CacheEntry {
   readonly fingerprint: string;
   /** Model id; null for a local function. */
   readonly model: string | null;
-  /** Duration of the job or chat from acceptance to end. Absent if interrupted, or if the service did not do it. */
+  /** Duration of the job or chat from acceptance to end. Absent if interrupted, or if not done by the service. */
   readonly tookMs?: number;
 }
 
@@ -66,7 +66,7 @@ export interface StoredResult extends CacheEntry {
   readonly at: number;
 }
 
-/** Selects results. By model, a result may be found that a local function with the same path has replaced. */
+/** Selects results. Those of a model may include a result that a local function with the same path has replaced. */
 export type ResultsQuery =
   | { readonly account: string; readonly fingerprint: string }
   | { readonly account: string; readonly model: string }
@@ -80,7 +80,7 @@ export type InboxMessage =
       readonly type: "approve";
       readonly step: string;
       readonly pick?: number;
-      /** The output at that position when the person picked. The choices may change before this is read. */
+      /** The output at the picked position when the person picked. The choices may change before this is read. */
       readonly chosen?: Chosen;
       readonly note?: string;
     } & Pick<RunEvent & { readonly type: "approval.decided" }, "value" | "by">)
@@ -139,7 +139,7 @@ export type CommitOutcome =
   | { readonly committed: false; readonly reason: "fenced" }
   /** Only with `park`: a message arrived meanwhile; nothing was committed. */
   | { readonly committed: false; readonly reason: "inbox" }
-  /** Only with `guard`: the holds exceed a limit; up to `headroomMicros` would not have. Nothing was committed. */
+  /** Only with `guard`: the holds exceed a limit; `headroomMicros` would have been allowed. Nothing was committed. */
   | {
       readonly committed: false;
       readonly reason: "cap";
@@ -172,7 +172,7 @@ export interface FoldSnapshot {
 export interface RunRow {
   readonly runId: string;
   readonly pipeline: string;
-  /** Null: the run has no title and goes by its id. */
+  /** Null: the run has no title and is listed by its id. */
   readonly title: string | null;
   /** The run's account; see `accountOf`. */
   readonly account: string;
@@ -286,7 +286,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
 
   /** Undelivered notifications of all runs, earliest due first. */
   notices(): Promise<readonly NoticeRow[]>;
-  /** Claims due notifications for the caller until the claim ends. Each then counts as attempted once more. */
+  /** Claims due notifications for the caller until the claim ends. Each claim counts as a delivery attempt. */
   claimNotices(claim: NoticeClaim): Promise<readonly NoticeRow[]>;
   /** Deletes a delivered notification, or sets when it is due again; no effect if it no longer exists. */
   resolveNotice(runId: string, seq: number, outcome: NoticeOutcome): Promise<void>;
@@ -343,7 +343,7 @@ export interface DueQuery {
 
 /** Messages from programs to a run that an engine drives. */
 type WorkMessage =
-  /** A webhook reported the end of this attempt's job, which is polled now. */
+  /** A webhook reported the end of this attempt's job, so the job is polled now. */
   | { readonly type: "hint"; readonly step: string; readonly attempt: number }
   /**
    * A job of the engine performed a command of this step, in the state that `of` identifies (see `workOf`). Or a

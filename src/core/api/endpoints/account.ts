@@ -72,7 +72,7 @@ const llmRequest = wire({
   settledAt: text,
 });
 /**
- * A request to a language model, as it was counted and charged. Fields whose value is not known, or not yet, are null.
+ * A request to a language model, as it was counted and charged. A field is null as long as its value is unknown.
  */
 export type LlmRequest = z.output<typeof llmRequest>;
 

@@ -129,7 +129,7 @@ export type BillingRefusal = z.output<typeof billing>;
 const wireError = wire(
   {
     code: text,
-    /** The error's type. In the common chat format, errors have it instead of the code or in addition to the code. */
+    /** The error's type. In the common chat format, errors have a type instead of the code or in addition to it. */
     type: text,
     /** For people only; match on `code`. */
     message: withDefault(z.string(), ""),
@@ -178,7 +178,7 @@ function named({ type, ...error }: z.output<typeof wireError>, status: number | 
   return { ...error, code, retryable: error.retryable ?? (!isOwn && (status === 429 || status === 503)) };
 }
 
-/** Maps a client error to its row in the table of answers; null if no request was answered with the error. */
+/** Maps a client error to its row in the table of answers; null for an error that no request caused. */
 export function answerOf(error: unknown): Answer | null {
   if (error instanceof UnknownOutcomeError) return answerOf(error.cause) ?? "lost";
   if (error instanceof ApiError) return error.envelope ? withEnvelope(error) : withoutEnvelope(error.status);

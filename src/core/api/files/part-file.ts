@@ -7,7 +7,7 @@ import { open } from "../../kit/file-handle.ts";
 /** An unfinished file beside its target. Its hash is computed as it grows. */
 export interface PartFile {
   readonly sizeBytes: number;
-  /** ETag or Last-Modified of the bytes so far, so that only the same file's download resumes; null if unknown. */
+  /** ETag or Last-Modified of the bytes so far, which prevents resuming with another file; null if unknown. */
   validator: string | null;
   append(chunk: Uint8Array): Promise<void>;
   /** Discards the bytes so far. */

@@ -55,7 +55,7 @@ export interface UploadOptions extends CallOptions {
 /** An upload may take longer than the client's timeout if it is at least this fast: about 250 kB per second. */
 const slowestBytesPerMs = 250;
 
-/** Uploads a file in pieces: for free, even with an empty wallet. Put the handle's `url` into an input unchanged. */
+/** Uploads a file in pieces. This is free even if the wallet is empty. Put the handle's `url` into inputs unchanged. */
 export async function upload(
   context: HttpContext,
   handles: HandleCache,

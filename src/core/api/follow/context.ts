@@ -134,7 +134,7 @@ export interface FollowOptions {
   readonly deadlineMs?: number | undefined;
   /** Requests with a higher priority leave the pacer first. Default 0. */
   readonly priority?: Priority | undefined;
-  /** When the job should be done, as ISO-8601. Default: the acknowledgement's estimate, if this client submitted it. */
+  /** When the job should be done, as ISO-8601. Default: the acknowledgement's, if this client submitted the job. */
   readonly estimatedCompletionAt?: string | null | undefined;
   /** The model's id. If there is no estimate, the durations of the model's past jobs are used. */
   readonly model?: string | undefined;

@@ -73,7 +73,7 @@ export interface PaceOptions {
   readonly maxPerSecond?: number | undefined;
   /** The key's rate limit, if you know it. Default: learned from the first 429. */
   readonly limit?: RateLimit | undefined;
-  /** Separate limits for classes of requests. Classes that are not listed share the key's limit. Default: all do. */
+  /** Separate limits for classes of requests. Unlisted classes share the key's limit. Default: no separate limits. */
   readonly buckets?: Readonly<Partial<Record<RequestClass, { readonly limit?: RateLimit | undefined }>>> | undefined;
 }
 

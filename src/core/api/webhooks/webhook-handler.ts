@@ -51,7 +51,7 @@ export function answer(status: number, text: string, headers: Record<string, str
   return new Response(`${text}\n`, { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers } });
 }
 
-/** The service's signing key. Fetched on first use, and again when a signature does not match: it may be new. */
+/** The service's signing key. Fetched on first use, and again if a signature does not match: the key may be new. */
 export interface KeyCache {
   current(): Promise<string>;
   /** Fetches a key newer than `stale`; null if there is none, or if a key was fetched a moment ago. */

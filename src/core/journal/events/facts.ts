@@ -59,7 +59,7 @@ export type PauseReason =
   | "approval"
   | "stopped"
   | "drift"
-  /** The only work left are outputs that could not be downloaded. A resume retries them at no cost. */
+  /** Only failed downloads of outputs are left. A resume retries them at no cost. */
   | "files"
   | "unresolved"
   /** Chat requests were sent but never answered; a repeated request may be charged again. */
@@ -142,7 +142,7 @@ export interface Comment {
   /** Position in the output's video or audio, in milliseconds; null if the comment names no position. */
   readonly timeMs: number | null;
   readonly at: number;
-  /** Who wrote the comment; null if only known to be someone who may act on the run. */
+  /** Who wrote the comment; null if all that is known is that the writer may act on the run. */
   readonly by: DecidedBy | null;
 }
 

@@ -8,7 +8,7 @@ import type { Chosen, Comment, DecidedBy, JournalError, OfAttempt, StepEnd, Stor
 import type { Fold } from "./fold-context.ts";
 import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
 
-/** Events about steps that have nothing to do with paid work. */
+/** Events of steps, except those that concern paid work. */
 export type StepEvent =
   | { readonly type: "step.started"; readonly step: string }
   | {
@@ -20,7 +20,7 @@ export type StepEvent =
       readonly skippedByCondition?: true;
       /** The failure message that the pipeline's code intended for its callers. */
       readonly forCallers?: CleanText;
-      /** True for a step skipped because no root of the plan can succeed through it any more. */
+      /** True for a step skipped because no root of the plan that needs it can succeed any more. */
       readonly pruned?: true;
       /** True for a step whose request is in progress but no longer awaited. */
       readonly isGivenUp?: true;

@@ -35,7 +35,7 @@ export type SubmitEvent = OfAttempt &
     /** The submit was sent, but it is unknown whether a job was created. Recorded once. */
     | { readonly type: "job.submit.unknown"; readonly message: CleanText; readonly clockOffsetMs?: number }
     | { readonly type: "job.submit.refused"; readonly error: JournalError }
-    /** The submit was refused before a job was created. The hold is released; the attempt is sent again when it can. */
+    /** The submit was refused before a job was created. The hold is released; the attempt is sent again later. */
     | { readonly type: "job.submit.withdrawn"; readonly reason: keyof typeof withdrawals }
     | {
         readonly type: "job.unresolved";

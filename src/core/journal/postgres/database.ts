@@ -126,7 +126,7 @@ export class Database {
     });
   }
 
-  /** Makes later calls wait longer for an unavailable database. Before this, the URL may simply be wrong. */
+  /** Makes later calls wait longer for an unavailable database. Before this call, the URL may simply be wrong. */
   noteOpened(): void {
     this.#waitMs = this.settings.unreachableTimeoutMs;
   }
@@ -206,7 +206,7 @@ function isLost(error: unknown): boolean {
   return code === "" && lostMessages.test(message);
 }
 
-/** Messages for which the driver has no codes. */
+/** Messages of errors to which the driver gives no code. */
 const lostMessages =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout exceeded when trying to connect|Cannot use a pool after)/;
 

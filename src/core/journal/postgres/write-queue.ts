@@ -12,7 +12,7 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** Limits on a group: its number of writes and, for several, their characters. Other writers wait for its locks. */
+/** Limits on a group, because others wait for its locks: its number of writes and, for several, of characters. */
 const largestGroup = 256;
 const longestGroup = 1_000_000;
 /** Number of groups in progress: while one group is written to disk, the next may be built. */

@@ -130,7 +130,7 @@ function prepareFolder(path: string): void {
   }
 }
 
-/** Creates the file as private; SQLite gives its other files the same mode. False if it can only be read. */
+/** Creates the file with mode 0600, which SQLite also gives its other files. False if the file can only be read. */
 function prepareFile(path: string): boolean {
   const exists = statOf(path);
   if (exists !== undefined && !exists.isFile()) throw folderError(path, "has something other than a file at that path");
@@ -146,7 +146,7 @@ function prepareFile(path: string): boolean {
   return true;
 }
 
-/** A file's status; undefined if there is no file at the path, or a broken link. */
+/** A file's status; undefined if there is nothing at the path, or only a broken link. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
@@ -264,7 +264,7 @@ function checkPages(path: string, { logged, every }: { readonly logged: boolean;
   }
 }
 
-/** Opens the file without writing. Without a log, no process has it open, and SQLite needs not even lock files. */
+/** Opens the file without writing. If it has no log, no process has it open, so SQLite needs no lock files either. */
 function openUnwritten(path: string, logged: boolean): DatabaseSync {
   const { DatabaseSync } = loadSqlite();
   const url = pathToFileURL(path);
