@@ -43,7 +43,7 @@ export function unagreed(state: RunState, asks: readonly AskedPrice[]): Pause {
   return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros, asks };
 }
 
-/** Returns why a step fails if its hold exceeds what is left of its group's limit. */
+/** Returns the failure reason of a step whose hold exceeds what is left of its group's limit. */
 export function overGroup(
   { holdMicros, reason }: Hold,
   group: { readonly prefix: string; readonly maxCostMicros: number; readonly committed: number },

@@ -23,7 +23,7 @@ export type Command =
       readonly step: string;
       readonly attempt: number;
       readonly model: string;
-      /** The input. If only the existing media are to be checked, it refers to outputs that do not exist yet. */
+      /** The input. If only existing media are to be checked, it also refers to outputs that do not exist yet. */
       readonly input: Json;
     }
   | {
@@ -73,7 +73,7 @@ export type Command =
   | { readonly type: "reuse"; readonly step: string; readonly fingerprint: string }
   | { readonly type: "place" };
 
-/** Returns a command's id within its run. The same work has the same id, so it is never performed twice at a time. */
+/** Returns a command's id within its run. The same work has the same id, so that it is never in progress twice. */
 export function commandId(command: Command): string {
   if (command.type === "place") return "place";
   const name = `${command.type}:${command.step}`;

@@ -49,7 +49,7 @@ export class DecisionBuilder implements Decision {
   #committedMicros: number;
   #reservedMicros = 0;
   readonly #reserved: { readonly path: string; readonly model: string; readonly holdMicros: number }[] = [];
-  /** True while a step waits for money that may be released: no less urgent step may use that money. */
+  /** True while a step waits for money that may be released: less urgent steps must not use that money. */
   #isMoneyAwaited = false;
   /** The refusal that applies once no more money can be released; null if there is none. */
   #refusal: Refusal | null = null;

@@ -1,7 +1,7 @@
 import { isOwnSource } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
 
-/** The key under which a resolved input contains a stored file, with any number of `$`. */
+/** The key under which a resolved input contains a stored file, with one or more `$` before `file`. */
 const OWN = /^\$+file$/;
 const GUARDED = /^\$\$+file$/;
 

@@ -96,8 +96,8 @@ export function raisedHold(
 
 /**
  * Sums the holds that will soon become bills: for jobs and chats under way, and for jobs whose cost is still being
- * read. A bill may be lower than its hold, so a hold that does not fit now may fit then. `within` is a path prefix;
- * empty for the whole run.
+ * read. A bill may be lower than its hold, so a hold that does not fit now may fit once the bills are known. `within`
+ * is a path prefix; empty for the whole run.
  */
 export function inFlightMicros(
   { steps }: RunState,

@@ -8,7 +8,7 @@ import type { StepNode } from "./step-node.ts";
 
 const MOST_REASONS = 3;
 
-/** Joins the first reasons and the number of the others, to keep the message on one line. */
+/** Joins the first reasons, then states how many more there are, so that the message fits on one line. */
 export function firstReasons(reasons: readonly string[]): string {
   const more = reasons.length - MOST_REASONS;
   return reasons.slice(0, MOST_REASONS).join("; ") + (more > 0 ? `; and ${more} more` : "");
@@ -107,7 +107,7 @@ export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>,
   return [...found].every((root) => !root.isRoot || hasConditions(root, nodes, state));
 }
 
-/** Returns whether the step, or a step that it needs, has such conditions. */
+/** Returns whether the step, or a step that it needs, uses media that its model may refuse. */
 function hasConditions(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);
   for (const { conditions, plan } of found) {

@@ -71,7 +71,7 @@ function hasBegun({ startedAt, attempts, chats }: StepState): boolean {
   return startedAt !== null || attempts.length + chats.length > 0;
 }
 
-/** Returns the end of a rewriting option that sent nothing, since moderation had not refused the result before it. */
+/** Returns the end of a rewriting option that sent nothing because moderation had not refused the previous result. */
 function notFlagged(steps: readonly StepState[]): OptionEnd {
   const [first] = steps;
   const byCondition = first?.skippedByCondition === true && { skippedByCondition: true as const };
@@ -199,7 +199,7 @@ export function whyNone(state: RunState, { second }: Option["choice"]): string |
   return all.length === 0 ? null : all.join("; ");
 }
 
-/** True if the `needed` step belongs to an earlier option, so that it has to have ended, but needs no result. */
+/** True if the `needed` step belongs to an earlier option, so that it must have ended but may lack a result. */
 export function isOfEarlierOption(state: RunState, { path }: PlanStep, needed: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice, at }) =>
     choice.second.options.slice(0, at).some((option) => needed.startsWith(`${option}/`)),

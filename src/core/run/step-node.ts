@@ -6,7 +6,7 @@ export class StepNode {
   readonly plan: PlanStep;
   /** True if the step is no longer in the plan, so that only its paid results are collected. */
   readonly isRemoved: boolean;
-  /** Steps whose decision depends on this one. */
+  /** Steps for which the next decision depends on this step. */
   readers: StepNode[] = [];
   /** The results that other steps read from this one, without repetitions. */
   reads: Reference["$ref"][] = [];

@@ -112,7 +112,7 @@ export function wakeForLate(builder: DecisionBuilder, asking: readonly string[])
   if (builder.state.status === "running" && builder.lateAt !== null) builder.wakeNoLater(builder.lateAt);
 }
 
-/** True if a choice settled on another option than this step's, so that nothing waits for the step. */
+/** True if a choice settled on an option other than this step's, so that nothing waits for the step. */
 function isDecidedAgainst({ planned, steps }: RunState, path: string): boolean {
   return optionsAround(planned.plan, path).some(({ choice }) => isStepFinal(steps[choice.path]!.status));
 }

@@ -10,7 +10,7 @@ export function readsUploads(input: Json): boolean {
 
 /**
  * Finds the outputs that the service no longer accepts as inputs; their files are used from then on. An output unknown
- * to the service counts only if it was reused from an earlier run; for this run's own outputs it is an error.
+ * to the service counts only if it was reused from an earlier run; an unknown output of this run is an error.
  */
 export function lapsedOutputs(state: RunState, input: Json, refusal: unknown): readonly RunEvent[] {
   const error = refusal as ApiError;

@@ -19,7 +19,7 @@ export interface GcReport {
   readonly runs: readonly string[];
   /** Old finished runs that were kept, because they are being driven or money is still held for them. */
   readonly skipped: readonly { readonly runId: string; readonly reason: "leased" | "holds" }[];
-  /** Number of requests whose last result was removed; a later run must pay for them again. */
+  /** Number of requests whose only remaining result was removed, so that a later run must pay for them again. */
   readonly reusable: number;
   /** Media that no run refers to any more. Files placed in runs' output folders stay. */
   readonly media: {
@@ -136,7 +136,7 @@ async function removeUnnamed(
   return { count: discarded.length, sizeBytes: discarded.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
 }
 
-/** Discards each of these media that no run refers to, such as an output of work that was never recorded. */
+/** Discards those of the given media that no run refers to, such as an output of work that was never recorded. */
 export async function discardUnnamed(
   store: JournalStore,
   { garbage }: { readonly garbage: MediaGarbage },

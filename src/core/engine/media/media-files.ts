@@ -130,7 +130,7 @@ export class MediaFiles {
     return "intact";
   }
 
-  /** Makes a change that affects only the file's times, so that the file need not be verified again. */
+  /** Makes a change that affects only the file's times, after which a verified file still counts as verified. */
   async keepingVerified(sha256: string, change: (path: string) => Promise<void>): Promise<void> {
     const path = this.path(sha256);
     const wasVerified = this.#verified.get(sha256) === (await unlessMissing(this.#stampOf(path)));
@@ -211,7 +211,7 @@ function isMarkedGone(name: string): boolean {
   return mark !== undefined && isMarkGone(mark);
 }
 
-/** Time of the last write, including writes to files in a function's folder, which may still continue. */
+/** Time of the last write to the path or to files in it: a function may still be writing to its folder. */
 async function lastWritten(path: string): Promise<number> {
   const below = await readdir(path).catch(() => []);
   const all = [path, ...below.map((name) => join(path, name))];

@@ -57,7 +57,7 @@ interface Waiting {
   readonly answer: (answered: Answered) => void;
 }
 
-/** Number of files read at once. One owner uses at most all but one thread, so another owner's file starts at once. */
+/** Number of files read at once. One owner never uses all threads, so that another owner's file starts at once. */
 const THREADS = 2;
 const WASTE_WINDOW_MS = 10 * 60_000;
 /** Maximum number of remembered owners and answers. */

@@ -9,7 +9,7 @@ export interface StoredMedia {
 }
 
 export type MediaSource =
-  /** `sha256`: the file's hash when measured. The file is read only if the store has no intact copy with that hash. */
+  /** `sha256`: the file's hash when measured. If the store has an intact copy with that hash, the file is not read. */
   | { readonly path: string; readonly sha256?: string }
   | { readonly bytes: Uint8Array }
   | { readonly stream: AsyncIterable<Uint8Array> };
@@ -69,7 +69,7 @@ export interface MediaStore {
   place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]>;
   /** True if a placed file still exists, whatever it contains. */
   isPlaced(file: string, outDir: string): Promise<boolean>;
-  /** Checks the bytes against their hash, once until the file changes. `damaged`: the bytes were changed. */
+  /** Checks the bytes against their hash, but an unchanged file only once. `damaged`: the bytes were changed. */
   verify(sha256: string): Promise<"intact" | "damaged" | "missing">;
   /** Verifies, once per process, that bytes can be written. Called before anything is paid for. */
   checkWritable(): Promise<void>;
@@ -104,10 +104,10 @@ export interface MediaGarbage {
   readonly purgeAfterMs: number;
   /** Everything in the store, unordered. */
   list(): AsyncIterable<ListedMedia>;
-  /** False, with nothing done, if the bytes are missing or have since become younger than {@link GRACE_MS}. */
+  /** Returns false and does nothing if the bytes are missing or are now younger than {@link GRACE_MS}. */
   discard(sha256: string): Promise<boolean>;
   discarded(): AsyncIterable<DiscardedMedia>;
-  /** Restores discarded bytes; a discarded copy may remain. False if there are none. */
+  /** Restores discarded bytes; a discarded copy may remain. False if the bytes no longer exist. */
   restore(sha256: string): Promise<boolean>;
   purge(discarded: DiscardedMedia): Promise<void>;
   /** Removes what interrupted writers left behind; returns the number of items. */

@@ -142,7 +142,7 @@ function describedBy(error: unknown): string {
 
 /** Animated pictures. */
 const MOVING = /^image\/(?:gif|apng|webp|avif)$/;
-/** Durations are rounded, up or down to whole seconds, and audio encoders add or remove some frames. */
+/** Stated durations may be rounded to whole seconds, and audio encoders add or remove some frames. */
 const TOLERANCE = { ofWholeSecondsMs: 1_000, ms: 250, share: 0.1 } as const;
 
 type Measured = Omit<MediaFacts, "fps">;

@@ -139,7 +139,7 @@ export class SpendingWatch {
   #isCapShort = false;
   #later: Later | null = null;
   #failures = 0;
-  /** Result of the last balance read: a failure, or null if it succeeded. Undefined once taken. */
+  /** Result of the last balance read: a failure, or null if it succeeded. Undefined after {@link takeAnswer}. */
   #answer: Judged | null | undefined;
 
   constructor(parts: SpendingParts, wallet: Wallet, state: RunState) {

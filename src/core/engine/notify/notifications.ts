@@ -18,7 +18,7 @@ export interface NotifyOptions {
   readonly notify?: NotifyOption | undefined;
   /** The journal. The signing key `notify-key.pem` is stored beside it. */
   readonly journal?: string | JournalStore | undefined;
-  /** The media folder. The key is stored beside it if the journal is not a file. */
+  /** The media folder. The signing key is stored beside it if the journal is not a file. */
   readonly mediaDir?: string | undefined;
   /** Default `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;

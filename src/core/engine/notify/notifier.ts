@@ -30,7 +30,7 @@ export function noticesOf(state: RunState, events: readonly StoredEvent[]): read
   });
 }
 
-/** Returns the id of an event's notification: the same however often, and by whichever process, it is sent. */
+/** Returns the id of an event's notification, which is the same for every attempt and in every process. */
 export function noticeId(runId: string, seq: number): string {
   return `${runId}:${seq}`;
 }

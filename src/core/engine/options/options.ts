@@ -416,7 +416,7 @@ export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
   return { total: given.total ?? DEFAULT_LIMIT, perModel, perModality };
 }
 
-/** What this machine may read on behalf of inputs. */
+/** Which files and internal addresses inputs may make this machine read. */
 export interface InputDoor {
   /** Files and folders that may be read, with links resolved; null means any file. */
   readonly filesFrom: readonly string[] | null;

@@ -13,7 +13,7 @@ import { openSteps, total } from "./totals.ts";
 
 /** How long a person can accept a quote, in milliseconds. Prices are checked again at the start in any case. */
 const VALID_MS = DAY_MS;
-/** Maximum number of steps that a quote stores in order to list what changed. */
+/** Maximum number of steps stored with a quote, so that changes to them can be listed. */
 const MOST_STEPS = 1_000;
 /** Maximum number of listed differences. */
 const MOST_CHANGES = 8;

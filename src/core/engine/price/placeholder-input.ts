@@ -40,7 +40,7 @@ export interface PlaceholderSources {
   readonly catalog: Pick<Catalog, "model">;
   readonly estimates: EstimateCache;
   readonly media: MediaStore;
-  /** Resolves a reference. If `value` is undefined, omit the reference; null means that its step has not ended. */
+  /** Resolves a reference. Null: its step has not ended. An undefined `value`: the reference is to be omitted. */
   readonly resolved: (ref: Ref) => { readonly value: Json | undefined } | null;
   /** Set for an existing run. */
   readonly earlierMs?: EarlierMs | undefined;
@@ -184,7 +184,7 @@ const LARGEST_PX = 4096;
 /** Length of the longest placeholder, in milliseconds; uploading a longer one would take too long. */
 const LONGEST_MS = 15 * 60_000;
 
-/** Returns a grey picture or quiet tone of expected shape or length, and the largest. Films are priced once made. */
+/** Returns a picture of expected shape or tone of expected length, and the largest. A film is priced once it exists. */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   const bounds = takes.maxBytes === null ? takes.bounds : { ...takes.bounds, max_file_size_bytes: takes.maxBytes };
   if (kind === "image") {

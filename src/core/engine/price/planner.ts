@@ -262,7 +262,7 @@ export class Planner {
     return { ...door, ...files, inside: [...door.inside, new URL(client.baseUrl).origin] };
   }
 
-  /** Explains why steps are not reused, but only for the first of them, because people read no more. */
+  /** Explains why steps are not reused, but only for the first of them, because nobody reads a longer list. */
   #explained(prices: readonly StepPrice[], plan: Plan, reusePreview: ReusePreview): readonly StepPrice[] {
     let remaining = EXPLAINED;
     return prices.map((price) => {

@@ -290,7 +290,7 @@ function priceProblems(steps: readonly PlanStep[], prices: readonly StepPrice[])
   });
 }
 
-/** A step for which an input asset may have expired. */
+/** A step and one of its input assets, which may have expired by the time the step starts. */
 interface ExpiryRisk {
   readonly step: string;
   /** Path of the step that makes the asset. */

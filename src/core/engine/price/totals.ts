@@ -97,7 +97,7 @@ export function priceText(
   return `from ${text(min)}, open-ended: ${open.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Lists the steps that may exceed their quotes by most, for example because a medium's length is not known yet. */
+/** Lists the steps that may exceed their quotes by the largest amounts, such as those with media of unknown length. */
 function upperEnd(prices: readonly StepPrice[], text: (micros: number) => string): string {
   const above = ({ mostMicros, costMicros }: StepPrice) => (mostMicros ?? 0) - (costMicros ?? 0);
   const dear = prices.filter((price) => above(price) > 0).sort((a, b) => above(b) - above(a));
@@ -180,7 +180,7 @@ function both(sums: Sums, otherSums: Sums): Sums {
   return { min: sums.min + min, expected: plus(sums.expected, expected), max: plus(sums.max, max) };
 }
 
-/** Returns the cost of the most expensive path through options: one is paid for after those before it failed. */
+/** Returns the cost of the most expensive path through options: all earlier options fail, then one succeeds. */
 function oneAfterTheOther(options: readonly (Sums & { readonly failed: number })[]): Sums {
   let before = 0;
   let max: number | null = 0;
@@ -321,9 +321,9 @@ export interface StepPrice {
   readonly mostMicros: number | null;
   /** Why there is no price, or which requirements media that do not exist yet must meet. */
   readonly reason: string | null;
-  /** Steps whose media the model may refuse. Those media are checked before anything is bought for this step alone. */
+  /** Steps whose media the model may refuse; these media are checked before anything is bought only for this step. */
   readonly conditionalOn?: readonly string[];
-  /** The option that this one replaces: this one runs, and is paid for, only if that one fails. */
+  /** The option before this step's option: the step runs, and is paid for, only if that earlier option fails. */
   readonly insteadOf?: string;
   /** With reuse: why the step is not reused. Absent if it is reused, or if there is nothing to explain. */
   readonly anew?: string;

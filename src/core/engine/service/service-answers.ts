@@ -311,7 +311,7 @@ function count(all: Map<string, Failing>, id: string, now: number): Failing {
 
 /** Id of balance reads in a {@link ServiceWatch}. */
 export const WALLET = "balance";
-/** Returns a command's id in the watch: one for all requests of a chat step, although those are numbered. */
+/** Returns a command's id in the watch. All requests of a chat step share one id, although they are numbered. */
 export function watchId(id: string): string {
   return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
 }
@@ -335,7 +335,7 @@ export function foreignError(error: ForeignError, of: Flagged["of"] = null): Jou
   return { code: cleanText(code, MOST_CODE), message, retryable, ...(flagged !== null && { flagged }) };
 }
 
-/** Returns what moderation objected to: of several fields the first, which the service calls the primary one. */
+/** Returns what moderation objected to; of several fields, only the first, which the service calls the primary one. */
 function flaggedBy({ param, details }: ForeignError, of: Flagged["of"]): Flagged {
   const [detail] = details ?? [];
   const field = param ?? (detail?.field || null);

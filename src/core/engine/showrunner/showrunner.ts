@@ -163,9 +163,9 @@ export interface Showrunner {
    */
   redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo>;
   /**
-   * Returns what `resume` with `rerun: steps` (and `rerunFailed`) would make again, and the price, without code
-   * changes. With the `pipeline` passed to `resume`, it includes expansions whose function was corrected. Spends
-   * nothing and changes nothing.
+   * Returns what `resume` with `rerun: steps` (and `rerunFailed`) would make again without code changes, and the price.
+   * With the `pipeline` passed to `resume`, it includes expansions whose function was corrected. Spends nothing and
+   * changes nothing.
    */
   rerunQuote(
     runId: string,

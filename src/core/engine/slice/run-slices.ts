@@ -171,7 +171,7 @@ export class RunSlices {
     }
   }
 
-  /** Decides whether an idle run continues unasked: after a decision, or once it has what it paused for. */
+  /** Decides whether an idle run continues by itself: after a decision, or once it has what it lacked. */
   async #woken(
     state: RunState,
     inbox: readonly InboxEntry[],
@@ -208,7 +208,7 @@ function isDue({ status, wakeAt, resumeAt, lease }: RunRow, now: number): boolea
   return status === "planned" || status === "running" || (resumeAt !== null && resumeAt <= now);
 }
 
-/** When to read the balance next for a paused run; null if the run does not (or no longer) wait for funds. */
+/** When to read the balance next for a paused run; null if the run does not wait for funds (any more). */
 function fundsLookedAt(
   { status, updatedAt }: RunRow,
   { waitForFundsMs = 0 }: SliceOptions,
@@ -257,7 +257,7 @@ interface Remembered {
   tools: DriveTools | null;
 }
 
-/** Maximum total weight of remembered states (see `weightOf`), besides the newest: some tens of megabytes. */
+/** Maximum total weight (see `weightOf`) of all remembered states except the newest: some tens of megabytes. */
 const MOST_WEIGHT = 60_000;
 /** Weight of a run itself, in addition to its parts. */
 const RUN_WEIGHT = 5;

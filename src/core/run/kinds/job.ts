@@ -33,7 +33,7 @@ const QUOTE_LIFE_MS = 5 * 60_000;
 export const TOO_OLD = ownText("its submit was never answered, and its idempotency key is too old to be sent again");
 /** Why a step fails once a person has stated that its request made nothing. */
 export const DECLARED_LOST = ownText("declared lost");
-/** A re-send is recorded if the last record is older than this, since one client call may send for 15 more minutes. */
+/** A re-send is recorded if the last record is older than this, because one client call may send for 15 minutes. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
@@ -145,7 +145,7 @@ function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: Decisi
 }
 
 /**
- * Requests the price while holding the slot: the price takes a moment, while other work in the slot would take minutes.
+ * Keeps the slot while the price is requested: that takes a moment, but other work in the slot would take minutes.
  */
 function askPrice(quote: Command & { readonly type: "quote" }, plan: JobStep, builder: DecisionBuilder): void {
   builder.issue(quote);

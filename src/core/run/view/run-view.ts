@@ -78,7 +78,7 @@ export interface RunSummary {
   /** Null if the run has no title and is shown by its id. */
   readonly title: string | null;
   readonly tags: { readonly [key: string]: string };
-  /** Status in the journal, or `interrupted` if it says running but no process drives the run any more. */
+  /** Status in the journal; `interrupted` if that status is `running` but no process drives the run any more. */
   readonly status: RunStatus | "interrupted";
   /** Why the run is interrupted or failed; null otherwise. */
   readonly message: string | null;

@@ -194,9 +194,9 @@ function keyOf(sha256: string): string {
 }
 
 /**
- * A bucket cannot move an object, or delete it on condition of its age. So a discarded object is first copied to a new
- * key, and the copy is kept for a day. If someone found the object just before and refers to it afterwards, it is read
- * from the copy, and the next `gc` restores it.
+ * A bucket can neither move an object nor check its age while deleting it. So a discarded object is first copied to a
+ * new key, and the copy is kept for a day. If someone found the object just before and refers to it afterwards, it is
+ * read from the copy, and the next `gc` restores it.
  */
 class BucketGarbage implements MediaGarbage {
   readonly purgeAfterMs = DAY_MS;
