@@ -18,7 +18,7 @@ export function givenArguments(): readonly string[] {
 /** A process that outlives the one that started it. */
 export interface Background {
   readonly pid: number | undefined;
-  /** Resolves with its exit code, or null after a signal, if it ends before this process does. */
+  /** Resolves if the process ends before this one: with its exit code, or with null if a signal ended it. */
   readonly ended: Promise<number | null>;
 }
 

@@ -7,7 +7,7 @@ export const ExitCode = {
   refused: 2,
   /** Paused, partial, or charged beyond its budget; the message says how to continue. */
   unfinished: 3,
-  /** Ctrl-C, after submits in flight were answered. */
+  /** Ended by Ctrl-C, once all submits in flight had been answered. */
   interrupted: 130,
 } as const;
 

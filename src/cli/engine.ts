@@ -37,8 +37,8 @@ export async function openEngine(
 }
 
 /**
- * Returns a function that finds the code of a run planned on any machine. It looks in `folder` for ever shorter ends of
- * the recorded path, then for the recorded export. Loads nothing outside the folder.
+ * Returns a function that finds the code of a run planned on any machine: the recorded export of the file in `folder`
+ * at the longest end of the recorded path that exists there. Loads nothing outside the folder.
  */
 export function pipelinesIn(folder: string): NonNullable<SliceOptions["findPipeline"]> {
   return async ({ source, plan }) => {

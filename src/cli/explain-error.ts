@@ -47,7 +47,7 @@ export interface Explanation {
 
 export interface ErrorContext {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The arguments as typed, to suggest the command with more flags. */
+  /** The arguments as typed, so that the same command can be suggested with further flags. */
   readonly args?: readonly string[] | null;
 }
 

@@ -7,12 +7,12 @@ import { startInBackground } from "./background.ts";
 import { ExitCode } from "./cli-error.ts";
 import type { Io } from "./io.ts";
 
-/** Milliseconds from the second signal until the process is killed. */
+/** Milliseconds from the second SIGINT until the process is killed. */
 const KILLED_AFTER_MS = 1_000;
 
 /**
  * Node handles a signal only between turns of the event loop, and a pipeline's code might never end its turn. SIGINT
- * interrupts a `vm` script with `breakOnSigint` in any thread, so such a script waits for it in a thread of its own.
+ * interrupts a `vm` script with `breakOnSigint` in any thread, so such a script waits for SIGINT in its own thread.
  */
 const WATCH = `
 const { workerData, parentPort } = require("node:worker_threads");
@@ -28,7 +28,7 @@ for (let signals = 0; Atomics.load(ended, 0) === 0; ) {
   }
 }`;
 
-/** Calls `onSignal` for each SIGINT, and kills the process after the second even if the main thread never yields. */
+/** Calls `onSignal` for each SIGINT, and kills the process after two of them even if the main thread never yields. */
 export function watchInterrupts(onSignal: () => void): void {
   const ended = new Int32Array(new SharedArrayBuffer(4));
   const watch = new Worker(WATCH, { eval: true, workerData: ended, name: "interrupts" });
@@ -69,7 +69,7 @@ export function hostProcess(): Io {
   };
 }
 
-/** Returns the command that starts this program: npx finds programs in `node_modules`, the user's shell does not. */
+/** Returns the command that starts this program; with npx if it is in `node_modules`, where a shell does not look. */
 function launcher(): string {
   const isInstalled = import.meta.dirname.split(sep).includes("node_modules");
   const byNpx = process.env.npm_command === "exec";

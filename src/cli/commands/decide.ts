@@ -165,7 +165,7 @@ interface Waiting {
   readonly compared: readonly ComparedPart[] | null;
   /** Files that checks refused before the takes shown were made. */
   readonly refused: readonly RefusedFiles[];
-  /** The latest decision, not applied by any process yet. */
+  /** The latest decision, if one was made that no process has applied yet. */
   readonly decided: RunReport["steps"][number]["approval"];
 }
 

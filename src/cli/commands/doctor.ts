@@ -22,7 +22,7 @@ import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** If the clock is off by more, receivers that check the age of webhooks would refuse them. */
+/** With a larger error of the clock, receivers that check the age of webhooks would refuse them. */
 const MUCH_SKEW_MS = 60_000;
 
 /** Checks the service, the wallet, the clocks and webhooks. */

@@ -175,7 +175,7 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
   return targets;
 }
 
-/** Uses the manifest next to the file if its hash matches. Source type: of the flag, else manifest, else mark. */
+/** Uses the manifest if its hash is that of the file. The source type is the flag's, else the manifest's or mark's. */
 async function claimFor(file: string, path: string, given: DigitalSourceType | undefined) {
   const { claimOf, fileHash, readManifest } = await import("../../internal.ts");
   const { readMarks, sourceTypes } = await import("../../core/marks/index.ts");

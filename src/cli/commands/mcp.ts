@@ -165,7 +165,7 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
   }
 }
 
-/** Flags to pass on to that process. */
+/** Flags of `mcp` to pass on to the process that follows a run. */
 const CARRIED = [
   ...(["local", "service", "baseUrl", "journal", "families", "notify", "spendingCap", "cap", "capTimeZone"] as const),
   ...(["walletFloor", "maxUnquoted", "inside", "files"] as const),

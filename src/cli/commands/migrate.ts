@@ -103,7 +103,7 @@ function refuseUnreadable(error: Error & { readonly code?: unknown }): never {
   throw usageError(visible(error.message), "showrunner migrate V2-FILE --out FOLDER", error);
 }
 
-/** Maximum estimates to request from a hosted service; its rate limit would slow down any more. */
+/** Maximum estimates to request from a hosted service; with its rate limit, more would take too long. */
 const MOST_HOSTED_ESTIMATES = 200;
 
 type Voices = { readonly [model: string]: readonly { readonly id: string; readonly name: string | null }[] };

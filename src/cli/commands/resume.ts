@@ -165,7 +165,7 @@ export async function continueRun(
   });
 }
 
-/** Returns the run's own code, which without `--file` only supplies functions; reports if that code has changed. */
+/** Returns the run's own code, for its functions only: the old plan continues. Reports if the code has changed. */
 async function ownFunctions(show: Showrunner, context: Context, runId: string): Promise<ResumeRequest["functions"]> {
   const code = await codeOf(show, runId, context.io.cwd);
   if (code === null) return {};

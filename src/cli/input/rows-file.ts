@@ -124,7 +124,7 @@ export function typeOf(schema: Schema): string {
   return typesOf(schema).join(" or ");
 }
 
-/** A row of a file with its first line number. */
+/** A row of a file with the number of its first line. */
 export interface FileRow extends BulkRow {
   readonly line: number;
   /** Ids that the run would have if another column supplied its id. */

@@ -5,7 +5,7 @@ import { visible, visibleError } from "../text/escape.ts";
 import { confirm } from "./confirm.ts";
 import { readNamed } from "./read-named.ts";
 
-/** A row of a table with its first line number. */
+/** A row of a table with the number of its first line. */
 export interface TableRecord {
   readonly line: number;
   readonly cells: readonly string[];

@@ -16,7 +16,7 @@ import { padEnd, shorten, widthOf } from "../text/table.ts";
 /** Expected duration of a step, milliseconds; null if unknown. */
 export type ExpectedMs = ((step: PlanStep) => number | null) | undefined;
 
-/** Returns when a step's job should end: as the service estimates, else as jobs of its model did; null if unknown. */
+/** Returns when a step's job should end, by the service's estimate or else the expected duration; null if unknown. */
 export function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedMs): number | null {
   const { etaAt } = live.progress(step);
   if (etaAt !== null) return etaAt;

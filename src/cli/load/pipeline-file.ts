@@ -77,7 +77,7 @@ function importAdvice(missing: string, cwd: string): string {
 /** Longest time for loading a file. */
 const LOAD_TIMEOUT_MS = 60_000;
 
-/** Imports a pipeline file, which may not start runs while loading. Throws a `CliError` for any failure. */
+/** Imports a pipeline file, which must not start runs during the import. Throws a `CliError` for any failure. */
 export async function importFile(
   file: string,
   cwd: string,

@@ -30,7 +30,7 @@ let installed = false;
 
 /**
  * Resolves `import "showrunner"` in pipeline files to the modules of this process, ignoring the file's `node_modules`:
- * a second copy would not recognise pipelines of the first. Files outside a project can also use this installation's
+ * a second copy would not recognise the first one's pipelines. Files outside a project can also use this installation's
  * `zod` and local service.
  */
 export function shareOwnModules(): void {

@@ -184,7 +184,7 @@ function addServing(add: Add, group: (name: string, description: string) => void
     .argument("[words...]", "the words typed so far, after --; prints their possible completions");
 }
 
-/** Common calls to the service; `api` sends any other. */
+/** Common calls to the service; the `api` command sends any other call. */
 function addCalls(add: Add, group: (name: string, description: string) => void): void {
   const models = () => import("../commands/models.ts");
   group("models", "read the catalog");

@@ -65,7 +65,7 @@ const families = flag(
   "file with rules, prices and durations of model families, overriding the built-in ones (default: SHOWRUNNER_FAMILIES)",
 );
 
-/** For commands that plan: model families, and what inputs may make this machine read. */
+/** For commands that plan: model families, and limits on what this machine reads for an input. */
 const planning = [
   families,
   list(

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Option } from "commander";
 
-/** A command's option. `V`: type of its value; `P`: whether the command always receives one, through a default. */
+/** A command's option. `V`: type of its value; `P`: whether it has a default, so that a value always exists. */
 export interface Flag<F extends string = string, V = unknown, P extends boolean = boolean> {
   readonly flags: F;
   readonly description: string;

@@ -108,7 +108,7 @@ export interface Asked<T> {
 
 const LOCAL = "using the local service's models";
 
-/** Chooses models of the service set in the environment; if none is set, or asking fails, of the local service. */
+/** Chooses models of the service set in the environment, or of the local one if none is set or the request fails. */
 export async function askService<T>(
   context: Context,
   choose: (show: Showrunner, catalog: Catalog) => Promise<T | null>,

@@ -1,7 +1,7 @@
 import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
 import type { Catalog, Client, Json } from "../../internal.ts";
 
-/** Placeholders for media while schemas are checked; for estimates, uploads and a real voice replace them. */
+/** Placeholders for media when schemas are checked. Estimates use uploads and a real voice instead. */
 export const STANDING_IN = {
   image: { source: "url", url: "https://example.com/picture.png" },
   audio: { source: "url", url: "https://example.com/speech.wav" },
@@ -59,7 +59,7 @@ export interface Choice {
 /** Statuses that refuse this input or model; any other is a failure of the service. */
 const REFUSED = new Set([400, 404, 410, 422]);
 
-/** Models that fit a role best, the cheapest first, by free estimates. */
+/** Returns the models that fit a role best, the cheapest first. Their prices come from free estimates. */
 export async function chooseModels(client: Client, catalog: Catalog, role: Role): Promise<readonly Choice[]> {
   const fits = catalog
     .models()

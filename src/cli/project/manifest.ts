@@ -22,7 +22,7 @@ export interface Project {
   readonly added: readonly string[];
   /** Missing packages of ours that are not published on npm yet. */
   readonly lacking: readonly string[];
-  /** Whether its `.ts` files are ES modules. */
+  /** Whether the project's `.ts` files are ES modules. */
   readonly isEsm: boolean;
   readonly isNowEsm: boolean;
   /** Writes package.json if it changes. */

@@ -102,7 +102,7 @@ export function priceTable(quote: Quote, width?: number): string {
   return lines.join("\n");
 }
 
-/** The budget and the wallet for this plan. */
+/** Returns the budget and the wallet's balance, and says if either is too small for this plan. */
 function means({ budgetMicros, balanceMicros, totalMicros }: Quote): readonly string[] {
   const short = balanceMicros === null ? 0 : totalMicros.min - balanceMicros;
   const isLess = budgetMicros !== null && (totalMicros.max === null || budgetMicros < totalMicros.max);

@@ -26,7 +26,7 @@ export function overchargeLines({ id, overcharges, over_budget, budget }: RunRep
   ];
 }
 
-/** What a run is missing beyond its table of steps, and outputs that the service has deleted. */
+/** Lists what a run is missing that its table of steps does not show, and outputs that the service has deleted. */
 export function missingLines(report: RunReport, now: number): readonly string[] {
   const missing = report.missing.filter(({ what }) => !toldBySteps.has(what));
   // Groups steps with the same text in one line.

@@ -51,7 +51,7 @@ function withFlags(command: string, flags: readonly string[]): string {
 /** Commands that accept limits over all runs. */
 const spending = new Set(["run", "resume", "worker", "mcp"]);
 
-/** Whether the command already sets a flag. A cap counts only with the same tag, as in advice to raise that cap. */
+/** Whether the command already sets a flag. `--cap` can be repeated, so it counts as set only for the same tag. */
 function isSet(flag: string, command: string): boolean {
   const [name = ""] = flag.split(" ");
   if (name !== "--cap") return `${command} `.includes(` ${name} `);

@@ -61,7 +61,7 @@ export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], wi
   return cells.map((row) => line(row, widths, columns)).join("\n");
 }
 
-/** Width below which a flexible column makes an optional one disappear. */
+/** If a flexible column would become narrower than this, an optional column is omitted. */
 const LEAST_FLEXIBLE = 12;
 
 function fitting<Row>(rows: readonly Row[], all: readonly Column<Row>[], width: number): readonly Column<Row>[] {

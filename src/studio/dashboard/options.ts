@@ -65,8 +65,8 @@ export interface DashboardOptions {
   /** First part of the commands shown on the page. Default `showrunner`. */
   readonly launcher?: string | undefined;
   /**
-   * Called with unexpected errors. If a person with a review link was shown a reference for the error, it is passed
-   * too. Default: errors are written to stderr.
+   * Called with unexpected errors. If a person with a review link was shown a reference for the error, `reference`
+   * is set. Default: errors are written to stderr.
    */
   readonly onDefect?: ((error: unknown, reference?: string) => void) | undefined;
 }

@@ -4,7 +4,7 @@ import { fileExtension } from "../../internal.ts";
 import { isSame } from "../served/index.ts";
 import type { Context } from "./options.ts";
 
-/** Minimum lifetime of a file's address, milliseconds. It changes only once in this time: a change restarts players. */
+/** Minimum lifetime of a file's address, milliseconds. A new address restarts players, so it is made this rarely. */
 export const ADDRESS_MS = HOUR_MS;
 
 interface SignedFile {

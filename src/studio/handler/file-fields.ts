@@ -47,7 +47,7 @@ export async function withFiles(
   return map(value, [root], "", 0);
 }
 
-/** Returns these schemas and all that they can stand for, each once: recursive unions would double at each level. */
+/** Returns these schemas and all that they can stand for, each once. Recursive unions would multiply otherwise. */
 function expanded(root: Schema, nodes: readonly Schema[]): readonly Schema[] {
   const all = new Set(nodes);
   // Iterating over a set also visits nodes that are added in the meantime.

@@ -59,7 +59,7 @@ export interface HandlerOptions {
   readonly mostKept?: { readonly caller?: number | undefined; readonly all?: number | undefined } | undefined;
   /** Origins in your own network from which inputs can load files, like `inside` of `openShowrunner`. Default none. */
   readonly inside?: readonly string[] | undefined;
-  /** Maximum size of an input with its files, in bytes. Default 64 MiB; an input without files may have 1 MiB. */
+  /** Maximum size of an input with its files, in bytes. Default 64 MiB; an input without files is limited to 1 MiB. */
   readonly mostBytes?: number | undefined;
   /** Maximum open event streams per caller; all callers together can have ten times as many. Default 1,000. */
   readonly mostStreams?: number | undefined;
@@ -95,7 +95,7 @@ export interface Context {
   readonly quotes: Shares;
   readonly mostBytes: number;
   readonly report: Report;
-  /** References under which mistakes in `authorize` were logged, by the invalid option. */
+  /** Maps each invalid option that `authorize` returned to the reference under which the mistake was logged. */
   readonly mistakes: Map<string, string>;
 }
 

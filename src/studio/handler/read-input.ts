@@ -141,7 +141,7 @@ function isPath(value: string): boolean {
   return text.length >= 2 && !/\s/.test(text) && PATH.test(text);
 }
 
-/** Refuses anything that looks like a path on this machine: the pipeline's code may read what an input names. */
+/** Refuses anything that looks like a path on this machine: the pipeline's code could read what an input names. */
 export function refusePaths(value: unknown, field: string, level = 0): void {
   if (level > MOST_LEVELS) throw badRequest("The input is nested too deeply.", field.split(".", 1)[0]!);
   if (typeof value === "string") {

@@ -7,7 +7,7 @@ import { runView } from "./run-view.ts";
 /** Maximum events kept as text. Readers that are further behind read the journal. */
 const MOST_FRAMES = 500;
 const READ_AT_ONCE = 500;
-/** How often to check progress and the driving process, in milliseconds; neither has events. */
+/** How often to check progress and the driving process, in milliseconds; no events report their changes. */
 const LOOK_MS = 1_000;
 /** Minimum time between two snapshots of a run: milliseconds per step, and an absolute minimum. */
 const VIEW_MS_PER_STEP = 5;

@@ -8,7 +8,7 @@ import { keepFile, type Refusal, Shares } from "../served/index.ts";
 
 /** How often to look for expired files, and the age at which leftovers of a killed process are removed. */
 const SWEEP_MS = HOUR_MS;
-/** For this long after a request with a file, the media store may get copies of it; `gc` spares young files. */
+/** How long after a request the media store may still get copies of the request's files; `gc` spares young files. */
 const COPIES_MS = 2 * HOUR_MS;
 const RETRY_AFTER_S = 3600;
 /** Disk space counted per file in addition to its bytes: its folder, its last block, its marks. */

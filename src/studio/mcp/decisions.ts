@@ -6,7 +6,7 @@ import type { AgentSession } from "./session.ts";
 
 const LONGEST_QUESTION = 500;
 
-/** Asks the person for a decision. They may ignore the agent's proposal, and see any value that the agent changed. */
+/** Asks the person for a decision. The question shows the agent's proposal, which the person need not follow. */
 export async function askedOf(
   person: Person,
   { runId, step, message: question, takes }: OpenDecision & { readonly runId: string },

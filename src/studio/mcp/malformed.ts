@@ -3,7 +3,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ErrorCode, type JSONRPCErrorResponse, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { isRecord } from "../served/index.ts";
 
-/** A server that also answers messages which violate the protocol: the SDK drops them, and their senders would wait. */
+/** A server that also answers messages which violate the protocol: the SDK drops those, so their senders would wait. */
 export class AnsweringServer extends Server {
   override connect(transport: Transport): Promise<void> {
     // A handler that is set before the protocol's is called first, with every message.

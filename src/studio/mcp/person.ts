@@ -9,7 +9,7 @@ import { cleanText } from "../../core/kit/clean-text.ts";
 import { CallerError } from "../../core/kit/errors.ts";
 import { ToolError } from "./tool-error.ts";
 
-/** The user of the agent's program, which asks them in our words; the model cannot answer for them. */
+/** The user of the agent's program. The program asks the user in our words, and the model cannot answer instead. */
 export interface Person {
   /** Returns what the user filled in; throws {@link ToolError} if they decline or do not answer. */
   ask(message: string, fields: Fields): Promise<Readonly<Record<string, unknown>>>;

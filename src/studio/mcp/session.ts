@@ -111,7 +111,7 @@ export class AgentSession {
     this.#drive(runId, handle.result());
   }
 
-  /** Returns the run's open decisions, without those that were made but not yet acted on. */
+  /** Returns the run's open decisions, except those already made but not applied by any process yet. */
   async waiting(runId: string): Promise<readonly WaitingDecision[]> {
     await this.state(runId);
     const found = await this.options.show.waiting({ tags, search: runId });
@@ -221,7 +221,7 @@ export class AgentSession {
     return id;
   }
 
-  /** Returns a run's budget: the limit per run or, without such a limit, the quote; but never more than is left. */
+  /** Returns a run's budget: the limit per run or, without one, the quote; never more than agents have left. */
   async #capFor({ totalMicros, expectedMicros }: Quote, allowedMicros: number | null): Promise<number> {
     const runBudgetMicros = allowedMicros ?? this.options.runBudgetMicros;
     const left = (await this.remainingMicros()) ?? 0;

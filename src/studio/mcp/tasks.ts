@@ -55,7 +55,7 @@ function statusOf(status: string, pause: string | null): Task["status"] {
   }
 }
 
-/** Waits for a run's result. If the run waits for the agent's user, asks them, then continues it. */
+/** Waits for a run's result. If the run waits for the agent's user, asks the user and continues the run. */
 async function resultOf(
   session: AgentSession,
   runId: string,

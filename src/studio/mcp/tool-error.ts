@@ -36,7 +36,7 @@ export function errorText(error: unknown, options: Pick<McpOptions, "log">): str
   return JSON.stringify({ error: cleanText(text, MOST_CHARACTERS), next });
 }
 
-/** Words errors for agents, and logs the details that they do not see. */
+/** Puts errors into words for agents, and logs the details that agents do not see. */
 export function reportTo({ log }: Pick<McpOptions, "log">) {
   const report = (error: unknown, reference: string) => log(`${reference}: ${String(error)}`);
   return { audience: "agent", report } as const;

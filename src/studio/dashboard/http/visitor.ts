@@ -14,7 +14,7 @@ const roles: readonly Role[] = ["operator", "viewer"];
 
 type Tokens = Readonly<Partial<Record<Role, string>>> & { readonly operator: string };
 
-/** Returns a dashboard's tokens, by default random for the operator. @throws TypeError if one is short or both match */
+/** Returns the tokens; the operator's is random by default. @throws TypeError if one is short or both are the same */
 export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "token" | "viewerToken">): Tokens {
   const operator = token ?? randomBytes(24).toString("base64url");
   for (const [option, secret] of Object.entries({ token: operator, viewerToken })) {
@@ -112,7 +112,7 @@ const EVERYWHERE = ["0.0.0.0", "[::]"];
 
 const bracketed = (name: string) => (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name).toLowerCase();
 
-/** Returns the `Host` values for this server, the value to print first. Any other is a foreign name pointed here. */
+/** Returns this server's `Host` values, beginning with the one to print. Any other comes from a foreign name. */
 export function allowedHosts({ host, port, allowed = [], own: machine = [] }: ServerAddress): readonly string[] {
   const bare = bracketed(host);
   const bound = EVERYWHERE.includes(bare)

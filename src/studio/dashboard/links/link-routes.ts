@@ -201,7 +201,7 @@ function nameOf(body: Readonly<Record<string, unknown>>): string {
   throw new Refusal(400, "NAME", "Enter your name: it is stored with the decision.");
 }
 
-/** Returns the sender's address, to count attempts; behind a proxy, the last in `X-Forwarded-For`, which it added. */
+/** Returns the sender's address, to count attempts; behind a proxy, what the proxy appended to `X-Forwarded-For`. */
 function addressOf({ headers, socket }: IncomingMessage, isPublic: boolean): string {
   const forwarded = isPublic
     ? String(headers["x-forwarded-for"] ?? "")

@@ -101,7 +101,7 @@ function signed({ id, secretHash }: SigningLink, parts: readonly (string | numbe
     .digest("base64url");
 }
 
-/** Minimum lifetime of a file's address. It changes only once in this time, because a change would restart players. */
+/** Minimum lifetime of a file's address. A new address would restart players, so it is made only this often. */
 export const FILE_MS = HOUR_MS;
 
 /** Returns a file's address, which contains no token. */

@@ -60,7 +60,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   };
 }
 
-/** Selects the changed steps and all decisions, whose choices may differ; at first, all steps that the page shows. */
+/** Selects changed steps, and all decisions because their choices may have changed; at first, all steps on the page. */
 function stepsToSend(
   view: RunView,
   touched: ReadonlySet<string> | "all",

@@ -30,7 +30,7 @@ export interface AllCosts {
   readonly runsLeftOut: number;
 }
 
-/** Routes for the costs of a period, which are read from the journal's ledger by day and tag, as for caps. */
+/** Routes for the costs of a period. They read the same sums by day and tag from the ledger as the caps do. */
 export function costRoutes(context: Pick<DashboardContext, "journal" | "cache" | "show">): readonly Route[] {
   const { journal, cache } = context;
 

@@ -14,7 +14,7 @@ export interface MediaView
   readonly sha256: string | null;
   readonly state: string;
   readonly error: string | null;
-  /** Its name in the pipeline's results. */
+  /** The output's name in the pipeline's results. */
   readonly name: string | null;
   readonly file: string | null;
 }

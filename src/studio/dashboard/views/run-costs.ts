@@ -15,7 +15,7 @@ export function isBilled({ kind }: Pick<AttemptView, "kind">): boolean {
 
 interface Billed {
   readonly costMicros: number;
-  /** When it was charged, as precisely as the journal records it. */
+  /** When the cost was charged, as precisely as the journal records the time. */
   readonly at: number;
 }
 

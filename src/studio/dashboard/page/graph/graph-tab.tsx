@@ -166,7 +166,7 @@ function fitting(drawing: Drawing, size: Box): number {
 
 type BoxRef = { readonly current: HTMLDivElement | null };
 
-/** Zooms around the pointer on Ctrl and wheel; browsers report a pinch as the same event. */
+/** Zooms around the pointer if the wheel turns with Ctrl pressed; browsers report a pinch as the same event. */
 function useZoomWheel(box: BoxRef, zoom: number, setScale: (scale: number) => void): void {
   const latest = useRef(zoom);
   latest.current = zoom;

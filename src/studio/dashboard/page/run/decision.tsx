@@ -84,7 +84,7 @@ export function useDecision(
     choose: (index: number | null) => change({ chosen: index }),
     note,
     setNote: (text: string) => change({ note: text }),
-    /** The value to approve instead of the value shown; undefined to approve that unchanged. */
+    /** The value to approve instead of the value shown; undefined if the value shown is approved unchanged. */
     changed: value,
     change: (to: unknown) => change({ value: to }),
     /** The outcome; null until the decision is sent. */
@@ -98,7 +98,7 @@ export function useDecision(
     /** True while the price of a redo with the note is shown. */
     isRedoOpen,
     openRedo,
-    /** `goOn`: whether the server resumes the run if nothing drives it by then, which the page cannot foresee. */
+    /** `goOn`: whether the server resumes the run if no process drives it when the decision arrives. */
     approve: (goOn: boolean) =>
       isChoice && chosen !== null
         ? post("approve", `Take ${chosen + 1} approved.`, { goOn, pick: chosen })

@@ -15,7 +15,7 @@ type Asking = "stop" | "resume" | null;
 
 interface HeaderProps {
   readonly model: RunModel;
-  /** The step whose panel is open and already shows its reason. */
+  /** The step whose panel is open and already shows the reason for its state. */
   readonly open: string | null;
   readonly onOpen: (step: string) => void;
 }

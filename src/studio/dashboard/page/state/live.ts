@@ -41,7 +41,7 @@ export const run = createStore<RunView>({ state: "none" });
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
-/** Milliseconds after which a hidden page closes its connection, because browsers allow only a few to one server. */
+/** Milliseconds after which a hidden page closes its connection, because browsers allow only a few per server. */
 const HIDDEN_MS = 60_000;
 
 /** Follows the list, the gauges and (if given) a run; returns a function that stops. */

@@ -205,7 +205,7 @@ const runTones: Readonly<Record<string, Tone>> = {
   cancelled: "off",
 };
 
-/** Names for why a run is paused: in a list, and on the run's own screen. */
+/** Names for the reasons of a pause: a short one for lists, and a title for the run's own screen. */
 export const pauses: Readonly<Record<string, { readonly word: string; readonly title: string }>> = {
   funds: { word: "needs funds", title: "Wallet balance too low" },
   budget: { word: "over budget", title: "The next step would exceed the budget" },
