@@ -28,9 +28,9 @@ export interface ConvertedJob {
   /** Input shared by all variations. */
   readonly input: ReadonlyMap<string, Expression>;
   readonly variations: readonly Variation[];
-  /** A task that runs before this job and shifts its sound. */
+  /** Name of the constant for the shared input in the written source; null if the input is not shared. */
   readonly sharedName: string | null;
-  /** A task that runs before it and shifts its sound. */
+  /** A task that runs before this job and shifts its sound; null if there is none. */
   readonly shift: Shift | null;
   /** Open decisions about this job. */
   readonly comments: readonly string[];

@@ -27,7 +27,7 @@ export function camel(name: string): string {
   return name.replace(/-+([a-z0-9])/g, (_, first: string) => first.toUpperCase());
 }
 
-/** Generates unique names for steps and inputs that are not reserved in TypeScript or by the pipeline builder. */
+/** Generates unique names for steps and inputs, without names that TypeScript or the pipeline builder reserves. */
 export class Names {
   readonly #used = new Set<string>();
   /** The next suffix for each name, so that ten thousand equal names take linear time. */

@@ -51,7 +51,7 @@ const RUN_ID = "killed";
 const NEVER = Number.POSITIVE_INFINITY;
 /** Maximum number of processes for one run, including its decisions; more would mean an endless run. */
 const MOST_PROCESSES = 100;
-/** Number of runs after which the service is restarted, because it would have to search all their jobs. */
+/** Number of runs after which the service is restarted, because it searches the jobs of all its runs each time. */
 const RUNS_OF_A_SERVICE = 200;
 
 /** Kills the run at every boundary, and compares each result with that of an undisturbed run. */

@@ -11,7 +11,7 @@ export type StudioTime = "short" | "manual";
 /** Options of the test service and its engine, with defaults for tests. */
 export interface StudioOptions
   extends Omit<LocalServiceOptions, "port" | "host" | "dataDir" | "keys" | "balance" | "faults"> {
-  /** The service's faults from the start, which are the same for every killed run. Default: none. */
+  /** Faults that the service has from the start; every killed run gets the same faults. Default: none. */
   readonly faults?: readonly FaultRule[];
   /** Balance of the wallet in dollars. Default 1,000. */
   readonly balance?: number;
@@ -20,7 +20,7 @@ export interface StudioOptions
   /** Answers for chat models: returns the text, or undefined for the service's own answer. Charged as usual. */
   readonly chat?: (request: ChatRequest) => string | undefined;
   /**
-   * Replaces each model in `generate` steps by one with the test's own answers and faults, and with the model's methods.
+   * Replaces each model in `generate` steps by one that has the same methods, but the test's own answers and faults.
    * Default: no provider is called; the local service makes media of the right kind, size and length.
    */
   readonly providers?: Exclude<OpenOptions["providers"], "call">;

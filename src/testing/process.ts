@@ -67,7 +67,7 @@ export interface WaitingStep {
   readonly path: string;
   /** The pipeline's question; null if it has none. */
   readonly message: string | null;
-  /** True if one of the results shown must be picked, false to approve or reject. */
+  /** True if one of the shown results must be picked; false if the step must be approved or rejected. */
   readonly isChoice: boolean;
 }
 

@@ -8,7 +8,7 @@ import { loadLocalService } from "../core/kit/load-local-service.ts";
 import { type StudioOptions, serviceOptions } from "./options.ts";
 import type { Surroundings } from "./process.ts";
 
-/** How much shorter waits are in `short` mode. */
+/** The number by which waits are divided in `short` mode. */
 const SPEED = 100;
 
 export interface TestService extends Surroundings, AsyncDisposable {

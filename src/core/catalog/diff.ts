@@ -46,7 +46,7 @@ function compareModels(before: CatalogModel | null, after: CatalogModel | null, 
   compareFields(before.inputSchema, after.inputSchema, say);
 }
 
-/** Reports changed rows. Removed rows may be in use. Added rows break nothing, unless the old model had no table. */
+/** Reports changed rows. Losing a row is breaking if others remain; gaining one, only if there was no row before. */
 function compareTables(before: JsonSchema, after: JsonSchema, say: Say): void {
   const [had, has] = [before, after].map((schema) => combinationTable(schema)?.rows.map(rowWords) ?? []);
   const gone = had!.filter((row) => !has!.includes(row));

@@ -24,7 +24,7 @@ export interface StepMethods {
   readonly job: JobMethod;
   /** Adds a file that is sent to the service. */
   readonly upload: UploadMethod;
-  /** Adds a file to upload to the service. */
+  /** Adds a paid request to a chat model. */
   readonly chat: ChatMethod;
   /** Adds a local function of your own. */
   readonly task: TaskMethod;

@@ -43,7 +43,7 @@ export interface Recording extends Recorder {
 interface PartDefaults extends Pick<Recorder, "onFailure" | "prune"> {
   /** Steps that must have ended before any step of the part begins. */
   readonly after: readonly string[];
-  /** Whether only the part itself may use its handles. */
+  /** Whether the part's handles can be used only inside the part. */
   readonly isClosed: boolean;
 }
 

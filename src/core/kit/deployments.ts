@@ -8,7 +8,7 @@ export interface Deployment {
   /** The deployment's v3 address. */
   readonly baseUrl: string;
   /**
-   * Environment variables in which the deployment's users keep their key; the first one set counts.
+   * Environment variables in which the deployment's users keep their key; the first that is set counts.
    * `SHOWRUNNER_API_KEY` comes last.
    */
   readonly keyVariables: readonly string[];

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 const BUSY = 5;
-/** How long to wait for the lock, in milliseconds: another process may hold it for a moment only to test it. */
+/** How long to wait for the lock, in milliseconds: another process that tests the lock holds it for a moment. */
 const LOOK_MS = 200;
 
 /** A process's lock on a folder. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Number of items per turn of the event loop. It is not a time, so that behaviour does not depend on load. */
+/** Number of items per turn of the event loop: not a time limit, because behaviour would then depend on load. */
 const AT_ONCE = 250;
 
 /** Splits work on many items with pauses in which timers and I/O run. */

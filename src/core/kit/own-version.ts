@@ -18,7 +18,7 @@ export function ownVersion(): string {
   return ownManifest().version;
 }
 
-/** The version range of a package that our recipes are tested with. */
+/** The version range of a package with which our recipes are tested. */
 export function ownRange(name: string): string {
   return `^${ownManifest().devDependencies?.[name] ?? "*"}`;
 }

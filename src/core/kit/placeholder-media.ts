@@ -34,7 +34,7 @@ export function pngChunk(type: string, data: Buffer): Buffer {
 const RATE = 8000;
 const WAV_HEADER_BYTES = 44;
 
-/** Number of samples in whole periods of a 180 Hz tone. */
+/** Number of samples in nine whole periods of a 180 Hz tone. */
 const PERIOD = 400;
 
 /** A 16-bit mono PCM WAV: silence if the amplitude is 0, otherwise a 180 Hz tone. */

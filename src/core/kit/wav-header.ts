@@ -10,7 +10,7 @@ export interface WavHeader {
   readonly byteRate: number;
 }
 
-/** Sizes from here on mean "unknown", as does 0: programs that cannot seek back write them; a few write two billion. */
+/** Programs that cannot seek back write 0 or a size from here on, which means "unknown"; a few write two billion. */
 const LARGEST = 0x7fff_ff00;
 const BILLION = 1_000_000_000;
 

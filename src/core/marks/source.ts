@@ -103,5 +103,5 @@ async function* range(source: Source, from: number, to: number): AsyncIterable<U
   for (let at = from; at < to; at += PIECE_BYTES) yield source.read(at, Math.min(PIECE_BYTES, to - at));
 }
 
-/** Why a file's marks cannot be read or written, as a clause such as `it is truncated`. Never leaves this folder. */
+/** Why a file's marks cannot be read or written, as a clause such as `it is truncated`. Internal to this folder. */
 export class UnmarkableError extends Error {}

@@ -35,7 +35,7 @@ export function linksManifest(packet: string): boolean {
   return /<(?:[\w.-]{1,64}:)?provenance[\s>]|[\s:]provenance\s*=\s*["']/.test(packet);
 }
 
-/** Adds this source type to a packet, or creates one. @throws UnmarkableError if it has no place for it */
+/** Adds this source type to a packet, or to a new one. @throws UnmarkableError if the packet has no place for it */
 export function withSourceType(packet: string | null, type: DigitalSourceType): string {
   if (packet === null) return newPacket(description("", type));
   const closing = [...packet.matchAll(/<\/(?:[\w.-]{1,64}:)?RDF\s{0,100}>/g)].at(-1)?.index;

@@ -49,7 +49,7 @@ export interface Catalog {
   models(): readonly CatalogModel[];
   /** The service's advice about an unknown id, such as its successor; null if it gives none. */
   advice(id: string): string | null;
-  /** True if the service says that it has no chat model with this id; false if it was not asked. */
+  /** True if the service says that it has no chat model with this id; false if the service was not asked. */
   lacksChat(id: string): boolean;
   /** The family of the model with this id; null if it has none. */
   family(id: string): Family | null;

@@ -187,14 +187,14 @@ export function expansionsIn(steps: readonly PlanStep[]): ReadonlySet<string> {
   return new Set(steps.filter((step) => traitsOf(step).expansion !== null).map(({ path }) => path));
 }
 
-/** The paths around a path. For `a/b/c`: `a/b` and `a`. */
+/** The paths that enclose a path, innermost first: `a/b` and `a` for `a/b/c`. */
 export function outerPaths(path: string): readonly string[] {
   if (!path.includes("/")) return [];
   const segments = path.split("/");
   return segments.slice(1).map((_, index) => segments.slice(0, segments.length - 1 - index).join("/"));
 }
 
-/** The parts around a path that have budgets of their own, innermost first. */
+/** The parts that enclose a path and have budgets of their own, innermost first. */
 export function groupsAround({ groups = {} }: Pick<Plan, "groups">, path: string): readonly string[] {
   return outerPaths(path).filter((prefix) => Object.hasOwn(groups, prefix));
 }

@@ -19,7 +19,7 @@ export interface LocalFile {
   readonly sizeBytes: number;
 }
 
-/** What a task may use besides its input. */
+/** What a task can use besides its input. */
 export interface TaskContext {
   /** Aborted when the run is stopped. */
   readonly signal: AbortSignal;
@@ -141,7 +141,7 @@ export interface JobDraft extends DraftStepBase {
   readonly policy: StepPolicy;
   /** Seed that is used if the model has the field `seed` and the input does not set it. */
   readonly seed: number | null;
-  /** True if the seed was edited for this run, so that the input alone sets it or leaves it out. */
+  /** True if the seed was edited for this run: then only the input decides whether there is a seed, and which. */
   readonly isSeedEdited?: true;
 }
 
@@ -150,9 +150,9 @@ export interface UploadDraft extends DraftStepBase {
   /** A path, an `http(s)` URL, or a name for the bytes; empty if a mistake in it was reported. */
   readonly file: string;
   readonly bytes: Uint8Array | null;
-  /** Null if neither the author nor the extension states it. */
+  /** Kind of the media; null if neither the author nor the file's extension states it. */
   readonly media: MediaKind | null;
-  /** Origin inside a private network that the URL may have; null if none is allowed. */
+  /** The only private-network origin that is allowed for the URL; null if none is allowed. */
   readonly inside: string | null;
 }
 
@@ -185,7 +185,7 @@ export interface GenerateDraft extends DraftStepBase {
   readonly repeatable: boolean;
   /** Maximum outputs per request; null if unknown. */
   readonly mostOutputs: number | null;
-  /** The price that the author's function returned, and the input that it is for; null if there is none. */
+  /** The price that the author's function returned, and the input that has this price; null if there is no price. */
   readonly price: { readonly micros: number; readonly of: DraftJson } | null;
   readonly policy: StepPolicy;
 }

@@ -94,7 +94,7 @@ interface Found {
   readonly problems: Problem[];
   /** Facts of the steps planned so far; new facts are added here. */
   readonly facts: Pick<Map<string, StepFacts>, "get" | "set">;
-  /** The steps around an expansion, which its inputs may use. */
+  /** The steps outside an expansion; inputs inside the expansion can refer to fields of their inputs. */
   readonly around?: readonly PlanStep[];
 }
 

@@ -54,7 +54,7 @@ export interface StepPolicy {
    * references exist; missing results are dropped from their lists. Absent: the pipeline's policy.
    */
   readonly onFailure?: FailurePolicy;
-  /** False if the step runs even when no root that depends on it can succeed any more. Absent: it is then skipped. */
+  /** False: the step runs even if no root that depends on it can still succeed. Absent: such a step is skipped. */
   readonly prune?: false;
   /** The statement in which the person whose voice is cloned consents; included in manifests. */
   readonly consent?: string;

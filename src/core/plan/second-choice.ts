@@ -82,7 +82,7 @@ export class OptionsOut {
     for (const { options } of choices) this.#before.set(options.at(-1) ?? "", options.slice(0, -1));
   }
 
-  /** True if a step's problem does no more than exclude the step's option. Records that the option is excluded. */
+  /** If a step's problem only excludes the step's option from the plan, records the exclusion and returns true. */
   take(problem: Problem, step: string): boolean {
     if (this.#followed.size === 0 || !CANNOT_BE_MADE.has(problem.code)) return false;
     const option = outerPaths(step).find((around) => this.#followed.has(around));
@@ -94,7 +94,7 @@ export class OptionsOut {
     return true;
   }
 
-  /** If the last option cannot be made either: the problems of all options before it, which must be fixed. */
+  /** If the last option cannot be made either, returns the problems of all options before it; they must be fixed. */
   before({ code }: Problem, step: string): readonly Problem[] {
     if (!CANNOT_BE_MADE.has(code)) return [];
     const options = outerPaths(step).flatMap((around) => this.#before.get(around) ?? []);

@@ -110,7 +110,7 @@ function pausesOf(speech: readonly Span[]): readonly Pause[] {
   });
 }
 
-/** The second at which `at` seconds of speech have passed. `isNext`: if a pause begins there, the pause's end. */
+/** The time at which `at` seconds of speech have passed. `isNext`: if a pause begins there, the pause's end. */
 function clock(at: number, speech: readonly Span[], isNext = false): number {
   let rest = at;
   for (const { start, end } of speech) {

@@ -24,7 +24,7 @@ export interface LowerThirdText {
   readonly captionSize?: number | undefined;
 }
 
-/** A title shrinks to this fraction of its size to fit its lines. */
+/** The smallest fraction of its size to which a title shrinks to fit its lines. */
 const SMALLEST = 0.6;
 
 /** Places a lower third; long text shrinks. @throws FilmError for text that would be unreadable */

@@ -16,7 +16,7 @@ export interface Packets {
   readonly fault: string | null;
 }
 
-/** Reads through the packets of a file's pictures (`V:0`) or audio (`a:0`). `begins`: when the file starts to be shown. */
+/** Reads through the packets of a file's pictures (`V:0`) or audio (`a:0`). `begins`: when playback starts. */
 export async function walkPackets(
   path: string,
   stream: "V:0" | "a:0",

@@ -39,7 +39,7 @@ export interface Probed {
   readonly path: string;
   /** Duration of the pictures, or of the audio if there are none; 0 for a still picture. */
   readonly seconds: number;
-  /** When the file starts to be shown, on its own clock. */
+  /** Time at which playback starts, in seconds on the file's own clock. */
   readonly begins: number;
   /** True for formats that do not state how long the last picture lasts. */
   readonly isOpenEnded: boolean;

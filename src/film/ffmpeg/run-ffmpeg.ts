@@ -49,7 +49,7 @@ const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexa
 
 /** Fails on a broken frame instead of drawing it grey. */
 const STRICT = ["-err_detect", "explode"];
-/** Returns no such arguments for TIFF: ffmpeg's reader would then fail on each unknown tag, such as the orientation. */
+/** Returns {@link STRICT}, but nothing for TIFF, whose reader would fail on unknown tags such as the orientation. */
 const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [] : STRICT);
 
 /**

@@ -11,7 +11,7 @@ export interface ProgramOptions {
   readonly signal?: AbortSignal | undefined;
   /** Time limit in milliseconds. Default half an hour. */
   readonly timeoutMs?: number | undefined;
-  /** Called with each piece of standard output, in addition to keeping it. */
+  /** Called with each piece of standard output, which is also kept. */
   readonly onOutput?: ((text: string) => void) | undefined;
   /** Working directory. */
   readonly cwd?: string | undefined;

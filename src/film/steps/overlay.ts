@@ -51,7 +51,7 @@ export interface LowerThird {
    * `highlight` the colour of the bar.
    */
   readonly style?: Omit<LetterStyle, "position">;
-  /** The `size` of captions below it, if not the default. */
+  /** The `size` of the captions below the lower third, if it is not the default of `caption`. */
   readonly captionSize?: number;
 }
 

@@ -19,7 +19,7 @@ export interface PgBossEngineOptions {
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
-/** Number of failed attempts after which a run is left to the journal, where every due run can be found. */
+/** Number of failed attempts after which the queue drops a run; every due run can still be found in the journal. */
 const RETRIES = 1_000;
 const [SLICES, LOCAL] = ["showrunner-slices", "showrunner-local"] as const;
 /** Polling interval, for timers and missed notifications; NOTIFY announces new jobs. Each slice slot polls separately. */

@@ -59,7 +59,7 @@ export function namesOf(name: string) {
   return { wakes: `${name}-wakes`, runs: `${name}-runs`, local: `${name}-local` } as const;
 }
 
-/** Makes Restate repeat a call. Its message is empty, because Restate stores it in its journal. */
+/** Makes Restate repeat a call. The error's message is empty, because Restate would store it in its own journal. */
 class TriedAgain extends Error {}
 
 /**

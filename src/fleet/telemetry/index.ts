@@ -5,7 +5,7 @@ import { JournalGauges } from "./journal-gauges.ts";
 import { expositionText, type MetricFamily, type Sample } from "./metrics.ts";
 import { loadOpenTelemetry, observeCounters, traceRun } from "./open-telemetry.ts";
 
-/** A measured journal. Open Showrunner with `journal` instead of the original one. */
+/** A measured journal. Open Showrunner with its `journal` instead of the original journal. */
 export interface Measured {
   readonly journal: JournalStore;
   /** Also counts this client's requests. */

@@ -6,7 +6,7 @@ import type { LocalWork } from "../../internal.ts";
  * contract suite.
  */
 export interface Engine {
-  /** True if the engine's work is lost when this process dies, and only a process that starts later finds it. */
+  /** True if the engine forgets its work when this process dies; only a process that starts later can find it again. */
   readonly isOfProcess?: true;
   /**
    * Schedules a slice of the run, at once or at an instant. A run's wakes are merged into the earliest; a wake during a slice

@@ -13,7 +13,7 @@ interface Item {
   isActive: boolean;
   /** A wake that arrived while the work was active. */
   again: WakeOptions | null;
-  /** Its current entry in a queue; other entries are stale. */
+  /** The work's current entry in a queue; its other entries are stale. */
   entry: Entry | null;
   /** Performs the work; resolves to when it is due again, or null. */
   readonly perform: (handlers: EngineHandlers, signal: AbortSignal) => Promise<number | null>;

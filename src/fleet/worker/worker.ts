@@ -56,7 +56,7 @@ const ORPHANED_MS = 15 * 60_000;
 
 /**
  * Drives the runs that an engine gives to this process. With the engine for one process, it also drives runs that a
- * process without a worker left, because no engine has them.
+ * process without a worker left behind, because no engine knows those runs.
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { show, engine, findPipeline, webhooks, slices = 16, local = 4, sweepEveryMs = 5_000 } = options;

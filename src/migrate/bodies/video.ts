@@ -201,7 +201,7 @@ export function fillFilm(job: Job): void {
   setMedia(job, slotField(job.view, "video"), [medium], "film to start from");
 }
 
-/** Converts the audio: speech generated for it first, then existing sound. */
+/** Converts the audio: first the speech that is generated for the video, then existing sound. */
 export function fillAudio(job: Job, speech: Expression | null): void {
   const { context, body, view } = job;
   const field = slotField(view, "audio");

@@ -61,20 +61,20 @@ type Rec = { readonly [key: string]: unknown };
 /** A node in a flow, and its role for the v2 API. */
 export interface FlowNode {
   readonly name: string;
-  /** Other names by which templates may refer to it. */
+  /** Other names by which templates can refer to the node. */
   readonly ids: readonly string[];
   /** `upload` and `status` refer to the asset or generation in their URL; `other` may pass values on. */
   readonly does: "generate" | "asset" | "upload" | "status" | "other";
   readonly url: string;
   readonly body: unknown;
   readonly bodyPath: JsonPath;
-  /** Names under which it stores its results, for templates such as `{image_asset_id}`. */
+  /** Names under which the node stores its results, for templates such as `{image_asset_id}`. */
   readonly gives: readonly string[];
-  /** Names of its predecessors. */
+  /** Names of the node's predecessors. */
   readonly before: readonly string[];
-  /** Why its body cannot be parsed; null if it can. */
+  /** Why the node's body cannot be parsed; null if it can be parsed. */
   readonly problem: string | null;
-  /** Disabled in the flow: it sends nothing, and passes its input on. */
+  /** True if the node is disabled in the flow: it sends nothing, and passes its input on. */
   readonly isDisabled: boolean;
 }
 

@@ -9,7 +9,7 @@ export interface V2Source {
   readonly value: unknown;
   /** Path within the document or the line. */
   readonly path: JsonPath;
-  /** Its name in the flow. */
+  /** Name of the source's node in the flow; null outside flows. */
   readonly label: string | null;
   /** `asset`: the request of POST /assets. */
   readonly is: "generation" | "asset";

@@ -57,7 +57,7 @@ function ajvWith(options: { readonly discriminator: boolean; readonly useDefault
   return ajv;
 }
 
-/** Time limit for compiling a schema, in milliseconds. On an idle machine, the size limit keeps it below a second. */
+/** Milliseconds allowed for compiling a schema. The size limit keeps compiling below a second on an idle machine. */
 const MAX_COMPILE_MS = 30_000;
 
 /** Number of patterns in the last compiled schema that the linear-time engine does not support. */

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 
 export interface Matcher {
   test(text: string): boolean;
-  /** Distinguishes patterns in compiled code. */
+  /** Returns a text that differs between patterns, so that compiled code can distinguish them. */
   toString(): string;
 }
 

@@ -77,7 +77,7 @@ export class NotAcceptedError extends Error {
   readonly code = NOT_ACCEPTED;
 }
 
-/** Makes a scorer that accepts the only candidate of a choice, or throws an error that says what is wrong with it. */
+/** Makes a scorer for a choice with one candidate: it accepts the candidate, or throws an error that says why not. */
 export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<number> {
   return async (candidate) => {
     const found = await inspect(candidate);

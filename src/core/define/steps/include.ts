@@ -24,7 +24,7 @@ export function inputMistake({ path, message }: { readonly path: readonly Proper
 }
 
 export interface IncludeOptions {
-  /** Maximum total cost of its steps, in US dollars as a decimal string. Default: what is left of the run's budget. */
+  /** Maximum total cost of the steps, in US dollars as a decimal string. Default: what is left of the run's budget. */
   readonly maxCost?: string | undefined;
 }
 

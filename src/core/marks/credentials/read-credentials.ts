@@ -13,7 +13,7 @@ export interface Credentials {
   /** The name in the certificate. Unverified unless the state is `trusted`. */
   readonly signer: CleanText | null;
   readonly digitalSourceTypes: readonly CleanText[];
-  /** Titles of the files it was made from. */
+  /** Titles of the files that this file was made from. */
   readonly ingredients: readonly CleanText[];
   /** C2PA codes. */
   readonly failures: readonly CleanText[];

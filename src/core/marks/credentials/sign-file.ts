@@ -17,7 +17,7 @@ export interface Claim {
   readonly ingredients: readonly Ingredient[];
 }
 
-/** A file that another was made from. */
+/** A file from which the signed file was made. */
 export interface Ingredient {
   readonly title: string;
   readonly contentType: string;

@@ -6,7 +6,7 @@ export interface Scan {
   readonly xmp: string | null;
   /** True if the file contains a C2PA manifest, which is bound to its bytes. */
   readonly isSigned: boolean;
-  /** The changes that replace its XMP packet by this one. @throws UnmarkableError */
+  /** Returns the changes that replace the file's XMP packet by `packet`. @throws UnmarkableError */
   readonly withXmp: (packet: string) => readonly Splice[];
 }
 

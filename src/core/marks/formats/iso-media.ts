@@ -78,7 +78,7 @@ function packetOf(source: Source, { dataAt, dataEnd }: Box): Promise<Buffer> {
   return source.read(dataAt, dataEnd - dataAt);
 }
 
-/** Turns an older packet into free space, or removes it if it is last. */
+/** Turns an older packet into free space, or removes it if it is the file's last box. */
 function without(old: IsoBox | null, boxes: readonly IsoBox[]): readonly Splice[] {
   if (old === null) return [];
   if (old === boxes.at(-1)) return [{ at: old.at, remove: old.end - old.at, insert: Buffer.alloc(0) }];

@@ -4,7 +4,7 @@ import { xmpText } from "../xmp.ts";
 import type { Format, Scan } from "./format.ts";
 
 const XMP_HEAD = Buffer.from("http://ns.adobe.com/xap/1.0/\0", "latin1");
-/** Maximum data of a segment: its two-byte length counts itself. */
+/** Maximum bytes of data in a segment: the segment's two-byte length includes its own two bytes. */
 const MOST_DATA_BYTES = 65_533;
 
 /** XMP in an `APP1` segment before the image data; C2PA as JUMBF in `APP11`. */

@@ -5,7 +5,7 @@ import type { Format, Scan } from "./format.ts";
 
 const HEAD_BYTES = 10;
 const OWNER = Buffer.from("XMP\0", "latin1");
-/** Maximum of a 28-bit number. */
+/** Maximum size of a tag in bytes, because the size is a 28-bit number. */
 const MOST_TAG_BYTES = 0x0fff_ffff;
 
 /** XMP in a `PRIV` frame of an ID3 2.3 or 2.4 tag, C2PA in a `GEOB` frame. A file without a tag gets one. */

@@ -247,7 +247,7 @@ export interface BoundValue {
 
 export interface InputLocation {
   readonly field: string;
-  /** Null if the schema says nothing about it. */
+  /** The location in the schema; null if the schema says nothing about this field. */
   readonly schema: SchemaLocation | null;
   markChecked(field: string): void;
   /** Reports that the value may take this many forms. */

@@ -128,7 +128,7 @@ function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Rep
   return output;
 }
 
-/** What later steps may know about an earlier one. */
+/** What is known about a step when later steps are planned. */
 export interface StepFacts {
   /** Null if unknown, because the step has a problem or is decided later. Uses of the step are then not checked. */
   readonly yields: Yield | null;

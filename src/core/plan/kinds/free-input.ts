@@ -8,7 +8,7 @@ import type { Planning } from "./kind.ts";
 export interface Accepts {
   /** Checks a reference in the input, and reports a problem with it, if any. */
   reference(ref: Reference["$ref"], source: StepFacts, field: string): void;
-  /** What to use instead, if owned assets are not allowed; null if they are allowed. */
+  /** If owned assets are not allowed, what to use instead of them; null if they are allowed. */
   readonly assets: string | null;
 }
 

@@ -85,7 +85,7 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
 
 export const voiceKey = (model: string, name: string) => `${model} ${name}`;
 
-/** The text in place of a voice, which may be the voice's name; null if it is an id of the service. */
+/** The text given as `voice_id`, if it may be a voice's name; null if it is an id of the service. */
 function voiceNameOf(input: DraftJson): string | null {
   const text = (input as { readonly voice_id?: unknown } | null)?.voice_id;
   return typeof text === "string" && text !== "" && !text.startsWith("voice_") ? text : null;
@@ -160,7 +160,7 @@ function checkInput(model: CatalogModel, bound: BoundInput, { catalog, report }:
 /** Problems that exist whatever a field's value is: because it is given at all, or given together with other fields. */
 const WHATEVER_VALUE = new Set(["unknown-field", "exclusive", "combination-table", BY_DEFAULT]);
 
-/** Problems reported by the model's schema. If a value is unknown, only problems that exist whatever the value is. */
+/** Problems reported by the model's schema; for an unknown value, only those that exist whatever the value is. */
 function problemsOf(
   model: CatalogModel,
   { samples, checkedFields }: BoundInput,

@@ -49,7 +49,7 @@ export interface DraftFile {
   readonly inside?: string;
 }
 
-/** A planned step. If a problem leaves nothing to plan, what others may know about the step. */
+/** A planned step; or, if a problem leaves nothing to plan, only what is known about the step. */
 export type Planned<S extends PlanStep> = { readonly step: S } | { readonly facts: StepFacts };
 
 /** How one kind of step is drafted and planned. Each kind is one file, registered in this folder's index. */
@@ -57,7 +57,7 @@ export interface StepKind<D extends DraftStep, S extends PlanStep> {
   files(draft: D): readonly DraftFile[];
   models(draft: D): readonly string[];
   plan(draft: D, planning: Planning): Planned<S>;
-  /** What later steps may know about the step. `known` returns the same about earlier steps. */
+  /** What is known about the step when later steps are planned. `known` returns the same for earlier steps. */
   facts(step: S, known: (path: string) => StepFacts | undefined): StepFacts;
   traits(step: S): StepTraits;
 }

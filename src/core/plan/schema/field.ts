@@ -125,7 +125,7 @@ function hasProperties(forms: readonly JsonSchema[], ...names: readonly string[]
   return forms.some(({ properties }) => isSchema(properties) && names.every((name) => Object.hasOwn(properties, name)));
 }
 
-/** True for a text field with a voice's name or mark. A closed list of voices is a plain choice, unlike suggestions. */
+/** True for a text field that is named or marked as a voice, unless the schema has a closed list of its values. */
 function isVoice(name: string, parts: readonly JsonSchema[]): boolean {
   const types = typesOf(parts);
   if (types.length > 0 && !types.includes("string")) return false;
