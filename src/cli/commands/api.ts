@@ -100,7 +100,7 @@ interface Submit {
   readonly body: unknown;
 }
 
-/** Adds the idempotency key: that of the flag or of the data, or else a new key. */
+/** Adds the idempotency key: from the flag, from the data, or else a new one. */
 function withKey(json: unknown, given: string | undefined): Submit {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw new CliError("INPUT_INVALID", "--data must be a JSON object when submitting a job", {

@@ -31,7 +31,7 @@ const TIERS: readonly FamilyRule[] = [
     kind: "requires",
     when: { field: "quality", is: ["pro"] },
     fields: ["resolution"],
-    message: "quality pro does not choose the resolution; use 1080p or 4K",
+    message: "quality pro has no default resolution; set resolution to 1080p or 4K",
   },
   {
     kind: "values",

@@ -72,7 +72,7 @@ export function redactUrl(url: string): string {
   return `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
 }
 
-/** Redacts every URL in text, database URLs too, and removes the queries of paths. */
+/** Redacts every URL in the text, including database URLs, and removes query strings from paths. */
 export function redactUrls(text: string): string {
   return (
     text
@@ -118,7 +118,7 @@ export function withoutSecrets(value: unknown, clean: (text: string) => string =
       return inner.replace(SECRET_TEXT, REDACTED);
     return cleaned(inner, depth, name === "properties");
   };
-  /** Cleans a string that contains a JSON object or list; null if it does not, or needs no cleaning. */
+  /** Cleans a JSON object or list in a string; the same string if there is nothing to clean; null if it is not JSON. */
   const cleanEmbedded = (text: string, depth: number): string | null => {
     if (depth === 0 || !/^\s*[[{]/.test(text)) return null;
     try {

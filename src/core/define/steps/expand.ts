@@ -99,9 +99,9 @@ function valueReference(value: unknown, step: string, recorder: Recorder): Draft
   }
   const given =
     pointer?.to === "text" || pointer?.to === "input"
-      ? "this text is already known or is built from step values, but expand"
-      : "expand";
-  const message = `${given} takes the value of a step, such as a chat's answer; for values known in advance, use a plain loop`;
+      ? "text that is known in advance or assembled from step values cannot be expanded; "
+      : "";
+  const message = `${given}expand takes the value of one step, such as a chat's answer; for values known in advance, use a plain loop`;
   recorder.report({ code: "not-a-value", step, field: "value", message });
   return null;
 }

@@ -285,7 +285,7 @@ export function readAmong(
 const CONDITION = Symbol.for("showrunner.condition");
 
 /**
- * The condition of a step: a value that must exist (not null, false, 0, "" or an empty list), or one of {@link not},
+ * The condition of a step: a value that must not be empty (null, false, 0, "" or an empty list), or one of {@link not},
  * {@link equals} and {@link failed}.
  */
 export type When = Value | WhenCondition;
