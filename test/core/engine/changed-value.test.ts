@@ -85,7 +85,7 @@ describe("a value that is approved in place of the one shown", () => {
     ["lacks a field", "fine", { title: "a pier" }, /schema of board: .*shots/],
     ["has a field of another type", "fine", { title: 3, shots: ["a"] }, /schema of board: .*\/title must be string/],
     ["is text where the schema asks for an object", "fine", JSON.stringify(SAID), /it must be object/],
-    ["is a number where a task made text", "line", 3, /is a number, but write produced a text/],
+    ["is a number where a task made text", "line", 3, /is a number, but write produced text/],
     ["stands in place of a picture", "still", "a text", /still does not show a single value/],
     ["is not JSON", "fine", { ...SAID, title: new Date(0) }, /not plain JSON/],
     ["is too long", "line", "x".repeat(1_000_001), /longer than 1000000 characters/],
