@@ -100,9 +100,8 @@ export async function beginRecipe(context: Context, name: string): Promise<Begun
     copies.set("models.ts", found.models);
     copies.set("cast.ts", found.cast);
   }
-  const missing = (found?.missing ?? []).filter((role) =>
-    new RegExp(`cast\\.${role}\\b`).test(String(copies.get(file))),
-  );
+  const roles = rolesIn(copies.get(file) ?? "");
+  const missing = (found?.missing ?? []).filter((role) => roles.includes(role));
   const lacks = missing.map((role) => `cast.ts has no ${role}: the service has no suitable model`);
   const settings = await readFile(join(cwd, "tsconfig.json"), "utf8").catch(() => null);
   const isSet =
@@ -123,12 +122,16 @@ async function lackingIn(cwd: string, copies: ReadonlyMap<string, string | Buffe
       const lacks = names.match(/\w+/g)?.find((imported) => !new RegExp(`^export .*\\b${imported}\\b`, "m").test(kept));
       if (lacks !== undefined) return `${target} exists, but does not export ${lacks}`;
       if (target !== "cast.ts") continue;
-      const roles = String(text).match(/(?<=\bcast\.)(?!ts\b)\w+/g) ?? [];
-      const missing = roles.find((role) => !kept.includes(`${role}:`));
+      const missing = rolesIn(text).find((role) => !kept.includes(`${role}:`));
       if (missing !== undefined) return `${target} exists, but has no ${missing}`;
     }
   }
   return null;
+}
+
+/** The roles of `cast.ts` that a recipe uses. */
+function rolesIn(text: string | Buffer): readonly string[] {
+  return String(text).match(/(?<=\bcast\.)(?!ts\b)\w+/g) ?? [];
 }
 
 /** Names of the models in a `models.ts`, by id. */

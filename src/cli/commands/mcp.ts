@@ -12,6 +12,7 @@ import { checkAmount, PORTS, wholeNumber } from "../input/flag-values.ts";
 import { isFolder, pipelinesIn } from "../load/pipelines-in.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
+import { CARRIED, flagsFor } from "../text/next-line.ts";
 import { counted } from "../text/table.ts";
 import { storedToken } from "./dashboard.ts";
 
@@ -158,26 +159,15 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
       `@${inputFile}`,
       ...budget,
     ];
-    const child = io.background([...args, ...carried(flags)], join(folder, `${runId}.log`));
+    const child = io.background([...args, ...flagsFor(FOLLOWING, flags).flat()], join(folder, `${runId}.log`));
     output.say(
       `The agent has disconnected; ${runId} continues here, and process ${child.pid} takes over if this one is killed.`,
     );
   }
 }
 
-/** Flags of `mcp` to pass on to the process that follows a run. */
-const CARRIED = [
-  ...(["local", "service", "baseUrl", "journal", "families", "notify", "spendingCap", "cap", "capTimeZone"] as const),
-  ...(["walletFloor", "maxUnquoted", "inside", "files"] as const),
-];
-
-function carried(flags: Flags["mcp"]): readonly string[] {
-  return CARRIED.flatMap((name) => {
-    const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    const values = [flags[name] ?? []].flat();
-    return values.flatMap((value) => (value === true ? [flag] : value === false ? [] : [flag, value]));
-  });
-}
+/** Options of `mcp` to pass on to the process that follows a run. */
+const FOLLOWING = [...CARRIED, "families", "notify", "maxUnquoted", "inside", "files"] as const;
 
 /** The pipelines of the folder, by name. */
 async function agentPipelines(folder: string, context: Context): Promise<readonly AgentPipeline[]> {

@@ -85,32 +85,34 @@ function typedAgain(word: string): string {
   return shellWord(withoutPassword(word));
 }
 
+/** Options of a command that a follow-up command also needs: its journal, service and limits. */
+export const CARRIED = [
+  "journal",
+  "service",
+  "baseUrl",
+  "local",
+  "cap",
+  "capTimeZone",
+  "spendingCap",
+  "walletFloor",
+] as const;
+
+type GivenOptions<N extends string> = { readonly [K in N]?: string | boolean | readonly string[] | undefined };
+
 /** The flags that make a follow-up command use the same journal and service, and keep its limits. */
-export function serviceFlags({
-  local,
-  service,
-  baseUrl,
-  journal,
-  cap = [],
-  ...limits
-}: {
-  readonly local?: boolean | undefined;
-  readonly service?: string | undefined;
-  readonly baseUrl?: string | undefined;
-  readonly journal?: string | undefined;
-  readonly cap?: readonly string[] | undefined;
-  readonly capTimeZone?: string | undefined;
-  readonly spendingCap?: string | undefined;
-  readonly walletFloor?: string | undefined;
-}): readonly string[] {
-  return [
-    ...(journal === undefined ? [] : [`--journal ${typedAgain(journal)}`]),
-    ...(service === undefined ? [] : [`--service ${shellWord(service)}`]),
-    ...(baseUrl === undefined ? [] : [`--base-url ${shellWord(baseUrl)}`]),
-    ...(local ? ["--local"] : []),
-    ...cap.map((rule) => `--cap ${shellWord(rule)}`),
-    ...(limits.capTimeZone === undefined ? [] : [`--cap-time-zone ${shellWord(limits.capTimeZone)}`]),
-    ...(limits.spendingCap === undefined ? [] : [`--spending-cap ${shellWord(limits.spendingCap)}`]),
-    ...(limits.walletFloor === undefined ? [] : [`--wallet-floor ${shellWord(limits.walletFloor)}`]),
-  ];
+export function serviceFlags(options: GivenOptions<(typeof CARRIED)[number]>): readonly string[] {
+  return flagsFor(CARRIED, options).map((flag) => flag.map(typedAgain).join(" "));
+}
+
+/** The command-line flags of these options, each with its value if it takes one. */
+export function flagsFor<N extends string>(
+  names: readonly N[],
+  options: GivenOptions<NoInfer<N>>,
+): readonly (readonly string[])[] {
+  return names.flatMap((name) => {
+    const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const given: GivenOptions<string>[string] = options[name];
+    const values = [given ?? []].flat();
+    return values.flatMap((value) => (value === true ? [[flag]] : value === false ? [] : [[flag, value]]));
+  });
 }
