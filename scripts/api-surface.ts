@@ -10,13 +10,7 @@ import { entriesOf, PUBLISHED, root } from "./published.ts";
 
 const folder = join(root, "docs", "internal", "api");
 
-/** Path below docs/internal/api → the text of the file. */
-export async function apiSurface(): Promise<ReadonlyMap<string, string>> {
-  const declarations = await publicDeclarations();
-  return new Map([...declarations].map(([path, text]) => [path, textOf(text)]));
-}
-
-/** The same with docstrings. */
+/** Path below docs/internal/api → its declarations with docstrings. */
 export async function publicDeclarations(): Promise<ReadonlyMap<string, string>> {
   const work = mkdtempSync(join(tmpdir(), "showrunner-api-"));
   try {
@@ -35,8 +29,13 @@ export function declarationsIn(folder: string): readonly string[] {
   return paths.filter((path) => path.endsWith(".d.ts")).toSorted();
 }
 
+/** Path → the text of the file there, from these declarations. */
+export function surfaceOf(declarations: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  return new Map([...declarations].map(([path, text]) => [path, textOf(text)]));
+}
+
 /** Without comments, which may change without a change of the API; one name of an import or export a line. */
-export function textOf(declarations: string): string {
+function textOf(declarations: string): string {
   const bare = declarations
     .replaceAll(/^[ \t]*\/\*\*[\s\S]*?\*\/[ \t]*\n?/gm, "")
     .replaceAll(/\/\*\*[\s\S]*?\*\/ ?/g, "")
@@ -49,7 +48,7 @@ export function textOf(declarations: string): string {
 
 if (import.meta.main) {
   rmSync(folder, { recursive: true, force: true });
-  for (const [path, text] of await apiSurface()) {
+  for (const [path, text] of surfaceOf(await publicDeclarations())) {
     const file = join(folder, path);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);

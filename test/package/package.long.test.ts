@@ -4,7 +4,7 @@ import { cpSync, globSync, mkdtempSync, readFileSync, statSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { dirname, join, posix } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { declarationsIn, publicDeclarations, textOf } from "../../scripts/api-surface.ts";
+import { declarationsIn, publicDeclarations, surfaceOf } from "../../scripts/api-surface.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { FILM } from "../../src/local-service/start.ts";
 import { LIST_MODULES, loadedModules } from "../support/loaded-modules.ts";
@@ -367,7 +367,7 @@ describe("the types of the package", () => {
   let surface: ReadonlyMap<string, string>;
   beforeAll(async () => {
     declarations = await publicDeclarations();
-    surface = new Map([...declarations].map(([path, text]) => [path, textOf(text)]));
+    surface = surfaceOf(declarations);
   });
 
   test("docs/internal/api says what each entry exports now; a change of it is made by node scripts/api-surface.ts", () => {
