@@ -30,6 +30,12 @@ export class MediaBucketError extends ShowrunnerError {
 }
 
 const DOCTOR = "showrunner doctor";
+
+/** The bucket does not return what was stored in it. */
+export function damagedBucket(message: string): MediaBucketError {
+  return new MediaBucketError(message, { reason: "damaged", next: DOCTOR });
+}
+
 const BUSY = new Set([
   "SlowDown",
   "RequestLimitExceeded",

@@ -19,7 +19,7 @@ import {
   type StoredMedia,
 } from "../media-store.ts";
 import { type Bucket, type BucketObject, fetchObject } from "./bucket.ts";
-import { MediaBucketError } from "./bucket-errors.ts";
+import { damagedBucket, MediaBucketError } from "./bucket-errors.ts";
 import type { MediaCache } from "./media-cache.ts";
 
 /**
@@ -170,8 +170,7 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     const isFetched = (await this.#fetchOnce(found, sha256)) || (await this.#fetchOnce(found, sha256));
     if (isFetched) return;
     this.#damaged.add(sha256);
-    const message = `The object ${sha256} in ${this.location} is damaged: its bytes do not match its hash.`;
-    throw new MediaBucketError(message, { reason: "damaged", next: "showrunner doctor" });
+    throw damagedBucket(`The object ${sha256} in ${this.location} is damaged: its bytes do not match its hash.`);
   }
 
   async #fetchOnce(found: BucketObject, sha256: string): Promise<boolean> {

@@ -12,7 +12,7 @@ import {
   type BucketProbe,
   fetchObject,
 } from "./bucket.ts";
-import { bucketError, MediaBucketError } from "./bucket-errors.ts";
+import { bucketError, damagedBucket } from "./bucket-errors.ts";
 import type { S3 } from "./s3-client.ts";
 
 /** Lifetime of a link in seconds: a player keeps requesting parts of a film while it plays. */
@@ -53,8 +53,7 @@ export class S3Bucket implements Bucket {
     const isProven = await this.#try("Writing media to", () => this.#upload.send(target, file));
     const stored = await this.head(key);
     if (stored?.sizeBytes === file.sizeBytes && (isProven || (await this.#holds(stored, file.sha256)))) return;
-    const message = `${this.location} acknowledged an upload (${key}) but does not have the bytes that were sent.`;
-    throw new MediaBucketError(message, { reason: "damaged", next: "showrunner doctor" });
+    throw damagedBucket(`${this.location} acknowledged an upload (${key}) but does not have the bytes that were sent.`);
   }
 
   async get(key: string, range?: { readonly start: number; readonly end?: number }): Promise<BucketBody | null> {
@@ -102,10 +101,7 @@ export class S3Bucket implements Bucket {
     await this.#try("Writing media to", () => this.#s3.client.send(new PutObjectCommand(written)));
     const clockOffsetMs = this.#s3.clockOffsetMs();
     const found = await this.head(key);
-    if (found === null) {
-      const message = `${this.location} does not return an object that was just written.`;
-      throw new MediaBucketError(message, { reason: "damaged", next: "showrunner doctor" });
-    }
+    if (found === null) throw damagedBucket(`${this.location} does not return an object that was just written.`);
     for await (const _ of fetchObject(this, found));
     await this.delete(key);
     return { clockOffsetMs };
