@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { openDataDir } from "../../src/local-service/data-dir.ts";
+import { openStore } from "../../src/local-service/store/store.ts";
 
 const folders: string[] = [];
 afterEach(async () => {
@@ -39,4 +40,13 @@ test("partial files of a killed process are removed, and what a link leads to is
   openDataDir(root);
   expect(readdirSync(join(root, "incoming"))).toEqual([`file_${UUID.replace("0", "1")}`]);
   expect(readdirSync(elsewhere)).toEqual(["kept"]);
+});
+
+test("work that comes once the store is closed is refused to its caller, and ends no process", async () => {
+  const store = openStore(await newFolder());
+  store.close();
+  const late = [1, 2].map((value) => store.write(() => value));
+  for (const refused of await Promise.allSettled(late)) {
+    expect(refused).toMatchObject({ status: "rejected", reason: { message: "database is not open" } });
+  }
 });

@@ -130,7 +130,7 @@ export class Writer {
       this.#database.exec("COMMIT");
       return { ok: true as const, outcomes, after: this.#afterCommit };
     } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec("ROLLBACK");
       return { ok: false as const, error };
     }
   }
