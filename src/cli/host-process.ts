@@ -8,7 +8,7 @@ import { ExitCode } from "./cli-error.ts";
 import type { Io } from "./io.ts";
 
 /** Milliseconds from the second SIGINT until the process is killed. */
-const KILLED_AFTER_MS = 1_000;
+const KILLED_AFTER_MS = 3_000;
 
 /**
  * Node handles a signal only between turns of the event loop, and a pipeline's code might never end its turn. SIGINT
