@@ -1,4 +1,4 @@
-// The names that programs import. What only our own folders need is in `internal.ts`.
+// The public API. Names that only this library's own folders need are in `internal.ts`.
 
 export { answerTable } from "./core/answers/index.ts";
 export { type Client, createClient } from "./core/api/index.ts";

@@ -3,8 +3,8 @@ import type { LocalService } from "showrunner-local";
 import { FoldedRun, formatUsd, type JournalStore, type RunState } from "../internal.ts";
 
 /**
- * Asserts that each submit led to one job on the service, there are no unknown jobs, no step was charged twice, and the
- * wallet matches the runs.
+ * Asserts that each submit led to one job on the service, that there are no unknown jobs, that no step was charged
+ * twice, and that the wallet matches the runs.
  */
 export async function assertPaidOnce(service: Pick<LocalService, "stats">, journal: JournalStore): Promise<void> {
   const stats = service.stats();
@@ -45,8 +45,8 @@ function jobsOfOneKey(jobsByKey: Readonly<Record<string, number>>, states: reado
 }
 
 /**
- * Finds jobs that no run knows. Chats have no idempotency key: those repeated after a crash are in `unconfirmed`, and
- * their charges are checked below.
+ * Finds jobs that no run has recorded. Chats have no idempotency key: the cost of a chat repeated after a crash is in
+ * `unconfirmed`, which is checked below.
  */
 function unknownJobs(jobsByModel: Readonly<Record<string, number>>, states: readonly RunState[]): readonly string[] {
   const known = new Map<string, Set<string>>();
@@ -64,7 +64,7 @@ function unknownJobs(jobsByModel: Readonly<Record<string, number>>, states: read
 
 function difference(model: string, jobs: number, knownJobs: number): readonly string[] {
   if (jobs === knownJobs) return [];
-  return [`the service created ${jobs} jobs for ${model}, but the runs know of ${knownJobs}`];
+  return [`the service created ${jobs} jobs for ${model}, but the runs recorded ${knownJobs}`];
 }
 
 function isChat(model: string, states: readonly RunState[]): boolean {
@@ -81,7 +81,7 @@ function otherCharges(chargedMicros: number, states: readonly RunState[]): reado
   return [`the wallet paid ${formatUsd(chargedMicros)}, but the runs recorded ${range}`];
 }
 
-/** What a run spent at other providers, in micro-dollars, which the wallet did not pay. */
+/** Amount that a run spent at other providers, in micro-dollars. The wallet does not pay it. */
 export function chargedElsewhere({ steps }: Pick<RunState, "steps">): number {
   return Object.values(steps)
     .flatMap(({ attempts }) => attempts)

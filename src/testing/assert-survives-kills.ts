@@ -51,10 +51,10 @@ const RUN_ID = "killed";
 const NEVER = Number.POSITIVE_INFINITY;
 /** Maximum number of processes for one run, including its decisions; more would mean an endless run. */
 const MOST_PROCESSES = 100;
-/** Number of runs after which the service is restarted, because it searches the jobs of all its runs each time. */
+/** Number of runs after which the service is restarted, because it becomes slower with every run. */
 const RUNS_OF_A_SERVICE = 200;
 
-/** Kills the run at every boundary, and compares each result with that of an undisturbed run. */
+/** Kills the run at every boundary, and compares each result with the result of an undisturbed run. */
 export async function assertSurvivesKills(
   studio: StudioOptions,
   subject: Subject,
@@ -65,7 +65,7 @@ export async function assertSurvivesKills(
   const calm = await live(NEVER);
   refuseOther(calm.life, (await live(NEVER)).life, "The pipeline's results differ from run to run, even without kills");
   let [boundaries, repeatedChats] = [0, 0];
-  // Before the run is in the journal, nothing is requested that costs money or lasts.
+  // No request before the run is in the journal costs money or has a lasting effect.
   const first = calm.injector.points.indexOf("createRun: before") + 1;
   for (let point = at ?? first; ; point += every) {
     const { life, injector, asked } = await live(point);
@@ -150,7 +150,7 @@ async function lifeWithDeathAt(
   }
 }
 
-/** True if the run ended without its rewritten prompt: the request for it died with its process and is not repeated. */
+/** True if the run ended without its rewritten prompt: the request for it was lost in a kill and is not repeated. */
 async function isRewritingLost(journal: JournalStore): Promise<boolean> {
   const state = (await journal.run(RUN_ID)) === null ? null : await loadRun(journal, RUN_ID);
   if (state === null || !isRunFinal(state.status)) return false;
@@ -288,11 +288,11 @@ function differences(calm: Life, life: Life): readonly string[] {
       ...was.filter((line) => !is.includes(line)).map((line) => `${name}: without ${short(line)}`),
       ...is.filter((line) => !was.includes(line)).map((line) => `${name}: with ${short(line)}`),
     ];
-    return lines.length === 0 ? [`${name}: order or number differs`] : lines.slice(0, LISTED);
+    return lines.length === 0 ? [`${name}: the order or the number differs`] : lines.slice(0, LISTED);
   });
   if (life.chats < calm.chats) found.push(`chats: ${calm.chats} → ${life.chats}`);
   // Only the request in progress may be repeated.
-  if (life.chats > calm.chats + 1) found.push(`chats: ${calm.chats} → ${life.chats}, more than one repetition`);
+  if (life.chats > calm.chats + 1) found.push(`chats: ${calm.chats} → ${life.chats}, but only one may be repeated`);
   if (life.unknownMicros !== 0)
     found.push(`the wallet paid ${life.unknownMicros} micro-dollars that the run did not record`);
   return found;

@@ -57,7 +57,7 @@ export class CrashInjector {
     });
   }
 
-  /** The network as the killed process sees it: boundaries before each request leaves and after its answer. */
+  /** The network as the killed process sees it: boundaries before each request leaves and after its response. */
   dispatcher(inner: Dispatcher): Dispatcher {
     return inner.compose((dispatch) => (options, handler) => {
       const { method } = options;
@@ -82,8 +82,8 @@ export class CrashInjector {
   }
 
   /**
-   * Resolves once the service has answered everything that was sent, except streams, so that no answer arrives in a later
-   * process.
+   * Resolves once the service has answered everything that was sent, except streams, so that no response arrives in a
+   * later process.
    */
   requestsSettled(): Promise<void> {
     return this.#requests.settled();
@@ -119,7 +119,7 @@ interface Call {
   readonly controller: Controller | null;
   leaves(): void;
   starts(controller: Controller): void;
-  /** Marks the request's answer as endless. */
+  /** Marks the request's response as an endless stream. */
   streams(): void;
   ends(): void;
 }

@@ -15,13 +15,13 @@ export interface StudioOptions
   readonly faults?: readonly FaultRule[];
   /** Balance of the wallet in dollars. Default 1,000. */
   readonly balance?: number;
-  /** Default `short`. */
+  /** How time passes. Default `short`. */
   readonly time?: StudioTime;
-  /** Answers for chat models: returns the text, or undefined for the service's own answer. Charged as usual. */
+  /** Answers a chat request: returns the text, or undefined for the service's own answer. Charged as usual. */
   readonly chat?: (request: ChatRequest) => string | undefined;
   /**
-   * Replaces each model in `generate` steps by one that has the same methods, but the test's own answers and faults.
-   * Default: no provider is called; the local service makes media of the right kind, size and length.
+   * Replaces each model in `generate` steps with a model that has the same methods, but the test's responses and
+   * faults. Default: no provider is called; the local service makes media of the right kind, size and length.
    */
   readonly providers?: Exclude<OpenOptions["providers"], "call">;
 }

@@ -57,16 +57,16 @@ export interface Studio extends AsyncDisposable {
     input: z.input<S>,
     options?: QuoteOptions,
   ): Promise<Quote>;
-  /** Advances time by some milliseconds, and lets everything that falls due happen. */
+  /** Advances time by `ms` milliseconds, and waits for the work that becomes due. */
   advance(ms: number): Promise<void>;
   /**
    * Asserts that every submit led to one job on the service, every job belongs to a run, no step was charged twice, and
-   * the wallet paid what the runs say. Throws AssertionError.
+   * the wallet paid what the runs recorded. Throws AssertionError.
    */
   assertPaidOnce(): Promise<void>;
   /**
-   * Asserts that spent and reserved money never exceeded the budget: the run's own, or this amount in US dollars as a decimal
-   * string. Throws AssertionError.
+   * Asserts that spent and reserved money never exceeded the budget: the run's budget, or this amount in US dollars as
+   * a decimal string. Throws AssertionError.
    */
   assertWithinBudget(run: string | { readonly id: string }, budget?: string): Promise<void>;
   /**
@@ -80,9 +80,9 @@ export interface Studio extends AsyncDisposable {
     options?: QuoteOptions,
   ): Promise<void>;
   /**
-   * Runs the pipeline repeatedly on a service of its own: each time, the engine is killed at another journal commit or
-   * request, and another one resumes the run. Throws AssertionError if a run ends with other jobs, charges, values or files
-   * than a run that was not killed.
+   * Runs the pipeline repeatedly on a service of its own: each time, the engine is killed at a different journal commit
+   * or request, and a new engine resumes the run. Throws AssertionError if a run ends with other jobs, charges, values
+   * or files than a run that was not killed.
    */
   assertSurvivesKills<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -91,7 +91,7 @@ export interface Studio extends AsyncDisposable {
   ): Promise<KillReport>;
 }
 
-/** Number of steps in which {@link Studio.advance} advances time, so that work falling due can continue in between. */
+/** Number of steps in which {@link Studio.advance} advances time, so that work that is due can continue in between. */
 const STEPS = 50;
 
 /**
@@ -143,7 +143,7 @@ export async function startStudio(options: StudioOptions = {}): Promise<Studio> 
   return studio;
 }
 
-/** Waits until answers have arrived and the requests that follow from them were sent. */
+/** Waits until all responses have arrived and the requests that they cause were sent. */
 async function settled(network: CrashInjector): Promise<void> {
   for (let quiet = 0; quiet < 3; quiet++) {
     await network.requestsSettled();
@@ -162,7 +162,7 @@ async function assertWithinBudget(journal: JournalStore, runId: string, budget?:
     const { spentMicros, heldMicros, unconfirmedMicros, budgetMicros } = folded.view!.state;
     const limit = given ?? budgetMicros;
     if (limit === null) {
-      throw new TypeError(`Run ${runId} has no budget: run it with { budget: "5" }, or pass one to the assertion.`);
+      throw new TypeError(`Run ${runId} has no budget: run it with { budget: "5" }, or pass the assertion a budget.`);
     }
     const committed = spentMicros + heldMicros + unconfirmedMicros;
     if (committed <= limit) continue;
@@ -178,11 +178,11 @@ async function assertWithinBudget(journal: JournalStore, runId: string, budget?:
 interface StoredQuote {
   readonly pipeline: string;
   readonly total: { readonly min: string; readonly max: string | null };
-  /** By path. */
+  /** Steps by path. */
   readonly steps: { readonly [path: string]: { readonly model: string | null; readonly price: string } };
 }
 
-/** Compares a quote with the file; writes the file if it is missing or to be updated. */
+/** Compares a quote with the file; writes the file if it is missing or should be updated. */
 async function assertSameQuote(quote: Quote, file: string | URL): Promise<void> {
   const now = storedQuote(quote);
   const path = typeof file === "string" ? file : fileURLToPath(file);

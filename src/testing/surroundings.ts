@@ -53,7 +53,7 @@ function heldByHand(clock: ClockControl) {
 const MEMORY = "/dev/shm";
 const ENOUGH_BYTES = 256 * 1024 * 1024;
 
-/** A new folder, in memory if the system has space there; for tests that write much, but do not test the disk. */
+/** A new folder, in memory if there is space; for tests that write a lot of data, but do not test the disk. */
 export async function fastFolder(prefix: string): Promise<string> {
   const free = await statfs(MEMORY).then(
     ({ bavail, bsize }) => bavail * bsize,

@@ -99,7 +99,7 @@ describe("the key goes to its service alone", () => {
     const fake = await service();
     const { code, stderr } = await api(fake, [path]);
     expect(code).toBe(2);
-    expect(stderr).toContain("use one below");
+    expect(stderr).toContain("use a path below");
     expect(fake.seen).toEqual([]);
   });
 

@@ -11,8 +11,8 @@ const noEnvelope = (text: string): AnswerText => ({ source: "without envelope", 
 const noResponse = (text: string): AnswerText => ({ source: "no answer", text });
 
 /**
- * Every way in which a request can fail, as far as the difference matters. "Envelope" is the service's error body; an
- * answer without one may come from a proxy.
+ * Every kind of failure that the table distinguishes. "Envelope" is the service's error body; a response without an
+ * envelope may come from a proxy.
  */
 export const answers = {
   "400": envelope("400"),
@@ -48,7 +48,7 @@ export const answers = {
   "connect timeout": noResponse("connection timed out"),
   unsent: noResponse("connection lost before the request was sent"),
   lost: noResponse("connection lost after the request was sent"),
-  timeout: noResponse("no answer in time after the request was sent"),
+  timeout: noResponse("timed out after the request was sent"),
 } as const;
 
 export type Answer = keyof typeof answers;
@@ -69,15 +69,15 @@ export const requestKinds = {
 
 export type RequestKind = keyof typeof requestKinds;
 
-/** Whether an earlier send with the same key may have created the job. Free requests have no re-sends. */
+/** Whether an earlier request with the same key may have created the job. Free requests are always first sends. */
 export type SentBefore = "first send" | "re-send";
 
 /** The five things that an answer can mean. */
 export const meanings = {
-  definite: "the service's final answer to this request",
-  transient: "had no effect yet; sent again",
-  unknown: "may have taken effect; only a re-send with the same key or a later read can tell",
-  "not the service's": "the answer is not from the service, or not a v3 answer",
+  definite: "the service's response to this request is final",
+  transient: "the request had no effect and is sent again",
+  unknown: "the request may have taken effect; only a re-send with the same key or a later read can show it",
+  "not the service's": "the response is not from the service, or is not a v3 response",
   "refuses the caller": "the service does not accept this key",
 } as const;
 
@@ -86,14 +86,14 @@ export type Meaning = keyof typeof meanings;
 /** Why a run pauses after an answer. */
 export type AnswerPause = "funds" | "unanswered" | "unresolved" | "unreachable" | "misdirected" | "credentials";
 
-/** What follows from an answer: for the job, chat or output that was requested, its hold, its step and its run. */
+/** The consequences of an answer for the requested job, chat or output, and for its hold, step and run. */
 export interface Verdict {
   readonly meaning: Meaning;
   readonly job: string;
   /** `unchanged` also covers a request that had no hold. */
   readonly hold: "unchanged" | "released" | "unconfirmed";
   readonly step: "continues" | "failed" | "unresolved";
-  /** Null: the run continues. */
+  /** Why the run pauses; null if it continues. */
   readonly pause: AnswerPause | null;
   /** True if the request is retried after growing delays; the run pauses only after `giveUpAfterMs`. */
   readonly retried: boolean;
@@ -109,14 +109,20 @@ const retried = {
 } as const;
 const misdirected = { ...retried, meaning: "not the service's", pause: "misdirected" } as const;
 const refusesCaller = { ...unchanged, meaning: "refuses the caller", pause: "credentials" } as const;
-const resent = "sent again with the same key until it is acknowledged";
-const sameKey = "same attempt and key";
+const again = "the request is sent again with the same key";
+const resent = `${again} until it is acknowledged`;
+const sameKey = "the next request uses the same attempt and key";
+
+const withdrawn = `no job was created; ${again}, or withdrawn if the run pauses`;
+const chatFailed = "the request failed at no cost";
+const onResume = "it is sent again on resume";
+const billOpen = "the job has ended; its cost is polled for two minutes and on resume";
 
 /** Every verdict by its name in the table. */
 export const verdicts = {
   // Submits.
-  refused: { ...unchanged, meaning: "definite", job: "refused; no job was created", hold: "released", step: "failed" },
-  "media renewed": { ...unchanged, meaning: "definite", job: "sent again with the same key and new uploads" },
+  refused: { ...unchanged, meaning: "definite", job: "no job was created", hold: "released", step: "failed" },
+  "media renewed": { ...unchanged, meaning: "definite", job: `${again} and new uploads` },
   unfunded: {
     ...unchanged,
     meaning: "definite",
@@ -124,53 +130,49 @@ export const verdicts = {
     hold: "released",
     pause: "funds",
   },
-  "unfunded, open": { ...unchanged, meaning: "unknown", job: `may exist; ${sameKey}`, pause: "funds" },
+  "unfunded, open": { ...unchanged, meaning: "unknown", job: `the job may exist; ${sameKey}`, pause: "funds" },
   "out of scope": { ...refusesCaller, job: `no job was created; ${sameKey}`, hold: "released" },
-  "caller refused": { ...refusesCaller, job: `may exist; ${sameKey}` },
-  limited: { ...retried, job: "no job was created; sent again with the same key" },
-  "not sent": { ...retried, job: `no job was created; ${sameKey}, withdrawn when the run pauses`, hold: "released" },
-  "not sent, misdirected": {
-    ...misdirected,
-    job: `no job was created; ${sameKey}, withdrawn when the run pauses`,
-    hold: "released",
-  },
-  open: { ...retried, meaning: "unknown", job: `may exist; ${resent}` },
-  "open, misdirected": { ...misdirected, job: `may exist; ${resent}` },
+  "caller refused": { ...refusesCaller, job: `the job may exist; ${sameKey}` },
+  limited: { ...retried, job: `no job was created; ${again}` },
+  "not sent": { ...retried, job: withdrawn, hold: "released" },
+  "not sent, misdirected": { ...misdirected, job: withdrawn, hold: "released" },
+  open: { ...retried, meaning: "unknown", job: `the job may exist; ${resent}` },
+  "open, misdirected": { ...misdirected, job: `the job may exist; ${resent}` },
   unresolved: {
     ...unchanged,
     meaning: "unknown",
     step: "unresolved",
     pause: "unresolved",
-    job: "may exist; sent again with the same key on every resume, or adopted by a person",
+    job: "the job may exist; every resume sends the request again with the same key, or a person adopts the job",
   },
   // Chat requests, which have no key.
-  "chat refused": { ...unchanged, meaning: "definite", job: "failed at no cost", hold: "released", step: "failed" },
+  "chat refused": { ...unchanged, meaning: "definite", job: chatFailed, hold: "released", step: "failed" },
   "chat unfunded": {
     ...unchanged,
     meaning: "definite",
     hold: "released",
     pause: "funds",
-    job: "failed at no cost; sent again on resume",
+    job: `${chatFailed}; ${onResume}`,
   },
-  "chat caller refused": { ...refusesCaller, job: "failed at no cost; sent again on resume", hold: "released" },
-  "chat not sent": { ...retried, job: "failed at no cost; sent again", hold: "released" },
+  "chat caller refused": { ...refusesCaller, job: `${chatFailed}; ${onResume}`, hold: "released" },
+  "chat not sent": { ...retried, job: `${chatFailed} and is sent again`, hold: "released" },
   "chat waits": {
     ...retried,
     hold: "unconfirmed",
-    job: "sent again; if the run pauses first, it may have been charged",
+    job: "the request is sent again; if the run pauses first, it may have been charged",
   },
   "chat abandoned": {
     ...unchanged,
     meaning: "unknown",
     hold: "unconfirmed",
     pause: "unanswered",
-    job: "may have been charged; sent once more, then a person decides",
+    job: "the request may have been charged; it is sent once more, then a person decides",
   },
   "chat misdirected": {
     ...misdirected,
     hold: "unconfirmed",
     retried: false,
-    job: "may have been charged; sent again on resume",
+    job: `the request may have been charged; ${onResume}`,
   },
   // Free requests.
   retried: { ...retried, job: "unchanged" },
@@ -183,13 +185,13 @@ export const verdicts = {
     meaning: "unknown",
     step: "unresolved",
     pause: "unresolved",
-    job: "polled for two minutes, and on every resume; once found, it continues",
+    job: "the job is polled for two minutes, and on every resume; once it is found, the step continues",
   },
-  "bill open": { ...unchanged, meaning: "unknown", job: "ended; its cost is polled for two minutes and on resume" },
+  "bill open": { ...unchanged, meaning: "unknown", job: billOpen },
   "no copy": {
     ...unchanged,
     meaning: "definite",
-    job: "ended; the download is retried for two minutes, then the run pauses (files); a resume retries it",
+    job: "the job has ended; the download is retried for two minutes, then the run pauses until a resume",
   },
   "not reused": {
     ...unchanged,

@@ -5,7 +5,7 @@ type ByVerdict = { readonly [V in VerdictName]?: readonly Answer[] };
 type Listed<T extends ByVerdict> = NonNullable<T[keyof T & VerdictName]>[number];
 
 /**
- * Builds a column from its verdicts. If no verdict lists an answer, this does not compile; if two do, it throws.
+ * Builds a column from its verdicts. An answer without a verdict does not compile; an answer with two verdicts throws.
  */
 function column<const T extends ByVerdict>(
   byVerdict: T & ([Exclude<Answer, Listed<T>>] extends [never] ? unknown : { missing: Exclude<Answer, Listed<T>> }),
@@ -20,7 +20,7 @@ function column<const T extends ByVerdict>(
 
 /** The service is busy or failing. */
 const unwell = ["409 retryable", "409", "4xx retryable", "503", "5xx"] as const;
-/** All of `unwell`, and a balance that is too low only until other requests release their holds. */
+/** All of `unwell`, and a balance that will suffice once other requests release their holds. */
 const busy = ["402 retryable", ...unwell] as const;
 const retryableWithoutEnvelope = ["no envelope 407", "no envelope 408", "no envelope 429", "no envelope 5xx"] as const;
 const notTheService = ["3xx", "2xx no JSON", "2xx other", "no envelope 4xx", "no envelope 511"] as const;
@@ -53,7 +53,7 @@ const firstSubmit = column({
   "not sent": neverLeft,
 });
 
-/** For a submit that is sent again: the job may already exist; no refusal proves otherwise. */
+/** For a submit that is sent again. The job may already exist; a refusal does not prove otherwise. */
 const resubmit = column({
   unresolved: ["400", "404", "410", "422", "409", "4xx"],
   "media renewed": ["400 media"],
@@ -101,8 +101,8 @@ const chat = column({
 });
 
 /**
- * For a download: only the media server's own refusals, which have no envelope, end the attempt to copy, and only until
- * the next resume. Redirects were followed, so a redirect that remains leads nowhere.
+ * For a download. Only a refusal by the media server, which sends no envelope, ends it, until the next resume. The
+ * client follows redirects, so a redirect in the end is a failure too.
  */
 const download: Column = {
   ...neverFailsStep("no copy"),

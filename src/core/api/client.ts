@@ -49,9 +49,9 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
    */
   poll(jobId: string, options: PollOptions): Promise<Polled>;
 
-  /** Uploads a file. The same bytes are not sent again while the service accepts the handle of their last upload. */
+  /** Uploads a file. With `reuse`, the same bytes are not sent again while the handle of their last upload is valid. */
   upload(source: UploadSource, options?: UploadOptions): Promise<UploadHandle>;
-  /** Downloads an output to a path and checks that the file is complete. Resumes where a broken connection stopped. */
+  /** Downloads an output to a path and checks that the file is complete. Resumes after a broken connection. */
   download(source: DownloadSource, toPath: string, options?: DownloadOptions): Promise<Downloaded>;
 
   /** The default webhook, deliveries and the signing key. */
@@ -60,11 +60,11 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
   readonly drains: DrainsApi;
   /** Sends a chat request to a language model. Chats have no idempotency key: a repeated request costs money again. */
   chat(request: ChatRequest, options?: CallOptions): Promise<ChatCompletion>;
-  /** Like `chat`, in chunks as they arrive. */
+  /** Like `chat`, but yields the response in chunks as they arrive. */
   chatStream(request: ChatRequest, options?: CallOptions): AsyncIterable<ChatChunk>;
   /**
-   * Sends a request to any endpoint below the base URL and returns the answer unparsed. Use it for endpoints that have
-   * no method here.
+   * Sends a request to any endpoint below the base URL and returns the unparsed response. Use it for endpoints that
+   * have no method here.
    */
   request(request: RawRequest, options?: CallOptions): Promise<RawAnswer>;
 

@@ -5,8 +5,8 @@ export interface Timer {
 }
 
 /**
- * Time as a port. All code of the client that waits or reads the time uses a clock, so that tests can control time and
- * a closing process knows all of its timers.
+ * A source of time and timers. All code of the client that waits or reads the time uses a clock, so that tests can
+ * control time.
  */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
@@ -15,7 +15,7 @@ export interface Clock {
   setTimer(delayMs: number, fire: () => void, options?: { readonly background?: boolean }): Timer;
 }
 
-/** Longest delay that a platform timer supports; it would fire at once for a longer delay. Longer delays are split. */
+/** Longest delay of a platform timer, which fires at once if the delay is longer. Longer delays are split. */
 const longestTimerMs = 2_147_483_647;
 
 /** The machine's clock and timers. */
@@ -37,7 +37,7 @@ function longTimer(delayMs: number, fire: () => void, options?: { readonly backg
   return { cancel: () => piece.cancel() };
 }
 
-/** Resolves after `delayMs`, or rejects with the signal's reason as soon as it aborts. */
+/** Resolves after `delayMs`. Rejects with the signal's reason as soon as the signal aborts. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
@@ -57,7 +57,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
 export interface Deadline {
   readonly signal: AbortSignal;
   readonly timedOut: () => boolean;
-  /** Restarts the time limit. Used for answers that arrive in pieces. */
+  /** Restarts the time limit. Used for responses that arrive in pieces. */
   extend(): void;
   /** Removes the timer and the listener. Call it when the work is over. */
   release(): void;

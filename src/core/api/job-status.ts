@@ -28,7 +28,7 @@ export function isTerminal(status: JobStatus): boolean {
   );
 }
 
-/** True if the job has ended, which its status, a completion time or an error can show. */
+/** True if the job has ended: its status is final, or it has a completion time or an error. */
 export function isFinished(job: JobResult): boolean {
   if (isTerminal(job.status)) return true;
   return classifyStatus(job.status) === "unrecognised" && (job.completedAt !== null || job.error !== null);
@@ -62,7 +62,7 @@ export class SeenUpdates {
     return this.#logs.size < this.#logs.add(id).size;
   }
 
-  /** Records a status; true if it is neither a step back nor a repetition. */
+  /** Records a status; false if it is a step back or a repetition. */
   addStatus({ status, progress, estimatedCompletionAt }: JobStatusView): boolean {
     const last = this.#last;
     if (last !== null) {

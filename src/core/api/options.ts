@@ -30,7 +30,7 @@ export interface ClientOptions {
    * own agents.
    */
   readonly dispatcher?: HttpDispatcher | undefined;
-  /** Milliseconds to wait for the complete answer to one send. Default 60 000. */
+  /** Milliseconds to wait for the complete response to one request. Default 60 000. */
   readonly timeoutMs?: number | undefined;
   /** Maximum size of a download, depending on the content type that the server sends. */
   readonly downloadLimits?: DownloadLimits | undefined;
@@ -38,11 +38,11 @@ export interface ClientOptions {
   readonly retry?: RetryOptions | undefined;
   /** How many requests are sent at once, and how fast. */
   readonly pace?: PaceOptions | undefined;
-  /** Default: the machine's clock. */
+  /** The clock to use. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
-  /** Returns a number from 0 to below 1, for jitter. Default `Math.random`. */
+  /** Returns a random number, at least 0 and less than 1, for jitter. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
-  /** Default: no logging. Secrets and the queries of presigned URLs never reach the logger. */
+  /** The logger. Secrets and the queries of presigned URLs never reach it. Default: no logging. */
   readonly logger?: Logger | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface Settings {
   /** Removes the credential from headers, bodies and frames before anything else reads them. */
   readonly redactor: Redactor;
   readonly keyId: string;
-  /** Explains an answer's status, for example if the address or the key belongs to another API. */
+  /** Explains a response's status, for example if the address or the key belongs to another API. */
   readonly hint: (status: number) => Hint | null;
   readonly brand: string | null;
   readonly timeoutMs: number;
@@ -101,7 +101,7 @@ export function settingsOf(options: ClientOptions): Settings {
   };
 }
 
-/** An explanation of an answer, and what to do next. */
+/** An explanation of a response, and what to do next. */
 export interface Hint {
   readonly note: string;
   readonly next: string;

@@ -46,7 +46,7 @@ function withTexts(value: unknown, change: (text: string) => string, depth = MOS
   return Object.fromEntries(entries.map(([name, item]) => [change(name), withTexts(item, change, depth - 1)]));
 }
 
-/** Where the client logs. Has the shape of pino and most loggers: fields first, then the message. */
+/** The logger that the client writes to. Like pino and most loggers, it accepts the fields first, then the message. */
 export interface Logger {
   debug(fields: Readonly<Record<string, unknown>>, message: string): void;
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
@@ -60,7 +60,7 @@ export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore,
 
 const MOST_LOGGED_DEPTH = 8;
 
-/** Wraps a logger so that no field or message contains the credential or a presigned query. */
+/** Wraps a logger so that no field or message contains the credential or the query of a presigned URL. */
 export function redactingLogger(logger: Logger, redactor: Redactor): Logger {
   const clean = (text: string) => redactUrls(redactor.text(text));
   const pass = (level: keyof Logger) => (fields: Readonly<Record<string, unknown>>, message: string) =>

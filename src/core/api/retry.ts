@@ -1,15 +1,15 @@
-// Delays after a 503, a 429 or no answer: between the sends of one call, and between a run's calls.
+// Delays after a 503, a 429 or no response: between the attempts of one call, and between a run's calls.
 import { LONGEST_ASKED_MS } from "./http/headers.ts";
 
 /** Limits on the retries of one call. */
 export interface RetryPolicy {
-  /** Number of failed sends after which the call gives up. Answers with 429 do not count. Default 6. */
+  /** Number of failed attempts after which the call gives up. Responses with 429 do not count. Default 6. */
   readonly maxAttempts: number;
   /** First backoff delay in milliseconds; doubled each time. Default 500. */
   readonly baseDelayMs: number;
   /** Maximum backoff delay in milliseconds, unless the service asks for a longer one. Default 30 000. */
   readonly maxDelayMs: number;
-  /** Milliseconds, including waits for 429, after which the call starts no further send. Default 900 000. */
+  /** Milliseconds, including waits after a 429, after which the call makes no further attempt. Default 900 000. */
   readonly maxElapsedMs: number;
 }
 
@@ -48,7 +48,7 @@ export function backoffMs(policy: RetryPolicy, failures: number, retryAfterMs: n
 const FIRST_OUTAGE_MS = 5_000;
 const LONGEST_OUTAGE_MS = 60_000;
 
-/** Milliseconds before a run repeats a call that gave up. `failures`: the number of such calls in a row. */
+/** Milliseconds that a run waits before it repeats a failed call. `failures`: number of consecutive failed calls. */
 export function outageDelayMs(failures: number): number {
   return Math.min(LONGEST_OUTAGE_MS, FIRST_OUTAGE_MS * 2 ** (failures - 1));
 }

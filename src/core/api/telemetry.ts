@@ -3,7 +3,7 @@ import type { Attributes, Span } from "@opentelemetry/api";
 
 export interface OpenSpan {
   set(attributes: Attributes): void;
-  /** Ends the span, as failed if there is an error. Records only the error's code: messages may name files. */
+  /** Ends the span, as failed if there is an error. Records only the error's code: messages may contain file names. */
   end(error?: unknown): void;
 }
 
@@ -30,7 +30,7 @@ const noSpan: OpenSpan = { set: () => {}, end: () => {} };
 
 const ofRuns = new AsyncLocalStorage<true>();
 
-/** Runs `work` without a span per request. The journal records a run's requests, as part of the run's trace. */
+/** Runs `work` without a span for each request, because a run's trace is made from the run's journal. */
 export function inRun<T>(work: () => T): T {
   return ofRuns.run(true, work);
 }

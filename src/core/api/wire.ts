@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Schemas of fields, by our names for them. `…Micros` converts a decimal amount to micro-dollars. */
+/** Schemas of fields, by the client's names for the fields. `costMicros` is `cost` in the service's objects. */
 type Shape = Readonly<Record<string, z.ZodType>>;
 
 /** The service's names for fields that do not follow the naming rule. */
@@ -8,14 +8,14 @@ type WireNames<S extends Shape> = { readonly [K in keyof S]?: string };
 
 type Read<S extends Shape> = { readonly [K in keyof S]: z.output<S[K]> };
 
-/** A schema named by its result, to keep declarations short. */
+/** A schema, typed only by its result, which keeps type declarations short. */
 export interface Field<T> extends z.ZodType<T> {}
 
-/** A schema named by its shape, so that editors show the comments on its fields. */
+/** A schema, typed by its shape, so that editors show the comments on its fields. */
 export interface Wire<S extends Shape> extends z.ZodType<Read<S>> {}
 
 /**
- * A schema that reads the service's object under our names: `createdAt` from `created_at`, `costMicros` from `cost`.
+ * A schema that renames the service's fields for the client: `created_at` to `createdAt`, `cost` to `costMicros`.
  * Fields outside the shape are dropped.
  */
 export function wire<S extends Shape>(shape: S, named: WireNames<S> = {}): Wire<S> {
@@ -39,7 +39,7 @@ export interface Page<T> {
 
 export const pageOf = <T>(item: z.ZodType<T>): z.ZodType<Page<T>> => wire({ data: z.array(item), nextCursor: text });
 
-/** A field that is only informative. It is null if it is absent, null or of the wrong type. */
+/** An optional field. The result is null if the field is absent, null or of the wrong type. */
 export const optional = <T extends z.ZodType>(schema: T): Field<z.output<T> | null> =>
   schema
     .nullish()
@@ -50,7 +50,7 @@ export const optional = <T extends z.ZodType>(schema: T): Field<z.output<T> | nu
 export const withDefault = <T extends z.ZodType>(schema: T, fallback: z.output<T>): Field<z.output<T>> =>
   schema.nullish().transform((value): z.output<T> => value ?? fallback);
 
-/** A list that may be absent. */
+/** A list; empty if it is absent. */
 export const listOf = <T extends z.ZodType>(item: T): Field<readonly z.output<T>[]> => withDefault(arrayOf(item), []);
 export const arrayOf = <T extends z.ZodType>(item: T) => z.array(item) as Field<readonly z.output<T>[]>;
 
@@ -88,7 +88,7 @@ export interface Charge {
   readonly impossibleCost: string | null;
 }
 
-/** Reads a charge. Never throws: an implausible amount must not make the rest of an answer unreadable. */
+/** Reads a charge. Never throws: an implausible amount must not make the rest of a response unreadable. */
 export function chargeOf({ cost, currency }: { readonly cost?: unknown; readonly currency: string }): Charge {
   if (cost === undefined || cost === null) return { costMicros: null, impossibleCost: null };
   const micros = typeof cost === "number" || typeof cost === "string" ? toMicros(cost) : null;
@@ -99,7 +99,7 @@ export function chargeOf({ cost, currency }: { readonly cost?: unknown; readonly
 
 export const anything = z.unknown().optional();
 
-// Equivalent to `optional`, but in one step: thousands of answers are parsed per minute.
+// Equivalent to `optional`, but in one step: thousands of responses are parsed per minute.
 export const text: Field<string | null> = anything.transform((value) => (typeof value === "string" ? value : null));
 export const number: Field<number | null> = anything.transform((value) =>
   typeof value === "number" && Number.isFinite(value) ? value : null,
@@ -108,6 +108,6 @@ export const record: Field<Readonly<Record<string, unknown>> | null> = anything.
   typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null,
 );
 
-/** One of the known strings, or an unknown one unchanged. */
+/** A string, usually one of the known values. Unknown values are accepted unchanged. */
 export const anyOf = <T extends string>() => z.string() as z.ZodType<string> as Field<T | (string & {})>;
 export const optionalAnyOf = <T extends string>() => text as z.ZodType as Field<T | (string & {}) | null>;

@@ -6,8 +6,8 @@ import { familyProblems } from "./validate/family-rules.ts";
 import { validateInput } from "./validate/validate.ts";
 
 /**
- * Creates a catalog of these models. `otherIds` are known to exist and serve only for suggestions. `families`:
- * knowledge beyond the schemas (default: built in).
+ * Creates a catalog of these models. `otherIds`: existing models that are used only for suggestions. `families`:
+ * knowledge beyond the schemas (default: the built-in families).
  */
 export function catalogOf(
   models: readonly CatalogModel[],
@@ -34,7 +34,7 @@ export function withFamilies(catalog: Catalog, families: Families): Catalog {
   return catalogOf(catalog.models(), catalog.ids(), families, catalog);
 }
 
-/** Returns the problems found by the schema, then those found by family rules, except what the schema reports too. */
+/** Returns the schema's problems, then the family rules' problems with fields that the schema does not report. */
 function checkAll(
   model: CatalogModel,
   input: Json,

@@ -109,9 +109,9 @@ interface Uncertain {
 const NEAREST = 3;
 
 /**
- * Reports an input that fulfils no row of its model's table. An absent field with a schema default counts as having
- * that value, but does not violate a row that omits the field. If a row would be fulfilled without such a default, the
- * code is {@link BY_DEFAULT}, otherwise `combination-table`.
+ * Reports an input that fulfils no row of its model's table. An absent field with a schema default is treated as if it
+ * had that value, except in a row that omits the field. If a row would be fulfilled without such a default, the code is
+ * {@link BY_DEFAULT}, otherwise `combination-table`.
  */
 export function combinationProblems(
   { id, inputSchema }: Pick<CatalogModel, "id" | "inputSchema">,

@@ -38,15 +38,15 @@ function compareModels(before: CatalogModel | null, after: CatalogModel | null, 
   if (created !== makes)
     say(null, true, `made ${created ?? "something unknown"}, makes ${makes ?? "something unknown"}`);
   const [had, has] = [maxOutputsOf(before) ?? Infinity, maxOutputsOf(after) ?? Infinity];
-  if (had !== has) say("num_outputs", has < had, `the maximum number of outputs was ${had}, is ${has}`);
+  if (had !== has) say("num_outputs", has < had, `the maximum number of outputs was ${had}, is now ${has}`);
   if (before.priceDescription !== after.priceDescription) {
-    say(null, false, `its price was "${before.priceDescription ?? ""}", is "${after.priceDescription ?? ""}"`);
+    say(null, false, `its price was "${before.priceDescription ?? ""}", is now "${after.priceDescription ?? ""}"`);
   }
   compareTables(before.inputSchema, after.inputSchema, say);
   compareFields(before.inputSchema, after.inputSchema, say);
 }
 
-/** Reports changed rows. Losing a row is breaking if others remain; gaining one, only if there was no row before. */
+/** Reports changed rows. A removed row is breaking if others remain; an added row, only if there was none before. */
 function compareTables(before: JsonSchema, after: JsonSchema, say: Say): void {
   const [had, has] = [before, after].map((schema) => combinationTable(schema)?.rows.map(rowWords) ?? []);
   const gone = had!.filter((row) => !has!.includes(row));
@@ -110,7 +110,7 @@ function takesText(takes: AcceptedMedia | undefined): string {
   return takes.what === "voice" ? "a voice" : takes.types.join(" or ") || "anything";
 }
 
-/** The keywords for bounds, each with whether a larger number accepts more. */
+/** The keywords for bounds, each with true if a larger bound accepts more values. */
 const BOUNDS: readonly (readonly [keyword: string, largerIsWider: boolean])[] = [
   ["minimum", false],
   ["maximum", true],
@@ -124,7 +124,8 @@ const BOUNDS: readonly (readonly [keyword: string, largerIsWider: boolean])[] = 
 function compareField(name: string, was: Field, is: Field, say: Say): void {
   if (was.takes !== is.takes) say(name, true, `type was ${was.takes}, is ${is.takes}`);
   if (was.isRequired !== is.isRequired) say(name, is.isRequired, is.isRequired ? "is now required" : "is now optional");
-  if (was.preset !== is.preset) say(name, true, `its default was ${was.preset ?? "none"}, is ${is.preset ?? "none"}`);
+  if (was.preset !== is.preset)
+    say(name, true, `its default was ${was.preset ?? "none"}, is now ${is.preset ?? "none"}`);
   const missing = (was.values ?? []).filter((value) => is.values !== null && !is.values.includes(value));
   const fresh = (is.values ?? []).filter((value) => was.values !== null && !was.values.includes(value));
   if (missing.length > 0) say(name, true, `no longer accepts ${missing.join(", ")}`);

@@ -4,11 +4,11 @@ import type { Catalog, CatalogModel, JsonSchema } from "../plan/index.ts";
 import { isSchema, localRef } from "../plan/schema/schema.ts";
 import { catalogOf, described, type ModelAnswer } from "./catalog.ts";
 
-/** What the catalog needs from a client; the v3 client fits. Its errors have `status`, `code` and `replacedBy`. */
+/** The client methods that the catalog needs, as in the v3 client. Errors have `status`, `code` and `replacedBy`. */
 export interface CatalogClient {
   models(): AsyncIterable<{ readonly id: string; readonly modality?: string | null }>;
   model(id: string): Promise<ModelAnswer>;
-  /** Lists the jobs of a model, including chat models; the first answer shows whether the model exists. */
+  /** Lists the jobs of a model, including chat models; the first response shows whether the model exists. */
   modelJobs?(id: string): AsyncIterable<unknown>;
 }
 
@@ -20,11 +20,11 @@ export interface PullClient extends CatalogClient {
 
 type ModelInList = Omit<ModelAnswer, "inputSchema" | "outputSchema">;
 /**
- * Reads the models with these ids, or all that the service lists, and changes nothing. Retired models and models not
- * yet at this service are included with their state; unknown ids are left out. Throws the client's errors for every
- * other failure.
+ * Reads the models with these ids, or all models that the service lists. Retired models and models that this service
+ * does not have yet are included with their state; unknown ids are left out. Throws the client's errors for every other
+ * failure.
  *
- * `chats`: ids to look up as chat models, which no catalog lists. If a lookup fails, nothing is concluded from it.
+ * `chats`: ids to look up as chat models, which no catalog lists. A failed lookup is ignored.
  */
 export async function fetchCatalog(
   client: CatalogClient,
@@ -59,7 +59,7 @@ export async function readCatalog(
   });
 }
 
-/** What a lookup found: the media model with this id, or whether the service says that the id does not exist at all. */
+/** The result of a lookup: the media model with this id, or whether the service reports that no such id exists. */
 export interface ChatLook {
   readonly id: string;
   readonly model: CatalogModel | null;
@@ -131,7 +131,7 @@ async function listOf<T extends { readonly modality?: string | null }>(client: {
 }
 
 /**
- * Input schemas from the OpenAPI document; empty if the deployment has none. Other failures surface in the next read.
+ * Reads the input schemas from the OpenAPI document; empty if that fails. The next read then reports a lasting failure.
  */
 async function inputsOf(client: PullClient): Promise<ReadonlyMap<string, JsonSchema>> {
   return typedInputs(await client.openapi().catch(() => ({})));
@@ -181,7 +181,7 @@ async function fetchModel(
   }
 }
 interface ReadError {
-  /** True if the answer did not come from the service: a proxy's 404 says nothing about a model. */
+  /** True if the response did not come from the service: a proxy's 404 does not mean that a model is missing. */
   readonly isForeign: boolean;
   readonly status: number | null;
   readonly code: string | null;
@@ -312,7 +312,7 @@ class Bundle {
     return Object.fromEntries(
       Object.entries(node).map(([key, value]) => {
         const isRef = (key === "$ref" || isMapping) && typeof value === "string" && value.startsWith("#");
-        // A mapping only repeats its branches and may point to places they were moved from.
+        // A mapping only repeats its branches, and may point to places from which they were moved.
         const isLost = isRef && localRef(this.#document, value) === null;
         if (isLost && !isMapping) this.isWhole = false;
         return [plainName(key), isRef && !isLost ? this.#moved(value) : this.copy(value, key === "mapping")];
@@ -331,7 +331,7 @@ class Bundle {
   #bring(ref: string, to: string): string {
     const name = this.#unused(to.split("/").at(-1) ?? "");
     this.#names.set(to, name);
-    // Registered before copying, because it may refer to itself.
+    // The part is registered before it is copied, because it may refer to itself.
     this.brought.set(name, null);
     this.brought.set(name, this.copy(localRef(this.#document, ref)));
     return name;

@@ -36,7 +36,7 @@ export interface StepMethods {
   readonly choose: ChooseMethod;
   /** Adds several takes of a job and a step that chooses one of them. */
   readonly takes: TakesMethod;
-  /** Adds second choices: each option runs only if those before it failed. */
+  /** Adds several options in order: each runs only if all options before it failed. */
   readonly firstOf: FirstOfMethod<StepMethods>;
   /** Adds the same work for several models, side by side, and a step that chooses one of the results. */
   readonly compare: CompareMethod<StepMethods>;

@@ -72,8 +72,8 @@ export function errorText(error: unknown): string {
 }
 
 /**
- * Turns an error that the pipeline's own code threw into a problem. A {@link CallerError} keeps only its message,
- * because callers read it.
+ * Turns an error that the pipeline's own code threw into a problem. The message of a {@link CallerError} stays
+ * unchanged, because it is written for callers.
  */
 export function thrownProblem(error: unknown, otherwise: Problem): Problem {
   return isCallerError(error) ? { ...otherwise, code: FOR_CALLERS, message: error.message } : otherwise;

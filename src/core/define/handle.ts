@@ -4,7 +4,7 @@ import { HandleMisuseError } from "./errors.ts";
 
 declare const VALUE: unique symbol;
 
-/** The result kind of a handle; `unknown` if the step's model is an untyped id, which only the catalog knows. */
+/** The kind of a handle's result; `unknown` if the model is a plain id, whose kind is only in the catalog. */
 export type Yields = Yield | "unknown";
 
 /**
@@ -12,7 +12,7 @@ export type Yields = Yield | "unknown";
  * handle has no value while the plan is made: putting it into a template string throws.
  */
 export interface Handle<Y extends Yields = Yields, F extends "single" | "list" = "single" | "list"> {
-  /** Path of the step whose result this is. */
+  /** Path of the step that produces the result. */
   readonly step: string;
   readonly yields: Y;
   /** `single`: one output. `list`: all outputs; fits wherever an input accepts a list. */
@@ -38,18 +38,18 @@ export interface JobHandle<Y extends Yields = Yields, N extends number = number,
   /** All outputs, as a list. */
   outputs(): OutputsHandle<Y>;
   /**
-   * Refers to a field of this job's input, for use in another step. Captions that take the `text` of a speech step this
+   * Refers to a field of this job's input, for use in another step. Captions that use the `text` of a speech step this
    * way stay correct when somebody edits that text in a run.
    */
   input<K extends keyof I & string>(field: K): Value<Exclude<I[K], undefined>>;
 }
 
-/** A local file on its way to the service. */
+/** The handle of a file that an `upload` step sends to the service. */
 export interface UploadHandle<K extends MediaKind | "unknown" = MediaKind | "unknown"> extends Handle<K, "single"> {
   readonly file: string;
 }
 
-/** An asset that the account owns already. */
+/** The handle of an asset that the account already owns. */
 export interface AssetHandle<K extends MediaKind = MediaKind> extends Handle<K, "single"> {
   readonly assetId: string;
 }

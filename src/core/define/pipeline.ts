@@ -19,7 +19,7 @@ const PIPELINE = Symbol.for("showrunner.pipeline");
 export interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = Returns> {
   readonly name: string;
   readonly input: S;
-  /** How a failed step affects the others, unless the step has its own policy. Null: the default, `continue`. */
+  /** How a failed step affects other steps, unless the step has its own policy. Null: the default, `continue`. */
   readonly onFailure: FailurePolicy | null;
   /** False: steps run even if no requested result can use them any more, unless a step has its own setting. */
   readonly prune: boolean;
@@ -36,7 +36,7 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
   /** zod schema of the input. */
   readonly input: S;
   /**
-   * How a failed step affects the others. `continue` skips the steps that use it. `failFast` starts nothing new.
+   * How a failed step affects other steps. `continue` skips the steps that use it. `failFast` starts nothing new.
    * `quorum(n)`: the run succeeds once n of the returned results exist. Default `continue`.
    */
   readonly onFailure?: FailurePolicy | undefined;
@@ -50,12 +50,12 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
    */
   readonly profiles?: Profiles | undefined;
   /**
-   * A statement that the people whose voices are cloned have agreed, and how you know. It goes into the manifest of
-   * every file in which such a voice speaks. A step's own `consent` takes precedence.
+   * A statement that the people whose voices are cloned have agreed, and how you know this. The manifest of every file
+   * in which such a voice speaks contains it. A step's own `consent` takes precedence.
    */
   readonly consent?: string | undefined;
   /**
-   * Returns the title of a run, for example the name of the product it is for. Lists show the title, and searches find
+   * Returns the title of a run, for example the name of the advertised product. Lists show the title, and searches find
    * it. One line of at most 120 characters; longer titles are cut.
    */
   readonly title?: ((input: z.output<S>) => string) | undefined;
@@ -120,7 +120,7 @@ export function record(pipeline: Pipeline, input: unknown): Recorded {
 function buildFailed(error: unknown): Problem {
   // Some AI SDK providers read their key as soon as a model is created.
   const isKey = error instanceof Error && error.name === "AI_LoadAPIKeyError";
-  const hint = isKey ? "; with --local the key need not be valid: set it to any text" : "";
+  const hint = isKey ? "; with --local the key does not have to be valid: set it to any text" : "";
   const message = `build threw: ${errorText(error)}${hint}`;
   return thrownProblem(error, { code: "build", step: null, field: null, message });
 }
@@ -254,7 +254,7 @@ function titleOf(pipeline: Pipeline, input: unknown): { readonly title?: string 
   }
 }
 
-/** Returns the value parsed now, except where that would apply a transform a second time: there, the earlier value. */
+/** Returns the newly parsed value, but with the earlier value wherever a transform would be applied a second time. */
 function asBefore(now: unknown, before: Json, changes: Json = {}): unknown {
   if (fingerprint(plainJson(now)) === fingerprint(before)) return now;
   if (!isRecord(changes)) return now;
@@ -309,7 +309,7 @@ interface Misnamed {
 interface Definition {
   readonly type: string;
   readonly shape?: { readonly [field: string]: z.ZodType };
-  /** Set if the object schema says how to treat extra fields. */
+  /** Set if the object schema declares how to treat extra fields. */
   readonly catchall?: unknown;
   readonly element?: z.ZodType;
   readonly innerType?: z.ZodType;
@@ -317,8 +317,8 @@ interface Definition {
 }
 
 /**
- * Input fields that the schema does not have. Zod drops them silently, so a misspelt optional field would buy something
- * other than intended. `z.looseObject` accepts any field.
+ * Finds input fields that the schema does not have. Zod drops them silently, so a run with a misspelt optional field
+ * would buy something unintended. `z.looseObject` accepts any field.
  */
 function unknownFields(
   schema: z.ZodType,

@@ -4,7 +4,7 @@ import type { AppliedProfile, ProfileChange } from "../plan/profile.ts";
 import { didYouMean } from "../plan/suggest.ts";
 import type { InputOf, Model, ModelOrId, YieldOf } from "./model.ts";
 
-/** Field values for a model's input that replace those in the pipeline; `undefined` omits the field. */
+/** Field values for a model's input that replace the pipeline's values; `undefined` omits the field. */
 export interface ProfileFields {
   readonly [field: string]: Json | undefined;
 }
@@ -34,9 +34,7 @@ export interface Profiles {
   readonly [name: string]: Profile;
 }
 
-/**
- * Replaces one model by another with the same kind of output: `models: { ...swap(models.filmHd, models.filmFast) }`.
- */
+/** Replaces one model with another of the same output kind: `models: { ...swap(models.filmHd, models.filmFast) }`. */
 export function swap<M extends Model>(model: M, by: Model<unknown, YieldOf<M>>): { readonly [id: string]: string } {
   return { [model.id]: by.id };
 }

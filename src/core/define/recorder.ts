@@ -19,7 +19,7 @@ export interface Recorder {
   report(problem: Problem): void;
   /** Converts a value to JSON with references. `field` is its dotted path. */
   json(value: unknown, at: { readonly step: string | null; readonly field: string }): DraftJson;
-  /** Returns true for handles of this build and of the builds around it. */
+  /** True if `build` is this build or one that encloses it, so that its handles can be used here. */
   knows(build: Build): boolean;
   bind(path: string, code: LocalFunction): void;
   /** Limits the total cost of the steps under a path. */
@@ -146,7 +146,7 @@ interface Context {
   report(problem: Problem): void;
 }
 
-/** Inputs nest a handful of levels; this bound only guards against values that never end. */
+/** Maximum nesting depth of a value. Inputs have a handful of levels; the limit stops values that never end. */
 const MAX_DEPTH = 100;
 
 /** Keys with a special meaning in a planned or resolved input. */

@@ -50,8 +50,8 @@ const TIERS: readonly FamilyRule[] = [
 ];
 
 /**
- * Typical durations: orders of magnitude, not measurements. They choose between chains of options and pace simulations
- * until real runs have been measured.
+ * Typical durations: orders of magnitude, not measurements. Until real runs have been measured, they are used to choose
+ * between chains of options and to time simulations.
  */
 const TYPICAL_SECONDS: Readonly<Record<string, number>> = {
   veo: 90,
@@ -70,7 +70,7 @@ const TYPICAL_SECONDS: Readonly<Record<string, number>> = {
   imagen: 8,
 };
 
-/** No prices are built in, because none is valid for all services. */
+/** The built-in families. They have no prices, because no price is valid for all services. */
 export const BUILT_IN: readonly FamilyInput[] = [
   ...Object.entries(TYPICAL_SECONDS).map(([name, seconds]) => ({ name, models: [name], typical_seconds: seconds })),
   { name: "kling", models: ["kling"], rules: [ONE_PROMPT, SHOTS_FIT, END_NEEDS_START], typical_seconds: 120 },
@@ -82,20 +82,20 @@ export const BUILT_IN: readonly FamilyInput[] = [
   },
 ];
 
-/** Part of every message from one of our rules, so that nobody takes it for the service's own. */
+/** Part of every message about a family rule, so that nobody mistakes it for one of the service's rules. */
 export const OURS = "a rule known to Showrunner but not stated in the service's schema";
 
 const field = z.string().min(1);
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 const fields = (least: number) => z.array(field).min(least);
 
-/** True if a field is given or, with `is`, has one of these values. An absent field counts with its schema default. */
+/** True if a field is given or, with `is`, has one of these values. If absent, its schema default is used. */
 const condition = z.strictObject({ field, is: z.array(scalar).min(1).optional() });
 
 const common = {
   /** When the rule applies. Default: always. */
   when: condition.optional(),
-  /** Why, and what to do. The field and the mistake precede it in the message. */
+  /** The reason, and what to do. In the problem's message, the field and the mistake precede it. */
   message: z.string().min(1),
 };
 
@@ -108,7 +108,7 @@ const rule = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("one_of"), fields: fields(2), ...common }),
   /** If the field has a value, it must be one of these. Text is compared case-insensitively. */
   z.strictObject({ kind: z.literal("values"), field, values: z.array(scalar).min(1), ...common }),
-  /** The sum of `of` over the list's items is at most `max`. An item without it counts with its schema default. */
+  /** The sum of `of` over the list's items is at most `max`. A missing `of` has its schema default. */
   z.strictObject({ kind: z.literal("max_sum"), field, of: field, max: z.number(), ...common }),
 ]);
 
@@ -128,7 +128,7 @@ const family = z.strictObject({
   /** Model ids that the family covers: `kling-3` covers every tier and mode of kling 3, `kling` every version. */
   models: z.array(modelName).min(1).optional(),
   rules: z.array(rule).optional(),
-  /** The first entry that applies is the price. Used for services that quote none. */
+  /** The first entry that applies is the price. Used for services that do not quote prices. */
   prices: z.array(price).optional(),
   /** Typical duration of a job. */
   typical_seconds: z.number().positive().optional(),

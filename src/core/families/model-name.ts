@@ -39,7 +39,7 @@ const VENDORS = new Set(
   ).split(" "),
 );
 
-/** Parses a slug, id or display name. What precedes a slash is the vendor. */
+/** Parses a slug, id or display name. The part before a slash is the vendor. */
 export function parseModelName(name: string): ModelName {
   const words: string[] = [];
   const numbers: string[] = [];

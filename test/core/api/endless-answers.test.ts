@@ -29,7 +29,7 @@ test.each([
   const client = createClient({ baseUrl, apiKey: "key:secret", retry: { maxAttempts: 1 } });
   const read = client.job("job_1");
   await expect(read).rejects.toThrow(ConnectionError);
-  await expect(read).rejects.toThrow(`the answer is larger than ${mostMib * MIB} bytes`);
+  await expect(read).rejects.toThrow(`the response is larger than ${mostMib * MIB} bytes`);
   await closed.promise;
   // What lay in buffers of the machine between the two was written, and never read.
   expect(socketBytes).toBeLessThan((mostMib + 14) * MIB);

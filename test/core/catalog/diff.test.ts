@@ -34,7 +34,7 @@ describe("what a new catalog changes", () => {
     [
       "another default",
       (p) => ({ quality: { ...p.quality, default: "pro" } }),
-      ['breaks quality: its default was "standard", is "pro"'],
+      ['breaks quality: its default was "standard", is now "pro"'],
     ],
     [
       "a narrower bound",
@@ -46,7 +46,10 @@ describe("what a new catalog changes", () => {
     [
       "fewer outputs",
       () => ({ num_outputs: { type: "integer", enum: [1, 2], default: 1 } }),
-      ["breaks num_outputs: the maximum number of outputs was 4, is 2", "breaks num_outputs: no longer accepts 3, 4"],
+      [
+        "breaks num_outputs: the maximum number of outputs was 4, is now 2",
+        "breaks num_outputs: no longer accepts 3, 4",
+      ],
     ],
   ])("%s", (_what, change, expected) => {
     expect(changed(change)).toEqual(expected);
@@ -71,7 +74,7 @@ describe("what a new catalog changes", () => {
 
   test("a price description, a retirement and a new model are changes of the whole model", () => {
     expect(changed(() => ({}), { priceDescription: "more" })).toEqual([
-      expect.stringMatching(/^keeps null: its price was ".*", is "more"$/),
+      expect.stringMatching(/^keeps null: its price was ".*", is now "more"$/),
     ]);
     expect(changed(() => ({}), { state: "retired", replacedBy: "image-2" })).toEqual([
       "breaks null: was live, is retired; use image-2",

@@ -67,7 +67,7 @@ declare const verdicts: {
     readonly pause: null;
     readonly retried: false;
     readonly meaning: "definite";
-    readonly job: "refused; no job was created";
+    readonly job: "no job was created";
     readonly hold: "released";
     readonly step: "failed";
   };
@@ -77,13 +77,13 @@ declare const verdicts: {
     readonly pause: null;
     readonly retried: false;
     readonly meaning: "definite";
-    readonly job: "sent again with the same key and new uploads";
+    readonly job: "the request is sent again with the same key and new uploads";
   };
   readonly unfunded: {
     readonly step: "continues";
     readonly retried: false;
     readonly meaning: "definite";
-    readonly job: "no job was created; same attempt and key";
+    readonly job: "no job was created; the next request keeps the attempt and its key";
     readonly hold: "released";
     readonly pause: "funds";
   };
@@ -92,7 +92,7 @@ declare const verdicts: {
     readonly step: "continues";
     readonly retried: false;
     readonly meaning: "unknown";
-    readonly job: "may exist; same attempt and key";
+    readonly job: "the job may exist; the next request keeps the attempt and its key";
     readonly pause: "funds";
   };
   readonly "out of scope": {
@@ -100,7 +100,7 @@ declare const verdicts: {
     readonly retried: false;
     readonly meaning: "refuses the caller";
     readonly pause: "credentials";
-    readonly job: "no job was created; same attempt and key";
+    readonly job: "no job was created; the next request keeps the attempt and its key";
     readonly hold: "released";
   };
   readonly "caller refused": {
@@ -109,7 +109,7 @@ declare const verdicts: {
     readonly retried: false;
     readonly meaning: "refuses the caller";
     readonly pause: "credentials";
-    readonly job: "may exist; same attempt and key";
+    readonly job: "the job may exist; the next request keeps the attempt and its key";
   };
   readonly limited: {
     readonly meaning: "transient";
@@ -117,14 +117,14 @@ declare const verdicts: {
     readonly step: "continues";
     readonly pause: "unreachable";
     readonly retried: true;
-    readonly job: "no job was created; sent again with the same key";
+    readonly job: "no job was created; the request is sent again with the same key";
   };
   readonly "not sent": {
     readonly meaning: "transient";
     readonly step: "continues";
     readonly pause: "unreachable";
     readonly retried: true;
-    readonly job: "no job was created; same attempt and key, withdrawn when the run pauses";
+    readonly job: "no job was created; the request is sent again with the same key, or withdrawn if the run pauses";
     readonly hold: "released";
   };
   readonly "not sent, misdirected": {
@@ -132,7 +132,7 @@ declare const verdicts: {
     readonly retried: true;
     readonly meaning: "not the service's";
     readonly pause: "misdirected";
-    readonly job: "no job was created; same attempt and key, withdrawn when the run pauses";
+    readonly job: "no job was created; the request is sent again with the same key, or withdrawn if the run pauses";
     readonly hold: "released";
   };
   readonly open: {
@@ -141,7 +141,7 @@ declare const verdicts: {
     readonly pause: "unreachable";
     readonly retried: true;
     readonly meaning: "unknown";
-    readonly job: "may exist; sent again with the same key until it is acknowledged";
+    readonly job: "the job may exist; the request is sent again with the same key until it is acknowledged";
   };
   readonly "open, misdirected": {
     readonly hold: "unchanged";
@@ -149,7 +149,7 @@ declare const verdicts: {
     readonly retried: true;
     readonly meaning: "not the service's";
     readonly pause: "misdirected";
-    readonly job: "may exist; sent again with the same key until it is acknowledged";
+    readonly job: "the job may exist; the request is sent again with the same key until it is acknowledged";
   };
   readonly unresolved: {
     readonly hold: "unchanged";
@@ -157,13 +157,13 @@ declare const verdicts: {
     readonly meaning: "unknown";
     readonly step: "unresolved";
     readonly pause: "unresolved";
-    readonly job: "may exist; sent again with the same key on every resume, or adopted by a person";
+    readonly job: "the job may exist; every resume sends the request again with the same key, or a person adopts the job";
   };
   readonly "chat refused": {
     readonly pause: null;
     readonly retried: false;
     readonly meaning: "definite";
-    readonly job: "failed at no cost";
+    readonly job: "the request failed at no cost";
     readonly hold: "released";
     readonly step: "failed";
   };
@@ -173,14 +173,14 @@ declare const verdicts: {
     readonly meaning: "definite";
     readonly hold: "released";
     readonly pause: "funds";
-    readonly job: "failed at no cost; sent again on resume";
+    readonly job: "the request failed at no cost; it is sent again on resume";
   };
   readonly "chat caller refused": {
     readonly step: "continues";
     readonly retried: false;
     readonly meaning: "refuses the caller";
     readonly pause: "credentials";
-    readonly job: "failed at no cost; sent again on resume";
+    readonly job: "the request failed at no cost; it is sent again on resume";
     readonly hold: "released";
   };
   readonly "chat not sent": {
@@ -188,7 +188,7 @@ declare const verdicts: {
     readonly step: "continues";
     readonly pause: "unreachable";
     readonly retried: true;
-    readonly job: "failed at no cost; sent again";
+    readonly job: "the request failed at no cost and is sent again";
     readonly hold: "released";
   };
   readonly "chat waits": {
@@ -197,7 +197,7 @@ declare const verdicts: {
     readonly pause: "unreachable";
     readonly retried: true;
     readonly hold: "unconfirmed";
-    readonly job: "sent again; if the run pauses first, it may have been charged";
+    readonly job: "the request is sent again; if the run pauses first, it may have been charged";
   };
   readonly "chat abandoned": {
     readonly step: "continues";
@@ -205,7 +205,7 @@ declare const verdicts: {
     readonly meaning: "unknown";
     readonly hold: "unconfirmed";
     readonly pause: "unanswered";
-    readonly job: "may have been charged; sent once more, then a person decides";
+    readonly job: "the request may have been charged; it is sent once more, then a person decides";
   };
   readonly "chat misdirected": {
     readonly step: "continues";
@@ -213,7 +213,7 @@ declare const verdicts: {
     readonly pause: "misdirected";
     readonly hold: "unconfirmed";
     readonly retried: false;
-    readonly job: "may have been charged; sent again on resume";
+    readonly job: "the request may have been charged; it is sent again on resume";
   };
   readonly retried: {
     readonly meaning: "transient";
@@ -261,7 +261,7 @@ declare const verdicts: {
     readonly meaning: "unknown";
     readonly step: "unresolved";
     readonly pause: "unresolved";
-    readonly job: "polled for two minutes, and on every resume; once found, it continues";
+    readonly job: "the job is polled for two minutes, and on every resume; once it is found, the step continues";
   };
   readonly "bill open": {
     readonly hold: "unchanged";
@@ -269,7 +269,7 @@ declare const verdicts: {
     readonly pause: null;
     readonly retried: false;
     readonly meaning: "unknown";
-    readonly job: "ended; its cost is polled for two minutes and on resume";
+    readonly job: "the job has ended; its cost is polled for two minutes and on resume";
   };
   readonly "no copy": {
     readonly hold: "unchanged";
@@ -277,7 +277,7 @@ declare const verdicts: {
     readonly pause: null;
     readonly retried: false;
     readonly meaning: "definite";
-    readonly job: "ended; the download is retried for two minutes, then the run pauses (files); a resume retries it";
+    readonly job: "the job has ended; the download is retried for two minutes, then the run pauses until a resume";
   };
   readonly "not reused": {
     readonly hold: "unchanged";
@@ -856,7 +856,7 @@ declare const jobStatusView: Wire<{
     readonly message: string;
     readonly source: string | null;
     readonly data: Readonly<Record<string, unknown>>;
-  }[]>; 
+  }[]>;
   logsNextCursor: Field<string | null>;
 }>;
 type JobStatusView = z.output<typeof jobStatusView>;

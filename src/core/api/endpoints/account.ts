@@ -49,7 +49,7 @@ const transaction = wire({
 export type Transaction = z.output<typeof transaction>;
 
 const llmRequest = wire({
-  /** `X-Request-Id` of the answer. */
+  /** `X-Request-Id` of the response. */
   id: z.string(),
   model: z.string(),
   status: anyOf<"pending" | "ok" | "upstream_error" | "client_abort" | "timeout" | "settlement_failed">(),
@@ -71,12 +71,10 @@ const llmRequest = wire({
   createdAt: text,
   settledAt: text,
 });
-/**
- * A request to a language model, as it was counted and charged. A field is null as long as its value is unknown.
- */
+/** A request to a language model, as it was counted and charged. A field is null if its value is not known yet. */
 export type LlmRequest = z.output<typeof llmRequest>;
 
-/** A cursor is valid only with the same filters. */
+/** Filters for the list of requests to language models. A cursor is valid only with the same filters. */
 export interface LlmRequestQuery extends PageQuery {
   /** Only requests made at this time or later, as ISO-8601. Default: any time. */
   readonly start?: string | undefined;
@@ -90,7 +88,7 @@ export interface LlmRequestQuery extends PageQuery {
 export interface UsageQuery {
   /** Start of the period, as ISO-8601. The service's default is seven days before the end. */
   readonly start?: string | undefined;
-  /** ISO-8601. Default: now. */
+  /** End of the period, as ISO-8601. Default: now. */
   readonly end?: string | undefined;
   readonly groupBy?: "total" | "day" | "model" | undefined;
 }
@@ -196,11 +194,11 @@ export interface TokensApi {
 export interface AccountApi {
   /** Reads the wallet's balance. */
   balance(options?: CallOptions): Promise<Balance>;
-  /** Usage per period. Some deployments do not offer this and answer 404. */
+  /** Reads the usage per period. Some deployments do not offer this and respond with 404. */
   usage(query?: UsageQuery, options?: CallOptions): Promise<Usage>;
-  /** Requests to language models, newest first. Some deployments do not offer this and answer 404. */
+  /** Lists requests to language models, newest first. Some deployments do not offer this and respond with 404. */
   llmRequests(query?: LlmRequestQuery, options?: CallOptions): Listing<LlmRequest>;
-  /** Changes to the balance, newest first. Some deployments do not offer this and answer 404. */
+  /** Lists changes to the balance, newest first. Some deployments do not offer this and respond with 404. */
   transactions(query?: PageQuery, options?: CallOptions): Listing<Transaction>;
   /** Creates, rotates and revokes API keys. */
   readonly keys: KeysApi;

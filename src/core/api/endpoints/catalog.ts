@@ -8,7 +8,7 @@ import { type JobSummary, jobPage } from "./jobs.ts";
 
 const summaryFields = {
   id: z.string(),
-  /** `image`, `video`, `audio`, `text` or a kind that this version does not know; null if the list does not say. */
+  /** `image`, `video`, `audio`, `text` or a kind that this version does not know; null if it is not listed. */
   modality: text,
   name: text,
   description: text,
@@ -70,14 +70,14 @@ const estimate = wire({
 })
   .transform(({ cost, ...estimate }) => {
     const { costMicros, impossibleCost } = chargeOf({ cost, currency: estimate.currency });
-    const reason = impossibleCost === null ? estimate.reason : `the quoted cost is impossible: ${impossibleCost}`;
+    const reason = impossibleCost === null ? estimate.reason : `the quoted cost is invalid: ${impossibleCost}`;
     return { ...estimate, costMicros, reason };
   })
   .refine(
     (estimate) =>
       estimate.model !== "" || estimate.costMicros !== null || estimate.quotable !== null || estimate.reason !== null,
     {
-      message: "not an estimate: it has no model, cost, quotable or reason",
+      message: "the response is not an estimate: it has no model, cost, quotable or reason",
     },
   )
   .transform((estimate): Estimate => {
@@ -114,21 +114,21 @@ export interface CatalogApi {
   models(query?: ModelQuery, options?: CallOptions): Listing<ModelSummary>;
   /** Reads a model with its input schema. */
   model(id: string, options?: CallOptions): Promise<Model>;
-  /** The OpenAPI 3.1 document for one model, with its single operation. */
+  /** Reads the OpenAPI 3.1 document for one model, with its single operation. */
   modelOpenapi(id: string, options?: CallOptions): Promise<Record<string, unknown>>;
   /** Lists the account's jobs of one model, newest first. */
   modelJobs(id: string, query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
-  /** The model's voices. If the service has more than it lists, `searchVoices` finds them. */
+  /** Lists the model's voices. If the list is incomplete, `searchVoices` finds the others. */
   voices(id: string, query?: PageQuery, options?: CallOptions): Listing<Voice>;
-  /** Finds voices, best match first. Some deployments do not offer this and answer 404. */
+  /** Finds voices, best match first. Some deployments do not offer this and respond with 404. */
   searchVoices(id: string, query: VoiceQuery, options?: CallOptions): Promise<readonly Voice[]>;
   /**
    * Quotes a submit with this input. The service validates the input as it would for a submit. A 400
-   * FAILED_PRECONDITION means "cannot be quoted" if the catalog serves the model, and "not on v3 yet" if the catalog
-   * refuses the model in the same way.
+   * FAILED_PRECONDITION means that the model cannot be quoted or, if `model` fails with the same error, that the model
+   * is not on v3 yet.
    */
   estimate(request: EstimateRequest, options?: CallOptions): Promise<Estimate>;
-  /** The OpenAPI document for the whole API. */
+  /** Reads the OpenAPI document for the whole API. */
   openapi(options?: CallOptions): Promise<Record<string, unknown>>;
 }
 

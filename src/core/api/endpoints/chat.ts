@@ -18,13 +18,13 @@ const chatUsage = wire({
   promptTokens: number,
   completionTokens: number,
   totalTokens: number,
-  /** The cost, if the service reports it in the answer. */
+  /** The cost, if the service reports it in the response. */
   costMicros: optionalMicros.catch(null),
 });
 /** Token counts of a chat request. */
 export type ChatUsage = z.output<typeof chatUsage>;
 
-/** The answer of a language model. */
+/** A language model's response. */
 export interface ChatCompletion {
   /** The completion's id, which is also the id of its job. That job has no outputs and sends no webhook. */
   readonly id: string;
@@ -33,9 +33,9 @@ export interface ChatCompletion {
   readonly content: string | null;
   readonly finishReason: string | null;
   readonly usage: ChatUsage | null;
-  /** Cost in micro-dollars, if the answer itself reports it; otherwise read the cost from the job. */
+  /** Cost in micro-dollars; null if the response does not report it: then read it from the job. */
   readonly costMicros: number | null;
-  /** The whole answer, including fields not listed here. */
+  /** The whole response, including fields not listed here. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
@@ -61,8 +61,8 @@ const completion = z
 
 /**
  * Requests one chat completion, not streamed. The request is paid and has no idempotency key, so the client never
- * repeats it after losing an answer. It throws ConnectionError or TimeoutError with `sent: true`, and you may have been
- * charged.
+ * repeats it after a lost response. It then throws ConnectionError or TimeoutError with `sent: true`, and you may have
+ * been charged.
  */
 export function chat(api: Endpoints, requested: ChatRequest, options?: CallOptions): Promise<ChatCompletion> {
   return api.post(completion, request.path, { ...requested, stream: false }, options, { requestClass: "chat" });
@@ -73,11 +73,11 @@ export interface ChatChunk {
   /** The job's id; the same in every chunk. */
   readonly id: string | null;
   readonly model: string | null;
-  /** Index of the answer that this chunk belongs to; 0 if only one was requested. */
+  /** Index of the choice that this chunk belongs to; 0 if only one was requested. */
   readonly choiceIndex: number;
   /** Text to append; empty if the chunk has none. */
   readonly content: string;
-  /** Why this answer ended; null except in its last chunk. */
+  /** Why this choice ended; null except in its last chunk. */
   readonly finishReason: string | null;
   /** Token counts, in the last chunk, if `stream_options: { include_usage: true }` was sent. */
   readonly usage: ChatUsage | null;

@@ -37,7 +37,7 @@ const output = wire({
   durationMs: number,
   /** Frames per second; null until the service has analysed the video. Read the job again later. */
   fps: number,
-  /** Until when the service keeps the output, regardless of its status (ISO-8601); null if it does not say. */
+  /** Time until which the service keeps the output, regardless of its status (ISO-8601); null if unknown. */
   expiresAt: text,
   error: optional(serviceError),
 });
@@ -85,12 +85,12 @@ export const jobResult = wire({
   /** The key that the job was submitted with; null if the service does not report it. */
   idempotencyKey: text,
   outputs: listOf(output).transform((outputs): readonly Output[] => outputs.map((item, index) => ({ index, ...item }))),
-  /** Only chat jobs have `timeToFirstTokenMs`. */
+  /** Durations in milliseconds. Only chat jobs have `timeToFirstTokenMs`. */
   metrics: optional(wire({ processingTimeMs: number, timeToFirstTokenMs: number })),
   /** Token counts of a chat job; completion tokens include reasoning. Null for media jobs. */
   usage: optional(wire({ promptTokens: number, completionTokens: number, reasoningTokens: number })),
   error: optional(serviceError),
-  /** Log events; null after a deletion, or if the service sends none. */
+  /** Log events; null after `deleteJob`, or if the service sends none. */
   logs: optional(arrayOf(logEvent)),
 }).transform(withCharge);
 /** A job with its outputs. */
@@ -102,9 +102,11 @@ export const jobStatusView = wire({
   /** 0 to 1; null if unknown. */
   progress: number,
   estimatedCompletionAt: text,
-  /** Events after the requested cursor; empty if none was requested. */
+  /** Events after the requested cursor; empty if no cursor was requested. */
   logs: listOf(logEvent),
-  /** Cursor for the next call. Null from some services without new events; the requested cursor then stays valid. */
+  /**
+   * Cursor for the next call. Null from some services if there are no new events; the old cursor is then still valid.
+   */
   logsNextCursor: text,
 });
 /** Status and progress of a job. */

@@ -13,13 +13,13 @@ export interface RawRequest {
   readonly path: string;
   /** Appended to the query of `path`. A name may occur more than once. */
   readonly query?: readonly (readonly [name: string, value: string])[] | undefined;
-  /** Additional headers. Those for the credential and for message framing cannot be set. */
+  /** Additional headers. Headers for the credential and for message framing cannot be set. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The JSON body. Default: no body. */
   readonly json?: unknown;
 }
 
-/** An unparsed answer with a 2xx status. */
+/** An unparsed response with a 2xx status. */
 export interface RawAnswer {
   /** HTTP status, 200 to 299. */
   readonly status: number;
@@ -32,7 +32,7 @@ export interface RawAnswer {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Headers that would change the addressee, the credential, or the place where the message ends. */
+/** Headers that callers cannot set, because they determine the recipient, the credential or the message's length. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   ...["authorization", "proxy-authorization", "cookie", "host", "connection", "content-length"],
   ...["expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"],
@@ -42,9 +42,9 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 const MOST_LINE_CHARS = 16 * 1024 * 1024;
 
 /**
- * Sends a request to an endpoint that has no method of its own. Retries after a lost answer, a 429 or a 5xx; a POST is
- * retried only if the service certainly did nothing. Throws OptionError for a path outside the base URL, ApiError for
- * an answer outside 2xx, and ConnectionError or TimeoutError if there was no answer.
+ * Sends a request to an endpoint that has no method of its own. Retries after a lost response, a 429 or a 5xx; a POST
+ * is retried only if the service certainly did nothing. Throws OptionError for a path outside the base URL, ApiError
+ * for a response outside 2xx, and ConnectionError or TimeoutError if there was no response.
  */
 export async function request(
   context: HttpContext,
@@ -72,12 +72,12 @@ export async function request(
 const isSuccess = (status: number) => status >= 200 && status < 300;
 
 /**
- * Builds the URL of a path below the base. Throws if the path leads elsewhere in any spelling, because the credential
- * is sent along.
+ * Builds the URL of a path below the base. Throws if the path could lead elsewhere, however it is spelled, because the
+ * request contains the credential.
  */
 function urlBelow(base: BaseUrl, path: string): URL {
   const fail = (why: string) =>
-    new OptionError(`The path ${JSON.stringify(path)} ${why}; use one below ${base.href}, such as /jobs?limit=5.`);
+    new OptionError(`The path ${JSON.stringify(path)} ${why}; use a path below ${base.href}, such as /jobs?limit=5.`);
   if (/^[a-z][a-z0-9+.-]*:|^\/\//i.test(path)) throw fail("contains a host");
   // Programs disagree on how to read backslashes, spaces and control characters.
   if (/[\\#\s\p{Cc}]/u.test(path)) throw fail("contains a character that is not allowed in a path");

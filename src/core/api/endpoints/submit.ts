@@ -24,7 +24,7 @@ import type { JobStatus } from "./jobs.ts";
 export interface SubmitRequest {
   readonly model: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** Makes the submit safe to repeat: for a key that it knows, the service returns the original acknowledgement. */
+  /** Makes the submit safe to repeat: for a known key, the service returns the original acknowledgement. */
   readonly idempotencyKey?: string | undefined;
   /** URL to which the service reports this job's end, instead of the account's default webhook. */
   readonly webhook?: string | undefined;
@@ -40,7 +40,7 @@ const submitAck = wire({
   estimatedCompletionAt: text,
 });
 
-/** The acknowledgement. If `replayed`, it is the original acknowledgement: read the job for its current status. */
+/** The acknowledgement of a submit. If it is `replayed`, its status is old: read the job for its current status. */
 export interface SubmitAck {
   readonly jobId: string;
   /** The resolved model id, which may differ from the requested one. */
@@ -54,8 +54,8 @@ export interface SubmitAck {
   /** True if the service already knew the key and created no new job. */
   readonly replayed: boolean;
   /**
-   * How many times this call sent the submit. If the acknowledgement of the first send is `replayed`, it belongs to an
-   * earlier call.
+   * How many times this call sent the submit. If it was sent once and the acknowledgement is `replayed`, an earlier
+   * call created the job.
    */
   readonly sends: number;
 }
@@ -63,18 +63,18 @@ export interface SubmitAck {
 /** Options of `submit`. */
 export interface SubmitOptions extends SendOptions {
   /**
-   * True if an earlier send with this key may have created the job. Only an acknowledgement then settles the outcome.
+   * True if an earlier submit with this key may have created the job. Then only an acknowledgement proves the outcome.
    * Default false.
    */
   readonly mayExist?: boolean | undefined;
 }
 
 /**
- * Submits one job. With an idempotency key, the submit is repeated, within limits, after a lost answer, a 408, a 429 or
- * a 5xx; without a key it is sent once. Throws ApiError if the service refuses the first send (400, 401, 402, 403, 404,
- * 410, 422 or 429 with its error envelope). Throws ConnectionError or TimeoutError with `sent: false` if nothing left
- * this machine. Throws UnknownOutcomeError in every other case: an answer without the envelope, a redirect, a 409 or a
- * 5xx does not prove that no job was created.
+ * Submits one job. With an idempotency key, the submit is repeated, within limits, after a lost response, a 408, a 429
+ * or a 5xx; without a key it is sent once. Throws ApiError if the service refuses the first send (400, 401, 402, 403,
+ * 404, 410, 422 or 429 with its error envelope). Throws ConnectionError or TimeoutError with `sent: false` if nothing
+ * left this machine. Throws UnknownOutcomeError in every other case: a response without the envelope, a redirect, a 409
+ * or a 5xx does not prove that no job was created.
  */
 export function submit(
   context: HttpContext,
@@ -133,7 +133,7 @@ type Judgement =
   | { readonly ack: Omit<SubmitAck, "sends"> }
   | { readonly unknown: boolean; readonly error: Error; readonly mayRepeat: boolean };
 
-/** Classifies one send of a submit: it is acknowledged, or must be repeated, or its error must be thrown. */
+/** Classifies one attempt to submit: it is acknowledged, must be repeated, or its error must be thrown. */
 function judge(
   context: HttpContext,
   request: ApiRequest,
@@ -160,7 +160,7 @@ const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "limited",
 ]);
 
-/** Judges a success. Even if its body cannot be parsed, a job may exist. */
+/** Classifies a successful response. Even if its body cannot be parsed, a job may exist. */
 function judgeSuccess(context: HttpContext, request: ApiRequest, answer: Extract<Sent, { kind: "answer" }>): Judgement {
   try {
     const { statusUrl, resultUrl, ...ack } = decode(submitAck, answer.body, request);

@@ -20,7 +20,7 @@ export const webhookTest = wire({
   /** The service sends either a string or an error object. */
   error: optional(z.union([z.string(), z.object({ message: z.string() }).transform((error) => error.message)])),
 });
-/** How the receiver answered a test delivery. */
+/** How the receiver responded to a test delivery. */
 export type WebhookTest = z.output<typeof webhookTest>;
 
 /** Status of a webhook delivery. Unknown values from a newer service are passed through unchanged. */
@@ -39,14 +39,14 @@ export type Redelivery = z.output<typeof redelivery>;
 
 const delivery = wire({
   jobId: z.string(),
-  /** False if the job belongs to another owner; GET /jobs/{id} then answers 404. */
+  /** False if the job belongs to another owner; GET /jobs/{id} then responds with 404. */
   jobAccessible: withDefault(z.boolean(), true),
   model: text,
   /** `job.completed` or `job.failed`; null until the first attempt. */
   eventType: text,
   status: anyOf<DeliveryStatus>(),
   source: optionalAnyOf<"per_job" | "default">(),
-  /** Attempts so far, redeliveries included. */
+  /** Number of attempts so far, including redeliveries. */
   attempts: withDefault(z.number(), 0),
   /** Number of redeliveries. It may exceed the length of `redeliveries`, because older ones are only counted. */
   redeliveryCount: withDefault(z.number(), 0),
@@ -62,7 +62,7 @@ const publicKey = wire({ algorithm: withDefault(z.string(), "ed25519"), publicKe
 
 /** Webhooks and their deliveries. */
 export interface WebhooksApi {
-  /** The webhook for jobs that do not set their own. */
+  /** The webhook for jobs that were submitted without one. */
   readonly default: {
     get(options?: CallOptions): Promise<DefaultWebhook>;
     set(
@@ -70,14 +70,14 @@ export interface WebhooksApi {
       options?: CallOptions,
     ): Promise<DefaultWebhook>;
     delete(options?: CallOptions): Promise<void>;
-    /** Sends a test event to the default webhook and reports the answer. */
+    /** Sends a test event to the default webhook and returns the receiver's response. */
     test(options?: CallOptions): Promise<WebhookTest>;
   };
-  /** Deliveries, newest first. Chat jobs have none. Some deployments do not offer this list. */
+  /** Lists deliveries, newest first. Chat jobs have no deliveries. Some deployments do not offer this list. */
   deliveries(query?: PageQuery, options?: CallOptions): Listing<Delivery>;
-  /** Sends a finished delivery again. The service answers 409 while a delivery is in progress. */
+  /** Sends a finished delivery again. The service responds with 409 while a delivery is in progress. */
   redeliver(jobId: string, options?: CallOptions): Promise<Delivery>;
-  /** The ed25519 key that signs deliveries: 32 raw bytes in Base64. */
+  /** Reads the ed25519 key that signs deliveries: 32 raw bytes in Base64. */
   publicKey(options?: CallOptions): Promise<z.output<typeof publicKey>>;
 }
 
@@ -123,15 +123,15 @@ export type LogDrain = z.output<typeof logDrain>;
 export interface DrainSettings {
   /** Name, 1 to 100 characters. */
   readonly name: string;
-  /** Where the events are posted. */
+  /** The URL to which the events are posted. */
   readonly url: string;
-  /** Default `ndjson`. */
+  /** Format of the events. Default `ndjson`. */
   readonly format?: "ndjson" | "otlp" | undefined;
   /** The secret, 64 to 4096 characters; required for `ndjson`. The service never returns it. */
   readonly secret?: string | undefined;
   /** Headers sent with each post. The service never returns their values. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Default true. */
+  /** Whether events are posted. Default true. */
   readonly enabled?: boolean | undefined;
   /** Maximum events per post, 1 to 5000. Default 1000. */
   readonly batchSize?: number | undefined;
@@ -149,7 +149,7 @@ export interface DrainsApi {
   update(drainId: string, changes: Partial<DrainSettings>, options?: CallOptions): Promise<LogDrain>;
   /** Deletes a drain. */
   delete(drainId: string, options?: CallOptions): Promise<void>;
-  /** Posts a test event and returns the receiver's answer. */
+  /** Posts a test event and returns the receiver's response. */
   test(drainId: string, options?: CallOptions): Promise<WebhookTest>;
 }
 

@@ -27,10 +27,10 @@ export interface ApiErrorContext {
   readonly method: string;
   readonly path: string;
   readonly status: number;
-  /** False if the answer had no error envelope. It may then come from a proxy, not from the service. */
+  /** False if the response had no error envelope. It may then come from a proxy, not from the service. */
   readonly envelope: boolean;
   readonly traceId: string | null;
-  /** Content type of the answer; null if it had none. */
+  /** Content type of the response; null if it had none. */
   readonly contentType?: string | null | undefined;
   /** Target of a redirect, without its query. Redirects are never followed. */
   readonly location?: string | null | undefined;
@@ -39,8 +39,8 @@ export interface ApiErrorContext {
 }
 
 /**
- * The service answered with an error. Thrown for every answer outside 2xx once the allowed retries are used up. If
- * there was no answer, `ConnectionError` or `TimeoutError` is thrown instead; if a submit may have been accepted,
+ * The service responded with an error. Thrown for every response outside 2xx once the allowed retries are used up. If
+ * there was no response, `ConnectionError` or `TimeoutError` is thrown instead; if a submit may have been accepted,
  * `UnknownOutcomeError`.
  */
 export class ApiError extends ShowrunnerError implements ServiceError {
@@ -114,27 +114,27 @@ function withoutLabel(detail: ErrorDetail): ErrorDetail {
 
 const billing = wire({
   balanceMicros: micros,
-  /** Null if the request was refused before it could be priced. */
+  /** The price of the request; null if it was refused before it could be priced. */
   requiredMicros: optionalMicros,
   currency,
-  /** Where a person can add funds. */
+  /** The page where a person can add funds. */
   fundingUrl: withDefault(z.string(), ""),
   /** The reason, such as `card_declined`; may be a reason that this version does not know. */
   reason: text,
 });
 
-/** Why the wallet refused. Amounts in micro-dollars. */
+/** Why the wallet refused to pay. Amounts are in micro-dollars. */
 export type BillingRefusal = z.output<typeof billing>;
 
 const wireError = wire(
   {
     code: text,
-    /** The error's type. In the common chat format, errors have a type instead of the code or in addition to it. */
+    /** The error's type. In the common chat format, errors have a type instead of a code, or both. */
     type: text,
     /** For people only; match on `code`. */
     message: withDefault(z.string(), ""),
     retryable: optional(z.boolean()),
-    /** Milliseconds to wait before repeating the request; null if the service does not say. */
+    /** Milliseconds to wait before repeating the request; null if the service does not state it. */
     retryAfterMs: number.transform((seconds) => (seconds === null ? null : Math.max(0, seconds * 1000))),
     param: text,
     details: optional(arrayOf(detail)),
@@ -143,7 +143,7 @@ const wireError = wire(
     billing: optional(billing),
   },
   { retryAfterMs: "retry_after" },
-).refine(({ code, type }) => code !== null || type !== null, { message: "no code and no type" });
+).refine(({ code, type }) => code !== null || type !== null, { message: "the error has neither a code nor a type" });
 
 /** The error object of envelopes, failed jobs and failed outputs. Absent fields have their defaults. */
 export type ServiceError = Omit<z.output<typeof wireError>, "code" | "type" | "retryable"> & {
@@ -169,7 +169,7 @@ const CODE_OF_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
 };
 
 /**
- * Sets an error's v3 code. Codes in the chat format are lower-case and may not exist in v3; if so, the status decides.
+ * Sets an error's v3 code. Codes in the chat format are lower-case; if v3 has no such code, the status determines it.
  */
 function named({ type, ...error }: z.output<typeof wireError>, status: number | null): ServiceError {
   const name = (error.code ?? type ?? "").toUpperCase();

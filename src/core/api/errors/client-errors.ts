@@ -12,16 +12,15 @@ export class UploadError extends ShowrunnerError {
 }
 
 /**
- * A submit may have created a paid job, but its answer is missing. Send the same request with the same key again
- * (`mayExist: true`) until it is acknowledged, or look for the job. Never use a new key. `cause` is the last answer or
- * failure.
+ * A submit may have created a paid job, but its response is missing. Send the same request with the same key again
+ * (`mayExist: true`) until it is acknowledged, or look for the job. Never use a new key. `cause` is the last error.
  */
 export class UnknownOutcomeError extends ShowrunnerError {
   readonly code = "UNKNOWN_OUTCOME";
-  /** The key to repeat the submit with. Null if it had none: only the job list can then show whether a job exists. */
+  /** The key to repeat the submit with. Null if it had no key: then only the job list shows whether a job exists. */
   readonly idempotencyKey: string | null;
   readonly model: string;
-  /** True if a send before the last one may have created the job. */
+  /** True if an attempt before the last one may have created the job. */
   readonly earlierSend: boolean;
 
   constructor(options: {
@@ -44,7 +43,7 @@ export class UnknownOutcomeError extends ShowrunnerError {
   }
 }
 
-/** No complete answer arrived within the time limit. This does not cancel the work, which the service may still do. */
+/** No complete response arrived within the time limit. The service may still do the work. */
 export class TimeoutError extends ShowrunnerError {
   readonly code = "CLIENT_TIMEOUT";
   readonly timeoutMs: number;
@@ -80,7 +79,7 @@ export class MalformedResponseError extends ShowrunnerError {
     options: { readonly isJson?: boolean; readonly cause?: unknown } = {},
   ) {
     super(
-      `${where} answered with a body that this client cannot read: ${issues.join("; ")}. Is the base URL a v3 service?`,
+      `${where} answered with a body that this client cannot read: ${issues.join("; ")}. Check that the base URL is a v3 address.`,
       { cause: options.cause },
     );
     this.issues = issues;
@@ -92,7 +91,7 @@ export class MalformedResponseError extends ShowrunnerError {
 export class DownloadError extends ShowrunnerError {
   readonly code = "DOWNLOAD_FAILED";
   readonly reason: "expired" | "refused" | "incomplete" | "too-large" | "forbidden-address" | "unsafe-path" | "no-url";
-  /** HTTP status of the last answer; null if there was none. */
+  /** HTTP status of the last response; null if there was none. */
   readonly status: number | null;
 
   constructor(
@@ -106,7 +105,7 @@ export class DownloadError extends ShowrunnerError {
 }
 
 /**
- * No answer arrived because the connection failed or broke. If `sent` is false, the request certainly did not leave
+ * No response arrived because the connection failed or broke. If `sent` is false, the request certainly did not leave
  * this machine; if true, the service may have received it. (For a submit, `UnknownOutcomeError` is then thrown
  * instead.)
  */

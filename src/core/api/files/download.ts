@@ -46,7 +46,7 @@ function shorten(name: string): string {
 /**
  * What to download. If `jobId` is given, a URL that has expired or is an hour old is replaced by a fresh URL. `url`
  * makes the first read of the job unnecessary; `readAt` is when that URL was read, in epoch milliseconds (default:
- * now). `assetId` identifies the output, in case a later answer orders the outputs differently.
+ * now). `assetId` identifies the output, in case a later response orders the outputs differently.
  */
 export type DownloadSource =
   | string
@@ -70,7 +70,7 @@ export interface Downloaded {
   readonly contentType: string | null;
 }
 
-/** Number of consecutive requests that bring no byte, after which the download gives up. */
+/** Number of consecutive requests without a new byte after which the download gives up. */
 const maxFruitless = 6;
 /** Maximum number of fresh URLs per download. */
 const maxRenewals = 3;
@@ -78,7 +78,7 @@ const defaultMaxMs = 6 * HOUR_MS;
 
 /**
  * Downloads an output to `toPath`. The file is written beside it, resumed with Range after a broken connection, checked
- * for length, hashed, synced and renamed, so `toPath` never shows half a file. The credential is never sent.
+ * for length, hashed, synced and renamed, so `toPath` never contains a partial file. The credential is never sent.
  */
 export async function download(
   context: HttpContext,

@@ -21,7 +21,7 @@ import type { PartFile } from "./part-file.ts";
 export interface DownloadOptions {
   /** Aborts the download. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds without a byte after which the connection counts as dead. Default 30 000. */
+  /** Milliseconds without a byte after which the connection is considered dead. Default 30 000. */
   readonly idleMs?: number | undefined;
   /** Priority among waiting requests. */
   readonly priority?: Priority | undefined;
@@ -47,8 +47,8 @@ export type Piece =
   | { readonly kind: "broken"; readonly cause: unknown; readonly retryAfterMs: number | null };
 
 /**
- * Returns what identifies the version of the bytes for If-Range: a strong ETag, otherwise Last-Modified. Null if the
- * server sent neither. A change of the file then shows only in its length and range.
+ * Returns the value for If-Range, which identifies the version of the file: a strong ETag, otherwise Last-Modified.
+ * Null if the server sent neither; only the length and range can then show that the file has changed.
  */
 function validatorOf(headers: IncomingHttpHeaders): string | null {
   const etag = headerText(headers, "etag");
@@ -167,7 +167,7 @@ async function unusable(
   if (status === 401 || status === 403 || status === 404 || status === 410) return { kind: "lapsed", status };
   if (status === 416) {
     await part.restart();
-    return { kind: "broken", cause: new Error("the server cannot satisfy the range"), retryAfterMs: null };
+    return { kind: "broken", cause: new Error("the server cannot send the requested range"), retryAfterMs: null };
   }
   if (status === 408 || status === 429 || status >= 500) {
     return {
@@ -179,7 +179,7 @@ async function unusable(
   return { kind: "refused", status };
 }
 
-/** Returns the position of the body's bytes and the total size; null if the range is not the requested range. */
+/** Returns the position of the body's bytes and the total size; null if it is not the requested range. */
 function bodyPlan(
   status: number,
   headers: IncomingHttpHeaders,

@@ -22,7 +22,7 @@ export async function openPart(target: string): Promise<PartFile> {
   const folder = dirname(target);
   await mkdir(folder, { recursive: true });
   const path = join(folder, `.${basename(target).slice(0, 60)}.${randomBytes(6).toString("hex")}.part`);
-  // Append mode: after a restart the next byte goes to the front, wherever writing had stopped.
+  // Append mode: after `restart`, the next byte is written at the beginning of the file.
   const file = await open(path, "ax", 0o644);
   let hash = createHash("sha256");
   let sizeBytes = 0;

@@ -22,7 +22,7 @@ export type UploadHandle = z.output<typeof uploadHandle>;
 /** Upload handles by the hash of their bytes, kept while the service accepts them. */
 export type HandleCache = ReturnType<typeof createHandleCache>;
 
-/** A handle is no longer reused this many milliseconds before it expires, because the submit may have to wait. */
+/** A handle that expires within this many milliseconds is not reused, because the submit may have to wait. */
 const reserveMs = 5 * 60_000;
 
 export function createHandleCache(clock: Clock) {
@@ -88,7 +88,7 @@ function send(context: HttpContext, source: OpenSource, options: UploadOptions):
   return fetchAs(context, uploadHandle, multipart(source, options.onProgress), { ...options, timeoutMs });
 }
 
-/** A multipart body with a single part, `file`. Its length is known. */
+/** Builds a request whose multipart body has a single part, `file`, and a known length. */
 function multipart(source: OpenSource, onProgress: UploadOptions["onProgress"]): ApiRequest {
   const boundary = `showrunner-${randomBytes(16).toString("hex")}`;
   const name = source.name.replace(/[\r\n"\\]/g, "_");
@@ -100,7 +100,7 @@ function multipart(source: OpenSource, onProgress: UploadOptions["onProgress"]):
     method: "POST",
     path: "/files",
     requestClass: "upload",
-    // If the answer is lost, the upload leaves an unused file; repeating it costs nothing.
+    // If the response is lost, the upload leaves an unused file; repeating it costs nothing.
     repeat: "always",
     priority: 5,
     stream: {
@@ -175,7 +175,7 @@ export async function hashSource(source: OpenSource): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Number of bytes that identify the kind. */
+/** Number of leading bytes from which the kind of media is detected. */
 const headBytes = 4_100;
 
 /** Throws UploadError if the bytes are not of the required kind. The file's name does not matter. */
@@ -193,6 +193,6 @@ export async function checkKind(source: OpenSource, kind: MediaKind | "media"): 
   if (kind === "media" ? isMedia : found?.mime.startsWith(`${kind}/`)) return;
   // The first bytes do not show whether such a container has only audio.
   if (kind === "audio" && /^video\/(?:mp4|quicktime|webm)$/.test(found?.mime ?? "")) return;
-  const what = found === undefined ? "of an unknown media type" : found.mime;
-  throw new UploadError(`${source.name} is ${what}, but must be ${kind}.`, { reason: "wrong-kind" });
+  const what = found === undefined ? "an unknown kind of file" : found.mime;
+  throw new UploadError(`${source.name} is ${what}; the required kind is ${kind}.`, { reason: "wrong-kind" });
 }

@@ -13,16 +13,16 @@ export interface FollowContext extends HttpContext {
   readonly estimates: BoundedMap<string, string>;
 }
 
-/** Keeps the newest estimates. If a job has none here, its follow reads the estimate from the service. */
+/** Keeps the newest estimates. For a job without an estimate here, the follow reads it from the service. */
 export const ackEstimates = () => new BoundedMap<string, string>(50_000);
 
-/** Converts an instant on the service's clock to this machine's. */
+/** Converts an ISO-8601 time on the service's clock to epoch milliseconds on this machine's clock. */
 export function localInstant(context: FollowContext, instant: string | null | undefined): number | null {
   const at = Date.parse(instant ?? "");
   return Number.isNaN(at) ? null : at - context.pacer.clockOffsetMs();
 }
 
-/** When the job should be done, according to its acknowledgement or else to how long the model's past jobs took. */
+/** When the job should be done, from its acknowledgement or else from the durations of the model's past jobs. */
 export function firstExpectation(context: FollowContext, jobId: string, options: FollowOptions): number | null {
   const estimate = localInstant(context, options.estimatedCompletionAt ?? context.estimates.get(jobId));
   if (estimate !== null) return estimate;
@@ -56,7 +56,7 @@ export function createDurationHistory(): DurationHistory {
   };
 }
 
-/** Hints that a job may have ended, such as webhooks. A hint proves nothing, so whoever receives it reads the job. */
+/** Hints that a job may have ended, such as webhooks. A hint proves nothing, so its receiver reads the job. */
 export interface Hints {
   /** True once a source of hints is connected, so that `auto` may wait for them. */
   readonly fed: boolean;
@@ -68,7 +68,7 @@ export interface Hints {
   listen(jobId: string, heard: () => void): () => void;
 }
 
-/** Maximum number of early hints that are kept. If the oldest are dropped, the follow's own timer makes up for it. */
+/** Maximum number of early hints that are kept. A follow whose hint was dropped polls by its own timer. */
 const mostEarly = 50_000;
 
 export function createHints(): Hints {
@@ -104,7 +104,7 @@ export function createHints(): Hints {
   };
 }
 
-/** How a job's end is noticed. */
+/** How the end of a job is detected. */
 export type FollowStrategyName = "stream" | "poll" | "webhook";
 
 /** An update of a followed job. The last one is always `finished`. */
@@ -134,7 +134,9 @@ export interface FollowOptions {
   readonly deadlineMs?: number | undefined;
   /** Requests with a higher priority leave the pacer first. Default 0. */
   readonly priority?: Priority | undefined;
-  /** When the job should be done, as ISO-8601. Default: the acknowledgement's, if this client submitted the job. */
+  /**
+   * Expected end of the job, as ISO-8601. Default: the acknowledgement's estimate, if this client submitted the job.
+   */
   readonly estimatedCompletionAt?: string | null | undefined;
   /** The model's id. If there is no estimate, the durations of the model's past jobs are used. */
   readonly model?: string | undefined;

@@ -39,7 +39,7 @@ export async function* followJob(
   }
 }
 
-/** Null if the follow has no deadline: thousands of concurrent follows should not each have a useless timer. */
+/** Starts the follow's deadline; null if it has none, so that thousands of follows do not each have a useless timer. */
 function deadlineOf(context: FollowContext, { deadlineMs, signal }: FollowOptions): Deadline | null {
   return deadlineMs === undefined ? null : startDeadline(context.clock, deadlineMs, signal);
 }

@@ -84,9 +84,9 @@ function plan({ clock }: FollowContext, options: PollOptions, { expectedAt, last
 const [lagMs, longestLagMs] = [1_000, 30_000];
 
 /**
- * Follows one job by news from its source, and polls the job once the source has been silent for as long as its
- * schedule allows. Yields each log event once, never moves the status back, and reads the job's end from GET
- * /jobs/{id}. Rejects with the signal's reason; leaves no timer or socket behind.
+ * Follows one job through a source of updates, and polls the job if the source is silent for longer than its schedule
+ * allows. Yields each log event once, never moves the status back, and reads the job's end from GET /jobs/{id}. Rejects
+ * with the signal's reason; leaves no timer or socket behind.
  */
 export async function* pollBetween(
   context: FollowContext,

@@ -1,18 +1,18 @@
-/** What is known when the next poll is scheduled. Instants are epoch milliseconds on this machine's clock. */
+/** What is known when the next poll is scheduled. Times are epoch milliseconds on this machine's clock. */
 export interface PollView {
   readonly now: number;
   readonly startedAt: number;
   /** When the job should be done; null if unknown. */
   readonly expectedAt: number | null;
-  /** 0 to 1, or null. */
+  /** From 0 to 1; null if unknown. */
   readonly progress: number | null;
-  /** The job was still queued when last seen. */
+  /** True if the job was queued when last seen. */
   readonly queued: boolean;
   /** What the previous poll read; null before the first poll. */
   readonly last: "job" | "status" | null;
 }
 
-/** `job` reads the full job and ends the follow if it is done; `status` reads a fresh estimate. */
+/** The next poll. `job` reads the full job and ends the follow if it is done; `status` reads a fresh estimate. */
 export interface NextPoll {
   readonly delayMs: number;
   readonly at: "job" | "status";
@@ -33,9 +33,9 @@ const [queuedShare, blindShare, overdueShare] = [1.5, 0.5, 0.1];
 const movingShare = 0.02;
 
 /**
- * Schedules the next poll. Before the expected end, the job is polled right after that time. Past it, polls of the job
- * and of its status alternate at growing intervals: the first can end the follow, the second brings a new estimate. If
- * no end is expected, the status is polled, at intervals that grow faster.
+ * Schedules the next poll. The job is first polled right after its expected end. Later polls, at growing intervals,
+ * read the job and its status in turn: the job can end the follow, the status has a new estimate. If no end is
+ * expected, only the status is polled, at intervals that grow faster.
  */
 export function nextPoll(view: PollView): NextPoll {
   const spentMs = view.now - view.startedAt;
@@ -58,7 +58,7 @@ function extrapolate(view: PollView): number | null {
   return view.now + Math.min((spentMs * (1 - view.progress)) / view.progress, spentMs * 2);
 }
 
-/** What is known about a job without updates. Instants are epoch milliseconds on this machine's clock. */
+/** What is known about a job without updates. Times are epoch milliseconds on this machine's clock. */
 export interface SilenceView {
   readonly now: number;
   readonly startedAt: number;
@@ -68,7 +68,7 @@ export interface SilenceView {
   readonly longestMs: number;
 }
 
-/** How long past its expected end a silent job is polled: a share of its expected duration, within bounds. */
+/** How long after its expected end a silent job is polled: a share of its expected duration, within bounds. */
 const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
 /** Delays of later polls, as a share of the time so far. If no end is expected, the first poll reads an estimate. */
 const [silentShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];

@@ -3,11 +3,11 @@ import { type StreamFrame, streamJob } from "../stream/stream.ts";
 import type { FollowContext, FollowOptions, FollowStrategyName } from "./context.ts";
 import { type NextPoll, nextPoll, type PollView, silenceMs } from "./schedule.ts";
 
-/** The source of a strategy's news about a job between two polls. */
+/** The source of updates about a job between two polls, according to the strategy. */
 export interface Source {
-  /** Schedules what to poll, and when, if no news arrives before. */
+  /** Decides what to poll next, and when, if no update arrives before. */
   schedule(view: PollView & { readonly hints: number }): NextPoll;
-  /** Waits for news, at most for the delay: a frame, a hint to read the job, the end of the source, or nothing. */
+  /** Waits, at most for the delay, for a frame, a hint to read the job, or the end of the source. */
   wait(delayMs: number): Promise<StreamFrame | "hint" | "end" | "nothing">;
   close(): void;
   /** `start` if the job's logs are read by polling its status. */
@@ -46,7 +46,7 @@ function streamSource(context: FollowContext, jobId: string, { signal, priority 
   const frames = streamJob(context, jobId, { signal: either, priority });
   const read = () => {
     const next = frames.next();
-    // The next waiter handles a rejection; until then it must not count as unhandled.
+    // The next waiter handles a rejection; until then it must not be reported as unhandled.
     next.catch(() => {});
     return next;
   };

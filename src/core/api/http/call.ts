@@ -21,7 +21,7 @@ export interface HttpContext extends Settings {
 export interface CallOptions {
   /** Aborts the call. Any work that the service has already started continues. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds to wait for the complete answer to one send. Default: the client's `timeoutMs`. */
+  /** Milliseconds to wait for the complete response to one request. Default: the client's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
   /** Requests with a higher priority leave the pacer first. Default: 10 for submits, 0 for follows and reads. */
   readonly priority?: Priority | undefined;
@@ -30,7 +30,7 @@ export interface CallOptions {
 export interface SendOptions extends CallOptions {
   /** Epoch milliseconds after which the call sends nothing more, even if it is still queued. Default: none. */
   readonly sendBefore?: number | undefined;
-  /** Aborts the call while it queues or waits to retry, but never a send in progress. Default: none. */
+  /** Aborts the call while it is queued or waits to retry, but never a request in progress. Default: none. */
   readonly waitSignal?: AbortSignal | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface ApiRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | null | undefined>> | undefined;
   readonly json?: unknown;
-  /** A body in pieces, with its headers, instead of `json`. Created anew for every send. */
+  /** A streamed body with its headers, instead of `json`. Created again each time the request is sent. */
   readonly stream?: {
     readonly headers: Readonly<Record<string, string>>;
     readonly open: () => AsyncIterable<Uint8Array>;
@@ -56,7 +56,7 @@ export interface ApiAnswer {
   readonly body: unknown;
 }
 
-/** The result of one send. If there was an answer, it has been read. */
+/** The result of sending a request once. A response has been read completely. */
 export type Sent = Exclude<Exchange, { readonly kind: "answer" }> | ({ readonly kind: "answer" } & ApiAnswer);
 
 /** Sends a request once, through the pacer. Throws only if the caller aborts while the request is queued. */
@@ -92,9 +92,7 @@ export type Attempt<T> =
   | { readonly value: T }
   | { readonly error: Error; readonly mayRepeat: boolean; readonly note?: Readonly<Record<string, unknown>> };
 
-/**
- * Retries until an attempt returns a value, within the client's limits and `sendBefore`. Else throws the last error.
- */
+/** Retries until an attempt returns a value; throws the last error at the client's limits or at `sendBefore`. */
 export async function withRetries<T>(
   { clock, retry, random, logger }: HttpContext,
   { waitSignal, signal = waitSignal, sendBefore = Number.POSITIVE_INFINITY }: SendOptions,
@@ -118,7 +116,7 @@ export async function withRetries<T>(
   }
 }
 
-/** Sends a request until there is a final answer, according to the request's `repeat` rule. */
+/** Sends a request until there is a final response, according to the request's `repeat` rule. */
 export function call(context: HttpContext, request: ApiRequest, options: CallOptions = {}): Promise<ApiAnswer> {
   return withRetries(context, options, async () => {
     const result = await send(context, request, options);
@@ -155,7 +153,7 @@ function lostError(
 ): ConnectionError | TimeoutError {
   const what = `${request.method} ${request.path}`;
   if (lost.timedOut) {
-    return new TimeoutError(`${what} got no complete answer within ${request.timeoutMs} ms`, {
+    return new TimeoutError(`${what} received no complete response within ${request.timeoutMs} ms`, {
       timeoutMs: request.timeoutMs,
       sent: lost.sent,
       cause: lost.cause,
@@ -163,7 +161,7 @@ function lostError(
   }
   const reason = lost.cause instanceof Error ? (codeOf(lost.cause) ?? lost.cause.message) : String(lost.cause);
   const message = lost.sent
-    ? `${what} lost its connection to ${request.origin} before the answer was complete (${reason})`
+    ? `${what} lost its connection to ${request.origin} before the response was complete (${reason})`
     : `${what} could not reach ${request.origin}: ${unreachedReason(lost.cause, request.origin)}; ${environmentAdvice(lost.cause, request.origin) ?? "is the service running and the base URL right?"}`;
   return new ConnectionError(message, { sent: lost.sent, cause: lost.cause });
 }
@@ -173,7 +171,7 @@ export function mayRepeat(repeat: Repeat, error: ReturnType<typeof errorOf>): bo
   if (!(error instanceof ApiError)) return repeat === "always" || !error.sent;
   if (error.status === 429) return true;
   if (repeat === "unless-done") return [402, 503].includes(error.status) && error.envelope && error.retryable;
-  // Deletions wait for this condition themselves; other calls do not wait.
+  // Deletions wait for the job to end themselves; other calls do not wait.
   if (error.code === "ALREADY_IN_PROGRESS") return false;
   return error.retryable || (!error.envelope && error.status === 408);
 }
@@ -215,7 +213,7 @@ interface Answer {
   readonly body: unknown;
 }
 
-/** The error for an answer outside 2xx, with or without the service's envelope. */
+/** Creates the error for a response outside 2xx, with or without the service's envelope. */
 export function answerError(
   answer: Answer,
   request: { readonly method: string; readonly path: string },
@@ -244,7 +242,7 @@ export function answerError(
   return new ApiError(
     {
       code: "UNKNOWN",
-      message: "the answer has no error envelope, so it may come from a proxy in front of the service",
+      message: "the response has no error envelope, so it may come from a proxy in front of the service",
       retryable: answer.status === 408 || answer.status === 429 || answer.status >= 500,
       retryAfterMs: headerWaitMs,
       param: null,

@@ -3,11 +3,11 @@ import { MalformedResponseError } from "../errors/client-errors.ts";
 import type { Page } from "../wire.ts";
 import { type ApiRequest, type CallOptions, call, decode, type HttpContext } from "./call.ts";
 
-/** Values for requests that differ from the defaults of their method. */
+/** Settings of a request that replace the defaults of its method. */
 type Special = Partial<Pick<ApiRequest, "requestClass" | "repeat">>;
 type Query = NonNullable<ApiRequest["query"]>;
 
-/** The endpoints of one client. Each call sends one request and parses the answer with a schema. */
+/** The endpoints of one client. Each call sends one request and parses the response with a schema. */
 export type Endpoints = ReturnType<typeof endpointsOf>;
 
 export function endpointsOf(context: HttpContext) {
@@ -71,7 +71,7 @@ export interface PageQuery {
   readonly cursor?: string | null | undefined;
 }
 
-/** Consecutive empty pages after which a list counts as endless. */
+/** Number of consecutive empty pages after which a list is considered endless. */
 const maxEmptyPages = 20;
 
 /** A list: read one page at a time, or iterate over all items with `for await`. */

@@ -13,12 +13,12 @@ export function headerNumber(headers: IncomingHttpHeaders, name: string): number
 }
 
 /**
- * Longest delay that the service may ask for and that a request then waits, in milliseconds. A longer delay is returned
- * to the caller, who can report it, stop, or give up.
+ * Longest delay, in milliseconds, that a request waits if the service asks for a delay. A longer delay is reported to
+ * the caller, who decides what to do.
  */
 export const LONGEST_ASKED_MS = 60_000;
 
-/** Retry-After in milliseconds from now. It is in seconds, or a date, which is compared with the Date header. */
+/** Returns Retry-After in milliseconds. The header has seconds, or a date, which is compared with the Date header. */
 export function retryAfterHeaderMs(headers: IncomingHttpHeaders, now: number): number | null {
   const seconds = headerNumber(headers, "retry-after");
   if (seconds !== null) return Math.max(0, seconds * 1000);

@@ -5,7 +5,7 @@ import type { Agent, Dispatcher } from "undici";
 import { type AddressGuard, createAgent } from "../../network/index.ts";
 import type { Clock } from "../clock.ts";
 
-/** What one request has done on the network so far; set by the transport. */
+/** The network state of one request, set by the transport. */
 export interface SendMark {
   /** True once a connection existed and the request began to leave this machine. */
   sent: boolean;
@@ -21,7 +21,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** Records when a request is handed to a connected socket. Only an earlier failure certainly had no effect. */
+/** Records that a request was handed to a connected socket. A request that failed before certainly had no effect. */
 const markSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   const mark = (options as { readonly opaque?: unknown }).opaque as SendMark | undefined;
   const begin = handler.onRequestStart?.bind(handler);
@@ -43,9 +43,9 @@ const agentOptions: Agent.Options = {
 const connectMs = 10_000;
 
 /**
- * Creates the agents: HTTP/1.1 with keep-alive, through the environment's proxies. If the caller gives a dispatcher, it
- * is used instead and never closed. It resolves names itself, so the guard can then check only URLs that contain a
- * literal IP address.
+ * Creates the agents: HTTP/1.1 with keep-alive, through the environment's proxies. A dispatcher from the caller is used
+ * instead and never closed. It resolves names itself, so the guard can then check only URLs that contain a literal IP
+ * address.
  */
 export function createTransport(guard: AddressGuard, given?: Dispatcher): Transport {
   if (given) {
@@ -85,14 +85,14 @@ export function createTransport(guard: AddressGuard, given?: Dispatcher): Transp
 }
 
 /**
- * Maximum number of bytes read from an answer and from an error. The OpenAPI document of a hundred models takes several
- * megabytes, a job only a few kilobytes.
+ * Maximum number of bytes read from a response and from an error response. The OpenAPI document for a hundred models
+ * has several megabytes, a job only a few kilobytes.
  */
 const MOST_BYTES = { answer: 16 * 1024 * 1024, error: 1024 * 1024 };
 
 /**
- * Collects one answer from the wire. Answers are small and numerous; a stream and an iterator for each answer would use
- * more memory than the answer itself.
+ * Collects one response. Responses are small and numerous; a stream and an iterator for each would use more memory than
+ * the response itself.
  */
 export class AnswerCollector implements Dispatcher.DispatchHandler {
   readonly #onResult: (result: Exchange) => void;
@@ -122,7 +122,7 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // Stopped while waiting for a connection: nothing may be sent any more.
+    // The request was stopped while it waited for a connection, so it must not be sent.
     if (this.#over) controller.abort(new Error("the request was stopped before it was sent"));
     // The machine may have slept while connecting.
     else if (!this.#mayLeave()) controller.abort(new Error("the deadline passed before the request could be sent"));
@@ -140,7 +140,7 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
     if (this.#sizeBytes <= most) this.#chunks.push(chunk);
     else {
       this.#chunks.length = 0;
-      controller.abort(new Error(`the answer is larger than ${most} bytes`));
+      controller.abort(new Error(`the response is larger than ${most} bytes`));
     }
   }
 
@@ -150,7 +150,7 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
-    // undici turns the proxy's 407 answer into an error.
+    // undici turns the proxy's 407 response into an error.
     if (/Proxy Authentication Required/.test(cause.message)) {
       this.#finish({ kind: "answer", status: 407, headers: this.#headers, text: "" });
     } else this.fail(cause);
@@ -177,13 +177,13 @@ export interface OutgoingRequest {
   readonly sendBefore?: number | undefined;
 }
 
-/** The result of one send. An answer whose body breaks off counts as lost. */
+/** The result of sending a request once. A response whose body breaks off is `lost`. */
 export type Exchange =
   | { readonly kind: "answer"; readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
   | { readonly kind: "lost"; readonly sent: boolean; readonly timedOut: boolean; readonly cause: unknown }
   | { readonly kind: "aborted"; readonly sent: boolean; readonly reason: unknown };
 
-/** Sends one request and reads the complete answer. Never throws, never retries. */
+/** Sends one request and reads the complete response. Never throws, never retries. */
 export function exchange(dispatcher: Dispatcher, clock: Clock, outgoing: OutgoingRequest): Promise<Exchange> {
   const { signal, timeoutMs, sendBefore = Number.POSITIVE_INFINITY } = outgoing;
   if (signal?.aborted) return Promise.resolve({ kind: "aborted", sent: false, reason: signal.reason });

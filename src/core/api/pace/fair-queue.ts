@@ -1,6 +1,6 @@
 import TinyQueue from "tinyqueue";
 
-/** Whose turn a request uses. Shares take turns, and within a share its runs take turns. */
+/** The share and the run whose turn a request uses. Shares take turns; within a share, its runs take turns. */
 export interface Turn {
   readonly share: string;
   /** Number of turns that this share gets for each turn of a share with weight 1. Default 1. */
@@ -13,7 +13,7 @@ export type Priority = number | { readonly level: number; readonly turn: Turn };
 
 export interface Waiting {
   readonly priority: number;
-  /** Increases with arrival. */
+  /** Position in the order of arrival. */
   readonly order: number;
   readonly turn?: Turn | undefined;
   /** True once the request has left the queue. */
@@ -28,7 +28,7 @@ interface Line<T> {
   pop(): T | undefined;
 }
 
-/** Priority of requests that all runs wait for, such as for the wallet's balance. Such requests skip the turns. */
+/** Priority of requests that all runs wait for, such as a read of the wallet's balance. They skip the turns. */
 const AHEAD_OF_ALL = 200;
 
 /**

@@ -24,7 +24,7 @@ export class ServiceClock {
     this.#high = overlaps ? Math.min(high, this.#high) : high;
   }
 
-  /** Milliseconds to add to this machine's time; 0 as long as the headers are consistent with that time. */
+  /** Milliseconds to add to this machine's time; 0 if the headers are consistent with this time. */
   get offsetMs(): number {
     if (this.#low <= 0 && this.#high >= 0) return 0;
     return Math.round((this.#low + this.#high) / 2);
@@ -83,17 +83,17 @@ export interface PaceSlot {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What the client's pacer does now. */
+/** The current state of the client's pacer. */
 export interface PaceSnapshot {
   readonly inFlight: number;
   /** API requests admitted since the client was created; media downloads are not counted. */
   readonly sent: number;
-  /** Answers with status 429 since then. */
+  /** Responses with status 429 since the client was created. */
   readonly limited: number;
   readonly queued: number;
-  /** Epoch milliseconds until which some class of requests is paused; null if none is. */
+  /** Epoch milliseconds until which a class of requests is paused; null if no class is paused. */
   readonly pausedUntil: number | null;
-  /** The limit of requests whose class has no bucket of its own; null until it is known. */
+  /** The rate limit for classes of requests without a bucket of their own; null until it is known. */
   readonly limit: RateLimit | null;
 }
 
@@ -103,7 +103,7 @@ export type Paced =
 
 /** The gate that every request with a key passes through. */
 export interface Pacer {
-  /** Runs `work` when it is its turn. Rejects only with the signal's reason, or if the pacer was closed. */
+  /** Runs `work` when its turn comes. Rejects only with the signal's reason, or if the pacer was closed. */
   run<T extends Paced>(slot: PaceSlot, work: () => Promise<T>): Promise<T>;
   clockOffsetMs(): number;
   snapshot(): PaceSnapshot;
@@ -240,7 +240,7 @@ class KeyPacer implements Pacer {
     lane.bucket.end(sentAt, now, news, this.#random());
   }
 
-  /** Starts every request that may start now and sets one timer for the rest. */
+  /** Starts every request that may start now and sets one timer for the others. */
   #pump(): void {
     this.#wake?.cancel();
     this.#wake = null;
@@ -286,10 +286,10 @@ interface RateLimit {
   readonly perMs: number;
 }
 
-/** What an answer reveals about limits. Times are in milliseconds from the answer's arrival. */
+/** What a response reveals about limits. Times are in milliseconds from the response's arrival. */
 interface LimitNews {
   readonly refused: boolean;
-  /** How long to pause; null if the answer does not state it. */
+  /** How long to pause; null if the response does not state it. */
   readonly waitMs: number | null;
   readonly requests: number | null;
   /** Time until the window ends. */
@@ -297,8 +297,8 @@ interface LimitNews {
 }
 
 /**
- * Reads the rate-limit headers. They are guaranteed only on a 429, but are used on any answer. Retry-After takes
- * precedence over X-RateLimit-Reset, which is an instant on the service's clock.
+ * Reads the rate-limit headers. They are guaranteed only on a 429, but are used on any response. Retry-After takes
+ * precedence over X-RateLimit-Reset, which is a time on the service's clock.
  */
 function readLimitNews(status: number, headers: IncomingHttpHeaders, serviceNow: number): LimitNews {
   const refused = status === 429;
@@ -327,15 +327,15 @@ const longestWindowMs = 15 * minuteMs;
 function guessWindowMs(spanMs: number, known: number | null): number {
   const guess = spanMs <= 1_000 ? 1_000 : Math.max(minuteMs, Math.ceil(spanMs / 1_000) * 1_000);
   if (known === null) return guess;
-  // Refused within the known window: the real one is longer, a minute at least.
+  // A refusal within the known window means that the real window is longer: at least a minute.
   return Math.max(known, guess, known < minuteMs ? minuteMs : 0);
 }
 
 /** Safety margin: the service may count a request slightly later than we assume. */
 const marginMs = 100;
-/** Maximum number of requests in progress while the limit is unknown, so that learning it costs few refusals. */
+/** Maximum number of requests in progress while the limit is unknown, so that few are refused before it is known. */
 const firstInFlight = 4;
-/** Number of successful answers after which that maximum doubles. */
+/** Number of successful responses after which the maximum number of requests in progress doubles. */
 const goodAnswersToDouble = 128;
 const firstWaitMs = 1_000;
 const longestWaitMs = 60_000;
@@ -348,9 +348,9 @@ class Bucket {
   #ramp = firstInFlight;
   #goodAnswers = 0;
   #refusals = 0;
-  /** Arrival times of answers within the window, ascending. Those requests have certainly been counted. */
+  /** Arrival times of responses within the window, ascending. The service has certainly counted their requests. */
   #answered: number[] = [];
-  /** Instant of the last lesson: refusals of requests that were sent before it contain no new information. */
+  /** When the limit was last learned. Refusals of requests sent before that time contain no new information. */
   #learntAt = Number.NEGATIVE_INFINITY;
 
   constructor(limit: RateLimit | null) {
@@ -365,7 +365,7 @@ class Bucket {
     return this.#pausedUntil;
   }
 
-  /** When the next request may leave. `now` or earlier: at once. Infinity: only after an answer has arrived. */
+  /** When the next request may leave. `now` or earlier: at once. Infinity: only after a response has arrived. */
   opensAt(now: number): number {
     if (this.#inFlight >= this.#ramp) return Number.POSITIVE_INFINITY;
     return Math.max(this.#pausedUntil, this.#windowOpensAt(now));
@@ -376,8 +376,8 @@ class Bucket {
   }
 
   /**
-   * Records an answer. `sentAt` shows which requests of a burst were refused together; `chance` makes many clients wake
-   * up at different times.
+   * Records a response. `sentAt` shows which requests of a burst were refused together; `chance` makes many clients
+   * wake up at different times.
    */
   end(sentAt: number, now: number, news: LimitNews | null, chance: number): void {
     this.#inFlight--;

@@ -23,14 +23,14 @@ export interface StreamOptions {
   readonly priority?: Priority | undefined;
   /** Milliseconds without a byte after which the stream reconnects. Default 60 000. */
   readonly idleMs?: number | undefined;
-  /** Number of consecutive connections that bring no news, after which the stream gives up. Default 5. */
+  /** Number of consecutive connections without a new event after which the stream gives up. Default 5. */
   readonly maxFruitless?: number | undefined;
 }
 
 /** Base of the full-jitter backoff before reconnecting, unless the service gave a delay. */
 const reconnectMs = 1_000;
 const maxReconnectMs = 30_000;
-/** A connection that lasted this many milliseconds counts as useful even if it brought no news. */
+/** A connection that lasted this many milliseconds is considered useful even if it brought no new event. */
 const usefulLifeMs = 5_000;
 
 interface StreamState {
@@ -42,7 +42,8 @@ interface StreamState {
 
 /**
  * Yields every frame of a job until its end. After a break, a service restart or a silence, it reconnects and resumes,
- * and never repeats a frame. Throws ApiError if the service refuses, and ConnectionError if it is unreachable.
+ * and never repeats a frame. Throws ApiError if the service refuses the stream, and ConnectionError if the service is
+ * unreachable.
  */
 export async function* streamJob(
   context: HttpContext,
@@ -61,7 +62,7 @@ export async function* streamJob(
     const before = state.fruitless++;
     const ended = yield* oneConnection(context, jobId, options, state);
     if (ended === "done") return;
-    // A 429 only asks to wait, but a service that sends nothing else is as useless as one that drops connections.
+    // Neither a 429 nor a connection that lasted long enough is counted as fruitless.
     if (ended === "limited" || context.clock.now() - openedAt >= usefulLifeMs)
       state.fruitless = Math.min(state.fruitless, before);
     if (state.fruitless >= (options.maxFruitless ?? 5)) throw gaveUp(jobId, state.fruitless);
@@ -85,7 +86,7 @@ async function* oneConnection(
   const opened = await openStream(context, request, bounds, headers);
   if (opened.kind === "aborted") throw opened.reason;
   if (opened.kind !== "open") {
-    context.logger.debug({ jobId, kind: opened.kind }, "stream could not be opened");
+    context.logger.debug({ jobId, kind: opened.kind }, "the stream could not be opened");
     const error = errorOf(context, request, bounds, opened);
     if (error instanceof ApiError) {
       if (error.status === 429) return "limited";
@@ -125,7 +126,7 @@ function isNews(frame: StreamFrame, seen: SeenUpdates): boolean {
 
 function reconnectDelayMs(state: StreamState, chance: number): number {
   const backoffMs = Math.min(maxReconnectMs, reconnectMs * 2 ** Math.max(0, state.fruitless - 1));
-  // Use the service's retry delay until connections bring nothing new.
+  // Use the service's retry delay, unless several connections brought no new event.
   const stepMs = state.fruitless > 1 ? Math.max(state.retryMs ?? 0, backoffMs) : (state.retryMs ?? backoffMs);
   return Math.min(maxReconnectMs, stepMs / 2 + (chance * stepMs) / 2);
 }
@@ -174,9 +175,8 @@ export interface OpenStream {
 }
 
 /**
- * Opens an event stream. The pacer's slot is free once the headers arrive. `timeoutMs` is the longest time without any
- * byte, even of a keep-alive comment, before the connection counts as dead. An answer that is not a stream is read
- * completely.
+ * Opens an event stream. The pacer's slot is free once the headers arrive. After `timeoutMs` without any byte, even of
+ * a keep-alive comment, the connection is considered dead. A response that is not a stream is read completely.
  */
 export async function openStream(
   context: HttpContext,
@@ -250,7 +250,7 @@ export async function* readStream(opened: OpenStream): AsyncGenerator<StreamPiec
   }
 }
 
-/** The body of an answer that is not a stream, such as an error; at most its first megabyte. */
+/** Reads the body of a response that is not a stream, such as an error; at most its first megabyte. */
 async function readText(opened: OpenStream): Promise<string> {
   let text = "";
   try {

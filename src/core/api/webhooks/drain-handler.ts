@@ -29,7 +29,7 @@ export interface DrainHandlerOptions {
   readonly brand?: string | undefined;
   /** Maximum size of a batch in bytes. Default 16 777 216. */
   readonly maxBytes?: number | undefined;
-  /** Default: logs nothing. */
+  /** The logger. Default: logs nothing. */
   readonly logger?: Logger | undefined;
 }
 
@@ -52,7 +52,7 @@ function signatureIn(source: HeaderSource, given: string | null | undefined): st
   return /^[0-9a-f]{64}$/i.test(signature) ? signature : null;
 }
 
-/** Creates a Fetch-style receiver for NDJSON log drains. Answers 200 after `onEvents` succeeded. */
+/** Creates a Fetch-style receiver for NDJSON log drains. It responds with 200 once `onEvents` has succeeded. */
 export function createDrainHandler(options: DrainHandlerOptions): (request: Request) => Promise<Response> {
   const secrets = typeof options.secret === "string" ? [options.secret] : options.secret;
   if (secrets.some((secret) => secret === "")) throw new TypeError("createDrainHandler needs the drain's secret");
@@ -66,7 +66,7 @@ export function createDrainHandler(options: DrainHandlerOptions): (request: Requ
       await options.onEvents(readDrainEvents(body));
     } catch (error) {
       logger.error({ error: String(error) }, "drain handler failed");
-      return answer(500, "handler failed, post again");
+      return answer(500, "the handler failed; post the batch again");
     }
     return answer(200, "ok");
   };

@@ -36,7 +36,7 @@ export function readHeaders(source: HeaderSource): ReadonlyMap<string, string> {
 
 /**
  * Finds the brand in `x-<brand><ending>`, in lower case: the given brand, or the only brand present. Null if no brand
- * or several brands are present, because it would be unclear which signature counts.
+ * or several brands are present, because it would be unclear which signature to verify.
  */
 export function findBrand(headers: ReadonlyMap<string, string>, ending: string, given: string | null): string | null {
   if (given !== null) return headers.has(`x-${given.toLowerCase()}${ending}`) ? given.toLowerCase() : null;
@@ -62,7 +62,7 @@ export interface WebhookDelivery {
 }
 
 interface Delivered {
-  /** The same for a delivery, its retries and its replays. Use it to recognise repetitions. */
+  /** The delivery's id, which its retries and replays share. Use it to recognise repetitions. */
   readonly id: string;
   /** `job.completed`, `job.failed`, `billing.top_off_failed`, or a kind that this version does not know. */
   readonly event: string;
@@ -75,13 +75,13 @@ interface Delivered {
   readonly brand: string;
 }
 
-/** The end of one job. The body is only a hint with presigned URLs; read the job for its true state. */
+/** The end of one job. `job` is only a hint and contains presigned URLs; read the job for its true state. */
 export interface WebhookEvent extends Delivered {
   readonly job: JobResult;
 }
 
 const topOffFailure = wire({
-  /** Such as `payment_method_declined`. */
+  /** The reason, such as `payment_method_declined`. */
   reason: withDefault(z.string(), "unknown"),
   amountAttemptedMicros: micros,
   balanceMicros: micros,

@@ -15,7 +15,7 @@ import {
 interface Receiving {
   /** Maximum size of a body in bytes. */
   readonly maxBytes: number;
-  /** Decides by a post's headers, before its body is read. Returns the refusal, or null to accept the post. */
+  /** Checks a post's headers before its body is read. Returns the refusal, or null to accept the post. */
   refuse(headers: Headers): Response | null;
   handle(headers: Headers, body: Uint8Array): Promise<Response>;
 }
@@ -46,15 +46,15 @@ async function readBody(request: Request, maxBytes: number): Promise<Uint8Array 
   return Buffer.concat(chunks);
 }
 
-/** A plain-text answer. It contains enough for a sender, but nothing more for an attacker. */
+/** Creates a plain-text response. Its text helps legitimate senders but not attackers. */
 export function answer(status: number, text: string, headers: Record<string, string> = {}): Response {
   return new Response(`${text}\n`, { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers } });
 }
 
-/** The service's signing key. Fetched on first use, and again if a signature does not match: the key may be new. */
+/** The service's signing key. Fetched on first use, and again after a mismatch, because the key may be new. */
 export interface KeyCache {
   current(): Promise<string>;
-  /** Fetches a key newer than `stale`; null if there is none, or if a key was fetched a moment ago. */
+  /** Fetches a key newer than `stale`; null if there is none, or if a key was fetched recently. */
   newer(stale: string): Promise<string | null>;
 }
 
@@ -106,16 +106,16 @@ export interface WebhookHandlerOptions {
   readonly maxBytes?: number | undefined;
   /** Accepted clock difference in milliseconds. Default 300 000. */
   readonly toleranceMs?: number | undefined;
-  /** Default: the machine's clock. */
+  /** The clock to use. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
-  /** Default: logs nothing. */
+  /** The logger. Default: logs nothing. */
   readonly logger?: Logger | undefined;
 }
 
 /**
- * Creates a Fetch-style webhook handler for Hono, Next.js and any server that uses Request and Response. Answers 200
- * for an event that was handled (now or earlier), 4xx for a forged or malformed delivery, 500 if `onEvent` threw, and
- * 503 if the signing key is unavailable. The service delivers again after 500 and 503.
+ * Creates a Fetch-style webhook handler for Hono, Next.js and any server that uses Request and Response. Responds with
+ * 200 for an event that was handled (now or earlier), 4xx for a forged or malformed delivery, 500 if `onEvent` threw,
+ * and 503 if the signing key is unavailable. After 500 and 503, the service delivers the event again.
  */
 export function createWebhookHandler(options: WebhookHandlerOptions): (request: Request) => Promise<Response> {
   const logger = options.logger ?? silentLogger;
@@ -140,7 +140,7 @@ export function createWebhookHandler(options: WebhookHandlerOptions): (request: 
       await handle(verdict.event);
     } catch (error) {
       logger.error({ id: verdict.event.id, error: String(error) }, "webhook handler failed");
-      return answer(500, "handler failed, deliver again");
+      return answer(500, "the handler failed; deliver the event again");
     }
     return answer(200, "ok");
   };
@@ -193,7 +193,7 @@ function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | Accoun
     logger.warn({ id, event, ...topOffFailure }, "account event");
   const inFlight = new Map<string, Promise<void>>();
   const handle = async (event: WebhookEvent | AccountEvent) => {
-    // Each replay is signed anew and counts as a new event; a repetition of the same signed replay does not.
+    // Each replay has a new signature and is handled again; a repetition of the same signed replay is not.
     const id = event.redelivery ? `${event.id} redelivered ${event.signedAt}` : event.id;
     if (await seen.has(id)) return;
     if (event.job === null) await (options.onAccountEvent ?? warn)(event);
@@ -217,7 +217,7 @@ function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | Accoun
 export interface SeenEvents {
   /** True if this event was handled. */
   has(id: string): boolean | Promise<boolean>;
-  /** Called once an event was handled. */
+  /** Called after an event was handled. */
   add(id: string): void | Promise<void>;
 }
 

@@ -174,7 +174,7 @@ function requiredOf(root: JsonSchema, schema: JsonSchema, depth = 0): ReadonlySe
 
 /**
  * Lets a field accept a step's output as well. Media and voices do not need this, because their types include outputs.
- * Nor is it done for discriminators and objects: an object's fields accept outputs themselves, and TypeScript reports a
+ * Discriminators and objects stay unchanged too: an object's fields accept outputs themselves, and TypeScript reports a
  * misspelt field by name only if the type accepts nothing but the object.
  */
 function orValue(type: string): string {

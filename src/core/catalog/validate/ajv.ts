@@ -46,11 +46,11 @@ function ajvWith(options: { readonly discriminator: boolean; readonly useDefault
     logger: false,
   });
   addFormats(ajv);
-  // The package's own expression takes quadratic time.
+  // The package's own regular expression takes quadratic time.
   ajv.addFormat("url", (text) => URL.canParse(text) && /^(https?|ftp):$/.test(new URL(text).protocol));
   for (const keyword of ANNOTATIONS) ajv.addKeyword(keyword);
   ajv.addKeyword({ keyword: "max_total_duration_ms", type: "array", errors: true, validate: totalDuration });
-  // The package's own compares every pair of items.
+  // The package's own keyword compares every pair of items.
   ajv.removeKeyword("uniqueItems");
   ajv.addKeyword({ keyword: "uniqueItems", type: "array", errors: true, validate: uniqueItems });
   instances.set(key, ajv);
@@ -108,7 +108,7 @@ function compileEither(schema: object, useDefaults: boolean) {
   }
 }
 
-/** JSON with sorted property names. */
+/** Formats a value as JSON with sorted property names. */
 function ordered(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     isSchema(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
@@ -129,7 +129,7 @@ const uniqueItems: SchemaValidateFunction = (wanted: unknown, items: readonly un
   return false;
 };
 
-/** Checks the total duration of a list of shots. A shot without a duration counts with the default. */
+/** Checks the total duration of a list of shots. A shot without a duration has the default duration. */
 const totalDuration: SchemaValidateFunction = (limit: unknown, list: unknown, parent): boolean => {
   const preset: unknown = parent?.items?.properties?.duration_ms?.default;
   const lengths = (Array.isArray(list) ? list : []).map((item: { readonly duration_ms?: unknown } | null) => {

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 
 export interface Matcher {
   test(text: string): boolean;
-  /** Returns a text that differs between patterns, so that compiled code can distinguish them. */
+  /** Returns a string that is different for each pattern, so that compiled code can distinguish patterns. */
   toString(): string;
 }
 

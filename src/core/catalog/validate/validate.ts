@@ -7,7 +7,7 @@ import { explain } from "./explain.ts";
 type Compiled = { readonly schema: JsonSchema; readonly validate: Validate } | { readonly defect: string };
 
 const compiled = new WeakMap<JsonSchema, Compiled>();
-/** Compiled schemas by their text, because a catalog that is read again has equal schemas as new objects. */
+/** Compiled schemas by their JSON text, because a catalog that is read again has new objects for equal schemas. */
 const compiledByText = new Map<string, Compiled>();
 const MAX_KEPT = 500;
 
@@ -59,8 +59,8 @@ const compiledValues = new WeakMap<JsonSchema, Validate>();
 const MAX_TOLD = 20;
 
 /**
- * Validates a value; one sentence per problem (`/scenes/0/prompt must be string`), empty if valid. Throws if the schema
- * cannot be compiled.
+ * Validates a value. Returns one sentence per problem (`/scenes/0/prompt must be string`); empty if valid. Throws if
+ * the schema cannot be compiled.
  */
 export function valueProblems(schema: JsonSchema, value: Json): readonly string[] {
   const validate = compiledValues.get(schema) ?? compile(prepareSchema(schema));
@@ -92,8 +92,8 @@ const SINGLE = new Set([
 const DROPPED = new Set(["$schema", "$id", "$anchor", "$comment"]);
 
 /**
- * Maximum number of parts of a schema: a hundred times that of real schemas, and about a second of compiling. Larger
- * schemas are rejected; references that would exceed this limit when unfolded stay references.
+ * Maximum number of parts in a schema: a hundred times more than real schemas have, and compiled in about a second.
+ * Larger schemas are rejected. A reference whose unfolding would exceed the limit stays a reference.
  */
 const MAX_NODES = 5_000;
 

@@ -26,7 +26,7 @@ export interface Inspector<K extends MediaKind = MediaKind> {
   (made: Candidate): Inspected | Promise<Inspected>;
   /** Exists only as a type: the kinds of media that the function can inspect. */
   readonly [KINDS]?: (kind: K) => void;
-  /** Change it when the inspection changes. Default `"1"`. */
+  /** The inspector's version. Change it when the inspection changes. Default `"1"`. */
   readonly version?: string | undefined;
   /** Checks, before anything is paid, whether this machine has what the inspector needs. */
   readonly requires?: Requirement | undefined;
@@ -42,7 +42,7 @@ export interface InspectingSteps {
 }
 
 /**
- * The steps of an inspection: the one that fails with {@link NotAcceptedError}, and the one that stands for the
+ * The steps of an inspection: the step that fails with {@link NotAcceptedError}, and the step that stands for the
  * accepted output.
  */
 export interface InspectionSteps {
@@ -52,7 +52,7 @@ export interface InspectionSteps {
 
 export type Inspected = string | readonly string[] | null | undefined;
 
-/** `I`: an inspector for the kind of output that the model makes. */
+/** Options for inspecting a job's output. `I`: an inspector for the kind of output that the model makes. */
 export interface AcceptOptions<I extends AnyInspector> {
   /**
    * Inspects the output before any step that uses it begins. Cannot be combined with `revise`. Default: no inspection.
@@ -88,8 +88,8 @@ export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<
 }
 
 /**
- * Adds the steps of an inspected job: the job `<name>/1` and its check `<name>/1-ok`; for each further attempt such a
- * pair, which begins once the previous check has failed; and `<name>/pick`, which stands for the accepted output.
+ * Adds the steps of an inspected job: the job `<name>/1` and its check `<name>/1-ok`, such a pair for each further
+ * attempt (which begins once the previous check has failed), and `<name>/pick`, which stands for the accepted output.
  */
 export function addAccepted<M extends ModelOrId>(
   recorder: Recorder,
@@ -100,7 +100,7 @@ export function addAccepted<M extends ModelOrId>(
   const attempts = read.count("acceptAttempts", { least: 1, most: 20, preset: 1 });
   const part = recorder.part(name);
   const inspector = inspectorOf(read);
-  if (read.get("revise") !== undefined) read.bad("revise", "a job with accept cannot have revise");
+  if (read.get("revise") !== undefined) read.bad("revise", "a job with accept cannot have revise; remove one of them");
   const steps = { task: taskMethod(part), chat: chatMethod(part), choose: chooseMethod(part) };
   const checks: string[] = [];
   const accepted: string[] = [];

@@ -22,7 +22,7 @@ export interface ApproveOptions extends StepOptions {
   readonly message?: string | undefined;
 }
 
-/** The handle that an approval returns: one of the same kind as the shown handle. */
+/** The handle that an approval returns, which has the same kind as the shown handle. */
 export type Approved<H> =
   H extends Value<infer T>
     ? ValueHandle<T>
@@ -90,7 +90,7 @@ export type SettledInput<M extends ModelOrId> = M extends string
 export interface ReviseOption<I> {
   /**
    * Returns the input fields to change for a reviewer's note; `undefined` removes a field, and fields not returned stay
-   * as they are. `show.redo` calls it once for each note; the journal keeps what it returned.
+   * as they are. `show.redo` calls it once for each note; the journal stores the result.
    */
   readonly revise?: ((input: I, note: string) => Partial<I>) | undefined;
 }

@@ -31,9 +31,9 @@ export interface ChatMessage {
 interface ChatSettings {
   /** Pictures for the model, sent with the user's first message. Each can be up to 4 MiB. */
   readonly images?: Media<"image"> | MediaList<"image"> | undefined;
-  /** Randomness of the answer. Default: the model's. */
+  /** Randomness of the answer. Default: the model's default. */
   readonly temperature?: OrValue<number> | undefined;
-  /** Maximum length of the answer in tokens; also limits its price. Default: the model's. */
+  /** Maximum length of the answer in tokens; also limits its price. Default: the model's default. */
   readonly max_tokens?: OrValue<number> | undefined;
   readonly [field: string]: UntypedValue | readonly ChatMessage[];
 }

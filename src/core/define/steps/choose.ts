@@ -23,7 +23,7 @@ export type ChosenBy = "person" | "first" | Scorer;
 export interface ChooseOptions extends StepOptions {
   /** Who or what chooses. */
   readonly by: ChosenBy;
-  /** Change it when the scoring function changes. Default `"1"`. */
+  /** The scoring function's version. Change it when the function changes. Default `"1"`. */
   readonly version?: string | undefined;
   /** Checks whether this machine has what the function needs, like a task's `requires`. */
   readonly requires?: Requirement | undefined;
@@ -114,7 +114,7 @@ interface Within<M> {
   /** The word for a part in messages (`part` or `option`), and the field that contains it. */
   readonly word: string;
   readonly field: string;
-  /** `part` contains all alternatives; `recorder` belongs to what encloses them. */
+  /** `part` contains all alternatives; `recorder` belongs to the enclosing build. */
   readonly part: Recorder & { readonly prefix: string };
   readonly recorder: Recorder;
   readonly stepMethods: (recorder: Recorder) => M;
@@ -172,9 +172,9 @@ type MadeBy<P extends Parts<never>> = ReturnType<P[keyof P]>;
 
 export interface CompareMethod<M> {
   /**
-   * Adds the same work for several models, side by side. All parts run, and a person chooses the one that the handle
-   * stands for. The steps are `<name>/<part>/…` and `<name>/pick`. A part that fails is left out as long as another
-   * part has a result.
+   * Adds the same work for several models, side by side. All parts run, and a person chooses one result; the handle
+   * stands for it. The steps are `<name>/<part>/…` and `<name>/pick`. A part that fails is left out if another part has
+   * a result.
    */
   <P extends Parts<M>>(name: string, parts: P, options?: CompareOptions): Compared<MadeBy<P>>;
 }
@@ -245,9 +245,9 @@ type Agreeing<H extends One> =
 export interface FirstOfMethod<M> {
   /**
    * Adds options in order; the first that succeeds is used. The steps are `<name>/1/…`, `<name>/2/…` and `<name>/pick`.
-   * An option begins only after the previous option has ended and has certainly cost nothing, so never while the answer
-   * to a request is unknown. If a step of the previous option exceeds its `within`, the next option begins alongside
-   * it, and both may be paid for.
+   * An option begins only after the previous option has ended and has certainly cost nothing, and never while the
+   * outcome of a request is unknown. If a step of the previous option exceeds its `within`, the next option begins
+   * alongside it, and both may be paid for.
    */
   <H extends One>(
     name: string,

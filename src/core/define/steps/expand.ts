@@ -11,10 +11,10 @@ export interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
   /** Maximum number of steps that a value may add. If there are more, the step fails. */
   readonly maxSteps: number;
   /**
-   * Maximum total cost of those steps, in US dollars as a decimal string. Default: what is left of the run's budget.
+   * Maximum total cost of the added steps, in US dollars as a decimal string. Default: the rest of the run's budget.
    */
   readonly maxCost?: string | undefined;
-  /** Change it if the same value should now add other steps. Default `"1"`. */
+  /** The function's version. Change it if the same value should now add other steps. Default `"1"`. */
   readonly version?: string | undefined;
   /**
    * The kind of the returned list's items. If set, later steps are checked and priced against it. Required if the items
@@ -44,7 +44,7 @@ export type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"]
   ? ExpandOptions<"value"> & { readonly yields: "value" }
   : ExpandOptions<YieldsIn<R>>;
 
-/** `M`: the builder's methods. */
+/** The `expand` method. `M`: the builder's methods. */
 export interface ExpandMethod<M> {
   /**
    * Adds steps that depend on a value. Once the value exists, the function adds the steps `<name>/…`; they are planned,
@@ -101,7 +101,7 @@ function valueReference(value: unknown, step: string, recorder: Recorder): Draft
     pointer?.to === "text" || pointer?.to === "input"
       ? "text that is known in advance or assembled from step values cannot be expanded; "
       : "";
-  const message = `${given}expand takes the value of one step, such as a chat's answer; for values known in advance, use a plain loop`;
+  const message = `${given}expand accepts only the value of one step, such as a chat's answer; for values known in advance, use a plain loop`;
   recorder.report({ code: "not-a-value", step, field: "value", message });
   return null;
 }

@@ -12,7 +12,7 @@ import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } f
 
 /** Options for individual providers; each provider's documentation lists its own. */
 interface ProviderOptions {
-  /** By the provider's name, such as `fal`. */
+  /** Options by the provider's name, such as `fal`. */
   readonly providerOptions?: { readonly [provider: string]: { readonly [option: string]: unknown } } | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface GenerateVideo extends ProviderOptions {
   readonly n?: number | undefined;
   readonly aspectRatio?: `${number}:${number}` | "adaptive" | undefined;
   readonly resolution?: `${number}x${number}` | undefined;
-  /** Seconds. */
+  /** Duration in seconds. */
   readonly duration?: OrValue<number> | undefined;
   readonly fps?: number | undefined;
   readonly seed?: number | undefined;
@@ -66,13 +66,13 @@ export interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpe
    */
   readonly maxCost: string;
   /**
-   * Returns the cost of this input if it is less than `maxCost`. Called once, when the plan is made. Default: the price
-   * is `maxCost`.
+   * Returns the cost of this input in US dollars, at most `maxCost`. Called once, when the plan is made. Default: the
+   * price is `maxCost`.
    */
   readonly price?: ((input: I) => string) | undefined;
   /**
-   * Whether the request may be sent again if its answer is lost. The lost request may have been charged, so its cost
-   * counts as spent. Default false: a person decides.
+   * Whether the request may be sent again if its response is lost. The lost request may have been charged, so its cost
+   * is treated as spent. Default false: a person decides.
    */
   readonly repeatable?: boolean | undefined;
 }
@@ -85,8 +85,8 @@ type Generated<K extends MediaKind, R, I> = R extends "rewrite"
 export interface GenerateMethod {
   /**
    * Adds a request to a model from another provider: any AI SDK model of specification v4, such as `fal.image("…")`
-   * from `@ai-sdk/fal`, with the call options of that specification. The request is sent once; the plan says what else
-   * is guaranteed.
+   * from `@ai-sdk/fal`, with the call options of that specification. The request is sent once; the plan states which
+   * other guarantees apply.
    */
   <R extends Moderated = undefined>(
     name: string,
@@ -238,6 +238,6 @@ function priceOf(
     return null;
   }
   if (maxCostMicros === null || micros <= maxCostMicros) return { micros, of: input };
-  read.bad("price", `price returned ${usd as string} USD, which exceeds maxCost; raise it or make the request cheaper`);
+  read.bad("price", `price returned ${usd as string} USD, above maxCost; raise maxCost or make the request cheaper`);
   return null;
 }

@@ -57,7 +57,8 @@ export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
     options?: IncludeOptions,
   ) => {
     const path = recorder.path(name);
-    if (recorder.depth >= MAX_DEPTH) throw new IncludeError(`pipelines are nested ${MAX_DEPTH} deep at ${path}`);
+    if (recorder.depth >= MAX_DEPTH)
+      throw new IncludeError(`${path} is nested in ${MAX_DEPTH} pipelines; do not include a pipeline in itself`);
     if (typeof pipeline?.build !== "function" || typeof pipeline.input?.safeParse !== "function") {
       throw new IncludeError(`${path} does not include a pipeline; pass the value that pipeline(…) returned`);
     }

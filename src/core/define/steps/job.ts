@@ -8,7 +8,7 @@ import { bindRevise, type ReviseOption, type SettledInput } from "./approve.ts";
 import { type MediaOptions, OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
 import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } from "./rewrite.ts";
 
-/** `M`: the model, whose input `revise` takes. */
+/** Options of a job. `M`: the model whose input `revise` receives. */
 export interface JobOptions<M extends ModelOrId = never>
   extends PaidOptions,
     MediaOptions,
@@ -16,8 +16,8 @@ export interface JobOptions<M extends ModelOrId = never>
   /** Copies all outputs to disk as soon as they exist. Default true. */
   readonly keep?: boolean | undefined;
   /**
-   * For a step that clones a voice: a statement that the speaker has agreed, and how you know. It goes into the
-   * manifest of every file in which the voice speaks. Default: the pipeline's `consent`.
+   * For a step that clones a voice: a statement that the speaker has agreed, and how you know this. The manifest of
+   * every file in which the voice speaks contains it. Default: the pipeline's `consent`.
    */
   readonly consent?: string | undefined;
 }
@@ -62,13 +62,15 @@ export function jobMethod(recorder: Recorder): JobMethod {
     const job = { model, input: planned, policy: read.policy(), after, when };
     const rewrites = isRewriting(read);
     if (read.get("accept") !== undefined) {
-      if (rewrites) read.bad("onModerated", "a job with accept cannot rewrite its prompt");
+      if (rewrites)
+        read.bad("onModerated", "a job with accept cannot rewrite its prompt; remove accept or onModerated");
       return addAccepted(recorder, name, job, read);
     }
     if (read.get("acceptAttempts") !== undefined)
-      read.bad("acceptAttempts", "acceptAttempts has no effect without accept");
+      read.bad("acceptAttempts", "acceptAttempts has no effect without accept; add accept or remove acceptAttempts");
     if (rewrites) {
-      if (read.get("revise") !== undefined) read.bad("revise", 'a job with onModerated: "rewrite" cannot have revise');
+      if (read.get("revise") !== undefined)
+        read.bad("revise", 'a job with onModerated: "rewrite" cannot have revise; remove one of them');
       const twice = { input: planned, policy: job.policy, yields: yieldOf(model) };
       const addOne = (part: Recorder, fields: Pick<Job, "path" | "input" | "policy">) =>
         addJob(part, { ...job, ...fields, seed: null });

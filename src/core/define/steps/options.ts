@@ -226,7 +226,7 @@ export class OptionReader {
   #test(handle: unknown, make: (ref: DraftReference) => DraftCondition): DraftCondition | null {
     const pointer = pointerOf(handle);
     if (pointer?.to !== "step") {
-      const message = "when takes the value of a step, or not(…), equals(…, …) or failed(…)";
+      const message = "when must be the value of a step, or not(…), equals(…, …) or failed(…)";
       this.bad("when", message);
       return null;
     }
@@ -239,7 +239,7 @@ export class OptionReader {
     const pointers = pointer?.to === "step" ? [pointer] : pointer?.to === "several" ? pointer.pointers : [];
     const known = pointers.filter(({ build }) => this.#recorder.knows(build));
     if (pointers.length > 0 && known.length === pointers.length) return known.map(({ step }) => step);
-    const message = `${field} takes handles of steps from this build`;
+    const message = `${field} accepts only handles of steps from this build`;
     this.#recorder.report({ code: "foreign-handle", step: this.#step, field, message });
     return [];
   }
@@ -273,7 +273,7 @@ export function readAmong(
     const field = inList(index);
     const pointer = pointerOf(item);
     if (pointer?.to !== "step" && pointer?.to !== "several") {
-      const message = "takes handles of steps from this build";
+      const message = "accepts only handles of steps from this build";
       recorder.report({ code: "foreign-handle", step: at.step, field, message });
       return [];
     }

@@ -69,7 +69,7 @@ export function addRewriting(recorder: Recorder, name: string, step: Rewritten, 
   const again = second.path("again");
   const words = WORDS.find((field) => typeof input === "object" && input !== null && field in input);
   if (words === undefined)
-    read.bad("onModerated", `there is nothing to rewrite: the input has none of ${WORDS.join(", ")}`);
+    read.bad("onModerated", `there is nothing to rewrite: the input has no field ${WORDS.join(" or ")}`);
   const { [words ?? ""]: promptText = "", ...others } = input as { readonly [field: string]: DraftJson };
   second.add(rewriter(prompt, promptText, read, recorder));
   const milder = {

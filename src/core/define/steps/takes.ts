@@ -14,7 +14,7 @@ export interface TakesOptions<M extends ModelOrId = never>
     Pick<ChooseOptions, "version" | "message"> {
   /** Number of takes. With `choose: "first"`, the maximum: another take is made only if all before it failed. */
   readonly count: number;
-  /** How a take is chosen: by a person, the first that succeeds, or a function that scores each. */
+  /** How a take is chosen: by a person, in order (the first that succeeds), or by a function that scores each. */
   readonly choose: ChooseOptions["by"];
 }
 

@@ -12,7 +12,7 @@ export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOption
    * none.
    */
   readonly files?: F;
-  /** Change it when the function does something else, so that the step runs again. Default `"1"`. */
+  /** The function's version. Change it when the function changes, so that the step runs again. Default `"1"`. */
   readonly version?: string | undefined;
   /**
    * Checks whether this machine has what the function needs, such as a program. Called while planning, before anything
@@ -48,7 +48,7 @@ type LocalResult<Y extends Yields> = Y extends "voice" ? string : Y extends "val
 
 export interface TaskMethod {
   /**
-   * Adds a local function. It runs at least once: a crash repeats it, so repeating it must do no harm. Its result is
+   * Adds a local function. It runs at least once: after a crash it runs again, which must do no harm. Its result is
    * JSON, or nothing; it writes files to the paths that `context.file(name)` returns.
    */
   <I, R, F extends TaskFiles = Readonly<Record<never, never>>>(

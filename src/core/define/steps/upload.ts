@@ -94,6 +94,6 @@ function ofBytes(given: Uint8Array, media: MediaKind | null): Read {
 }
 
 function noFile(step: string) {
-  const message = "upload takes a path, a URL, bytes, or { path, kind } from a file() field of the pipeline's input";
+  const message = "upload accepts a path, a URL, bytes, or { path, kind } from a file() field of the pipeline's input";
   return { code: "missing-file", step, field: "file", message };
 }
