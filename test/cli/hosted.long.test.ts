@@ -79,7 +79,7 @@ describe("which service and which key", () => {
       "a name that nobody knows",
       {},
       { SHOWRUNNER_SERVICE: "toString" },
-      wrong("SHOWRUNNER_SERVICE", /known service \(hedra\).*SHOWRUNNER_BASE_URL/),
+      wrong("SHOWRUNNER_SERVICE", /known service \(known: hedra\).*SHOWRUNNER_BASE_URL/),
     ],
   ])("%s", (_, choice, env, expected) => {
     const chosen = chooseService(choice, env);

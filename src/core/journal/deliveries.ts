@@ -4,22 +4,22 @@ import type { RunEvent } from "./events.ts";
 /** A webhook's report that a job ended. It is only a hint: the run then reads the job itself. */
 export interface Delivery {
   readonly account: string;
-  /** The same for every repetition of a webhook. */
+  /** Id of the webhook. A repeated webhook has the same id. */
   readonly id: string;
   readonly jobId: string;
   readonly at: number;
 }
 
 /**
- * `delivered`: the hint is in these runs' inboxes. `early`: no run of the account knows the job yet; the commit that
- * adds the job also adds the hint. `repeated`: it was delivered before.
+ * `delivered`: the hint is in these runs' inboxes. `early`: no run of the account has the job yet; the commit that
+ * adds the job also adds the hint. `repeated`: the hint was delivered before.
  */
 export interface DeliveryOutcome {
   readonly outcome: "delivered" | "early" | "repeated";
   readonly runIds: readonly string[];
 }
 
-/** For how many milliseconds deliveries are remembered, and how many at most; the newest are kept. */
+/** How long deliveries are remembered, in milliseconds, and the maximum number; only the newest are kept. */
 export const DELIVERIES_KEPT_MS = DAY_MS;
 export const MOST_DELIVERIES = 50_000;
 /** Maximum length of an id that is looked up. */

@@ -15,7 +15,7 @@ export interface EventRecord {
 export interface RecordOrigin {
   readonly path: string;
   readonly runId: string;
-  /** Body of the last event before `seq` that names the program which wrote the events after it; null if none does. */
+  /** Returns the JSON of the last event before `seq` that identifies the writing program; null if there is none. */
   readonly signature: (seq: number) => string | null;
 }
 
@@ -23,7 +23,7 @@ export interface RecordOrigin {
 export function encodeEvents(events: readonly RunEvent[]): string {
   for (const event of events) {
     if (isEvent(event)) continue;
-    throw new JournalRecordError("An event needs a `type` like `job.submitted`; nothing was written. Fix the caller.");
+    throw new JournalRecordError("An event has no valid `type`; nothing was written. Correct the calling code.");
   }
   return JSON.stringify(events.length === 1 ? events[0] : events);
 }
@@ -58,21 +58,21 @@ export function decodeEvents(records: Iterable<EventRecord>, afterSeq: number, o
 function newerVersion(where: string, version: number, { path }: RecordOrigin): JournalNewerVersionError {
   return new JournalNewerVersionError(
     path,
-    `${where} has version ${version}; this Showrunner knows versions up to ${EVENT_VERSION}. Update Showrunner to read it.`,
+    `${where} has version ${version}; this Showrunner reads versions up to ${EVENT_VERSION}. Update Showrunner to read the event.`,
   );
 }
 
 function unreadable(where: string, { path }: RecordOrigin): JournalCorruptError {
   return new JournalCorruptError(
     path,
-    `${where} is not readable: the file is damaged. Restore it from a copy; other runs in it may be intact.`,
+    `${where} cannot be read: the file is damaged. Restore it from a copy; other runs in it may be intact.`,
   );
 }
 
 function missing(expected: number, found: number, { path, runId }: RecordOrigin): JournalCorruptError {
   return new JournalCorruptError(
     path,
-    `Run "${runId}" in ${path} lacks event ${expected} (found ${found}): the file is damaged. Restore it from a copy.`,
+    `Run "${runId}" in ${path} has event ${found} in place of event ${expected}: the file is damaged. Restore it from a copy.`,
   );
 }
 
@@ -85,23 +85,23 @@ function unknownType({ type }: Typed, where: string, seq: number, { path, signat
   if (typeof signed?.program !== "string") {
     return new JournalCorruptError(
       path,
-      `${what} The version that wrote it is not recorded: if it was a newer Showrunner, use that one; otherwise the file is damaged. ${restore}`,
+      `${what} The version that wrote the event is not recorded. If a newer Showrunner wrote it, use that version; otherwise the file is damaged. ${restore}`,
     );
   }
   const { program } = signed;
   if (!isNewerVersion(program, ourVersion)) {
     return new JournalCorruptError(
       path,
-      `${what} Showrunner ${program} wrote this part of the run and does not know that type either, so the file is damaged. ${restore}`,
+      `${what} Showrunner ${program}, which wrote this part of the run, does not know the type either, so the file is damaged. ${restore}`,
     );
   }
   return new JournalNewerVersionError(
     path,
-    `${what} Showrunner ${program} wrote it: use that version or a later one for this run. Nothing was changed.`,
+    `${what} Showrunner ${program} wrote the event: use that version or a later one for this run. Nothing was changed.`,
   );
 }
 
-/** Start of the body of every event that identifies the writing program. Such an event is always committed alone. */
+/** First characters of the JSON of every event that identifies the writing program. It is always committed alone. */
 export const SIGNED_BODY = '{"type":"lease.acquired"';
 
 function parseBody(body: string): unknown {

@@ -16,7 +16,7 @@ export const EVENT_VERSION = 1;
 
 /**
  * Any event of a run. Journal, fold, CLI, dashboard and logs share this union. `step` is a step's path and `attempt`
- * counts from 1. Money is in micro-dollars, and instants are in epoch milliseconds.
+ * counts from 1. Money is in micro-dollars, and times are in epoch milliseconds.
  */
 export type RunEvent = RunLevelEvent | PlanEvent | StepEvent | SubmitEvent | JobEvent | ChatEvent;
 
@@ -54,7 +54,7 @@ export function eventText(event: RunEvent): string | null {
   return specOf(event).line?.(event).text ?? null;
 }
 
-/** An event's line in a run's live output; null if only full listings show it. */
+/** An event's line in a run's live output; null if the event appears only in full listings. */
 export function liveText(event: RunEvent): string | null {
   const line = specOf(event).line?.(event) ?? null;
   if (line === null || line.isDetail) return null;

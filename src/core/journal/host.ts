@@ -29,8 +29,8 @@ export function retireHolder({ instance }: LeaseHolder): void {
 /**
  * True only if the holder certainly no longer runs: the machine was restarted, the process is gone or its id was
  * reused, or the engine in this process has retired. A holder on another host is never known to be dead; its lease
- * expires. If a lease has more time left (`leftMs`) than any can have, a wrong clock wrote it, and its holder counts as
- * dead.
+ * expires. If a lease has more time left (`leftMs`) than is possible, its expiry was written by a wrong clock, and the
+ * holder is considered dead.
  */
 export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
   return isGone(holder, processStart) || isClockWrong(holder, leftMs);
@@ -40,8 +40,8 @@ export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
 const LONGEST_LEASE_MS = HOUR_MS;
 
 /**
- * True if another host's lease is implausibly long. A lease of this host may look so after the clock was set back, but
- * here the process itself can be checked.
+ * True if another host's lease is implausibly long. After the clock is set back, a lease of this host may look long
+ * too, but on this host the process itself can be checked.
  */
 function isClockWrong({ host }: LeaseHolder, leftMs: number): boolean {
   return host !== hostname() && leftMs > LONGEST_LEASE_MS;

@@ -5,11 +5,11 @@ export interface LedgerTotals {
 }
 
 export interface AccountTotals extends LedgerTotals {
-  /** Number of the account's commits with charges. A balance requested after this was read includes them. */
+  /** Number of the account's commits with charges. A balance requested after reading this includes those charges. */
   readonly mark: number;
 }
 
-/** Which money counts: that of a tag's runs or of the whole account, and from which time on. */
+/** Selects the money that counts: of one tag's runs or of the whole account, since a given time or since ever. */
 export interface SpendingScope {
   /** `key=value`: only runs with this tag; null: all runs of the account. */
   readonly tag: string | null;

@@ -78,7 +78,7 @@ export interface LedgerEntry {
 
 export const emptyEntry: LedgerEntry = { heldMicros: 0, settledMicros: 0, slot: null, charged: null };
 
-/** The moment at which an entry changes: the commit's instant, and the account's mark after the commit. */
+/** The time at which an entry changes: the commit's timestamp, and the account's mark after the commit. */
 export interface LedgerMoment {
   readonly at: number;
   readonly mark: number;

@@ -56,7 +56,7 @@ export function leaveExpansion(state: RunState, path: string, move: Move): void 
   leave(state, inside, move);
 }
 
-/** Adds an expansion's steps. A step whose request was made before keeps its result; the others start. */
+/** Adds an expansion's steps. A step keeps its earlier result if its request and inputs are unchanged. */
 export function enterExpansion(state: RunState, event: ExpandPlanned, move: Move): void {
   stepIn(state, event.step).expanded = event.returns;
   const formerly = new Map(state.removedSteps.map((step) => [step.path, step.fingerprint]));

@@ -2,7 +2,7 @@ import { DAY_MS } from "../kit/duration.ts";
 import type { Columns, Row } from "./columns.ts";
 import type { Tags } from "./tags.ts";
 
-/** The runs whose decisions a review link shows: those that match all given fields. At least one field is given. */
+/** Selects the runs whose decisions a review link shows. They match all given fields; at least one must be given. */
 export interface ReviewScope {
   /** Runs with all of these tags. */
   readonly tags?: Tags;
@@ -11,13 +11,13 @@ export interface ReviewScope {
   readonly step?: string;
 }
 
-/** What a review link grants. Its URL contains a secret, of which only the hash is stored. */
+/** A review link's permissions. The link's URL contains a secret; only the secret's hash is stored. */
 export interface ReviewLinkRow {
   readonly id: string;
   /** SHA-256 in hex. */
   readonly secretHash: string;
   readonly scope: ReviewScope;
-  /** Epoch milliseconds, like the other instants. */
+  /** Epoch milliseconds, like the other timestamps. */
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly revokedAt: number | null;

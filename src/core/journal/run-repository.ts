@@ -29,7 +29,7 @@ export class RunRepository {
     return Promise.all(rows.map(({ runId }) => this.load(runId)));
   }
 
-  /** The newest runs, without those that are unreadable, so that a damaged run does not block the others. */
+  /** The newest runs. Skips unreadable runs, so that a damaged run does not block the others. */
   async recent(limit: number): Promise<readonly RunState[]> {
     const rows = await this.#store.runs({ limit });
     const loaded = rows.map(({ runId }) =>
@@ -45,7 +45,7 @@ export class RunRepository {
     return baseUrl === this.account.origin && keyId === this.account.keyId;
   }
 
-  /** Throws unless the run belongs to this account: another account has neither the run's jobs nor its wallet. */
+  /** Throws unless the run belongs to this account. Another account cannot access the run's jobs and wallet. */
   checkAccount(state: RunState): void {
     if (this.isOurs(state)) return;
     const { origin, keyId } = this.account;
@@ -54,8 +54,8 @@ export class RunRepository {
   }
 
   /**
-   * Ids of all jobs that runs know or that a person named. Decisions about the step `except` do not count, because a
-   * new decision replaces them. Reads one run at a time, because all runs together may be large.
+   * Ids of all jobs that runs have recorded or that a person named. Ignores earlier decisions about the step `except`,
+   * because a new decision replaces them. Reads one run at a time, because all runs together may be large.
    */
   async knownJobs(except?: { readonly runId: string; readonly step: string }): Promise<ReadonlySet<string>> {
     const known = new Set<string>();

@@ -6,7 +6,7 @@ import { apply, FOLD_VERSION, fold, isAsPlanned, runWithoutSteps } from "./fold.
 import { newStep, type RunState, type StepState } from "./state.ts";
 import type { FoldSnapshot, JournalStore } from "./store.ts";
 
-/** A step without the fields whose values are those of a new step. */
+/** A step without the fields that have the same values as in a new step. */
 type PackedStep = Partial<StepState> & Pick<StepState, "path">;
 
 type PackedState = Omit<RunState, "planned" | "steps"> & {
@@ -19,8 +19,8 @@ type PackedState = Omit<RunState, "planned" | "steps"> & {
 const SHORT_TAIL = 200;
 const SHORTEST_TAIL_UNDER_WAY = 1_000;
 /**
- * How many events can be folded in the time that it takes to write one part of a snapshot. Reading a part takes a third
- * of that time.
+ * Number of events that can be folded while one part of a snapshot is written. Reading a part takes a third of that
+ * time.
  */
 const WORTH = 4;
 
@@ -33,12 +33,12 @@ export function weightOf({ steps, files }: RunState): number {
   return weight;
 }
 
-/** How a driver leaves the run. `parked`: until its next slice. `idle`: until someone needs something from it. */
+/** How a driver leaves the run. `parked`: until its next slice. `idle`: until a message arrives. */
 export type Leaving = "continues" | "parked" | "idle";
 
 /**
- * True if a snapshot is due `tail` events after the last one. While the run continues, a snapshot is due when the
- * events since the last one outweigh it, so that all snapshots together cost no more than the events.
+ * True if a snapshot is due `tail` events after the last one. While the run continues, the events since the last
+ * snapshot must cost as much as a new one, so that all snapshots together cost no more than the events.
  */
 export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): boolean {
   if (leaving === "idle") return tail >= SHORT_TAIL;

@@ -8,7 +8,7 @@ export interface AccountMoney {
   /** Spent and held money that counts for a scope. */
   committedMicros(scope: SpendingScope): number;
   /**
-   * Money that a balance read at the mark cannot include: it is held or spent, but was not known to be charged by then.
+   * Held or spent money that a balance read at the mark cannot include, because its charge was not known at that mark.
    */
   unseenMicros(mark: number): number;
 }

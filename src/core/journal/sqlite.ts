@@ -288,7 +288,7 @@ export class SqliteJournal implements JournalStore {
     await waiting;
   }
 
-  /** Calls `ready`; false if the file is locked, so that the next tick checks again. */
+  /** Returns the result of `ready`. If the file is locked, returns false and lets the next poll check again. */
   #unlessBusy(ready: () => boolean): boolean {
     try {
       return ready();

@@ -27,7 +27,7 @@ import type {
   UnresolvedCause,
 } from "./events/facts.ts";
 
-/** How much a model charged above its quotes. If it quotes nothing, the allowed maximum takes the quote's place. */
+/** How much a model charged above its quotes. If there is no quote, the allowed maximum is used instead. */
 export interface Overcharge {
   /** The charge with the highest ratio to its quote; null if nothing was quoted. */
   worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
@@ -37,9 +37,9 @@ export interface Overcharge {
   times: number;
   /** Total overcharge. */
   excessMicros: number;
-  /** True if the newest bill was above its quote. The model's jobs are bought one by one until a bill agrees again. */
+  /** True if the newest bill was above its quote. The model's jobs are bought one by one until a bill matches. */
   isAbove?: true;
-  /** True if a bill agreed with a quote of zero. */
+  /** True if a bill matched a quote of zero. */
   isFree?: true;
 }
 
@@ -95,21 +95,21 @@ export interface AttemptState extends Awaited {
   sentByService: { readonly from: number; readonly to: number } | null;
   /** Set while the attempt is unresolved. */
   unresolved: UnresolvedCause | null;
-  /** The job that the service returned for the attempt, if it must be checked before it counts as the attempt's own. */
+  /** The job that the service returned for the attempt, if it is not certain that the job belongs to the attempt. */
   namedJobId?: string;
-  /** True if a person named the attempt's job, or said that there is none. */
+  /** True if a person named the attempt's job or stated that the attempt has no job. */
   isAdopted?: true;
-  /** Set if an answer about the job was incomplete or contradicted an earlier one. */
+  /** Set if a response about the job was incomplete or contradicted an earlier response. */
   doubt?: {
-    /** Time of the first such answer, in epoch milliseconds. */
+    /** Time of the first such response, in epoch milliseconds. */
     readonly since: number;
     readonly message: string;
     /** True if a person accepted the job's outputs as the attempt's result. */
     readonly isAccepted?: true;
-    /** For an operation: for how many milliseconds polls reported the doubt (`saidForMs`), and when one last did. */
+    /** For an operation: how long polls reported the doubt, in milliseconds (`saidForMs`), and when one last did. */
     readonly saidForMs?: number;
     readonly saidAt?: number;
-    /** For an operation: none of the provider's answers was about the work. */
+    /** For an operation: true if the provider's responses contain nothing about the work. */
     readonly isUnread?: true;
   };
   /** The provider that the request is sent to. Absent: it is sent to the service. */
@@ -125,7 +125,7 @@ export interface AttemptState extends Awaited {
   outputs: OutputState[];
 }
 
-/** How long polls of a provider may return nothing about the work before a person may decide, in milliseconds. */
+/** How long a provider's responses may contain nothing about the work before a person may decide, in milliseconds. */
 export const UNREAD_MS = 2 * 60_000;
 
 /** Every unrecorded send follows a recorded send within this many milliseconds. */
@@ -138,7 +138,7 @@ export interface ChatState extends Awaited {
   readonly holdMicros: number;
   /** Null until the cost is known. The cost of an abandoned request stays unknown. */
   costMicros: number | null;
-  /** True if the service answered without reporting the cost. */
+  /** True if the service responded without reporting the cost. */
   isUnconfirmed?: true;
   error: JournalError | null;
   /** The service's job for this request, once known. */
@@ -161,7 +161,7 @@ export interface StepState {
   skippedByCondition: boolean;
   /** True if the step failed because its run ended while its request was in progress. The request is still polled. */
   isGivenUp?: true;
-  /** True if skipped because no root of the plan that needs the step could succeed. It runs once such a root can. */
+  /** True if skipped because no root of the plan that needs the step could succeed. The step runs once a root can. */
   pruned: boolean;
   startedAt: number | null;
   finishedAt: number | null;
@@ -182,7 +182,7 @@ export interface StepState {
   approval: { readonly approved: boolean; readonly note: string | null; readonly by?: DecidedBy } | null;
   /** Comments made while the step waited for a decision; absent if there are none. */
   comments?: readonly Comment[];
-  /** The output that an approval or pick stands for. */
+  /** The output that was approved or picked. */
   chosen: Chosen | null;
   /** What the expansion returned; null until it was planned. */
   expanded: readonly Reference[] | null;
@@ -213,7 +213,7 @@ export interface PauseState {
   readonly late?: readonly string[];
 }
 
-/** A time during which the service is unavailable: since when, and in what way. */
+/** An outage of the service: since when, and of what kind. */
 export interface ServiceOutage {
   readonly since: number;
   readonly reason: "unreachable" | "misdirected" | "media";
@@ -233,11 +233,11 @@ export interface RerunRequest {
   readonly steps: readonly string[];
   /** Epoch milliseconds. */
   readonly requestedAt: number;
-  /** True until the run is over or waits for a decision. Until then, equal requests count as this one. */
+  /** True until the run is over or waits for a decision. Until then, an equal request is not a new one. */
   isOpen: boolean;
 }
 
-/** A run's state: the sum of its events. Plain JSON, so that it can be stored as a snapshot. */
+/** A run's state, computed from its events. Plain JSON, so that it can be stored as a snapshot. */
 export interface RunState {
   readonly runId: string;
   seq: number;
@@ -252,7 +252,7 @@ export interface RunState {
   status: RunStatus;
   message: string | null;
   pause: PauseState | null;
-  /** Null while the service answers. */
+  /** Null while the service is available. */
   outage: ServiceOutage | null;
   createdAt: number;
   startedAt: number | null;
@@ -365,7 +365,7 @@ export function stopClock(activeTime: ActiveTime, at: number): void {
   activeTime.since = null;
 }
 
-/** Counts the time since the last event only if the run was parked. If not, the driver may have been dead meanwhile. */
+/** Excludes the time since the last event, unless the run was parked: the driver may have been dead meanwhile. */
 export function passClock(activeTime: ActiveTime, at: number, wasParked: boolean): void {
   if (activeTime.since === null || wasParked) return;
   stopClock(activeTime, activeTime.lastAt);

@@ -54,7 +54,7 @@ export interface CacheEntry {
   readonly fingerprint: string;
   /** Model id; null for a local function. */
   readonly model: string | null;
-  /** Duration of the job or chat from acceptance to end. Absent if interrupted, or if not done by the service. */
+  /** Duration of the job or chat from acceptance to end. Absent if interrupted or not done by the service. */
   readonly tookMs?: number;
 }
 
@@ -66,7 +66,7 @@ export interface StoredResult extends CacheEntry {
   readonly at: number;
 }
 
-/** Selects results. Those of a model may include a result that a local function with the same path has replaced. */
+/** Selects results. A model's results may include one that a local function with the same path has replaced. */
 export type ResultsQuery =
   | { readonly account: string; readonly fingerprint: string }
   | { readonly account: string; readonly model: string }
@@ -98,7 +98,7 @@ export interface InboxEntry {
 /** One transaction of a run's only writer. */
 export interface Commit {
   readonly lease: Lease;
-  /** The last sequence number that the writer knows; the commit is refused if the run's last number differs. */
+  /** The last sequence number that the writer has read. The commit is refused if the run's last number differs. */
   readonly afterSeq: number;
   /** Timestamp of the events, in epoch milliseconds. */
   readonly at: number;
@@ -108,7 +108,7 @@ export interface Commit {
   readonly inbox?: readonly number[];
   /** The state after the events. Later reads can start from it instead of folding all events. */
   readonly snapshot?: FoldSnapshot;
-  /** Limits on the commit's holds; if exceeded, it is refused (`cap` or `floor` in the outcome). */
+  /** Limits on the commit's holds. A commit that exceeds one is refused (`cap` or `floor` in the outcome). */
   readonly guard?: SpendingGuard;
   /** Results that later runs may reuse; each replaces the same step's earlier result. */
   readonly results?: readonly CacheEntry[];
@@ -146,14 +146,14 @@ export type CommitOutcome =
       /** The first cap that the holds would exceed. */
       readonly cap: SpendingCap;
       readonly headroomMicros: number;
-      /** Spent and held without this commit's holds. */
+      /** Spent and held money, without this commit's holds. */
       readonly committedMicros: number;
     }
   | {
       readonly committed: false;
       readonly reason: "floor";
       readonly headroomMicros: number;
-      /** Charges that the balance does not show, made or expected, without those of this commit's holds. */
+      /** Made or expected charges that the balance does not show yet, without this commit's holds. */
       readonly unseenMicros: number;
     };
 
@@ -220,12 +220,12 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** True if this user may only read the journal. Every write is then refused. */
   readonly isReadOnly?: boolean;
   /**
-   * By how many milliseconds the shared clock is ahead of this machine's. All processes use the shared clock for their
-   * instants. Absent if all processes are on one machine.
+   * Number of milliseconds by which the shared clock is ahead of this machine's clock. All processes use the shared
+   * clock for timestamps. Absent if all processes are on one machine.
    */
   clockOffsetMs?(): number;
   /**
-   * Creates the run with its first event, at seq 1. Throws `RunExistsError` if the id is taken. `wake`: given if an
+   * Creates the run with its first event, at seq 1. Throws `RunExistsError` if the id is taken. Pass `wake` if an
    * engine drives the run.
    */
   createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake): Promise<void>;
@@ -267,18 +267,18 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** Puts a message into the inbox and returns the message's id. A run that an engine drives becomes due. */
   send(runId: string, message: InboxMessage, at: number): Promise<number>;
   /**
-   * Passes a webhook's hint to the runs that know its job, or, if no run knows it yet, to the first run that does. The
-   * newest 50,000 deliveries are remembered for a day. Ids must pass `isDeliverable`.
+   * Passes a webhook's hint to the runs that have its job. If no run has the job yet, the run that adds it gets the
+   * hint. The newest 50,000 deliveries are remembered for a day. Ids must pass `isDeliverable`.
    */
   deliver(delivery: Delivery): Promise<DeliveryOutcome>;
   /** Messages that the run has not consumed, oldest first. */
   inbox(runId: string): Promise<readonly InboxEntry[]>;
 
-  /** What the run reserved, spent and got back. */
+  /** The run's reserved and spent money. */
   ledger(runId: string): Promise<LedgerTotals>;
   /** Totals across all of the account's runs in this store. */
   accountLedger(account: string): Promise<AccountTotals>;
-  /** The money that counts towards a cap with this scope. If it has a tag or an instant, removed runs still count. */
+  /** The money that counts towards a cap with this scope. With a tag or a start time, removed runs still count. */
   spending(account: string, scope: SpendingScope): Promise<LedgerTotals>;
 
   /** Results of runs that are still in the journal, newest first; at most `limit` (default 20). */
@@ -333,7 +333,7 @@ export interface Wake {
 /** A parked run counts as driven without interruption if its slice starts at most this many milliseconds late. */
 export const ON_TIME_MS = 10_000;
 
-/** Selects the runs of an account that are due at an instant, the longest overdue first. */
+/** Selects an account's runs that are due at a given time, the longest overdue first. */
 export interface DueQuery {
   readonly account: string;
   /** Epoch milliseconds. */
@@ -346,8 +346,8 @@ type WorkMessage =
   /** A webhook reported the end of this attempt's job, so the job is polled now. */
   | { readonly type: "hint"; readonly step: string; readonly attempt: number }
   /**
-   * A job of the engine performed a command of this step, in the state that `of` identifies (see `workOf`). Or a
-   * provider answered the request with the key `of`, but the process that received the answer had lost the run.
+   * An engine's job performed a command of this step, in the state that `of` identifies (see `workOf`). Or a provider
+   * responded to the request with the key `of`, but the process that received the response no longer had the lease.
    */
   | {
       readonly type: "performed";

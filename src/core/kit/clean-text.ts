@@ -4,7 +4,7 @@ declare const clean: unique symbol;
 
 /**
  * Text that may be written to the journal, a file or a screen: external text cleaned by {@link cleanText}, or our own
- * marked by {@link ownText}. Text in events read from the journal counts as clean, since it was cleaned when written.
+ * text marked by {@link ownText}. Text in events read from the journal counts as clean: it was cleaned when written.
  */
 export type CleanText = string & { readonly [clean]: true };
 
@@ -37,7 +37,7 @@ export function sentence(texts: TemplateStringsArray, ...parts: readonly (CleanT
   return String.raw({ raw: texts }, ...parts) as CleanText;
 }
 
-/** Accepts an external id; null if it cannot be one. */
+/** Returns the text if it can be an external id; otherwise null. */
 export function cleanId(text: string | null): CleanText | null {
   return text !== null && /^[\w.:/@+=~-]{1,300}$/.test(text) ? (text as CleanText) : null;
 }
@@ -134,7 +134,7 @@ export function withoutSecrets(value: unknown, clean: (text: string) => string =
 
 /**
  * Matches what looks like a secret. Because texts can be megabytes long, each alternative starts at most once per run
- * of characters, and minimum lengths are checked by look-ahead: the engine tracks counts above three per character.
+ * of characters, and minimum lengths are checked by look-ahead, because repetitions with a large minimum are slow.
  */
 const SECRET_TEXT = new RegExp(
   [

@@ -3,18 +3,18 @@ import { DAY_MS } from "./duration.ts";
 
 /** A deployment of the API that can be selected by name instead of by URL. */
 export interface Deployment {
-  /** Name as people know it. */
+  /** Name for people. */
   readonly title: string;
   /** The deployment's v3 address. */
   readonly baseUrl: string;
   /**
-   * Environment variables in which the deployment's users keep their key; the first that is set counts.
-   * `SHOWRUNNER_API_KEY` comes last.
+   * Environment variables in which the deployment's users keep their key. The first variable that is set is used, then
+   * `SHOWRUNNER_API_KEY`.
    */
   readonly keyVariables: readonly string[];
   /** Prefix of the deployment's single-part keys, which are sent as Bearer. */
   readonly keyPrefix?: string;
-  /** How long the deployment keeps outputs after the submit, in milliseconds, unless it says otherwise. */
+  /** How long the deployment keeps outputs after the submit, in milliseconds, unless a response states another time. */
   readonly outputsLiveMs: number;
 }
 
@@ -84,7 +84,7 @@ function addressOf([nameSetting, name]: Setting, [urlSetting, url]: Setting): st
   if (!name) return url || null;
   const known = Object.keys(DEPLOYMENTS).join(", ");
   if (!Object.hasOwn(DEPLOYMENTS, name)) {
-    const problem = `is not a known service (${known}). For any other, set ${urlSetting} to its address.`;
+    const problem = `is not a known service (known: ${known}). For any other service, set ${urlSetting} to its address.`;
     return { setting: nameSetting, problem };
   }
   const { baseUrl } = DEPLOYMENTS[name as ServiceName];

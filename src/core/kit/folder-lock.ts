@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 const BUSY = 5;
-/** How long to wait for the lock, in milliseconds: another process that tests the lock holds it for a moment. */
+/** How long to wait for the lock, in milliseconds. Another process that only tests the lock holds it briefly. */
 const LOOK_MS = 200;
 
 /** A process's lock on a folder. */
@@ -44,7 +44,7 @@ export function lockFolder(folder: string, name: string): FolderLock | null {
   };
 }
 
-/** What the live holder of a folder announced; null if there is none, or it has announced nothing yet. */
+/** Returns the announcement of the folder's live holder; null if there is no holder or no announcement yet. */
 export function holderOf(folder: string, name: string): { readonly pid: number } | null {
   try {
     const holder: unknown = JSON.parse(readFileSync(noteOf(folder, name), "utf8"));

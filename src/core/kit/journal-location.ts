@@ -21,7 +21,7 @@ export function withoutPassword(word: string): string {
   return start + masked;
 }
 
-/** The folder for a journal's local files: that of the journal file, or the default one for a database. */
+/** The folder for a journal's local files: the journal file's folder, or the default folder for a database. */
 export function folderOfJournal(location: string): string {
   return isPostgresUrl(location) ? ".showrunner" : dirname(location);
 }

@@ -42,8 +42,8 @@ export function positionAt(text: string, offset: number): Position {
 }
 
 /**
- * Finds the offset of a mistake. The engine reports it for most mistakes, but not for an unexpected token; that one is
- * found by bisecting for the shortest prefix that fails in the same way.
+ * Finds the offset of a mistake. The engine reports the offset of most mistakes, but not of an unexpected token. This
+ * is found by bisecting for the shortest prefix that fails in the same way.
  */
 function mistakeOffset(text: string, message: string): number {
   const named = /at position (\d+)/.exec(message);

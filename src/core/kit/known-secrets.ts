@@ -7,7 +7,7 @@ export const REDACTED = "[redacted]";
 const SHORTEST_SECRET = 8;
 /** Maximum number of secrets: a process has a few dozen, but services may hand out new secrets without end. */
 const MOST_SECRETS = 1_000;
-/** Maximum number of secrets that services hand out, such as cookies with each answer; the rest is for credentials. */
+/** Maximum number of secrets that services hand out, such as cookies. The other places are for credentials. */
 const MOST_HANDED_OUT = 900;
 
 /** Finds known secrets in text, in any encoding, in a single pass. */

@@ -19,7 +19,7 @@ export interface Late {
   readonly jobId: string | null;
 }
 
-/** For example `takes longer than usual: 9 min 00 s, usually 2 min 00 s; its job job_1 is still polled`. */
+/** Describes the delay: `takes longer than usual: 9 min 00 s, usually 2 min 00 s; its job job_1 is still polled`. */
 export function lateText({ since, expected, withinMs, jobId }: Late, now: number): string {
   const elapsedMs = now - since;
   const long = expected === null ? `has been running for ${formatDuration(elapsedMs)}` : slowText(expected, elapsedMs);

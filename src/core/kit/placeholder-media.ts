@@ -173,7 +173,7 @@ function sequenceParameters(width: number, height: number): Buffer {
 
 const PICTURE_PARAMETERS = unit(0x68, 0, 0, "0", "0", 0, 0, 0, "0", "00", 0, 0, 0, "0", "0", "0");
 
-/** A frame of macroblocks predicted without neighbours, which is grey, with no residual. */
+/** A grey frame: its macroblocks are predicted without neighbours and have no residual. */
 function greyFrame(macroblocks: number): Buffer {
   return unit(0x65, 0, 7, 0, "0000", 0, "00", 0, ...Array.from({ length: macroblocks }, () => "00100111"));
 }

@@ -10,7 +10,7 @@ export interface WavHeader {
   readonly byteRate: number;
 }
 
-/** Programs that cannot seek back write 0 or a size from here on, which means "unknown"; a few write two billion. */
+/** A size of 0 or from here on means "unknown": programs that cannot seek back write it. A few write two billion. */
 const LARGEST = 0x7fff_ff00;
 const BILLION = 1_000_000_000;
 
@@ -24,7 +24,7 @@ export function isUnknownRiffSize(size: number, held: number): boolean {
 }
 
 /**
- * Parses the beginning of a file with this many bytes; null if it is not a WAV, or does not say where its data begins.
+ * Parses the beginning of a file with this many bytes; null if it is not a WAV file or does not show where the data is.
  */
 export function readWavHeader(begin: Buffer, fileBytes: number): WavHeader | null {
   if (begin.toString("latin1", 0, 4) !== "RIFF" || begin.toString("latin1", 8, 12) !== "WAVE") return null;

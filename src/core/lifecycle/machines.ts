@@ -7,7 +7,7 @@ import { or, setup, stateIn } from "xstate";
  * pending → available → downloaded → archived (no longer usable on the service; our copy stays)
  *         ↘ failed    ↘ lapsed → archived (no longer accepted as an input, but still downloadable)
  *                     ↘      ↘ expired → archived (a download that was already in progress)
- *         ↘ archived (a provider's: its bytes came with the answer)
+ *         ↘ archived (from a provider: its bytes came with the response)
  * ```
  */
 export const outputMachine = setup({
@@ -45,8 +45,8 @@ export const outputMachine = setup({
 });
 
 /**
- * One attempt of a paid job. Two parallel regions: the job's phase, and the money reserved for it. A late bill delays
- * only the release of the hold, not the result.
+ * One attempt of a paid job. Two regions are parallel: the job's phase, and the money reserved for it. A late bill
+ * delays only the release of the hold, not the result.
  *
  * ```
  * phase: planned → priced → submitting(sent ⇄ unknown) → inQueue → inProgress → completed | failed
@@ -56,7 +56,7 @@ export const outputMachine = setup({
  */
 export const jobMachine = setup({
   types: {
-    /** `open`: may be on the service. `inFlight`: open, and needs no person. `accepted`: in flight and acknowledged. */
+    /** `open`: the job may exist. `inFlight`: open, and no person must act. `accepted`: also acknowledged. */
     tags: {} as "open" | "inFlight" | "submitting" | "accepted",
     events: {} as
       | { type: "job.quoted" }
@@ -253,7 +253,7 @@ const ended = { tags: "ended", on: { "run.reopened": "running" } } as const;
  * planned → running ⇄ paused → succeeded | partial | failed | cancelled → (run.reopened) → running
  * ```
  *
- * The reason of a pause (funds, budget, unresolved, unreachable, credentials and others) is data, not a state: a paused
+ * A pause's reason (funds, budget, unresolved, unreachable, credentials and others) is data, not a state: a paused
  * run whose reason changes stays paused.
  */
 export const runMachine = setup({

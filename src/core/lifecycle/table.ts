@@ -59,7 +59,7 @@ export function next(table: TransitionTable, state: string, event: string): stri
   return table.states.get(state)?.get(event) ?? null;
 }
 
-/** Names of the states that a state value stands for, as {@link stateName} gives them. */
+/** All names that {@link stateName} can return for this type of state value. */
 export type StateNames<V> = V extends string
   ? V
   : { [K in keyof V & string]-?: `${K}.${StateNames<Exclude<V[K], undefined>>}` }[keyof V & string];

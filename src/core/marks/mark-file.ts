@@ -32,7 +32,7 @@ export type MarkPreview = Unmarked | { readonly status: "marked"; readonly sha25
 /**
  * Adds IPTC's digital source type to a file as XMP: PNG, JPEG, WebP, MP4, MOV, WAV, MP3. Replaces the file atomically;
  * pixels and audio stay the same. A file that already states a source type, or has a C2PA signature, stays unchanged.
- * Throws Node's errors if it cannot be read or written.
+ * Throws Node's errors if the file cannot be read or written.
  */
 export async function markFile(path: string, mark: Mark): Promise<Marking> {
   return withMark(path, mark, async (source, splices) => {
@@ -81,7 +81,7 @@ async function withMark<T>(
   }
 }
 
-/** What a file says about its origin. */
+/** The marks in a file that describe its origin. */
 export interface FileMarks {
   /** Content type by the file's bytes; null for an unknown format. */
   readonly contentType: string | null;
@@ -89,7 +89,7 @@ export interface FileMarks {
   readonly digitalSourceType: CleanText | null;
   /** Where a C2PA manifest is: in the file, or elsewhere and linked. `readCredentials` verifies its signature. */
   readonly contentCredentials: "embedded" | "linked" | null;
-  /** Why marks could not be read, as a sentence; null if they were. */
+  /** Why the marks could not be read, as a sentence; null if they could. */
   readonly problem: string | null;
 }
 

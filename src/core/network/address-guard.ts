@@ -7,11 +7,11 @@ export class ForbiddenAddressError extends Error {}
 /** The URL is forbidden wherever it leads, so no option can allow it. */
 export class ForbiddenUrlError extends ForbiddenAddressError {}
 
-/** Stops fetches of URLs that a service returned from reaching the networks this machine is in. */
+/** Keeps fetches of URLs from a service out of the networks that this machine is in. */
 export interface AddressGuard {
   /** Throws {@link ForbiddenAddressError} if the URL alone shows that it is forbidden. */
   check(url: string): void;
-  /** Resolves the service's own host and remembers where it led the first time. */
+  /** Resolves the service's own host and remembers the reach of the first result. */
   readonly lookupOwn: LookupFunction;
   /** Resolves a host that the service named. The connection goes to exactly the address that was checked. */
   readonly lookupNamed: LookupFunction;
@@ -19,7 +19,7 @@ export interface AddressGuard {
 
 /**
  * Creates a guard that allows public addresses. If the service runs on this machine, the guard also allows this
- * machine's addresses; if the service runs inside a network, also the service's own origin, and nothing else there.
+ * machine's addresses. If the service runs inside a network, the guard also allows the service's own origin there.
  */
 export function createAddressGuard(base: { readonly origin: string }, resolve: typeof lookUp = lookUp): AddressGuard {
   const ownHost = hostOf(new URL(base.origin));
@@ -61,7 +61,7 @@ export function createAddressGuard(base: { readonly origin: string }, resolve: t
   };
 }
 
-/** A DNS lookup whose addresses pass through `judge`, which throws for a forbidden one; connections use only those. */
+/** A DNS lookup that passes all addresses to `judge`, which throws if one is forbidden. */
 export function lookupThat(
   judge: (host: string, addresses: readonly string[]) => void,
   resolve: typeof lookUp = lookUp,

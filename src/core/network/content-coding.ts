@@ -4,12 +4,12 @@ import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, 
 
 type Coding = "gzip" | "br" | "deflate" | "zstd";
 
-/** Asks for unencoded bytes. Some servers encode them anyway. */
+/** Requests an unencoded body. Some servers encode the body anyway. */
 export const UNCODED = { "accept-encoding": "identity" } as const;
 
 /**
- * A body's codings, in the order in which they were applied. Names that are not byte codings (`identity`, object
- * stores' `aws-chunked`, `utf-8`) are ignored.
+ * The encodings of a body, in the order in which they were applied. Ignores names that are not byte encodings
+ * (`identity`, object stores' `aws-chunked`, `utf-8`).
  */
 export function codingsOf(headers: IncomingHttpHeaders): readonly Coding[] {
   const names = String(headers["content-encoding"] ?? "")
@@ -26,8 +26,8 @@ function isCoding(name: string): name is Coding {
 }
 
 /**
- * Decodes a body; returns it unchanged if it has no coding. Truncated or damaged data is a stream error. The decoded
- * size may be many times the received one, so the reader must limit it.
+ * Decodes a body; returns it unchanged if it is not encoded. Truncated or damaged data is a stream error. The decoded
+ * body may be many times larger than the received bytes, so the reader must limit its size.
  */
 export function decodedBody(body: Readable, codings: readonly Coding[]): Readable {
   return codings.toReversed().reduce((coded, coding) => {
@@ -42,7 +42,7 @@ export function decodedBody(body: Readable, codings: readonly Coding[]): Readabl
   }, body);
 }
 
-/** Number of first bytes that identify a coding. */
+/** Number of bytes at the start of a body that identify its encoding. */
 const MAGIC_BYTES = 4;
 
 async function* decode(bytes: AsyncIterable<Buffer>, coding: Coding): AsyncGenerator<Buffer> {

@@ -12,7 +12,7 @@ const codes: readonly (readonly [RegExp, TransportFailure])[] = [
   [/^(?:EPROTO|HOSTNAME_MISMATCH|INVALID_CA|UND_ERR_PRX_TLS|\w*SELF_SIGNED_CERT\w*)$/, "tls"],
   [/^(?:ERR_TLS|ERR_SSL|CERT|CRL|UNABLE_TO)_/, "tls"],
 ];
-/** undici's wording for a proxy that refuses a tunnel; it has no error code. */
+/** undici's messages for a proxy that refuses a tunnel, because these errors have no code. */
 const noTunnel = /Proxy response|HTTP Tunneling/i;
 
 /** Classifies a connection failure by the error of Node or undici: DNS, TLS, proxy or network. */
@@ -73,20 +73,21 @@ export function environmentAdvice(cause: unknown, address: string): string | nul
   if (failure === "tls") {
     const { NODE_EXTRA_CA_CERTS: file } = process.env;
     return file
-      ? `does ${file}, set in NODE_EXTRA_CA_CERTS, contain the certificate of the authority that signed it?`
+      ? `check that ${file}, set in NODE_EXTRA_CA_CERTS, contains the CA certificate that signed the server's certificate`
       : "if a proxy or the service uses a private certificate authority, start with NODE_EXTRA_CA_CERTS=authority.pem, or with NODE_USE_SYSTEM_CA=1 if this machine trusts it";
   }
   const { proxy, exceptedBy } = routeTo(address);
+  const { host } = new URL(address);
   if (failure === "proxy" && proxy !== null) {
     const status = /\((\d{3})\)/.exec(causesOf(cause).join("\n"))?.[1];
     return status === "407"
       ? `the proxy ${shownProxy(proxy)} requires a user and a password: set them in ${proxy.variable} as USER:PASSWORD@${proxy.url.host}`
-      : `the proxy ${shownProxy(proxy)} ${status === undefined ? "closed the connection" : `answered ${status}`}: does it allow this host, or should NO_PROXY list it?`;
+      : `the proxy ${shownProxy(proxy)} ${status === undefined ? "closed the connection" : `answered ${status}`}; allow ${host} in the proxy, or add it to NO_PROXY`;
   }
   if (!beforeAnyTunnel.has(failure)) return null;
   if (proxy !== null)
-    return `requests to it go through the proxy ${shownProxy(proxy)}: is that right, or should NO_PROXY list it?`;
-  return exceptedBy === null ? null : `requests to it bypass the proxy because of ${exceptedBy}`;
+    return `requests to ${host} go through the proxy ${shownProxy(proxy)}; if that is wrong, add ${host} to NO_PROXY`;
+  return exceptedBy === null ? null : `requests to ${host} bypass the proxy because of ${exceptedBy}`;
 }
 
 /** The route to an address; direct if a proxy variable is invalid, which is reported elsewhere. */

@@ -17,7 +17,7 @@ import { CONNECT_MS, undici } from "./undici.ts";
 export const MOST_REDIRECTS = 5;
 
 /**
- * Sends a request to an address that the operator configured by flag, environment or option; it may be anywhere.
+ * Sends a request to an address that the operator configured by flag, environment or option; any address is allowed.
  * Redirects are returned, not followed, because the operator did not choose their target.
  */
 export function fetchForOperator(url: string | URL, init: Omit<RequestInit, "redirect">): Promise<Response> {
@@ -37,8 +37,8 @@ export interface InputFetch {
 }
 
 /**
- * Fetches a URL from an input. It must be public, or have an origin in `inside`. Redirects are followed and must be
- * public; `inside` counts only for the input's own URL.
+ * Fetches a URL from an input. The URL must be public, or have an origin in `inside`. Redirects are followed and must
+ * be public; `inside` applies only to the input's own URL.
  * @throws ForbiddenAddressError
  */
 export async function fetchForInput(url: string, { inside, signal }: InputFetch): Promise<Fetched> {
@@ -77,7 +77,7 @@ async function get(target: URL, isNamed: boolean, signal: AbortSignal) {
       signal,
     });
   } finally {
-    // Takes effect once the answer is read.
+    // Takes effect once the response is read.
     void agent.close();
   }
 }
@@ -97,7 +97,7 @@ interface Forwarded {
   readonly signal: AbortSignal;
 }
 
-/** Forwards requests to an address that the operator configured, and streams the answer back; follows no redirect. */
+/** Forwards requests to an address that the operator configured, and streams the response back; follows no redirect. */
 export interface Forwarder {
   send(url: URL, request: Forwarded): Promise<Dispatcher.ResponseData>;
   close(): Promise<void>;

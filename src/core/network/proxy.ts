@@ -7,7 +7,7 @@ import { isProxyNamed, proxyForNode, routeOf } from "../kit/proxy-route.ts";
 import { ForbiddenAddressError, hostOf } from "./address-guard.ts";
 import { CONNECT_MS, undici } from "./undici.ts";
 
-/** Time limit of a lookup, in milliseconds: a network without public DNS may be slow to answer. */
+/** Time limit of a lookup, in milliseconds: in a network without public DNS, a lookup may be slow. */
 const OWN_LOOKUP_MS = 2_000;
 
 /**
@@ -27,8 +27,8 @@ export function createAgent(options: Agent.Options): Agent {
 }
 
 /**
- * Checks a host before a proxy resolves it, as far as this machine can resolve it. Direct connections are checked when
- * made.
+ * Checks a host before a proxy resolves it, as far as this machine can resolve it. Direct connections are checked
+ * when they are made.
  * @throws ForbiddenAddressError
  */
 export async function judgeBeforeProxy(target: URL, lookup: LookupFunction): Promise<void> {
@@ -45,7 +45,7 @@ let shared: Agent | undefined;
 
 /**
  * Makes Node's global `fetch` use the environment's proxies while `work` runs; Node itself does so only with
- * `NODE_USE_ENV_PROXY`. The program's other fetches are unaffected, and a dispatcher it has set is kept.
+ * `NODE_USE_ENV_PROXY`. The program's other fetches, and a dispatcher that it has set, are unaffected.
  */
 export function withRoutes<T>(work: () => T): T {
   if (!isProxyNamed()) return work();

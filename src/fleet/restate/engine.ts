@@ -36,13 +36,13 @@ export interface RestateEndpointOptions {
    */
   readonly port?: number | undefined;
   /**
-   * URL at which Restate reaches this process or its load balancer, registered when this process starts taking work. With
-   * `null`, someone else registers it. Default: host and port.
+   * URL at which Restate reaches this process or its load balancer, registered when this process starts taking work.
+   * `null`: someone else registers the URL. Default: host and port.
    */
   readonly address?: string | null | undefined;
   /** URL of Restate's admin API. Default: port 9070 of the ingress's host. */
   readonly admin?: string | undefined;
-  /** Public keys (`publickeyv1_…`) of the only Restate that may call this process. Default: anyone who can reach it may. */
+  /** Public keys (`publickeyv1_…`) of the Restate that may call this process. Default: anyone may call it. */
   readonly identityKeys?: readonly string[] | undefined;
 }
 
@@ -123,7 +123,7 @@ class RestateEngine implements Engine {
     if (answer.ok) return void (await answer.body?.cancel());
     if (answer.status === 404) {
       throw new Error(
-        `Restate at ${new URL(ingress).origin} has no worker named ${this.#name}; start one, and it registers itself`,
+        `Restate at ${new URL(ingress).origin} has no worker named ${this.#name}: start a worker with this name; it registers itself`,
       );
     }
     throw new Error(`Restate at ${new URL(ingress).origin} refused a call: ${answer.status} ${await briefly(answer)}`);
@@ -170,7 +170,7 @@ class Endpoint {
   }
 }
 
-/** Registers the services' URL with Restate. A known URL keeps its services. */
+/** Registers the services' URL with Restate. A URL that is already registered keeps its services. */
 async function register(
   { admin, address, token }: { readonly admin: string; readonly address: string; readonly token: string | undefined },
   service: string,
@@ -181,7 +181,7 @@ async function register(
   const { services } = (await answer.json()) as { readonly services: readonly { readonly name: string }[] };
   if (services.some(({ name }) => name === service)) return;
   const others = services.map(({ name }) => name).join(", ");
-  throw new Error(`${failed} for ${service}, because ${others} uses it: each name needs its own address`);
+  throw new Error(`${failed} for ${service}, because ${others} uses this address: each name needs its own`);
 }
 
 async function briefly(answer: Response): Promise<string> {
@@ -227,7 +227,7 @@ class RestateUnavailableError extends ShowrunnerError {
   readonly code = "ENGINE_UNAVAILABLE";
   constructor(origin: string, cause: unknown) {
     super(
-      `Restate did not answer at ${origin}: ${unreached(cause, origin) ?? "is it running, and is the address right?"}`,
+      `Restate did not answer at ${origin}: ${unreached(cause, origin) ?? "check that it is running and that the address is right"}`,
       { cause },
     );
   }

@@ -4,7 +4,7 @@ import type { LocalWork } from "../../internal.ts";
 import { type EngineHandlers, keyOfWork } from "../worker/index.ts";
 import type { Claim, Places } from "./places.ts";
 
-/** What this process does for the services. */
+/** The part of the services that runs in this process. */
 export interface Work {
   readonly handlers: EngineHandlers;
   readonly places: { readonly slices: Places; readonly local: Places };
@@ -33,7 +33,7 @@ interface Pending {
 interface Turn {
   readonly turn: string;
   readonly priority: number;
-  /** When the slice became due, in epoch milliseconds, so that a call lost with its process goes before later calls. */
+  /** When the slice became due, in epoch milliseconds, so that a call that is repeated goes before later calls. */
   readonly since?: number;
 }
 
@@ -41,9 +41,9 @@ interface Turn {
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 
 /**
- * Restate's retries after a process died or refused a call. Restate never gives up, because a later wake would find the
- * turn taken. Delays are short, because each death of a worker is another attempt of its calls, and a call has no
- * result until its slice ends.
+ * Restate's retries after a process died or refused a call. Restate never gives up, because later wakes would then wait
+ * for a slice that never starts. Delays are short, because each death of a worker counts as an attempt, and a call has
+ * no result until its slice ends.
  */
 const AGAIN = {
   initialInterval: 250,
@@ -65,7 +65,7 @@ class TriedAgain extends Error {}
 /**
  * `runs`: a virtual object per run, so that each run has one slice at a time. `wakes`: a second object per run that
  * stays free during a slice and stores when the next slice is due. `local`: functions as separate calls. A later
- * version replays what each handler reported to Restate, in order; so a version with another order needs other names.
+ * version replays the operations of each handler in order. A version with another order must use other service names.
  */
 export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
   const names = namesOf(name);
@@ -103,7 +103,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
         await placed(work, "slices", { context, priority, since }, async ({ during }) => {
           const failures = await client.begin(turn);
           if (failures === null) return;
-          // Recorded, so that a completed slice is not repeated if only its answer was lost.
+          // Recorded, so that a completed slice is not repeated if only its result was lost.
           const next = await context.run("slice", () =>
             during((signal) => sliceOf(work, context.key, failures, signal)),
           );

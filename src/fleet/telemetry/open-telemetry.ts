@@ -59,7 +59,7 @@ export async function traceRun(
   record(run, trace.setSpanContext(ROOT_CONTEXT, parent));
 }
 
-/** A span in a run's trace, with its children. Instants are epoch milliseconds. */
+/** A span in a run's trace, with its children. Times are epoch milliseconds. */
 interface TracedSpan {
   readonly name: string;
   readonly attributes: Attributes;

@@ -6,11 +6,11 @@ import type { LocalWork } from "../../internal.ts";
  * contract suite.
  */
 export interface Engine {
-  /** True if the engine forgets its work when this process dies; only a process that starts later can find it again. */
+  /** True if the engine forgets its work when this process dies. A process that starts later then finds the work. */
   readonly isOfProcess?: true;
   /**
-   * Schedules a slice of the run, at once or at an instant. A run's wakes are merged into the earliest; a wake during a slice
-   * leads to another slice. Resolves once the wake would survive this process, as far as the engine supports that.
+   * Schedules a slice of the run, at once or at a given time. A run's wakes are merged into the earliest; a wake during
+   * a slice leads to another slice. Resolves once the wake would survive this process, if the engine supports that.
    */
   wake(runId: string, options?: WakeOptions): Promise<void>;
   /**
@@ -20,7 +20,7 @@ export interface Engine {
   delegate(work: LocalWork): Promise<void>;
   /**
    * Starts taking work. A run has one slice at a time across all processes. A handler that rejects is called again
-   * after growing delays, and one whose process died is called in another process.
+   * after growing delays. If a handler's process dies, another process calls the handler.
    */
   process(handlers: EngineHandlers, options: ProcessOptions): Promise<void>;
   /**
@@ -32,7 +32,7 @@ export interface Engine {
 
 /** When and how urgently a run is woken. */
 export interface WakeOptions {
-  /** Instant in epoch milliseconds. Default: at once. */
+  /** Time of the wake, in epoch milliseconds. Default: at once. */
   readonly at?: number | undefined;
   /** Priority among due wakes; higher goes first. Default 0. */
   readonly priority?: number | undefined;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 export interface BodyLimits {
-  /** Maximum size of a body: above that of a webhook, so that the webhook receiver itself refuses larger webhooks. */
+  /** Maximum size of a body. Above the limit for webhooks, so that the receiver refuses larger webhooks itself. */
   readonly mostBytes: number;
   /** Maximum total size of bodies in memory, since no sender is verified before its whole body has arrived. */
   readonly mostBytesHeld: number;
@@ -20,7 +20,7 @@ const HANG_UP_AFTER_MS = 1_000;
 /**
  * Adapts a Fetch-style handler to Node's server. The body is read on demand, so that a handler that refuses because of the
  * headers reads none of it. A body may take 10 s and be 16 MiB large. All bodies together may take 64 MiB; above that, the
- * oldest body of the sender with the most bytes is answered with 503, after which a service delivers again.
+ * oldest body of the sender with the most bytes is refused with 503, and a service delivers it again later.
  */
 export function nodeHandler(
   handle: (request: Request) => Promise<Response>,
@@ -69,7 +69,7 @@ async function answerTo(
   const given = hasBody ? { body: body.stream(), duplex: "half" as const } : {};
   const address = new URL(url ?? "/", "http://localhost");
   const handled = (async () => handle(new Request(address, { method, headers: pairs, ...given })))();
-  const answer = await Promise.race([handled.catch(() => refusal(500, "handler failed, try again")), body.refused]);
+  const answer = await Promise.race([handled.catch(() => refusal(500, "the handler failed; try again")), body.refused]);
   handled.catch(() => {});
   return answer;
 }
@@ -161,7 +161,7 @@ function sumOf(bodies: Iterable<Body>): number {
 }
 
 /**
- * The oldest unfinished body of the sender with the most bytes. There always is one: the body whose piece just arrived. A
+ * The oldest unfinished body of the sender with the most bytes. There is always one: the body whose piece just arrived. A
  * set keeps insertion order.
  */
 function oldestOfGreediest(held: ReadonlySet<Body>): Body {

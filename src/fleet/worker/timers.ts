@@ -15,7 +15,7 @@ interface Item {
   again: WakeOptions | null;
   /** The work's current entry in a queue; its other entries are stale. */
   entry: Entry | null;
-  /** Performs the work; resolves to when it is due again, or null. */
+  /** Performs the work; resolves to the time at which it is due again, or null. */
   readonly perform: (handlers: EngineHandlers, signal: AbortSignal) => Promise<number | null>;
   readonly kind: keyof ProcessOptions;
 }
@@ -40,7 +40,7 @@ export interface TimersOptions {
 }
 
 /**
- * Creates an engine for one process, with timers and work that end with the process. The next worker finds due runs in the
+ * Creates an engine for one process. Its timers and work end with the process; the next worker finds due runs in the
  * journal.
  */
 export function createTimersEngine(options: TimersOptions = {}): Engine {
@@ -124,7 +124,7 @@ class TimersEngine implements Engine {
     this.#later.push(item.entry);
   }
 
-  /** Starts due work as far as there is capacity, and sets the timer for the rest. */
+  /** Starts due work as far as there is capacity, and sets the timer for later work. */
   #look(): void {
     if (this.#handlers === null) return;
     const now = this.#options.now();

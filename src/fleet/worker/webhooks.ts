@@ -24,7 +24,7 @@ export interface WebhookReceiverOptions
 const AGAIN_MS = 2_000;
 
 /**
- * Creates a Fetch-style handler that receives webhooks for all runs in the journal, in any of its processes; it answers like
+ * Creates a Fetch-style handler that receives webhooks for all runs in the journal, in any process; it responds like
  * `createWebhookHandler`. A genuine delivery adds a hint to the inbox of the run with the job, only once across all
  * processes. Nothing else changes, because the job's state is read from the service.
  */

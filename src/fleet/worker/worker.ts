@@ -36,9 +36,9 @@ export interface WorkerOptions {
 
 /** A running worker. */
 export interface Worker {
-  /** True while it takes work: its journal is readable, and it is not stopping. */
+  /** True while the worker takes work: its journal is readable, and it is not stopping. */
   isReady(): boolean;
-  /** True once it has searched the journal, and every run that it took is idle, failed, or driven by another process. */
+  /** True once the worker has searched the journal and all its runs are idle, failed, or driven by another process. */
   isIdle(): boolean;
   /** Runs whose last slice failed, or that this process cannot drive. They are retried. */
   failed(): readonly string[];

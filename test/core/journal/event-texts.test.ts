@@ -112,7 +112,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
     "approved by Ann (name not verified) | ",
   ],
   [{ type: "pick.decided", step: "face", chosen: { step: "takes", index: 2 } }, "chose output 2 of takes"],
-  [{ type: "file.placed", step: "face", name: "poster", file: "poster.png" }, "poster is poster.png"],
+  [{ type: "file.placed", step: "face", name: "poster", file: "poster.png" }, "poster saved as poster.png"],
   [{ type: "job.quoted", ...at, costMicros: null, basis: "unquotable" }, "no price (unquotable)"],
   [{ type: "job.quoted", ...at, costMicros: 40_000, basis: "quoted" }, "priced at $0.04 (quoted)"],
   [{ type: "job.submit.intended", ...at, model: "image-1", holdMicros: 40_000 }, "image-1, attempt 1, $0.04 held"],
@@ -120,18 +120,18 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [
     { type: "job.submit.unknown", ...at, message: "broken." },
     "no answer to the submit; sending it again with the same key: broken.",
-    "no answer to the submit | broken. It is sent again with the same body and key, so it cannot be charged twice.",
+    "no answer to the submit | broken. The submit is sent again with the same body and key, so the job cannot be charged twice.",
   ],
   [{ type: "job.submit.refused", ...at, error }, "refused: out of memory", "attempt 1 refused | out of memory"],
   [
     { type: "job.submit.withdrawn", ...at, reason: "funds" },
     "the wallet cannot fund this job; nothing was charged",
-    "submit withdrawn | The wallet could not pay for it; nothing was charged, and it was sent again once the wallet could.",
+    "submit withdrawn | The wallet could not pay for the job; nothing was charged. The job was sent again once the wallet could pay.",
   ],
   [
     { type: "job.submit.withdrawn", ...at, reason: "expired" },
     "an upload had expired; sending it again",
-    "submit withdrawn | A file it uses had expired on the service and was uploaded again, free of charge.",
+    "submit withdrawn | A file that the job uses had expired on the service and was uploaded again, free of charge.",
   ],
   [
     { type: "job.submit.withdrawn", ...at, reason: "unsent" },
@@ -174,20 +174,20 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   ],
   [
     { type: "job.adopted", ...at, jobId: "j7", isAccepted: true },
-    "a person decided: the existing outputs of j7 are its result",
-    "decided by a person | The existing outputs of j7 are its result.",
+    "a person decided: the existing outputs of j7 are the step's result",
+    "decided by a person | The existing outputs of j7 are the step's result.",
   ],
   [{ type: "job.failed", ...at, error }, "job failed: out of memory", "attempt 1 failed | INTERNAL: out of memory"],
   [
     { type: "job.hold.raised", ...at, holdMicros: 90_000 },
     "expected to cost more than quoted: $0.09 reserved",
-    "hold raised | Its model charges more than it quotes; $0.09 is now reserved.",
+    "hold raised | The model charges more than it quotes; $0.09 is now reserved.",
   ],
   [{ type: "job.settled", ...at, costMicros: 40_000 }, "cost $0.04"],
   [
     { type: "job.settled", ...at, costMicros: 90_000 },
     "cost $0.09",
-    "charged more than quoted | Quoted at $0.04; holds for later jobs on its model were raised.",
+    "charged more than quoted | Quoted at $0.04; holds for later jobs on this model were raised.",
   ],
   [{ type: "output.downloaded", ...at, index: 0, ...facts }, "downloaded image/png, 9 bytes"],
   [
@@ -204,8 +204,8 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   ],
   [
     { type: "chat.abandoned", ...at, holdMicros: 5_000 },
-    "got no answer; the request may have cost its maximum and is sent again",
-    "request unanswered | The process that sent it ended. The request may have cost up to $0.005 and was sent again.",
+    "the request got no answer; it may have cost its maximum and is sent again",
+    "request unanswered | The process that sent the request ended. The request may have cost up to $0.005 and was sent again.",
   ],
 ];
 

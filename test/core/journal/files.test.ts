@@ -272,9 +272,9 @@ describe("A journal file", () => {
   });
 
   test.each([
-    ["99.0.0", "JOURNAL_NEWER_VERSION", "Showrunner 99.0.0 wrote it: use that version"],
-    ["0.0.1", "JOURNAL_CORRUPT", "Showrunner 0.0.1 wrote this part of the run and does not know that type"],
-    [null, "JOURNAL_CORRUPT", "if it was a newer Showrunner, use that one; otherwise the file is damaged"],
+    ["99.0.0", "JOURNAL_NEWER_VERSION", "Showrunner 99.0.0 wrote the event: use that version"],
+    ["0.0.1", "JOURNAL_CORRUPT", "Showrunner 0.0.1, which wrote this part of the run, does not know the type"],
+    [null, "JOURNAL_CORRUPT", "If a newer Showrunner wrote it, use that version; otherwise the file is damaged"],
   ])(
     "with an event of unknown type, written by version %s, is refused and said to be %s [G47]",
     async (program, code, said) => {
@@ -370,7 +370,7 @@ describe("A journal file", () => {
       await expect(worker.call("open", path)).rejects.toMatchObject({
         code: "JOURNAL_READ_ONLY",
         message: expect.stringContaining(
-          "copy it and the files beside it elsewhere and use that copy (--journal FILE)",
+          "copy the journal with its log files to another folder and use the copy (--journal FILE)",
         ),
       });
     });

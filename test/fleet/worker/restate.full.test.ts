@@ -128,7 +128,7 @@ describeNeeding(lacksRestate())("With Restate:", () => {
     const why = /^Restate at .* did not register .* for other-runs, because test\d+-/;
     const none = { slice: async () => null, local: async () => {} };
     await expect(engine.process(none, { slices: 1, local: 1 })).rejects.toThrow(why);
-    await expect(engine.wake("a")).rejects.toThrow("has no worker named other; start one");
+    await expect(engine.wake("a")).rejects.toThrow("has no worker named other: start a worker");
     const anywhere = createRestateEngine({ ingress: server.ingress, endpoint: { host: "0.0.0.0" } });
     await expect(anywhere.process(none, { slices: 1, local: 1 })).rejects.toThrow(
       "Restate cannot call 0.0.0.0; set the address",

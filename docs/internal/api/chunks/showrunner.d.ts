@@ -663,19 +663,19 @@ type SubmitEvent = OfAttempt & ({
 declare const withdrawals: {
   readonly funds: {
     readonly line: "the wallet cannot fund this job; nothing was charged";
-    readonly why: "The wallet could not pay for it; nothing was charged, and it was sent again once the wallet could.";
+    readonly why: "The wallet could not pay for the job; nothing was charged. The job was sent again once the wallet could pay.";
   };
   readonly expired: {
     readonly line: "an upload had expired; sending it again";
-    readonly why: "A file it uses had expired on the service and was uploaded again, free of charge.";
+    readonly why: "A file that the job uses had expired on the service and was uploaded again, free of charge.";
   };
   readonly unsent: {
     readonly line: "the service could not be reached; nothing was sent";
     readonly why: "The service could not be reached; nothing had been sent.";
   };
   readonly code: {
-    readonly line: "its code or a file is missing; nothing was sent";
-    readonly why: "The pipeline's code or a file it uses was missing; nothing had been sent.";
+    readonly line: "the pipeline's code or a file is missing; nothing was sent";
+    readonly why: "The pipeline's code, or a file that the job uses, was missing; nothing had been sent.";
   };
   readonly changed: {
     readonly line: "the service lists no job for its old request; sending the changed request instead";

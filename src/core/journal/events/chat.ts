@@ -15,9 +15,9 @@ interface OfChat {
 interface Charged extends OfChat {
   readonly jobId: string | null;
   readonly costMicros: number;
-  /** True if the service did not report a cost. The maximum counts instead, or the cost computed from `tokens`. */
+  /** True if the service did not report a cost. The maximum, or the cost computed from `tokens`, is used instead. */
   readonly isUnconfirmed?: true;
-  /** Number of tokens in an answer whose cost is computed from its model's prices. */
+  /** Number of tokens in the answer, if its cost is computed from the model's prices. */
   readonly tokens?: number;
 }
 
@@ -36,7 +36,7 @@ export type ChatEvent =
       /** The text of an answer that did not match the schema. It is sent back to the model for repair. */
       readonly answer?: CleanText;
     } & Charged)
-  /** The process ended before the answer. The request may have been charged, so its hold counts against the budget. */
+  /** The process ended before the response. The request may be charged, so its hold counts against the budget. */
   | ({ readonly type: "chat.abandoned"; readonly holdMicros: number } & OfChat);
 
 export const chatEvents: EventTable<ChatEvent> = {
@@ -93,10 +93,10 @@ export const chatEvents: EventTable<ChatEvent> = {
     changes: "step",
     ledger: ({ step, attempt, holdMicros }) => ({ type: "settle", step, attempt, costMicros: holdMicros }),
     timeline: (timeline, { step }) => timeline.close(step),
-    line: () => line("got no answer; the request may have cost its maximum and is sent again"),
+    line: () => line("the request got no answer; it may have cost its maximum and is sent again"),
     incident: ({ holdMicros }) => ({
       what: "request unanswered",
-      why: `The process that sent it ended. The request may have cost up to ${dollars(holdMicros, Math.ceil)} and was sent again.`,
+      why: `The process that sent the request ended. The request may have cost up to ${dollars(holdMicros, Math.ceil)} and was sent again.`,
     }),
     ...ignoredBy("media", "notice"),
   },

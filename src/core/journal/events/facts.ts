@@ -71,16 +71,16 @@ export type PauseReason =
   | "cap"
   /** The service was unreachable for too long. */
   | "unreachable"
-  /** Something other than the service answered: a login page, a proxy, another server. */
+  /** Something other than the service responded: a login page, a proxy, another server. */
   | "misdirected"
   /** The service rejects the key. */
   | "credentials";
 
 /**
  * Why a submit's outcome is unknown. `refused`: a repeated send was refused. `too old`: the idempotency key is too old
- * to be sent again. `not found`: the service does not return the job. `older job`: the first send was answered with an
- * existing job. `incomplete`: the job is completed but lacks outputs. `another's job`: the answer names a job of
- * another model or step. `no answer`: a provider never answered and is no longer asked.
+ * to be sent again. `not found`: the service does not return the job. `older job`: the response to the first send was
+ * an existing job. `incomplete`: the job is completed but lacks outputs. `another's job`: the response names a job of
+ * another model or step. `no answer`: a provider returned no usable result.
  */
 export type UnresolvedCause =
   | "refused"
@@ -142,7 +142,7 @@ export interface Comment {
   /** Position in the output's video or audio, in milliseconds; null if the comment names no position. */
   readonly timeMs: number | null;
   readonly at: number;
-  /** Who wrote the comment; null if all that is known is that the writer may act on the run. */
+  /** Who wrote the comment; null if it is only known that the writer may act on the run. */
   readonly by: DecidedBy | null;
 }
 
@@ -156,9 +156,9 @@ export interface AgreedQuote {
   readonly maximumMicros: number;
   /** The run's original budget, if the quote's maximum is lower. */
   readonly budgetMicros?: number;
-  /** Steps and expansions without a known price. The run asks before buying each of their steps. */
+  /** Steps and expansions without a known price. The run asks a person before it buys each step. */
   readonly open: readonly string[];
-  /** Prices of such steps, by step, that the person accepted later. */
+  /** Prices of these steps, by step, that the person accepted later. */
   readonly prices?: { readonly [step: string]: number };
 }
 

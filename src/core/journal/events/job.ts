@@ -11,30 +11,30 @@ interface OfOutput extends OfAttempt {
   readonly index: number;
 }
 
-/** A job on the service: its statuses, cost and outputs. */
+/** Events about a job's status, cost and outputs. */
 export type JobEvent =
   | ({ readonly type: "job.started" } & OfAttempt)
   | ({
       readonly type: "job.completed";
       readonly outputs: readonly OutputFacts[];
       /**
-       * Stored copies of outputs that came with the answer and exist nowhere else; null for an output that failed.
+       * Stored copies of outputs that came with the response and exist nowhere else; null for an output that failed.
        * Absent if the service keeps the outputs.
        */
       readonly copies?: readonly (StoredCopy | null)[];
-      /** Hashes of invalid media in the answer. The media were paid for, so they are kept. */
+      /** Hashes of invalid media in the response. The media were paid for, so they are kept. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
   /**
-   * The answer is incomplete, or contains less than an earlier answer, which remains valid. Recorded once per message,
-   * but for an operation every time.
+   * The response is incomplete, or contains less than an earlier response, which remains valid. Recorded once per
+   * message, but every time for an operation.
    */
   | ({
       readonly type: "job.doubted";
       readonly message: CleanText;
-      /** For an operation: for how long polls have returned this answer, in milliseconds. */
+      /** For an operation: how long polls have reported the doubt, in milliseconds. */
       readonly saidForMs?: number;
-      /** For an operation: the answer said nothing about the work. */
+      /** For an operation: true if the provider's response contains nothing about the work. */
       readonly isUnread?: true;
       /** True if the job is in progress after all, so that the doubt is over. */
       readonly isOver?: true;
@@ -42,7 +42,7 @@ export type JobEvent =
   | ({
       readonly type: "job.failed";
       readonly error: JournalError;
-      /** Hashes of the media in an incomplete answer. The media were paid for, so they are kept. */
+      /** Hashes of the media in an incomplete response. The media were paid for, so they are kept. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
   /** The model charges more than it quotes. Therefore more money is held for a job that is already on the service. */
@@ -109,7 +109,7 @@ export const jobEvents: EventTable<JobEvent> = {
     line: ({ message, isOver, isUnread, saidForMs = 0 }) => {
       if (isOver === true) return line(message);
       if (isUnread === true && saidForMs >= UNREAD_MS)
-        return line(`still being polled; "adopt" can settle it: ${message}`);
+        return line(`the job is still polled, but a person may decide with "adopt": ${message}`);
       return (saidForMs > 0 ? detail : line)(`reading the job again: ${message}`);
     },
     incident: ({ message, isOver, saidForMs = 0 }) =>
@@ -145,7 +145,7 @@ export const jobEvents: EventTable<JobEvent> = {
     line: ({ holdMicros }) => line(`expected to cost more than quoted: $${formatUsd(holdMicros)} reserved`),
     incident: ({ holdMicros }) => ({
       what: "hold raised",
-      why: `Its model charges more than it quotes; $${formatUsd(holdMicros)} is now reserved.`,
+      why: `The model charges more than it quotes; $${formatUsd(holdMicros)} is now reserved.`,
     }),
     ...ignoredBy("media", "timeline", "notice"),
   },
@@ -166,7 +166,7 @@ export const jobEvents: EventTable<JobEvent> = {
     incident: ({ step, attempt, costMicros }, { steps }) => {
       const quoted = steps[step]?.attempts[attempt - 1]?.quote?.costMicros ?? null;
       if (quoted === null || costMicros <= quoted) return null;
-      const why = `Quoted at $${formatUsd(quoted)}; holds for later jobs on its model were raised.`;
+      const why = `Quoted at $${formatUsd(quoted)}; holds for later jobs on this model were raised.`;
       return { what: "charged more than quoted", why, costMicros };
     },
     ...ignoredBy("media", "timeline", "notice"),
@@ -179,7 +179,7 @@ export const jobEvents: EventTable<JobEvent> = {
     line: ({ said }) => line(`the service reports an impossible cost of ${said}; the reservation stays`),
     incident: ({ said }) => ({
       what: "impossible cost",
-      why: `The service reports a cost of ${said}. The reservation stays until it reports a plausible amount.`,
+      why: `The service reports a cost of ${said}. The reservation stays until the service reports a plausible cost.`,
     }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },

@@ -147,13 +147,13 @@ export const planEvents: EventTable<PlanEvent> = {
   },
 };
 
-/** For example `still prompt, film duration_ms`. */
+/** Lists the edited fields by step, such as `still prompt, film duration_ms`. */
 function editedText(steps: StepEdits): string {
   const fields = Object.keys(steps).map((path) => `${path} ${editedFields(steps, path).join(", ")}`);
   return fields.join("; ");
 }
 
-/** For example `; new seeds: look/1 1000008`. */
+/** Lists new seeds by step, such as `; new seeds: look/1 1000008`. */
 function seedsText(seeds: { readonly [step: string]: number } | undefined): string {
   const all = Object.entries(seeds ?? {}).map(([step, seed]) => `${step} ${seed}`);
   return all.length === 0 ? "" : `; new ${all.length === 1 ? "seed" : "seeds"}: ${all.join(", ")}`;
@@ -163,7 +163,7 @@ function uploadsOf(steps: readonly PlanStep[]): readonly string[] {
   return steps.flatMap((step) => traitsOf(step).file?.sha256 ?? []);
 }
 
-/** Makes an earlier attempt count again; drops later ones that were priced but never sent. */
+/** Makes an earlier attempt count again; drops later attempts that were priced but never sent. */
 function restore(fold: Fold, step: StepState, attempt: AttemptState): void {
   const later = step.attempts.slice(attempt.n);
   if (attempt.n !== step.superseded || later.some(({ key }) => key !== null))

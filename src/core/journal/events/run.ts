@@ -67,8 +67,8 @@ export type RunLevelEvent =
   /** `byItself`: true if the run continued because a late job ended, not because someone resumed it. */
   | { readonly type: "run.resumed"; readonly byItself?: true }
   /**
-   * The service, or the media bucket (`media`), became unreachable, or something else answers in its place. Recorded
-   * once, not per attempt.
+   * The service, or the media bucket (`media`), became unreachable, or something else responds in its place.
+   * Recorded once, not per attempt.
    */
   | {
       readonly type: "service.unavailable";
@@ -80,7 +80,7 @@ export type RunLevelEvent =
   /** A finished run continues, because a step is rerun or its request is awaited again. */
   | { readonly type: "run.reopened"; readonly byItself?: true };
 
-/** Another share of a budget or cap was spent or reserved. Recorded once per share and limit, if anyone is notified. */
+/** A percentage of a budget or cap was reached. Recorded once per percentage and limit, if anyone is notified. */
 export interface SpendingReached {
   readonly type: "spending.reached";
   readonly what: "budget" | "cap";

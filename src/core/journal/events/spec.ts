@@ -71,7 +71,7 @@ export interface NoticeText {
   readonly next: string;
 }
 
-/** How each reader of the journal handles a type of event. All readers must be given; a null reader ignores it. */
+/** How each reader of the journal handles a type of event. Every reader must be given; null ignores the event. */
 export interface EventSpec<E> {
   /** Applies the event to the state, in place. */
   readonly apply: (fold: Fold, event: E) => void;
@@ -81,11 +81,11 @@ export interface EventSpec<E> {
   /** Hashes of media that the event refers to, which protects them from `gc`. */
   readonly media: ((event: E) => readonly string[]) | null;
   readonly timeline: ((timeline: TimelineWriter, event: E) => void) | null;
-  /** Text in addition to its type and step. */
+  /** The event's text, shown after its type and step. */
   readonly line: ((event: E) => EventText) | null;
-  /** `state` includes the event. */
+  /** `state` already includes the event. */
   readonly incident: ((event: E, state: RunState) => IncidentText | null) | null;
-  /** `state` includes the event. */
+  /** `state` already includes the event. */
   readonly notice: ((event: E, state: RunState) => NoticeText | null) | null;
 }
 
@@ -106,7 +106,7 @@ export function detail(text: string): EventText {
   return { text, isDetail: true };
 }
 
-/** For example `1 step`, `2 steps`. */
+/** Formats a number with its noun, such as `1 step` or `2 steps`. */
 export function counted(count: number, singular: string): string {
   return `${count} ${count === 1 ? singular : `${singular}s`}`;
 }

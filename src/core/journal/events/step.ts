@@ -71,7 +71,7 @@ export type StepEvent =
       readonly step: string;
       readonly index: number;
       readonly file: string;
-      /** The path of its manifest, also relative to outDir. */
+      /** The path of the file's manifest, also relative to outDir. */
       readonly manifest?: string;
     };
 
@@ -166,7 +166,7 @@ export const stepEvents: EventTable<StepEvent> = {
   },
   "approval.decided": {
     apply: (fold, { step, approved, note, value, by }) => {
-      // The last decision counts and replaces what an earlier one chose or changed.
+      // The last decision counts. It replaces the choice and the value of an earlier decision.
       Object.assign(fold.step(step), { approval: { approved, note, ...(by && { by }) }, chosen: null, value });
     },
     changes: "step",
@@ -214,7 +214,7 @@ export const stepEvents: EventTable<StepEvent> = {
       placedNames.set(state.files, names);
     },
     changes: "step",
-    line: ({ name, file }) => line(`${name} is ${file}`),
+    line: ({ name, file }) => line(`${name} saved as ${file}`),
     ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
   },
 };
@@ -243,7 +243,7 @@ function waitNotice(state: RunState, path: string): NoticeText | null {
   if (decision === null || state.steps[path]!.approval !== null) return null;
   const asks = decision.message === null ? "" : `: ${decision.message}`;
   const message = `${path} waits for ${decision.choose ? "a choice" : "approval"}${asks}`;
-  const next = `showrunner approve ${state.runId}   (lists what is waiting and what it shows)`;
+  const next = `showrunner approve ${state.runId}   (lists the waiting steps and their contents)`;
   return { event: "run.waiting", status: "running", reason: "approval", message, step: path, next };
 }
 
@@ -257,6 +257,6 @@ function awaitedOf(fold: Fold, event: OfAttempt): Awaited {
 }
 
 function overdueText({ withinMs, next }: { readonly withinMs: number; readonly next?: string }): string {
-  const then = next === undefined ? "its request continues" : `${next} starts, and its own request continues`;
+  const then = next === undefined ? "its request continues" : `its request continues, and ${next} starts`;
   return `did not finish within ${formatDuration(withinMs)}; ${then}`;
 }

@@ -6,7 +6,7 @@ import type { JournalError, OfAttempt, PriceBasis, UnresolvedCause } from "./fac
 import type { Fold } from "./fold-context.ts";
 import { detail, type EventTable, ignoredBy, line } from "./spec.ts";
 
-/** Events of a job on its way from its price to the service's acknowledgement. */
+/** Events of a job from its quote to the service's acknowledgement. */
 export type SubmitEvent = OfAttempt &
   (
     | {
@@ -27,7 +27,7 @@ export type SubmitEvent = OfAttempt &
         readonly input: Json;
         readonly holdMicros: number;
         readonly clockOffsetMs?: number;
-        /** The provider that receives the job and charges for it. Absent: the service does, and charges the wallet. */
+        /** The provider that receives the job and charges for it. Absent: the service, which charges the wallet. */
         readonly provider?: string;
       }
     /** The submit is about to be sent again with the same key. Recorded once for all sends within a few minutes. */
@@ -41,7 +41,7 @@ export type SubmitEvent = OfAttempt &
         readonly type: "job.unresolved";
         readonly message: CleanText;
         readonly cause: UnresolvedCause;
-        /** The job that the service named in its answer when the key was sent. */
+        /** The job in the service's response to this key. */
         readonly jobId?: string;
         readonly clockOffsetMs?: number;
         /** Hashes of the media in the provider's last, unusable result. They were paid for, so they are kept. */
@@ -73,19 +73,19 @@ export type SubmitEvent = OfAttempt &
 const withdrawals = {
   funds: {
     line: "the wallet cannot fund this job; nothing was charged",
-    why: "The wallet could not pay for it; nothing was charged, and it was sent again once the wallet could.",
+    why: "The wallet could not pay for the job; nothing was charged. The job was sent again once the wallet could pay.",
   },
   expired: {
     line: "an upload had expired; sending it again",
-    why: "A file it uses had expired on the service and was uploaded again, free of charge.",
+    why: "A file that the job uses had expired on the service and was uploaded again, free of charge.",
   },
   unsent: {
     line: "the service could not be reached; nothing was sent",
     why: "The service could not be reached; nothing had been sent.",
   },
   code: {
-    line: "its code or a file is missing; nothing was sent",
-    why: "The pipeline's code or a file it uses was missing; nothing had been sent.",
+    line: "the pipeline's code or a file is missing; nothing was sent",
+    why: "The pipeline's code, or a file that the job uses, was missing; nothing had been sent.",
   },
   changed: {
     line: "the service lists no job for its old request; sending the changed request instead",
@@ -151,7 +151,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
     line: ({ message }) => line(`no answer to the submit; sending it again with the same key: ${message}`),
     incident: ({ message }) => ({
       what: "no answer to the submit",
-      why: `${message} It is sent again with the same body and key, so it cannot be charged twice.`,
+      why: `${message} The submit is sent again with the same body and key, so the job cannot be charged twice.`,
     }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
@@ -232,9 +232,9 @@ export const submitEvents: EventTable<SubmitEvent> = {
     incident: ({ jobId, isAccepted = false, isGiven = false }) => ({
       what: "decided by a person",
       why: isGiven
-        ? "They supplied the file that the provider made."
+        ? "The person supplied the file that the provider made."
         : isAccepted
-          ? `The existing outputs of ${jobId} are its result.`
+          ? `The existing outputs of ${jobId} are the step's result.`
           : `The submit created ${jobId === null ? "no job" : jobId}.`,
     }),
     ...ignoredBy("media", "notice"),
@@ -258,7 +258,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
   },
 };
 
-/** Causes that an answer to a send establishes. */
+/** Causes that are known only from a response to a send. */
 const AFTER_SEND: ReadonlySet<UnresolvedCause> = new Set(["refused", "older job", "another's job"]);
 
 type Adopted = { readonly jobId: string | null; readonly isAccepted?: true; readonly isGiven?: true };
@@ -266,7 +266,7 @@ type Adopted = { readonly jobId: string | null; readonly isAccepted?: true; read
 function decisionText({ jobId, isAccepted, isGiven }: Adopted): string {
   if (isGiven) return "the supplied file is the provider's result";
   if (jobId === null) return "no job was created";
-  return isAccepted ? `the existing outputs of ${jobId} are its result` : `its job is ${jobId}`;
+  return isAccepted ? `the existing outputs of ${jobId} are the step's result` : `its job is ${jobId}`;
 }
 
 function resolve(fold: Fold, step: StepState, attempt: AttemptState, type?: string): void {
@@ -276,8 +276,8 @@ function resolve(fold: Fold, step: StepState, attempt: AttemptState, type?: stri
 }
 
 /**
- * Records when a send may have happened. The clock may have been changed since the last answer, so all possible
- * instants are recorded.
+ * Records when a send may have happened. The clock may have been changed since the last response. Therefore, all
+ * possible times are recorded.
  */
 function noteSend({ at }: Fold, attempt: AttemptState, clockOffsetMs = 0): void {
   attempt.lastSentAt = at;

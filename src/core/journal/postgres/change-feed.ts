@@ -117,8 +117,8 @@ const firstDelayMs = 200;
 const longestDelayMs = 10_000;
 
 /**
- * Receives notifications on a connection of its own, from the first `start` on, and reconnects if it breaks. Behind a
- * pooler it stays disconnected: there, notifications go to whoever uses the server connection at that moment.
+ * Receives notifications on its own connection, from the first `start` on, and reconnects if the connection breaks.
+ * Behind a pooler it stays disconnected: there, notifications go to the current user of the server connection.
  */
 class Listener {
   readonly #db: Database;

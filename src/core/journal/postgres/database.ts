@@ -22,7 +22,7 @@ export type Driver = Pick<typeof import("pg"), "Client" | "Pool" | "types">;
 export type Values = readonly unknown[];
 
 /**
- * A database behind a connection pool. Every call is one statement in a transaction of its own. If the connection is
+ * A database behind a connection pool. Every call is one statement in its own transaction. If the connection is
  * lost, the call is repeated until it succeeds or time runs out. Calls must therefore be repeatable; an argument tells
  * them whether this is a repetition, because the first attempt may have succeeded. Statements are unnamed, so that any
  * server behind a pooler can run them.
@@ -131,7 +131,7 @@ export class Database {
     this.#waitMs = this.settings.unreachableTimeoutMs;
   }
 
-  /** Repeats the call until the database answers. */
+  /** Repeats the call until the database responds. */
   async #retried<T>(call: (repeated: boolean) => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     for (let tries = 0, repeated = false; ; tries += 1) {
@@ -185,7 +185,7 @@ const longestDelayMs = 1_000;
 /** How long opening a journal waits for a database that is starting. */
 const openingMs = 5_000;
 
-/** True if the server is a pooler such as pgbouncer: it reports a process id other than that of the actual server. */
+/** True if the server is a pooler such as pgbouncer: it reports a process id that differs from the actual server's. */
 export async function isPooled(client: Pick<ClientBase, "query">): Promise<boolean> {
   const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
   return rows[0].pid !== (client as { readonly processID?: unknown }).processID;
@@ -206,7 +206,7 @@ function isLost(error: unknown): boolean {
   return code === "" && lostMessages.test(message);
 }
 
-/** Messages of errors to which the driver gives no code. */
+/** Messages of the driver's errors that have no code. */
 const lostMessages =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout exceeded when trying to connect|Cannot use a pool after)/;
 
@@ -234,7 +234,7 @@ function journalFailure(error: unknown, place: string): unknown {
     case "42501":
     case "3F000":
       return access(
-        `The user of the journal ${place} lacks a permission that a journal needs (${message}). Let it create its own schema: GRANT CREATE ON DATABASE … TO its role, or CREATE SCHEMA … AUTHORIZATION its role.`,
+        `The user of the journal ${place} lacks a permission that a journal needs (${message}). Allow the user to create a schema: GRANT CREATE ON DATABASE … TO USER, or CREATE SCHEMA … AUTHORIZATION USER.`,
       );
     case "0A000":
     case "42P01":
@@ -274,7 +274,7 @@ function journalFailure(error: unknown, place: string): unknown {
     case "22021":
     case "22P05":
       return new JournalRecordError(
-        `The journal ${place} cannot store a name in this commit (${message}); nothing was written. Shorten it, and remove NUL characters.`,
+        `The journal ${place} cannot store a name in this commit (${message}); nothing was written. Shorten the name, and remove NUL characters from it.`,
         cause,
       );
     case "":
@@ -292,7 +292,7 @@ function journalFailure(error: unknown, place: string): unknown {
   }
 }
 
-/** The error for a database that stayed unreachable. The journal shows whether calls made meanwhile took effect. */
+/** The error for a database that stayed unreachable. The journal shows whether the failed calls took effect. */
 function unreachable(place: string, forMs: number, error: unknown): JournalUnreachableError {
   const { code, message } = partsOf(error);
   const tooMany = code === "53300" ? " Raise max_connections, put pgbouncer in front, or lower pool= in the URL." : "";
@@ -307,7 +307,7 @@ function unreachable(place: string, forMs: number, error: unknown): JournalUnrea
 function noTls(place: string, message: string, cause: unknown): JournalAccessError {
   return new JournalAccessError(
     place,
-    `Cannot open an encrypted connection to the database of the journal ${place} (${message}). Set sslmode= in its URL to what the server supports, and sslrootcert=FILE to the certificate of the authority that signed the server's.`,
+    `Cannot open an encrypted connection to the database of the journal ${place} (${message}). In the URL, set sslmode= to a mode that the server supports, and sslrootcert=FILE to the CA certificate that signed the server's certificate.`,
     { cause },
   );
 }
@@ -320,7 +320,7 @@ function partsOf(error: unknown): { readonly code: string; readonly message: str
   return { code: typeof code === "string" ? code : "", message };
 }
 
-/** Loads the driver when a journal is first opened on PostgreSQL, so that all other users need not install it. */
+/** Loads the driver when a journal is first opened on PostgreSQL, so that only users of PostgreSQL must install it. */
 export async function loadDriver(place: string): Promise<typeof import("pg")> {
   try {
     return await import("pg");

@@ -38,7 +38,7 @@ export interface WireTake extends AnyWire {
 }
 
 export interface WireCommit extends AnyWire {
-  /** Name of this write. A repetition of the write is recognised by it. */
+  /** Name of this write. A repetition has the same name. */
   readonly write: string;
   /** Name of the run's previous write, if this process made it. */
   readonly after_write?: string;
@@ -55,7 +55,7 @@ export interface WireCommit extends AnyWire {
   readonly ledger?: readonly WireChange[];
   /** 1 if the ledger changes include a charge. The account's mark then increases. */
   readonly charges?: 0 | 1;
-  /** The quarter of an hour that new holds count for. */
+  /** The quarter of an hour in which new holds count. */
   readonly slot?: number;
   readonly caps?: readonly WireCap[];
   readonly wallet_mark?: number;
@@ -70,7 +70,7 @@ export interface WireCommit extends AnyWire {
   readonly state?: string;
 }
 
-/** A cap on the runs of a tag (null: all runs) and on holds made from a quarter of an hour on (null: all holds). */
+/** A cap on one tag's runs (null: all runs). Counts holds since the quarter of an hour `slot` (null: all holds). */
 interface WireCap {
   readonly tag: string | null;
   readonly slot: number | null;

@@ -14,9 +14,9 @@ import { runStates } from "../../lifecycle/index.ts";
  *   and two writes that only together exceed a cap cannot both pass.
  * - Locks are taken in one order: new runs by id, then runs by key, then accounts by name.
  *
- * The run's row stores the name of its last write. A writer that lost the answer repeats the call; if the first one was
- * committed, the repetition finds its name. `after_write` is the last write that the writer knows of, so a repetition that
- * arrives late is refused, even without events.
+ * The run's row stores the name of its last write. A writer that got no response repeats the call; if the first call
+ * was committed, the repetition finds the write's name. `after_write` is the previous write that the writer knows, so
+ * that a repetition that arrives late is refused, even without events.
  *
  * `{version}` is the journal's version: a program opened on an older one is refused (SR001).
  */

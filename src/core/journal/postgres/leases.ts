@@ -110,15 +110,15 @@ export async function releaseLease(db: Database, { runId, epoch }: Lease): Promi
 }
 
 /**
- * The clock for leases: that of the database, which all processes share. The remaining time of a lease is therefore
- * sent as a duration, and each process converts it to an instant on its own clock.
+ * The clock for leases. All processes share the database's clock. A lease's remaining time is therefore sent as a
+ * duration, and each process converts it to a time on its own clock.
  */
 export interface LeaseClock {
   /** Null: the database uses its own clock. */
   forDatabase(at?: number): number | null;
-  /** Returns the instant as a field of a write; returns no field if the instant is null. */
+  /** Returns the time as a field of a write; no field if the database uses its own clock. */
   forWrite(at?: number): { readonly now?: number };
-  /** The instant on this process's clock at which `leftMs` will have passed. */
+  /** The time on this process's clock at which the remaining `leftMs` will have passed. */
   expiryOf(leftMs: number, at?: number): number;
 }
 
@@ -126,7 +126,7 @@ export function databaseClock(now: () => number): LeaseClock {
   return { forDatabase: () => null, forWrite: () => ({}), expiryOf: (leftMs, at = now()) => at + leftMs };
 }
 
-/** A clock for tests: leases use the instants that the callers pass. */
+/** A clock for tests: leases use the times that the callers pass. */
 export function callersClock(): LeaseClock {
   return {
     forDatabase: (at = 0) => at,
@@ -135,11 +135,11 @@ export function callersClock(): LeaseClock {
   };
 }
 
-/** Difference that is tolerated between two synchronised machines. It allows for a slow answer. */
+/** Tolerated difference between the clocks of two synchronised machines. It allows for a slow response. */
 const TOLERATED_MS = 1_000;
 const MEASURED_EVERY_MS = 60_000;
 
-/** Estimates the time of the database's clock, which it reads from time to time. */
+/** Estimates the time on the database's clock, which it reads from time to time. */
 export class SharedClock {
   readonly #db: Database;
   readonly #own: () => number;

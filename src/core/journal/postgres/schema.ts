@@ -7,8 +7,8 @@ export interface Migration {
 }
 
 /**
- * The tables are those of the SQLite journal, with three differences. A run's row names its last write, so that a
- * writer that lost the answer can find out whether the write was made. Ledger entries and waits name their account, and
+ * The tables are the same as in the SQLite journal, with three differences. A run's row names its last write, so that a
+ * writer that got no response can find out whether the write was made. Ledger entries and waits name their account, and
  * accounts store their uncharged total, so that the guard reads only the last charges. Text is compared byte by byte.
  */
 export const migrations: readonly Migration[] = [

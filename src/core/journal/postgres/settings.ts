@@ -18,7 +18,7 @@ export interface PostgresJournalOptions {
   readonly unreachableTimeoutMs?: number;
   /** Interval between polls for other processes' changes without notifications, in milliseconds. Default 1 000. */
   readonly pollIntervalMs?: number;
-  /** The clock for the expiry of upload handles and for returned instants. Epoch milliseconds; default `Date.now`. */
+  /** The clock for the expiry of upload handles and for returned times. Epoch milliseconds; default `Date.now`. */
   readonly now?: () => number;
 }
 
@@ -83,6 +83,6 @@ function check({ place, schema, poolSize, ...rest }: Settings): void {
 function invalid(place: string, what: string): JournalAccessError {
   return new JournalAccessError(
     place,
-    `${place} ${what}. Write a PostgreSQL journal like this: postgres://user:password@host:5432/database?schema=showrunner&pool=4`,
+    `${place} ${what}. Write the URL of a PostgreSQL journal like this: postgres://user:password@host:5432/database?schema=showrunner&pool=4`,
   );
 }

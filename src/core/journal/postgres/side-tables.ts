@@ -207,7 +207,7 @@ export async function revokeReviewLink(db: Database, id: string, at: number): Pr
   await db.query("UPDATE {s}.review_links SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL", [id, at]);
 }
 
-/** Counts a use of a review link. Repeatable: the row names its last use, so a repetition is not counted again. */
+/** Counts a use of a review link. Repeatable: the row stores the id of the last use, so a repetition is not counted. */
 export async function useReviewLink(db: Database, id: string, at: number): Promise<boolean> {
   const sql = `UPDATE {s}.review_links SET uses = uses + CASE WHEN last_use = $3 THEN 0 ELSE 1 END, last_use = $3
     WHERE id = $1 AND revoked_at IS NULL AND expires_at > $2 AND (uses < max_uses OR last_use = $3) RETURNING id`;

@@ -69,7 +69,7 @@ const was = "coalesce(l.held_micros, 0) + coalesce(l.settled_micros, 0)";
 const changes = `jsonb_to_recordset(c -> 'ledger') AS n (step text, attempt integer, held bigint, settled bigint, charged text, slot text)
         LEFT JOIN {s}.ledger l ON l.run_key = r.run_key AND l.step = n.step AND l.attempt = n.attempt`;
 
-/** The tags of a run `r`, including the empty tag, which stands for all runs. */
+/** The tags of a run `r`, including the empty tag, which means all runs. */
 const tagsOf = (run: string) =>
   `(SELECT '' AS tag UNION ALL SELECT key || '=' || value FROM jsonb_each_text(${run}.tags::jsonb)) t`;
 const addSpending = `ON CONFLICT (account, tag, slot) DO UPDATE
@@ -77,8 +77,8 @@ const addSpending = `ON CONFLICT (account, tag, slot) DO UPDATE
 
 /**
  * Writes several runs, each at most once: first new runs, sorted by id, then leases and commits. Each write succeeds or
- * fails as a whole, independently of the others. Answers are in the order of the writes. The fields of a write are
- * those of `Wire`. All locks are taken first, in the order that `function-parts.ts` describes.
+ * fails as a whole, independently of the others. Results are in the order of the writes. For a write's fields, see
+ * `Wire`. All locks are taken first, in the order that `function-parts.ts` describes.
  */
 export const writeFunction = `
 CREATE OR REPLACE FUNCTION {s}.write_runs(p_version integer, p_event_version integer, p_repeated boolean, p_writes jsonb)
@@ -257,7 +257,7 @@ ${writeJobs.slice(1)}
   END LOOP;
 END $function$`;
 
-/** Moves a run's money and results to another account. That account's balance counts as showing all charges so far. */
+/** Moves a run's money and results to another account. The new account's balance includes all charges so far. */
 export const moveAccountFunction = `
 CREATE OR REPLACE FUNCTION {s}.move_account(p_key bigint, p_from text, p_to text) RETURNS void ${settings} AS $function$
 DECLARE

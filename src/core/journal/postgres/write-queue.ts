@@ -12,7 +12,7 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** Limits on a group, because others wait for its locks: its number of writes and, for several, of characters. */
+/** Maximum number of writes and of characters in a group, because others wait for its locks. One write always fits. */
 const largestGroup = 256;
 const longestGroup = 1_000_000;
 /** Number of groups in progress: while one group is written to disk, the next may be built. */
@@ -37,7 +37,7 @@ export class WriteQueue {
     this.#db = db;
   }
 
-  /** Queues a write. `read` processes the answer immediately, before the run's next write is sent. */
+  /** Queues a write. `read` processes the result immediately, before the run's next write is sent. */
   add<T>(wire: Wire, read: (row: Row) => T): Promise<T> {
     const length =
       500 + ("body" in wire ? (wire.body?.length ?? 0) : 0) + ("state" in wire ? (wire.state?.length ?? 0) : 0);
@@ -57,7 +57,7 @@ export class WriteQueue {
     this.#lastWrites.delete(runId);
   }
 
-  /** Resolves once all earlier requests have their answers. */
+  /** Resolves once all earlier writes have their results. */
   async drained(): Promise<void> {
     while (this.#queue.length > 0 || this.#groups > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
   }

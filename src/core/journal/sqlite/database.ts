@@ -75,7 +75,7 @@ const PACKED_ASIDE_FROM_LENGTH = 262_144;
 const LONGEST_BYTES = 512 * 1024 * 1024;
 
 const LEVEL = 1;
-/** Smallest and largest size of the pieces that text is inflated into. Most texts need only one piece. */
+/** Smallest and largest size of the pieces that text is inflated into. Most text needs only one piece. */
 const [LEAST_AT_ONCE, MOST_AT_ONCE] = [16_384, 4_194_304];
 const TYPICAL_RATIO = 8;
 const deflateAside = promisify(deflateRaw) as (text: string, options: object) => Promise<Buffer>;
@@ -84,7 +84,7 @@ export function packText(text: string): EncodedText {
   return text.length < PACKED_FROM_LENGTH ? text : deflateRawSync(text, { level: LEVEL });
 }
 
-/** Encodes text; a large one in another thread. */
+/** Encodes text; large text in another thread. */
 export function packAside(text: string): EncodedText | Promise<EncodedText> {
   if (text.length < PACKED_ASIDE_FROM_LENGTH) return packText(text);
   return deflateAside(text, { level: LEVEL, chunkSize: PACKED_ASIDE_FROM_LENGTH });

@@ -38,7 +38,7 @@ export function journalFailure(error: unknown, path: string): unknown {
     case result.corrupt:
       return new JournalCorruptError(
         path,
-        `The journal ${path} is damaged (${messageOf(error)}). Stop using it and restore a copy; \`sqlite3 ${path} .recover\` may save what is readable.`,
+        `The journal ${path} is damaged (${messageOf(error)}). Stop using it and restore a copy; \`sqlite3 ${path} .recover\` may save the readable part.`,
         { cause: error },
       );
     case result.notADatabase:
@@ -67,7 +67,7 @@ export function notAJournal(path: string, why: string, cause?: unknown): Journal
 export function readOnly(path: string, cause?: unknown): JournalReadOnlyError {
   return new JournalReadOnlyError(
     path,
-    `The journal ${path} is read-only for this user (the file, its folder or the disk). It can be read in place only if its schema version is current and there is no log (-wal) beside it. Otherwise make the file and its folder writable, or copy it and the files beside it elsewhere and use that copy (--journal FILE).`,
+    `The journal ${path} is read-only for this user (the file, its folder or the disk). It can be read in place only if its schema version is current and it has no log file (-wal). Otherwise make the file and its folder writable, or copy the journal with its log files to another folder and use the copy (--journal FILE).`,
     { cause },
   );
 }

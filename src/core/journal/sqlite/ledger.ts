@@ -95,7 +95,7 @@ function bySlot({ before, after }: LedgerUpdate): ReadonlyMap<number, LedgerTota
   return sums;
 }
 
-/** Moves the run's money and results to another account. Its balance counts as showing all charges so far. */
+/** Moves the run's money and results to another account, whose balance includes all charges so far. */
 export function moveAccount(db: Database, run: RunRecord, account: string): void {
   const { heldMicros: held, settledMicros: settled } = run.ledger;
   db.run(

@@ -11,8 +11,8 @@ import { applicationId, checkOpen, newestVersion } from "./version.ts";
 /**
  * Migrates an open database to the newest version in one transaction, so that an interruption leaves either the old or
  * the new journal. An older journal is first copied to {@link copyOf}, under the same lock. A new file gets its schema
- * before write-ahead logging is enabled, so that its header always names program and version. Throws SQLite's busy
- * error if another process is migrating; the call can then be tried again.
+ * before write-ahead logging is enabled, so that its header always contains the application id and version. Throws
+ * SQLite's busy error if another process is migrating; the call can then be tried again.
  */
 export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): void {
   const newest = newestVersion(steps);

@@ -84,7 +84,7 @@ async function openToWrite(path: string, busyRetry: BusyRetryOptions): Promise<D
   return raw;
 }
 
-/** Opens a journal for reading. Throws if it is older, or has a log that cannot be read without writing files. */
+/** Opens a journal for reading. Throws if its version is older, or if its log cannot be read without writing files. */
 async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<DatabaseSync> {
   try {
     await inspectWithRetry(path, busyRetry);
@@ -99,8 +99,8 @@ async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<Da
 }
 
 /**
- * Inspects a journal. While another process creates the file, its header may briefly contain no program, or a size that
- * is too large. Therefore, a file written within the last two seconds is inspected again before it is rejected.
+ * Inspects a journal. While another process creates the file, its header may briefly have no application id, or a size
+ * that is too large. Therefore, a file written in the last two seconds is inspected again before it is rejected.
  */
 async function inspectWithRetry(path: string, busyRetry: BusyRetryOptions): Promise<void> {
   for (let polls = 1; ; polls++) {
@@ -133,7 +133,7 @@ function prepareFolder(path: string): void {
 /** Creates the file with mode 0600, which SQLite also gives its other files. False if the file can only be read. */
 function prepareFile(path: string): boolean {
   const exists = statOf(path);
-  if (exists !== undefined && !exists.isFile()) throw folderError(path, "has something other than a file at that path");
+  if (exists !== undefined && !exists.isFile()) throw folderError(path, "has a folder or a device at that path");
   const isFolderWritable = isWritable(dirname(path));
   if (exists !== undefined && !(isFolderWritable && isWritable(path))) return false;
   if (!isFolderWritable) throw folderError(path, "is not writable (SQLite keeps its log beside the journal)");
@@ -141,7 +141,7 @@ function prepareFile(path: string): boolean {
   try {
     closeSync(openSync(path, "a", 0o600));
   } catch (cause) {
-    throw folderError(path, "does not allow a file of that name (perhaps it is a broken link)", cause);
+    throw folderError(path, "does not allow a file with that name (the name may be a broken link)", cause);
   }
   return true;
 }
@@ -151,7 +151,7 @@ function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch (cause) {
-    throw folderError(path, `cannot be checked for that file (${(cause as NodeJS.ErrnoException).code})`, cause);
+    throw folderError(path, `could not be searched for the file (${(cause as NodeJS.ErrnoException).code})`, cause);
   }
 }
 
@@ -192,9 +192,9 @@ const headerBytes = 100;
 const magic = "SQLite format 3\0";
 
 /**
- * Checks an existing file before SQLite may write to it. Throws if the file is not a journal, or is truncated, damaged
- * or newer; never writes. An empty file counts as a new journal. Throws SQLite's busy error if another process is using
- * the file; the call can then be tried again.
+ * Checks an existing file before SQLite may write to it. Never writes. Throws if the file is not a journal, is
+ * truncated or damaged, or has a newer version. Accepts an empty file as a new journal. Throws SQLite's busy error if
+ * another process is using the file; the call can then be tried again.
  */
 function inspectJournal(path: string): void {
   try {
@@ -207,7 +207,7 @@ function inspectJournal(path: string): void {
 }
 
 function inspectOnce(path: string): void {
-  // A rollback log exists only while a journal is created, or after a crash then: SQLite itself must recover it.
+  // A rollback log exists only while a journal is created, or after a crash during that: SQLite must recover the file.
   if (hasContent(`${path}-journal`)) return;
   const logged = hasContent(`${path}-wal`);
   const { size, header } = readHeader(path);
@@ -289,14 +289,14 @@ function requireSound(path: string, finding: unknown): void {
   if (finding === "ok") return;
   throw new JournalCorruptError(
     path,
-    `The journal ${path} is damaged (${String(finding).trim()}); it was left untouched. Restore a copy; \`sqlite3 ${path} .recover\` may save what is readable.`,
+    `The journal ${path} is damaged (${String(finding).trim()}); it was left untouched. Restore a copy; \`sqlite3 ${path} .recover\` may save the readable part.`,
   );
 }
 
 function truncated(path: string, how: string): JournalCorruptError {
   return new JournalCorruptError(
     path,
-    `The journal ${path} is truncated: ${how}. It was left untouched. Restore a copy of it and the files beside it, or choose another journal.`,
+    `The journal ${path} is truncated: ${how}. It was left untouched. Restore a copy of the journal and its log files, or choose another journal.`,
   );
 }
 

@@ -8,12 +8,12 @@ type Free = readonly [step: string, fingerprint: string];
 const SORTED_AT_ONCE = 1_000;
 
 /**
- * Stores results. Those of free steps are indexed only when needed, because a row with three indexes would cost more
- * than the rest of the step.
+ * Stores results. Results of free steps are indexed only when needed, because writing a row with three indexes would
+ * take longer than the rest of the step.
  */
 export function writeResults(db: Database, key: number, results: readonly CacheEntry[], at: number): void {
   const paid = results.filter(({ model }) => model !== null);
-  // The step was a local function before and has a newer result now.
+  // A step that was a local function before now has a newer result.
   if (paid.length > 0) for (const row of unsortedOf(db, key)) sortIn(db, row);
   for (const result of paid) writeResult(db, key, result, at);
   const free = results.flatMap(({ step, fingerprint, model }): Free[] => (model === null ? [[step, fingerprint]] : []));

@@ -58,8 +58,8 @@ export interface RunRecord {
 }
 
 /**
- * Most commits to a leased run write only its events, so that only one page changes. Its row is then outdated, and the
- * newer values are in its last event.
+ * Most commits to a leased run write only its events, so that only one page changes. The row is then outdated, and the
+ * newer values are in the last event.
  */
 const lastSeq = ofLeased("last_seq", "seq");
 const updatedAt = ofLeased("updated_at", "at");

@@ -80,7 +80,7 @@ export function checkVersion(path: string, { id, version, program }: FileVersion
   if (version > newest) throw newerVersion(path, version, newest, program());
 }
 
-/** The version of Showrunner that migrated an open database to this journal version, which may be unknown here. */
+/** The version of Showrunner that migrated an open database to this journal version; null if not recorded. */
 export function programOf(db: DatabaseSync, version: number): string | null {
   try {
     const row = db.prepare("SELECT program FROM migrations WHERE version = ?").get(version);

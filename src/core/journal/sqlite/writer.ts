@@ -9,7 +9,7 @@ export type Work<T> = () => T;
 
 interface Pending {
   readonly durable: boolean;
-  /** Does the work. The returned function passes on the result; call it once the work is committed. */
+  /** Does the work. Call the returned function once the work is committed: it passes the result to the caller. */
   readonly perform: () => () => void;
   readonly fail: (error: unknown) => void;
 }
@@ -146,7 +146,7 @@ export interface BusyRetryOptions {
   readonly path: string;
 }
 
-/** How long every turn of the event loop retries, in milliseconds. A transaction takes well under a millisecond. */
+/** For this many milliseconds, a call is retried in every turn of the event loop. A transaction takes less than one. */
 const eagerMs = 2;
 const firstDelayMs = 1;
 const longestDelayMs = 8;

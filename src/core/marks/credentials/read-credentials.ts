@@ -5,9 +5,9 @@ import { findC2pa, OFFLINE, signableType } from "./c2pa-package.ts";
 /** A file's signed manifest and whether it is valid. */
 export interface Credentials {
   /**
-   * `trusted`: matches the file, and the signer's certificate leads to one in `trust`. `unknown-signer`: matches the
-   * file, but anyone may have signed it. `tampered`: file or manifest changed after signing. `invalid`: the check fails
-   * for another reason; see `failures`.
+   * `trusted`: matches the file, and the signer's certificate chains to one in `trust`. `unknown-signer`: matches the
+   * file, but anyone may have signed it. `tampered`: the file or manifest was changed after signing. `invalid`: the
+   * check fails for another reason; see `failures`.
    */
   readonly state: "trusted" | "unknown-signer" | "tampered" | "invalid";
   /** The name in the certificate. Unverified unless the state is `trusted`. */
@@ -15,7 +15,7 @@ export interface Credentials {
   readonly digitalSourceTypes: readonly CleanText[];
   /** Titles of the files that this file was made from. */
   readonly ingredients: readonly CleanText[];
-  /** C2PA codes. */
+  /** C2PA codes of the failed checks, or the message of an error. */
   readonly failures: readonly CleanText[];
 }
 

@@ -10,9 +10,9 @@ import { CredentialsError, loadC2pa, OFFLINE, signableType } from "./c2pa-packag
 /** The signed statement of how a file was made. */
 export interface Claim {
   readonly digitalSourceType: DigitalSourceType;
-  /** The models that took part. */
+  /** The models that were used to make the file. */
   readonly models: readonly string[];
-  /** One sentence. */
+  /** How the file was made, in one sentence. */
   readonly description: string;
   readonly ingredients: readonly Ingredient[];
 }
@@ -29,7 +29,7 @@ export interface SignOptions extends SigningPair {
   readonly claim: Claim;
   /** Path of the signed file. It may replace a plain file of the same kind, including the source. */
   readonly out: string;
-  /** Folder whose packages are tried first. Default: the current one. */
+  /** Folder in whose project the signing package is looked up first. Default: the current folder. */
   readonly folder?: string;
 }
 
@@ -88,7 +88,7 @@ async function checkTarget(out: string, contentType: string): Promise<void> {
   });
   if (there === null) return;
   const name = basename(out);
-  if (there.isSymbolicLink()) throw refused(`${name} is a symbolic link`, "use the file it points to, or another");
+  if (there.isSymbolicLink()) throw refused(`${name} is a symbolic link`, "use the link's target or another file");
   if (!there.isFile()) throw refused(`${name} is not a regular file`, "write to another file");
   if ((await signableType(out)) !== contentType)
     throw refused(`${name} has another format`, `write to a new file, or replace a file of type ${contentType}`);
@@ -140,7 +140,7 @@ function signingKey({ certificate, key }: SigningPair, now: Date) {
     throw unfit("The first certificate is a CA certificate", "put your own first, then its issuers up to the root");
   if (!leaf.checkPrivateKey(secret)) throw unfit("The key does not match the first certificate", "use a matching pair");
   if (now < new Date(leaf.validFrom) || now > new Date(leaf.validTo))
-    throw unfit(`The certificate is valid from ${leaf.validFrom} to ${leaf.validTo}, not now`, "use a current one");
+    throw unfit(`The certificate is valid from ${leaf.validFrom} to ${leaf.validTo}, not now`, "use a valid one");
   return {
     certificate: Buffer.from(certificate),
     key: Buffer.from(secret.export({ type: "pkcs8", format: "pem" })),

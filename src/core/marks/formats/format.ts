@@ -1,6 +1,6 @@
 import type { Source, Splice } from "../source.ts";
 
-/** What a file says about itself, and how to change that. */
+/** The marks in a file, and how to change them. */
 export interface Scan {
   /** The file's XMP packet; null if it has none. */
   readonly xmp: string | null;

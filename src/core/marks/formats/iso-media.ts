@@ -13,7 +13,7 @@ const PICTURES = new Set(["avif", "avis", "mif1", "msf1", "heic", "heix", "hevc"
 
 /**
  * Handles MP4, M4A and MOV: XMP is in a `uuid` box at the end, so that no offset in the file changes; C2PA is in a
- * `uuid` box too. QuickTime's XMP in `moov` is read.
+ * `uuid` box too. XMP in QuickTime's `moov` box is read but not changed.
  */
 export const isoMedia: Format = {
   contentType: "video/mp4",
@@ -27,7 +27,7 @@ export const isoMedia: Format = {
 interface IsoBox extends Box {
   /** Name of a `uuid` box as 32 hexadecimal digits; null for other boxes. */
   readonly uuid: string | null;
-  /** True if the box's size says "to the end of the file". */
+  /** True if the box extends to the end of the file instead of having a size. */
   readonly isOpen: boolean;
 }
 

@@ -7,7 +7,7 @@ import type { Format, Scan } from "./format.ts";
 
 const SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 const KEYWORD = "XML:com.adobe.xmp\0";
-/** The keyword, then: uncompressed, method, no language, no translated keyword. */
+/** Start of the chunk's data: the keyword; not compressed, method 0, no language, no translated keyword. */
 const XMP_HEAD = Buffer.from(`${KEYWORD}\0\0\0\0`, "latin1");
 
 /** XMP in an `iTXt` chunk before the image data; C2PA in `caBX`. */

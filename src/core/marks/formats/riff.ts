@@ -63,7 +63,7 @@ export const webp: Format = {
   scan: (source) => scan(source, "XMP ", extended),
 };
 
-/** `announce`: further changes needed in a file with XMP. */
+/** Scans a RIFF file. `announce` returns further changes that are needed when XMP is added. */
 async function scan(
   source: Source,
   xmpType: string,
